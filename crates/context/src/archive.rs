@@ -1,0 +1,1 @@
+//! Where the originals of compacted turns can be had again.

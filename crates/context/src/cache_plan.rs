@@ -1,0 +1,1 @@
+//! Where the provider's cache breakpoints go.

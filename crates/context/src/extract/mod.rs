@@ -1,0 +1,1 @@
+//! Extractive compaction: the summary template filled from the turns themselves, to a token budget.

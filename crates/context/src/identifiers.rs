@@ -1,0 +1,1 @@
+//! Identifiers in text: paths, names, ids, numbers, urls, flags.

@@ -1,0 +1,45 @@
+//! What the model sees, and every pure operation on it.
+//!
+//! A conversation is a list of [`Turn`]s. The [`ContextWindow`](window::ContextWindow) is the part of it
+//! that a model is shown. Everything here is synchronous and does no I/O: time, token counts and
+//! archives come in through arguments and small traits.
+//!
+//! | to | use |
+//! |---|---|
+//! | hold and walk a conversation | [`window`], [`store`] |
+//! | say what may be lost | [`linearity`], [`classify`], [`pin`] |
+//! | find where a conversation may be cut | [`step`], [`split`] |
+//! | compact | [`extract`], [`summary`], [`projector`], [`shrink`] |
+//! | judge a compaction | [`quality`], [`identifiers`] |
+//! | decide when | [`threshold`], [`vitality`] |
+//! | tell the agent about itself | [`note`] |
+//! | keep the provider's cache | [`cache_plan`] |
+
+pub mod archive;
+pub mod cache_plan;
+pub mod classify;
+pub mod coded;
+pub mod counter;
+pub mod extract;
+pub mod identifiers;
+pub mod linearity;
+pub mod note;
+pub mod pin;
+pub mod projector;
+pub mod quality;
+pub mod shrink;
+pub mod split;
+pub mod step;
+pub mod store;
+pub mod summary;
+pub mod text;
+pub mod threshold;
+pub mod turn;
+pub mod units;
+pub mod vitality;
+pub mod window;
+
+pub use counter::{Heuristic, TokenCounter};
+pub use text::Text;
+pub use turn::{CallId, Part, Provenance, Role, Turn, TurnDraft, TurnId};
+pub use units::{Pressure, Tokens};

@@ -1,0 +1,1 @@
+//! Resource classes and the ledger that only ever promotes.

@@ -1,0 +1,1 @@
+//! Pins: text that survives every compaction verbatim.

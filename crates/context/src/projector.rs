@@ -1,0 +1,1 @@
+//! Compress a window to a target and expand it again: a Galois connection.

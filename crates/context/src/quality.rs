@@ -1,0 +1,1 @@
+//! How good a compaction is: minimum description length, bounded, as a gate.

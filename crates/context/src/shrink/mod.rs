@@ -1,0 +1,1 @@
+//! Shortening oversized tool results before they are first sent.

@@ -1,0 +1,1 @@
+//! Cutting a conversation into an old part and a recent part.

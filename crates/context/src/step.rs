@@ -1,0 +1,1 @@
+//! Steps: an assistant turn with tool calls and all their results, atomic.

@@ -1,0 +1,1 @@
+//! The summary: its template, its validator, its marker, the never-grow check.

@@ -1,0 +1,1 @@
+//! When to compact: the adaptive threshold.

@@ -1,0 +1,1 @@
+//! The context window: an immutable store comonad over positions.

@@ -1,0 +1,3 @@
+//! The ebbtide command line.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Replays recorded sessions under memory strategies, in virtual time, and compares them.
+
+pub mod recall;

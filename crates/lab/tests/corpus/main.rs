@@ -1,0 +1,3 @@
+//! Real sessions through every code path. Skipped, with a line that says so, where no corpus is found.
+
+mod locate;

@@ -1,0 +1,1 @@
+//! Counting tokens, calibrating estimates against reported usage, and the model table.

@@ -1,0 +1,1 @@
+//! Provider requests, responses and streams.

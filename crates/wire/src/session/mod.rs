@@ -1,0 +1,77 @@
+//! Transcripts on disk: what was said in a session, and everything odd about the file it was read from.
+
+use context::coded::ErrorCode;
+use context::{Text, Tokens, Turn};
+
+/// The format of a transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Format {
+    /// Claude Code's JSON Lines.
+    ClaudeCode,
+    /// Codex rollout JSON Lines.
+    Codex,
+    /// pi's JSON Lines.
+    Pi,
+    /// A list of OpenAI chat messages, bare or under `messages`, `traj` or `history`.
+    OpenAiChat,
+    /// A list of Anthropic messages, bare or as a request body.
+    Anthropic,
+    /// LangChain's message dumps, both forms.
+    LangChain,
+}
+
+/// One session: a conversation in the order in which the model saw it.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// The format it was read from.
+    pub format: Format,
+    /// A name for people: the file's stem, and the transcript's number where a file holds several.
+    pub title: String,
+    /// The model that the session names last.
+    pub model: Option<String>,
+    /// What was said. The product's own summaries are not here but in `compactions`.
+    pub turns: Vec<Turn>,
+    /// Where the product compacted by itself.
+    pub compactions: Vec<Compaction>,
+    /// The usage that the provider reported, in order.
+    pub usage: Vec<ReportedUsage>,
+    /// What is broken or odd in the file.
+    pub problems: Vec<Problem>,
+}
+
+/// A compaction that the recording product did by itself.
+#[derive(Clone, Debug)]
+pub struct Compaction {
+    /// It stands before the turn with this index.
+    pub before: usize,
+    /// The context size that the product reports for the moment before.
+    pub tokens_before: Option<Tokens>,
+    /// The summary that replaced what stood before.
+    pub summary: Text,
+}
+
+/// Usage as the provider reported it for one assistant turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReportedUsage {
+    /// The index of the assistant turn.
+    pub turn: usize,
+    /// Input tokens that were neither read from nor written to the cache.
+    pub input: Tokens,
+    /// Output tokens.
+    pub output: Tokens,
+    /// Input tokens read from the cache.
+    pub cache_read: Tokens,
+    /// Input tokens written to the cache.
+    pub cache_write: Tokens,
+}
+
+/// Something broken or odd in a file. It is reported and skipped; it never stops the reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, counted from 1; for a file that is one JSON value, the number of the message.
+    pub line: usize,
+    /// The stable code.
+    pub code: ErrorCode,
+    /// What is wrong, without any text of the conversation.
+    pub message: String,
+}

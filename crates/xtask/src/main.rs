@@ -1,0 +1,3 @@
+//! Continuous integration, tidiness checks and generated documents.
+
+fn main() {}
