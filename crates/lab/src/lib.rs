@@ -1,3 +1,12 @@
 //! Replays recorded sessions under memory strategies, in virtual time, and compares them.
+//!
+//! [`replay::run`] takes a [`Session`](wire::session::Session) and [`Options`] and gives a
+//! [`Comparison`].
 
+pub mod compare;
+pub mod options;
 pub mod recall;
+pub mod replay;
+
+pub use compare::Comparison;
+pub use options::{CODES, Options, Progress, RecallMeasure, ReplayError, StrategyName};

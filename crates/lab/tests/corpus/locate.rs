@@ -5,7 +5,8 @@ use std::path::PathBuf;
 /// The corpus folder, or `None` after printing why the test is skipped.
 #[expect(
     clippy::disallowed_methods,
-    reason = "tests find the corpus by its variable"
+    clippy::print_stderr,
+    reason = "tests find the corpus by its variable and say so where there is none"
 )]
 pub fn corpus() -> Option<PathBuf> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");

@@ -1,0 +1,226 @@
+//! What a replay found out: one [`Outcome`] a strategy, side by side, with the schema of `--json`.
+//!
+//! Everything under a key `simulated` is modelled, not measured: the provider's cache, its prices
+//! and the time a model takes are those of [`Simulation`]. All else is counted on the session itself.
+//!
+//! The shape is versioned by [`SCHEMA`]. Within a version, fields are only added.
+
+use serde::Serialize;
+
+/// The name and version of the shape.
+pub const SCHEMA: &str = "ebbtide.replay/1";
+
+/// One session under several strategies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Always [`SCHEMA`].
+    pub schema: &'static str,
+    /// What was replayed.
+    pub session: SessionFacts,
+    /// What was assumed.
+    pub simulation: Simulation,
+    /// What happened, in the order in which the strategies were asked for.
+    pub strategies: Vec<Outcome>,
+}
+
+/// What was replayed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SessionFacts {
+    /// The session's name.
+    pub title: String,
+    /// The format it was read from.
+    pub format: &'static str,
+    /// The model that the session names last.
+    pub model: Option<String>,
+    /// How many turns were said.
+    pub turns: usize,
+    /// How many requests its client sent: one before each assistant turn.
+    pub requests: usize,
+    /// The tokens of all turns together.
+    pub tokens: u64,
+    /// Pins in force, in the order in which they were said.
+    pub pins: Vec<PinFacts>,
+    /// Where the recording product compacted by itself.
+    pub product_compactions: Vec<ProductCompaction>,
+    /// How many things were broken or odd in the file.
+    pub problems: usize,
+}
+
+/// A pin that every request from `since` on should show in full.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PinFacts {
+    /// The pinned text.
+    pub text: String,
+    /// The index of the turn that says it. `None`: no turn does, so it is in force from the start.
+    pub since: Option<usize>,
+}
+
+/// A compaction that the recording product did by itself.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProductCompaction {
+    /// It stands before the turn with this index.
+    pub before_turn: usize,
+    /// The tokens of all turns said since its compaction before.
+    pub tokens_since_last: u64,
+    /// The context size that the product reports for the moment before.
+    pub reported_tokens_before: Option<u64>,
+    /// The size of its summary.
+    pub summary_tokens: u64,
+}
+
+/// What was assumed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Simulation {
+    /// The window in tokens.
+    pub window: u64,
+    /// The model whose prices and cache rules were used.
+    pub model: String,
+    /// USD a million tokens of input that is neither read from nor written to the cache.
+    pub usd_per_million_input: f64,
+    /// USD a million tokens of output.
+    pub usd_per_million_output: f64,
+    /// USD a million tokens read from the cache.
+    pub usd_per_million_cache_read: f64,
+    /// USD a million tokens written to the cache.
+    pub usd_per_million_cache_write: f64,
+    /// Seconds after which a cached prefix is forgotten.
+    pub cache_ttl_seconds: u64,
+    /// Tokens read a second that are not in the cache.
+    pub prefill_tokens_per_second: f64,
+    /// Tokens read a second from the cache.
+    pub cached_prefill_tokens_per_second: f64,
+    /// Tokens written a second.
+    pub decode_tokens_per_second: f64,
+}
+
+/// What happened under one strategy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The strategy's name.
+    pub strategy: &'static str,
+    /// How often the hard threshold was reached: requests that had to be made smaller.
+    pub boundaries: usize,
+    /// The largest pressure that a request was sent with; above 1 it did not fit.
+    pub peak_pressure: f64,
+    /// Requests that did not fit the window.
+    pub overflows: Overflows,
+    /// Pins, request by request.
+    pub pins: PinCount,
+    /// Each moment at which turns left the view.
+    pub compactions: Vec<Compaction>,
+    /// The pressure of each request, in order.
+    pub pressure: Vec<f64>,
+    /// What became of the turns by the last request.
+    pub fate: Fate,
+    /// Why the machine stopped compacting, where it did.
+    pub stopped: Option<String>,
+    /// What is modelled, not measured.
+    pub simulated: Simulated,
+}
+
+/// Requests that did not fit the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Overflows {
+    /// All of them.
+    pub requests: usize,
+    /// Those that no strategy could have made fit: system turns, pins and the newest step alone
+    /// exceed the window.
+    pub unavoidable: usize,
+}
+
+/// Pins, request by request. A pin is intact where its text stands in the view verbatim, outside
+/// any summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PinCount {
+    /// Requests sent while at least one pin was in force.
+    pub requests: usize,
+    /// Those of them that showed every pin in force.
+    pub intact: usize,
+}
+
+/// What became of the turns by the last request: each is in exactly one of the four.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Fate {
+    /// Shown whole.
+    pub shown: usize,
+    /// A summary stands for it.
+    pub summarised: usize,
+    /// Shown with its tool results cleared.
+    pub cleared: usize,
+    /// Gone without a summary.
+    pub dropped: usize,
+}
+
+/// A moment at which turns left the view.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compaction {
+    /// It happened before the request for the turn with this index.
+    pub before_turn: usize,
+    /// What was done: `summary`, `drop` or `clear`.
+    pub kind: &'static str,
+    /// Turns before this index are no longer shown whole.
+    pub mark: usize,
+    /// Tokens of the view before.
+    pub tokens_before: u64,
+    /// Tokens of the view after.
+    pub tokens_after: u64,
+    /// Tokens of the summary; 0 where there is none.
+    pub summary_tokens: u64,
+    /// Tokens of the turns carried verbatim behind the mark.
+    pub tail_tokens: u64,
+    /// Needed-later recall, where it was measured and the rest of the session needs anything.
+    pub recall: Option<RecallFigures>,
+}
+
+/// Needed-later recall of one compaction; see [`crate::recall`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RecallFigures {
+    /// How many identifiers of the compacted part the assistant went on to use.
+    pub needed: usize,
+    /// The share of them that is named in what the model would have seen.
+    pub named: f64,
+    /// The share of them that stands there beside words of its context.
+    pub in_context: f64,
+    /// The same two shares for the newest text of the compacted part, cut to the same size as the
+    /// summary: what truncation to equal size keeps.
+    pub newest_named: f64,
+    /// See `newest_named`.
+    pub newest_in_context: f64,
+}
+
+/// What is modelled, not measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Simulated {
+    /// Waits on the way of a request.
+    pub stalls: Stalls,
+    /// Tokens of the conversation's own requests.
+    pub requests: TokenUse,
+    /// Tokens spent on writing summaries.
+    pub summaries: TokenUse,
+    /// What both cost together, in USD.
+    pub cost_usd: f64,
+}
+
+/// Waits on the way of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Stalls {
+    /// How many requests waited.
+    pub count: usize,
+    /// The longest wait in seconds.
+    pub longest_seconds: f64,
+    /// All waits together in seconds.
+    pub total_seconds: f64,
+}
+
+/// Tokens as a provider bills them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TokenUse {
+    /// Input that was neither read from nor written to the cache.
+    pub fresh: u64,
+    /// Input read from the cache.
+    pub cache_read: u64,
+    /// Input written to the cache.
+    pub cache_written: u64,
+    /// Output.
+    pub output: u64,
+}
