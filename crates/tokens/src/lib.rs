@@ -1,1 +1,22 @@
 //! Counting tokens, calibrating estimates against reported usage, and the model table.
+//!
+//! OpenAI's encodings are counted exactly. Claude's current vocabularies are not public, so their
+//! counts are estimates: the count of `o200k_base` times a measured factor for the kind of text.
+//! Every counter says which of the two it is ([`Exactness`]).
+//!
+//! | to | use |
+//! |---|---|
+//! | count for a model by its name | [`counter_for`] |
+//! | know how sure a count is | [`ModelCounter`], [`Estimate`] |
+
+mod content;
+mod encoding;
+mod estimate;
+mod model_counter;
+mod tokenizer;
+
+pub use content::ContentKind;
+pub use encoding::{Encoding, ExactCounter};
+pub use estimate::{Estimate, Exactness, Factor};
+pub use model_counter::{ModelCounter, counter_for};
+pub use tokenizer::Tokenizer;
