@@ -340,6 +340,12 @@ impl Turn {
         out
     }
 
+    /// Whether this turn's id says that it stands after `parent`. Costs one hash over its content.
+    #[must_use]
+    pub fn follows(&self, parent: TurnId) -> bool {
+        chain(parent, self.role(), self.parts()) == self.id()
+    }
+
     /// The draft this turn was placed from.
     #[must_use]
     pub fn draft(&self) -> TurnDraft {
@@ -429,6 +435,7 @@ mod tests {
         assert_ne!(first.id(), second.id());
         let again = TurnDraft::text(Role::User, "go on").after(TurnId::ROOT, &Heuristic);
         assert_eq!(first.id(), again.id());
+        assert!(second.follows(first.id()) && !second.follows(TurnId::ROOT));
     }
 
     #[test]
