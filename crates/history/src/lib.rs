@@ -1,1 +1,23 @@
 //! The tree of everything said: nodes, marks and the store traits, with the in-memory engine.
+//!
+//! What was said is an append-only tree of turns. A node's id is a hash over its parent's id and its
+//! own content ([`context::TurnId`]), as in git: a conversation that is sent again is recognised,
+//! branches share their common beginning, and a turn is stored once however often it is resent.
+//!
+//! Compaction adds a [`Mark`]: a node up to which a summary stands. It destroys nothing. Marks belong
+//! to nodes, so every branch through a node shares its marks. [`view()`] makes what the model is shown
+//! from one path and one mark on it.
+//!
+//! Engines implement [`NodeStore`] and [`MarkStore`]; [`Memory`] is the one in memory.
+
+mod error;
+mod mark;
+mod memory;
+mod store;
+mod view;
+
+pub use error::{CODES, HistoryError};
+pub use mark::{Mark, MarkId, Route};
+pub use memory::{Limits, Memory};
+pub use store::{MarkStore, NodeStore, Recorded, Stored};
+pub use view::{Pinned, pins_turn, summary_turn, view};
