@@ -1,0 +1,175 @@
+//! Tables of figures: a column of names, columns of figures set to the right, as many as fit; what
+//! does not fit goes into a further table below, under the same names.
+
+/// One column of figures.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The words above it, one line each.
+    pub heading: Vec<String>,
+    /// One figure for each row.
+    pub cells: Vec<String>,
+}
+
+impl Column {
+    /// A column; `heading` is broken into lines at `|`.
+    #[must_use]
+    pub fn new(heading: &str, cells: Vec<String>) -> Self {
+        Self {
+            heading: heading.split('|').map(str::to_owned).collect(),
+            cells,
+        }
+    }
+
+    fn width(&self) -> usize {
+        let texts = self.heading.iter().chain(&self.cells);
+        texts.map(|text| columns(text)).max().unwrap_or(0)
+    }
+}
+
+/// How many columns of the terminal a text takes, for the texts that stand in our tables: no
+/// combining marks, nothing of double width but what a tool's or a file's name may bring.
+#[must_use]
+pub fn columns(text: &str) -> usize {
+    text.chars()
+        .map(|c| if is_wide(c) { 2 } else { 1 })
+        .sum()
+}
+
+fn is_wide(c: char) -> bool {
+    matches!(u32::from(c), 0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd)
+}
+
+/// `text` cut to at most `limit` columns, the cut marked by an ellipsis.
+#[must_use]
+pub fn shorten(text: &str, limit: usize) -> String {
+    if columns(text) <= limit {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += if is_wide(c) { 2 } else { 1 };
+        if used > limit {
+            break;
+        }
+        out.push(c);
+    }
+    out.push('…');
+    out
+}
+
+/// The lines of the table: names on the left under `corner`, then the columns, in at most `width`
+/// columns a line. An empty line stands between tables.
+#[must_use]
+pub fn render(corner: &str, names: &[String], figures: &[Column], width: usize) -> Vec<String> {
+    let name_width = names
+        .iter()
+        .map(|name| columns(name))
+        .chain([columns(corner)])
+        .max()
+        .unwrap_or(0);
+    let mut lines = Vec::new();
+    let mut rest = figures;
+    while !rest.is_empty() {
+        let (fitting, later) = rest.split_at(how_many_fit(rest, name_width, width));
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(one_table(corner, names, fitting, name_width));
+        rest = later;
+    }
+    lines
+}
+
+/// Between columns.
+const GAP: usize = 2;
+
+fn how_many_fit(figures: &[Column], name_width: usize, width: usize) -> usize {
+    let mut used = name_width;
+    let fitting = figures
+        .iter()
+        .take_while(|column| {
+            used += GAP + column.width();
+            used <= width
+        })
+        .count();
+    fitting.max(1)
+}
+
+fn one_table(corner: &str, names: &[String], figures: &[Column], name_width: usize) -> Vec<String> {
+    let height = figures.iter().map(|f| f.heading.len()).max().unwrap_or(1);
+    let heading = (0..height).map(|line| {
+        let name = if line + 1 == height { corner } else { "" };
+        let words = figures.iter().map(|column| {
+            // Headings of fewer lines stand at the bottom.
+            let above = height - column.heading.len();
+            let word = line.checked_sub(above).and_then(|i| column.heading.get(i));
+            (word.map_or("", String::as_str), column.width())
+        });
+        row(name, name_width, words)
+    });
+    let rule = name_width + figures.iter().map(|f| GAP + f.width()).sum::<usize>();
+    let body = names.iter().enumerate().map(|(index, name)| {
+        let cells = figures.iter().map(|column| {
+            let cell = column.cells.get(index).map_or("", String::as_str);
+            (cell, column.width())
+        });
+        row(name, name_width, cells)
+    });
+    heading
+        .chain(std::iter::once("─".repeat(rule)))
+        .chain(body)
+        .collect()
+}
+
+fn row<'a>(
+    name: &str,
+    name_width: usize,
+    cells: impl Iterator<Item = (&'a str, usize)>,
+) -> String {
+    let mut line = format!("{name}{}", " ".repeat(name_width - columns(name)));
+    for (cell, width) in cells {
+        line.push_str(&" ".repeat(GAP + width - columns(cell)));
+        line.push_str(cell);
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Column, columns, render, shorten};
+
+    fn check(width: usize) -> String {
+        let names = ["prepared".to_owned(), "truncate".to_owned()];
+        let figures = [
+            Column::new("stalls", vec!["0".into(), "3".into()]),
+            Column::new("longest|wait", vec!["–".into(), "41 s".into()]),
+            Column::new("cost", vec!["$1.20".into(), "$0.90".into()]),
+        ];
+        render("strategy", &names, &figures, width).join("\n")
+    }
+
+    #[test]
+    fn all_in_one_table_where_it_fits() {
+        insta::assert_snapshot!(check(40));
+    }
+
+    #[test]
+    fn what_does_not_fit_goes_below() {
+        insta::assert_snapshot!(check(25));
+    }
+
+    #[test]
+    fn even_the_narrowest_shows_every_column() {
+        assert!(check(1).contains("cost"));
+    }
+
+    #[test]
+    fn cutting_counts_wide_characters_twice() {
+        assert_eq!(shorten("漢字漢字", 5), "漢字…");
+        assert_eq!(columns(&shorten("漢字漢字", 4)), 3);
+        assert_eq!(shorten("short", 5), "short");
+    }
+}
