@@ -1,0 +1,48 @@
+//! The command line as a whole: its commands, and what all of them have in common.
+
+use clap::{Parser, Subcommand};
+
+use crate::command::completions::CompletionsArgs;
+use crate::command::docs::DocsArgs;
+
+/// Memory for long-running LLM agents: replay recorded sessions under different memory strategies,
+/// compact a conversation without a model, look into a session.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ebbtide",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    arg_required_else_help = true,
+    after_help = AFTER_HELP
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Start with:
+  ebbtide demo                  a session made from the files here, replayed
+  ebbtide replay                lists the sessions that are on this computer
+  ebbtide replay FILE           replays one of them
+
+Exit codes:
+  0  done
+  1  failed while running: a file or a pipe cannot be read or written
+  2  the command line or the input was not understood
+  3  done, but some of the given files were skipped
+
+Data goes to standard output, everything else to standard error. NO_COLOR and
+COLUMNS are respected.";
+
+/// One command each.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print generated documentation as Markdown
+    #[command(hide = true)]
+    Docs(DocsArgs),
+}

@@ -1,0 +1,32 @@
+//! `ebbtide completions`: completion scripts for shells.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::console::Console;
+use crate::failure::{Exit, Failure};
+
+/// What `ebbtide completions` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ebbtide completions bash > ~/.local/share/bash-completion/completions/ebbtide
+  ebbtide completions zsh > ~/.zfunc/_ebbtide
+  ebbtide completions fish > ~/.config/fish/completions/ebbtide.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// Prints the script.
+///
+/// # Errors
+/// Where standard output cannot be written to.
+pub fn run(args: &CompletionsArgs, console: &mut Console) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "ebbtide", &mut script);
+    console.data(&script)?;
+    Ok(Exit::Done)
+}
