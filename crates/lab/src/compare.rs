@@ -98,6 +98,8 @@ pub struct Simulation {
 pub struct Outcome {
     /// The strategy's name.
     pub strategy: &'static str,
+    /// The pressures at which it acts.
+    pub thresholds: Thresholds,
     /// How often the hard threshold was reached: requests that had to be made smaller.
     pub boundaries: usize,
     /// The largest pressure that a request was sent with; above 1 it did not fit.
@@ -116,6 +118,15 @@ pub struct Outcome {
     pub stopped: Option<String>,
     /// What is modelled, not measured.
     pub simulated: Simulated,
+}
+
+/// The pressures at which a strategy acts, as shares of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Thresholds {
+    /// Where it begins to prepare; `None` for a strategy that prepares nothing.
+    pub soft: Option<f64>,
+    /// Where it makes the view smaller; `None` for one that only does so when it does not fit.
+    pub hard: Option<f64>,
 }
 
 /// Requests that did not fit the window.
