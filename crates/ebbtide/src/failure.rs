@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use context::coded::{CodeEntry, Coded, ErrorCode};
 
 use crate::console::{Palette, Tone};
-use crate::figures;
+use lab::figures;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,6 @@ mod command;
 mod console;
 mod environment;
 mod failure;
-mod figures;
 
 use std::process::ExitCode;
 

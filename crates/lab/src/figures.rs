@@ -3,6 +3,7 @@
 use context::Tokens;
 
 /// A count with commas between the thousands: `374,112`.
+#[must_use]
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -16,6 +17,7 @@ pub fn count(number: u64) -> String {
 }
 
 /// A number of tokens in at most five characters: `812`, `8.1k`, `374k`, `12.3M`.
+#[must_use]
 pub fn short(tokens: Tokens) -> String {
     let number = tokens.as_f64();
     match tokens.get() {
@@ -28,6 +30,7 @@ pub fn short(tokens: Tokens) -> String {
 }
 
 /// A ratio as a percentage without decimals: `84 %`. A ratio that is not a number is `–`.
+#[must_use]
 pub fn percent(ratio: f64) -> String {
     if ratio.is_finite() {
         format!("{:.0} %", ratio * 100.0)
@@ -37,6 +40,7 @@ pub fn percent(ratio: f64) -> String {
 }
 
 /// A duration in the two largest units: `0.4 s`, `41 s`, `3 min 05 s`, `2 h 10 min`.
+#[must_use]
 pub fn seconds(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "–".to_owned();
@@ -57,6 +61,7 @@ pub fn seconds(seconds: f64) -> String {
 }
 
 /// A sum of money in US dollars: `$0.042`, `$4.27`, `$1204`.
+#[must_use]
 pub fn dollars(amount: f64) -> String {
     if !amount.is_finite() {
         "–".to_owned()
@@ -70,6 +75,7 @@ pub fn dollars(amount: f64) -> String {
 }
 
 /// A file size: `812 B`, `44 kB`, `4.2 MB`.
+#[must_use]
 pub fn bytes(bytes: u64) -> String {
     let number = Tokens::new(bytes).as_f64();
     match bytes {
@@ -81,6 +87,7 @@ pub fn bytes(bytes: u64) -> String {
 }
 
 /// `1 file`, `2 files`: `noun` in the plural with an `s` unless there is one.
+#[must_use]
 pub fn plural(number: usize, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", count(number as u64))

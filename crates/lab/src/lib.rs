@@ -4,9 +4,11 @@
 //! [`Comparison`].
 
 pub mod compare;
+pub mod figures;
 pub mod options;
 pub mod recall;
 pub mod replay;
+pub mod total;
 
 pub use compare::Comparison;
 pub use options::{CODES, Options, Progress, RecallMeasure, ReplayError, StrategyName};

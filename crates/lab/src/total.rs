@@ -1,0 +1,189 @@
+//! Figures over several compactions and over several sessions.
+
+use serde::Serialize;
+
+use crate::compare::{
+    Comparison, Outcome, Overflows, PinCount, RecallFigures, Simulated, Stalls, TokenUse,
+};
+
+/// One strategy over all sessions that were replayed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Total {
+    /// The strategy's name.
+    pub strategy: &'static str,
+    /// Over how many sessions.
+    pub sessions: usize,
+    /// Requests that had to be made smaller.
+    pub boundaries: usize,
+    /// The largest pressure of any request.
+    pub peak_pressure: f64,
+    /// Requests that did not fit.
+    pub overflows: Overflows,
+    /// Pins, request by request.
+    pub pins: PinCount,
+    /// Needed-later recall over all compactions at which it was measured.
+    pub recall: Option<RecallFigures>,
+    /// What is modelled, not measured.
+    pub simulated: Simulated,
+}
+
+impl Total {
+    /// The total of one outcome: the outcome itself, with its compactions put together.
+    #[must_use]
+    pub fn of(outcome: &Outcome) -> Self {
+        Self {
+            strategy: outcome.strategy,
+            sessions: 1,
+            boundaries: outcome.boundaries,
+            peak_pressure: outcome.peak_pressure,
+            overflows: outcome.overflows,
+            pins: outcome.pins,
+            recall: outcome
+                .compactions
+                .iter()
+                .filter_map(|compaction| compaction.recall)
+                .reduce(together),
+            simulated: outcome.simulated,
+        }
+    }
+
+    fn and(self, other: &Self) -> Self {
+        Self {
+            strategy: self.strategy,
+            sessions: self.sessions + other.sessions,
+            boundaries: self.boundaries + other.boundaries,
+            peak_pressure: self.peak_pressure.max(other.peak_pressure),
+            overflows: Overflows {
+                requests: self.overflows.requests + other.overflows.requests,
+                unavoidable: self.overflows.unavoidable + other.overflows.unavoidable,
+            },
+            pins: PinCount {
+                requests: self.pins.requests + other.pins.requests,
+                intact: self.pins.intact + other.pins.intact,
+            },
+            recall: match (self.recall, other.recall) {
+                (Some(one), Some(two)) => Some(together(one, two)),
+                (one, two) => one.or(two),
+            },
+            simulated: Simulated {
+                stalls: stalls(self.simulated.stalls, other.simulated.stalls),
+                requests: tokens(self.simulated.requests, other.simulated.requests),
+                summaries: tokens(self.simulated.summaries, other.simulated.summaries),
+                cost_usd: self.simulated.cost_usd + other.simulated.cost_usd,
+            },
+        }
+    }
+}
+
+/// One total for each strategy, in the order in which the strategies first appear.
+#[must_use]
+pub fn totals(comparisons: &[Comparison]) -> Vec<Total> {
+    let mut totals: Vec<Total> = Vec::new();
+    for outcome in comparisons
+        .iter()
+        .flat_map(|comparison| &comparison.strategies)
+    {
+        let one = Total::of(outcome);
+        match totals
+            .iter_mut()
+            .find(|total| total.strategy == one.strategy)
+        {
+            Some(total) => *total = total.clone().and(&one),
+            None => totals.push(one),
+        }
+    }
+    totals
+}
+
+/// The shares of two measurements, each with the weight of what it needed.
+fn together(one: RecallFigures, two: RecallFigures) -> RecallFigures {
+    let needed = one.needed + two.needed;
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "identifiers of one session stay far below 2^52"
+    )]
+    let share = |a: f64, b: f64| {
+        if needed == 0 {
+            0.0
+        } else {
+            (a * one.needed as f64 + b * two.needed as f64) / needed as f64
+        }
+    };
+    RecallFigures {
+        needed,
+        named: share(one.named, two.named),
+        in_context: share(one.in_context, two.in_context),
+        newest_named: share(one.newest_named, two.newest_named),
+        newest_in_context: share(one.newest_in_context, two.newest_in_context),
+    }
+}
+
+fn stalls(one: Stalls, two: Stalls) -> Stalls {
+    Stalls {
+        count: one.count + two.count,
+        longest_seconds: one.longest_seconds.max(two.longest_seconds),
+        total_seconds: one.total_seconds + two.total_seconds,
+    }
+}
+
+fn tokens(one: TokenUse, two: TokenUse) -> TokenUse {
+    TokenUse {
+        fresh: one.fresh + two.fresh,
+        cache_read: one.cache_read + two.cache_read,
+        cache_written: one.cache_written + two.cache_written,
+        output: one.output + two.output,
+    }
+}
+
+impl TokenUse {
+    /// All input: fresh, read from and written to the cache.
+    #[must_use]
+    pub const fn input(&self) -> u64 {
+        self.fresh + self.cache_read + self.cache_written
+    }
+
+    /// The share of the input that was read from the cache; NaN where there was no input.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "token counts stay far below 2^52"
+    )]
+    pub fn cached_share(&self) -> f64 {
+        self.cache_read as f64 / self.input() as f64
+    }
+}
+
+impl PinCount {
+    /// The share of requests that showed every pin; `None` where none was in force.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "requests of one session stay far below 2^52"
+    )]
+    pub fn intact_share(&self) -> Option<f64> {
+        (self.requests > 0).then(|| self.intact as f64 / self.requests as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::together;
+    use crate::compare::RecallFigures;
+
+    #[test]
+    fn a_compaction_counts_by_what_was_needed_after_it() {
+        let measured = |needed, named| RecallFigures {
+            needed,
+            named,
+            in_context: named / 2.0,
+            newest_named: 0.0,
+            newest_in_context: 0.0,
+        };
+        let both = together(measured(30, 1.0), measured(10, 0.0));
+        assert_eq!(
+            (both.needed, both.named, both.in_context),
+            (40, 0.75, 0.375)
+        );
+        assert_eq!(together(measured(0, 0.0), measured(0, 0.0)).named, 0.0);
+    }
+}
