@@ -167,6 +167,10 @@ pub struct Fate {
 pub struct Compaction {
     /// It happened before the request for the turn with this index.
     pub before_turn: usize,
+    /// The same request by its place in [`Outcome::pressure`].
+    pub before_request: usize,
+    /// How long that request waited for it in seconds; simulated.
+    pub simulated_wait_seconds: f64,
     /// What was done: `summary`, `drop` or `clear`.
     pub kind: &'static str,
     /// Turns before this index are no longer shown whole.
