@@ -1,3 +1,4 @@
 //! Real sessions through every code path. Skipped, with a line that says so, where no corpus is found.
 
 mod locate;
+mod sessions;

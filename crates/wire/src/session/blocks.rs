@@ -1,0 +1,200 @@
+//! Content blocks to parts: Anthropic's, OpenAI's and pi's, told apart by their type names, which
+//! do not clash.
+
+use std::borrow::Cow;
+
+use context::Text;
+use context::turn::{Attachment, CallId, Opaque, Outcome, Part, Role, ToolCall, ToolResult};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::scalar::{Content, Scalar};
+
+/// Every field of interest that a block of any type may have.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    text: Scalar<'a>,
+    #[serde(borrow)]
+    refusal: Scalar<'a>,
+    #[serde(borrow)]
+    thinking: Scalar<'a>,
+    #[serde(borrow)]
+    id: Scalar<'a>,
+    #[serde(borrow)]
+    tool_use_id: Scalar<'a>,
+    #[serde(borrow)]
+    name: Scalar<'a>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    is_error: Scalar<'a>,
+    #[serde(borrow, rename = "mimeType")]
+    mime_type: Scalar<'a>,
+    #[serde(borrow)]
+    source: Option<&'a RawValue>,
+}
+
+/// The parts of a message, and the types of blocks in it that are not known.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub(super) parts: Vec<Part>,
+    pub(super) unknown: Vec<String>,
+}
+
+impl Parts {
+    /// The parts of a message's content.
+    pub(super) fn of(content: &Content<'_>) -> Self {
+        let mut parts = Self::default();
+        match content {
+            Content::Nothing => {}
+            Content::Text(text) => parts.text(text),
+            Content::Blocks(blocks) => blocks.iter().for_each(|raw| parts.block(raw)),
+        }
+        parts
+    }
+
+    /// Adds a plain text; an empty one adds nothing.
+    pub(super) fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.parts.push(Part::Text(Text::from(text)));
+        }
+    }
+
+    /// Adds a block.
+    pub(super) fn block(&mut self, raw: &RawValue) {
+        if let Ok(text) = serde_json::from_str::<Cow<'_, str>>(raw.get()) {
+            return self.text(&text);
+        }
+        let block = serde_json::from_str::<Block<'_>>(raw.get()).unwrap_or_default();
+        let kind = block.kind.or_empty();
+        match kind {
+            "text" | "input_text" | "output_text" => self.text(block.text.or_empty()),
+            "refusal" => self.text(block.refusal.or_empty()),
+            "thinking" => self
+                .parts
+                .push(Part::Thinking(Text::from(block.thinking.or_empty()))),
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => self.call(&block, block.input),
+            "toolCall" => self.call(&block, block.arguments),
+            _ if block.tool_use_id.text().is_some() && kind.ends_with("tool_result") => {
+                self.result(
+                    block.tool_use_id.or_empty(),
+                    block.content,
+                    outcome(block.is_error.is_true()),
+                );
+            }
+            "image" | "document" | "image_url" | "input_image" | "input_audio" | "file"
+            | "input_file" => self.attachment(&block, raw),
+            "redacted_thinking" | "compaction" => self.opaque(kind, raw),
+            _ => {
+                self.unknown.push(kind.to_owned());
+                self.opaque(kind, raw);
+            }
+        }
+    }
+
+    fn call(&mut self, block: &Block<'_>, arguments: Option<&RawValue>) {
+        self.parts.push(Part::Call(ToolCall {
+            id: CallId::from(block.id.or_empty()),
+            name: Text::from(block.name.or_empty()),
+            arguments: Text::from(arguments.map_or("", RawValue::get)),
+        }));
+    }
+
+    /// Adds a tool result; what in it is not text follows as attachments.
+    pub(super) fn result(&mut self, call: &str, content: Option<&RawValue>, outcome: Outcome) {
+        let (text, attachments) = readable(content);
+        self.parts.push(Part::Result(ToolResult {
+            call: CallId::from(call),
+            text: Text::from(text.as_ref()),
+            outcome,
+        }));
+        self.parts.extend(attachments);
+    }
+
+    fn attachment(&mut self, block: &Block<'_>, raw: &RawValue) {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Source<'a> {
+            #[serde(borrow)]
+            media_type: Scalar<'a>,
+        }
+        let media = block
+            .source
+            .and_then(|source| serde_json::from_str::<Source<'_>>(source.get()).ok())
+            .unwrap_or_default()
+            .media_type;
+        let kind = match (media.text(), block.mime_type.text(), block.kind.or_empty()) {
+            (Some(media), _, _) | (None, Some(media), _) => media,
+            (None, None, "image_url" | "input_image") => "image",
+            (None, None, kind) => kind,
+        };
+        self.parts.push(Part::Attachment(Attachment {
+            kind: Text::from(kind),
+            bytes: raw.get().len(),
+        }));
+    }
+
+    fn opaque(&mut self, kind: &str, raw: &RawValue) {
+        self.parts.push(Part::Opaque(Opaque {
+            kind: Text::from(kind),
+            bytes: raw.get().len(),
+        }));
+    }
+}
+
+/// Whether a tool failed.
+pub(super) fn outcome(failed: bool) -> Outcome {
+    if failed {
+        Outcome::Failed
+    } else {
+        Outcome::Succeeded
+    }
+}
+
+/// The readable text of a tool's answer, and what in it is not text. A text stands as it is, blocks
+/// are joined by line feeds, any other JSON stands as its own text.
+pub(super) fn readable(content: Option<&RawValue>) -> (Cow<'_, str>, Vec<Part>) {
+    let Some(raw) = content else {
+        return (Cow::Borrowed(""), Vec::new());
+    };
+    let parsed = serde_json::from_str::<Content<'_>>(raw.get()).unwrap_or_default();
+    match parsed {
+        Content::Text(text) => (text, Vec::new()),
+        Content::Nothing if raw.get() == "null" => (Cow::Borrowed(""), Vec::new()),
+        Content::Nothing => (Cow::Borrowed(raw.get()), Vec::new()),
+        blocks @ Content::Blocks(_) => {
+            let mut lines = Vec::new();
+            let mut rest = Vec::new();
+            for part in Parts::of(&blocks).parts {
+                match part {
+                    Part::Text(text) => lines.push(text),
+                    other => rest.push(other),
+                }
+            }
+            let texts: Vec<&str> = lines.iter().map(Text::as_str).collect();
+            (Cow::Owned(texts.join("\n")), rest)
+        }
+    }
+}
+
+/// The role of a message that a provider calls a user message: one that holds nothing but tool
+/// results is the tools' own.
+pub(super) fn user_or_tool(parts: &[Part]) -> Role {
+    let results = parts.iter().any(|part| matches!(part, Part::Result(_)));
+    let said = parts
+        .iter()
+        .any(|part| matches!(part, Part::Text(_) | Part::Thinking(_) | Part::Call(_)));
+    if results && !said {
+        Role::Tool
+    } else {
+        Role::User
+    }
+}

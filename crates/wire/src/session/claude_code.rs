@@ -1,0 +1,412 @@
+//! Claude Code's JSON Lines: one record a line, messages in Anthropic's shape.
+//!
+//! One message of the model is spread over several lines with the same `message.id`, with the user
+//! lines that hold the results of its parallel calls in between; it becomes one turn at the place of
+//! its first line. Lines with `isSidechain` are a subagent's and become sessions of their own.
+
+use std::collections::HashMap;
+
+use context::turn::{Part, Role};
+use context::{Text, TokenCounter, Tokens};
+use serde::Deserialize;
+
+use super::blocks::{Parts, user_or_tool};
+use super::error::code;
+use super::lines::{Line, slice};
+use super::recording::{Recorded, Recording, Usage, time};
+use super::scalar::{Content, Scalar};
+use super::{Compaction, Format};
+
+mod tree;
+
+use tree::{Kind, Node};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    subtype: Scalar<'a>,
+    #[serde(borrow)]
+    uuid: Scalar<'a>,
+    #[serde(borrow)]
+    parent_uuid: Scalar<'a>,
+    #[serde(borrow)]
+    logical_parent_uuid: Scalar<'a>,
+    #[serde(borrow)]
+    is_sidechain: Scalar<'a>,
+    #[serde(borrow)]
+    is_meta: Scalar<'a>,
+    #[serde(borrow)]
+    is_compact_summary: Scalar<'a>,
+    #[serde(borrow)]
+    is_api_error_message: Scalar<'a>,
+    #[serde(borrow)]
+    agent_id: Scalar<'a>,
+    #[serde(borrow)]
+    timestamp: Scalar<'a>,
+    #[serde(borrow)]
+    compact_metadata: Option<CompactMetadata<'a>>,
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct CompactMetadata<'a> {
+    #[serde(borrow)]
+    pre_tokens: Scalar<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Scalar<'a>,
+    #[serde(borrow)]
+    model: Scalar<'a>,
+    #[serde(borrow)]
+    content: Content<'a>,
+    #[serde(borrow)]
+    usage: Option<WireUsage<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct WireUsage<'a> {
+    #[serde(borrow)]
+    input_tokens: Scalar<'a>,
+    #[serde(borrow)]
+    output_tokens: Scalar<'a>,
+    #[serde(borrow)]
+    cache_read_input_tokens: Scalar<'a>,
+    #[serde(borrow)]
+    cache_creation_input_tokens: Scalar<'a>,
+}
+
+impl WireUsage<'_> {
+    fn read(&self) -> Usage {
+        let tokens = |value: &Scalar<'_>| Tokens::new(value.count().unwrap_or_default());
+        Usage {
+            input: tokens(&self.input_tokens),
+            output: tokens(&self.output_tokens),
+            cache_read: tokens(&self.cache_read_input_tokens),
+            cache_write: tokens(&self.cache_creation_input_tokens),
+        }
+    }
+}
+
+/// What a record is to the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    User,
+    Assistant,
+    Boundary,
+    Summary,
+    /// Put in by the product: instructions of skills, caveats.
+    Injected,
+    ApiError,
+    /// Known, and not part of the conversation.
+    Aside,
+    Unknown,
+}
+
+/// Record types that are not part of the conversation.
+const ASIDES: &[&str] = &[
+    "progress",
+    "file-history-snapshot",
+    "queue-operation",
+    "summary",
+    "system",
+    "attachment",
+    "last-prompt",
+    "custom-title",
+    "ai-title",
+    "agent-name",
+    "tag",
+    "mode",
+    "permission-mode",
+    "pr-link",
+];
+
+impl Record<'_> {
+    fn entry(&self) -> Entry {
+        match self.kind.or_empty() {
+            "user" | "assistant" if self.message.is_none() => Entry::Unknown,
+            "user" if self.is_compact_summary.is_true() => Entry::Summary,
+            "user" if self.is_meta.is_true() => Entry::Injected,
+            "user" => Entry::User,
+            "assistant" if self.is_api_error_message.is_true() => Entry::ApiError,
+            "assistant" => Entry::Assistant,
+            "system" if self.subtype.text() == Some("compact_boundary") => Entry::Boundary,
+            kind if ASIDES.contains(&kind) => Entry::Aside,
+            _ => Entry::Unknown,
+        }
+    }
+
+    fn content(&self) -> &Content<'_> {
+        static NOTHING: Content<'static> = Content::Nothing;
+        self.message
+            .as_ref()
+            .map_or(&NOTHING, |message| &message.content)
+    }
+}
+
+/// A record with the line it stands in.
+struct Placed<'a> {
+    line: usize,
+    entry: Entry,
+    record: Record<'a>,
+}
+
+/// Reads the sessions of a log: the conversation first, then its subagents.
+pub(super) fn load(
+    bytes: &[u8],
+    lines: &[Line],
+    title: &str,
+    counter: &dyn TokenCounter,
+) -> Vec<Recorded> {
+    let mut main = Recording::default();
+    let mut records = Vec::with_capacity(lines.len());
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for (line, place) in lines.iter().enumerate() {
+        let text = slice(bytes, place.text.clone());
+        if text.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let Ok(record) = serde_json::from_slice::<Record<'_>>(text) else {
+            main.problem(line, code::BROKEN, "not a JSON object of a known shape");
+            continue;
+        };
+        if let Some(uuid) = record.uuid.text() {
+            let first = seen.entry(uuid.to_owned()).or_insert(line);
+            let earlier = lines
+                .get(*first)
+                .map(|place| slice(bytes, place.text.clone()));
+            if *first != line && earlier == Some(text) {
+                main.problem(line, code::REPEATED_RECORD, "the same record once more");
+                continue;
+            }
+        }
+        let entry = record.entry();
+        if entry == Entry::Unknown {
+            main.unknown_record(record.kind.or_empty(), line);
+        }
+        records.push(Placed {
+            line,
+            entry,
+            record,
+        });
+    }
+    let (side, own): (Vec<_>, Vec<_>) = records
+        .into_iter()
+        .partition(|placed| placed.record.is_sidechain.is_true());
+    converse(&mut main, &own);
+    let mut sessions = Vec::new();
+    sessions.push(main.finish(Format::ClaudeCode, title.to_owned(), counter));
+    for (number, agent) in subagents(side).into_iter().enumerate() {
+        let mut recording = Recording::default();
+        converse(&mut recording, &agent);
+        let title = format!("{title} (subagent {})", number + 1);
+        sessions.push(recording.finish(Format::ClaudeCode, title, counter));
+    }
+    sessions
+}
+
+/// Groups the lines of subagents: by the agent's id where there is one, else by the root of the
+/// chain that a line belongs to.
+fn subagents(side: Vec<Placed<'_>>) -> Vec<Vec<Placed<'_>>> {
+    let mut group_of: HashMap<String, usize> = HashMap::new();
+    let mut groups: Vec<Vec<Placed<'_>>> = Vec::new();
+    for placed in side {
+        let record = &placed.record;
+        let agent = record.agent_id.text().map(|id| format!("agent {id}"));
+        let parent = record.parent_uuid.text();
+        let known = match &agent {
+            Some(agent) => group_of.get(agent),
+            None => parent.and_then(|parent| group_of.get(parent)),
+        };
+        let group = known.copied().unwrap_or(groups.len());
+        for key in [agent.as_deref(), record.uuid.text()].into_iter().flatten() {
+            group_of.insert(key.to_owned(), group);
+        }
+        match groups.get_mut(group) {
+            Some(members) => members.push(placed),
+            None => groups.push(vec![placed]),
+        }
+    }
+    groups
+}
+
+/// Walks the records of one conversation.
+fn converse(recording: &mut Recording, records: &[Placed<'_>]) {
+    let abandoned = tree::abandoned(&records.iter().map(node).collect::<Vec<_>>());
+    let mut turn_of: HashMap<&str, usize> = HashMap::new();
+    let mut boundary: Option<(usize, Option<Tokens>)> = None;
+    let mut left_out = LeftOut::default();
+    for (placed, abandoned) in records.iter().zip(abandoned) {
+        let record = &placed.record;
+        let at = time(&record.timestamp);
+        if abandoned {
+            left_out.abandoned(placed);
+            continue;
+        }
+        match placed.entry {
+            Entry::User => {
+                let parts = Parts::of(record.content());
+                recording.say(user_or_tool(&parts.parts), parts, at, placed.line);
+            }
+            Entry::Assistant => assistant(recording, placed, &mut turn_of),
+            Entry::Boundary => {
+                if let Some((line, _)) = boundary {
+                    recording.problem(line, code::COMPACTION_INCOMPLETE, "no summary follows");
+                }
+                let tokens = record
+                    .compact_metadata
+                    .as_ref()
+                    .and_then(|metadata| metadata.pre_tokens.count())
+                    .map(Tokens::new);
+                boundary = Some((placed.line, tokens));
+            }
+            Entry::Summary => recording.compactions.push(Compaction {
+                before: recording.said.len(),
+                tokens_before: boundary.take().and_then(|(_, tokens)| tokens),
+                summary: summary_text(record.content()),
+            }),
+            Entry::Injected => left_out.injected.push(placed.line),
+            Entry::ApiError => {
+                let message = "an error of the provider, shown as a message";
+                recording.problem(placed.line, code::API_ERROR, message);
+            }
+            Entry::Aside | Entry::Unknown => {}
+        }
+    }
+    if let Some((line, _)) = boundary {
+        recording.problem(line, code::COMPACTION_INCOMPLETE, "no summary follows");
+    }
+    left_out.report(recording);
+}
+
+/// Adds a line of the model's: a new turn, or more of the turn with the same message id.
+fn assistant<'a>(
+    recording: &mut Recording,
+    placed: &'a Placed<'_>,
+    turn_of: &mut HashMap<&'a str, usize>,
+) {
+    let Some(message) = &placed.record.message else {
+        return;
+    };
+    let parts = Parts::of(&message.content);
+    let known = message.id.text().and_then(|id| turn_of.get(id)).copied();
+    let turn = match known {
+        Some(turn) => {
+            recording.say_more(turn, parts, placed.line);
+            turn
+        }
+        None => {
+            let at = time(&placed.record.timestamp);
+            recording.say(Role::Assistant, parts, at, placed.line)
+        }
+    };
+    if let Some(id) = message.id.text() {
+        turn_of.insert(id, turn);
+    }
+    // Messages that the product wrote itself carry this name and no real usage.
+    if message.model.text() == Some("<synthetic>") {
+        return;
+    }
+    if let Some(model) = message.model.text() {
+        recording.model = Some(model.to_owned());
+    }
+    if let Some(usage) = &message.usage {
+        recording.report(turn, usage.read());
+    }
+}
+
+fn summary_text(content: &Content<'_>) -> Text {
+    let texts: Vec<Text> = Parts::of(content)
+        .parts
+        .into_iter()
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    match texts.as_slice() {
+        [only] => only.clone(),
+        several => Text::from(
+            several
+                .iter()
+                .map(Text::as_str)
+                .collect::<Vec<_>>()
+                .join("\n"),
+        ),
+    }
+}
+
+/// What is deliberately not a turn, to be said once.
+#[derive(Default)]
+struct LeftOut {
+    injected: Vec<usize>,
+    abandoned: Vec<usize>,
+}
+
+impl LeftOut {
+    fn abandoned(&mut self, placed: &Placed<'_>) {
+        if matches!(placed.entry, Entry::User | Entry::Assistant) {
+            self.abandoned.push(placed.line);
+        }
+    }
+
+    fn report(self, recording: &mut Recording) {
+        if let Some(first) = self.injected.first() {
+            let count = self.injected.len();
+            let message = format!("{count} lines put in by the product, the first here");
+            recording.problem(*first, code::INJECTED, message);
+        }
+        if let Some(first) = self.abandoned.first() {
+            let count = self.abandoned.len();
+            let message = format!("{count} lines on abandoned branches, the first here");
+            recording.problem(*first, code::ABANDONED, message);
+        }
+    }
+}
+
+/// How a record stands in the tree of records.
+fn node<'a>(placed: &'a Placed<'_>) -> Node<'a> {
+    let record = &placed.record;
+    Node {
+        uuid: record.uuid.text(),
+        parent: record
+            .parent_uuid
+            .text()
+            .or_else(|| record.logical_parent_uuid.text()),
+        kind: match placed.entry {
+            Entry::User if is_prompt(record.content()) => Kind::Prompt,
+            Entry::User | Entry::Assistant => Kind::Answer,
+            _ => Kind::Aside,
+        },
+    }
+}
+
+/// Whether a user line is something a person typed, as against results of tools and notes of the
+/// product that an action was interrupted.
+fn is_prompt(content: &Content<'_>) -> bool {
+    let typed = |text: &str| {
+        !text.starts_with("[Request interrupted") && !text.starts_with("<local-command")
+    };
+    match content {
+        Content::Nothing => false,
+        Content::Text(text) => typed(text),
+        blocks @ Content::Blocks(_) => {
+            let parts = Parts::of(blocks).parts;
+            let results = parts.iter().any(|part| matches!(part, Part::Result(_)));
+            let first = parts.iter().find_map(|part| match part {
+                Part::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            !results && first.is_none_or(typed)
+        }
+    }
+}

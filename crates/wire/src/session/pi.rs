@@ -1,0 +1,183 @@
+//! pi's JSON Lines.
+
+use context::turn::Role;
+use context::{Text, TokenCounter, Tokens};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::blocks::{Parts, outcome};
+use super::error::code;
+use super::lines::{Line, slice};
+use super::recording::{Recorded, Recording, Usage, time};
+use super::scalar::{Content, Scalar};
+use super::{Compaction, Format};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Record<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Scalar<'a>,
+    #[serde(borrow)]
+    timestamp: Scalar<'a>,
+    #[serde(borrow)]
+    model_id: Scalar<'a>,
+    #[serde(borrow)]
+    summary: Scalar<'a>,
+    #[serde(borrow)]
+    tokens_before: Scalar<'a>,
+    #[serde(borrow)]
+    content: Content<'a>,
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Message<'a> {
+    #[serde(borrow)]
+    role: Scalar<'a>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    model: Scalar<'a>,
+    #[serde(borrow)]
+    usage: Option<WireUsage<'a>>,
+    #[serde(borrow)]
+    timestamp: Scalar<'a>,
+    #[serde(borrow)]
+    tool_call_id: Scalar<'a>,
+    #[serde(borrow)]
+    is_error: Scalar<'a>,
+    #[serde(borrow)]
+    summary: Scalar<'a>,
+    #[serde(borrow)]
+    command: Scalar<'a>,
+    #[serde(borrow)]
+    output: Scalar<'a>,
+    #[serde(borrow)]
+    exclude_from_context: Scalar<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct WireUsage<'a> {
+    #[serde(borrow)]
+    input: Scalar<'a>,
+    #[serde(borrow)]
+    output: Scalar<'a>,
+    #[serde(borrow)]
+    cache_read: Scalar<'a>,
+    #[serde(borrow)]
+    cache_write: Scalar<'a>,
+}
+
+impl WireUsage<'_> {
+    fn read(&self) -> Usage {
+        let tokens = |value: &Scalar<'_>| Tokens::new(value.count().unwrap_or_default());
+        Usage {
+            input: tokens(&self.input),
+            output: tokens(&self.output),
+            cache_read: tokens(&self.cache_read),
+            cache_write: tokens(&self.cache_write),
+        }
+    }
+}
+
+/// Record types that are not part of the conversation.
+const ASIDES: &[&str] = &["thinking_level_change", "label", "custom", "session_info"];
+
+/// Reads the session of a log.
+pub(super) fn load(
+    bytes: &[u8],
+    lines: &[Line],
+    title: &str,
+    counter: &dyn TokenCounter,
+) -> Vec<Recorded> {
+    let mut recording = Recording::default();
+    for (line, place) in lines.iter().enumerate() {
+        let text = slice(bytes, place.text.clone());
+        if text.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match serde_json::from_slice::<Record<'_>>(text) {
+            Ok(record) => read(&mut recording, &record, line),
+            Err(_) => {
+                recording.problem(line, code::BROKEN, "not a JSON object of a known shape");
+            }
+        }
+    }
+    vec![recording.finish(Format::Pi, title.to_owned(), counter)]
+}
+
+fn read(recording: &mut Recording, record: &Record<'_>, line: usize) {
+    match (record.kind.or_empty(), &record.message) {
+        ("message", Some(message)) => say(recording, record, message, line),
+        ("session" | "model_change", _) => {
+            if let Some(model) = record.model_id.text() {
+                recording.model = Some(model.to_owned());
+            }
+        }
+        ("compaction", _) => recording.compactions.push(Compaction {
+            before: recording.said.len(),
+            tokens_before: record.tokens_before.count().map(Tokens::new),
+            summary: Text::from(record.summary.or_empty()),
+        }),
+        ("branch_summary", _) => {
+            let mut parts = Parts::default();
+            parts.text(record.summary.or_empty());
+            recording.say(Role::User, parts, time(&record.timestamp), line);
+        }
+        ("custom_message", _) => {
+            let parts = Parts::of(&record.content);
+            recording.say(Role::User, parts, time(&record.timestamp), line);
+        }
+        (kind, _) if ASIDES.contains(&kind) => {}
+        (kind, _) => recording.unknown_record(kind, line),
+    }
+}
+
+fn say(recording: &mut Recording, record: &Record<'_>, message: &Message<'_>, line: usize) {
+    let at = time(&record.timestamp).or_else(|| time(&message.timestamp));
+    let content = || {
+        let content = message.content.map(|raw| serde_json::from_str(raw.get()));
+        Parts::of(&content.and_then(Result::ok).unwrap_or_default())
+    };
+    match message.role.or_empty() {
+        "user" | "custom" => {
+            recording.say(Role::User, content(), at, line);
+        }
+        "assistant" => {
+            let turn = recording.say(Role::Assistant, content(), at, line);
+            if let Some(model) = message.model.text() {
+                recording.model = Some(model.to_owned());
+            }
+            if let Some(usage) = &message.usage {
+                recording.report(turn, usage.read());
+            }
+        }
+        "toolResult" => {
+            let mut parts = Parts::default();
+            let outcome = outcome(message.is_error.is_true());
+            parts.result(message.tool_call_id.or_empty(), message.content, outcome);
+            recording.say(Role::Tool, parts, at, line);
+        }
+        "bashExecution" if message.exclude_from_context.is_true() => {
+            let message = "a command that was kept out of the context";
+            recording.problem(line, code::INJECTED, message);
+        }
+        "bashExecution" => {
+            let mut parts = Parts::default();
+            let (command, output) = (message.command.or_empty(), message.output.or_empty());
+            parts.text(&format!("Ran `{command}`\n```\n{output}\n```"));
+            recording.say(Role::User, parts, at, line);
+        }
+        "branchSummary" | "compactionSummary" => {
+            let mut parts = Parts::default();
+            parts.text(message.summary.or_empty());
+            recording.say(Role::User, parts, at, line);
+        }
+        _ => {
+            recording.say(Role::Other, content(), at, line);
+        }
+    }
+}

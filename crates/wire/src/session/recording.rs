@@ -1,0 +1,213 @@
+//! What a reader collects while it walks a file, and how a session is made of it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use context::coded::ErrorCode;
+use context::turn::{CallId, Role, Turn, TurnDraft, TurnId};
+use context::{TokenCounter, Tokens};
+use jiff::Timestamp;
+
+use super::blocks::Parts;
+use super::error::code;
+use super::{Compaction, Format, Problem, ReportedUsage, Session};
+
+/// A message with the pieces of the file (lines or elements, counted from 0) that it stands in.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) draft: TurnDraft,
+    pub(super) pieces: Vec<usize>,
+}
+
+/// A session in the making.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    pub(super) said: Vec<Said>,
+    pub(super) model: Option<String>,
+    pub(super) compactions: Vec<Compaction>,
+    /// By the index of the assistant turn; the last report for a turn wins.
+    pub(super) usage: BTreeMap<usize, ReportedUsage>,
+    pub(super) problems: Vec<Problem>,
+    unknown_records: BTreeMap<String, (usize, usize)>,
+}
+
+/// A session with the pieces that each of its turns stands in.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) session: Session,
+    pub(super) pieces: Vec<Vec<usize>>,
+}
+
+impl Recording {
+    /// Adds a message; says its index.
+    pub(super) fn say(
+        &mut self,
+        role: Role,
+        parts: Parts,
+        at: Option<Timestamp>,
+        piece: usize,
+    ) -> usize {
+        self.unknown_blocks(&parts.unknown, piece);
+        let mut draft = TurnDraft::said(role, parts.parts);
+        draft.at = at;
+        self.said.push(Said {
+            draft,
+            pieces: vec![piece],
+        });
+        self.said.len() - 1
+    }
+
+    /// Adds more of a message that was begun before.
+    pub(super) fn say_more(&mut self, turn: usize, parts: Parts, piece: usize) {
+        self.unknown_blocks(&parts.unknown, piece);
+        if let Some(said) = self.said.get_mut(turn) {
+            said.draft.parts.extend(parts.parts);
+            said.pieces.push(piece);
+        }
+    }
+
+    /// Reports something broken or odd in a piece of the file.
+    pub(super) fn problem(&mut self, piece: usize, code: ErrorCode, message: impl Into<String>) {
+        self.problems.push(Problem {
+            line: piece + 1,
+            code,
+            message: message.into(),
+        });
+    }
+
+    /// Notes a record of an unknown kind; reported once for each kind.
+    pub(super) fn unknown_record(&mut self, kind: &str, piece: usize) {
+        let shown: String = kind.chars().take(40).collect();
+        let seen = self.unknown_records.entry(shown).or_insert((piece, 0));
+        seen.1 += 1;
+    }
+
+    fn unknown_blocks(&mut self, unknown: &[String], piece: usize) {
+        for kind in unknown {
+            let shown: String = kind.chars().take(40).collect();
+            self.problem(
+                piece,
+                code::UNKNOWN_BLOCK,
+                format!("block of unknown type `{shown}`"),
+            );
+        }
+    }
+
+    /// Notes the usage that the provider reported for a turn.
+    pub(super) fn report(&mut self, turn: usize, usage: Usage) {
+        self.usage.insert(
+            turn,
+            ReportedUsage {
+                turn,
+                input: usage.input,
+                output: usage.output,
+                cache_read: usage.cache_read,
+                cache_write: usage.cache_write,
+            },
+        );
+    }
+
+    /// Places and counts the turns, and looks for what is odd about them.
+    pub(super) fn finish(
+        mut self,
+        format: Format,
+        title: String,
+        counter: &dyn TokenCounter,
+    ) -> Recorded {
+        let unknown = std::mem::take(&mut self.unknown_records);
+        for (kind, (first, count)) in unknown {
+            self.problem(
+                first,
+                code::UNKNOWN_RECORD,
+                format!("{count} records of unknown kind `{kind}`, the first here"),
+            );
+        }
+        self.check_calls();
+        let mut parent = TurnId::ROOT;
+        let mut turns: Vec<Turn> = Vec::with_capacity(self.said.len());
+        let mut pieces = Vec::with_capacity(self.said.len());
+        for said in self.said {
+            let turn = said.draft.after(parent, counter);
+            parent = turn.id();
+            turns.push(turn);
+            pieces.push(said.pieces);
+        }
+        self.problems.sort_by_key(|problem| problem.line);
+        Recorded {
+            session: Session {
+                format,
+                title,
+                model: self.model,
+                turns,
+                compactions: self.compactions,
+                usage: self.usage.into_values().collect(),
+                problems: self.problems,
+            },
+            pieces,
+        }
+    }
+
+    /// Reports results without calls, calls without results, ids used twice and empty messages.
+    fn check_calls(&mut self) {
+        let mut open: HashMap<CallId, Vec<usize>> = HashMap::new();
+        let mut used: HashMap<CallId, usize> = HashMap::new();
+        let mut found = Vec::new();
+        for said in &self.said {
+            let piece = said.pieces.first().copied().unwrap_or_default();
+            if said.draft.parts.is_empty() {
+                found.push((piece, code::EMPTY_MESSAGE, "message without content"));
+            }
+            for part in &said.draft.parts {
+                match part {
+                    context::Part::Call(call) => {
+                        if used.insert(call.id.clone(), piece).is_some() {
+                            let message = "call id that an earlier call has too";
+                            found.push((piece, code::CALL_ID_REUSED, message));
+                        }
+                        open.entry(call.id.clone()).or_default().push(piece);
+                    }
+                    context::Part::Result(result) => {
+                        let waiting = open.get_mut(&result.call);
+                        let answered = waiting.is_some_and(|calls| {
+                            !calls.is_empty() && {
+                                calls.remove(0);
+                                true
+                            }
+                        });
+                        if !answered {
+                            let message = "tool result without its call";
+                            found.push((piece, code::RESULT_WITHOUT_CALL, message));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for piece in open.into_values().flatten() {
+            let message = "tool call without result";
+            found.push((piece, code::CALL_WITHOUT_RESULT, message));
+        }
+        for (piece, code, message) in found {
+            self.problem(piece, code, message);
+        }
+    }
+}
+
+/// Usage as a provider reports it, by whatever names.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    pub(super) input: Tokens,
+    pub(super) output: Tokens,
+    pub(super) cache_read: Tokens,
+    pub(super) cache_write: Tokens,
+}
+
+/// A time as products write it: RFC 3339 text, or a number of milliseconds since 1970.
+pub(super) fn time(value: &super::scalar::Scalar<'_>) -> Option<Timestamp> {
+    match value.text() {
+        Some(text) => text.parse().ok(),
+        None => value
+            .count()
+            .and_then(|millis| i64::try_from(millis).ok())
+            .and_then(|millis| Timestamp::from_millisecond(millis).ok()),
+    }
+}
