@@ -8,7 +8,7 @@ use std::fmt;
 
 use rpds::{HashTrieMapSync, VectorSync};
 
-use crate::coded::{Coded, ErrorCode};
+use crate::coded::{CodeEntry, Coded, ErrorCode};
 use crate::text::Text;
 use crate::turn::TurnId;
 
@@ -188,6 +188,25 @@ impl Coded for Refusal {
         }
     }
 }
+
+/// The errors of this module.
+pub const CODES: &[CodeEntry] = &[
+    CodeEntry {
+        code: Refusal::UNKNOWN,
+        meaning: "a turn that is not in this window",
+        remedy: "Name a turn that is shown; a compacted one must be expanded first.",
+    },
+    CodeEntry {
+        code: Refusal::NOT_HIGHER,
+        meaning: "a class that is not higher than the one the turn has",
+        remedy: "Classes only rise; leave the turn as it is.",
+    },
+    CodeEntry {
+        code: Refusal::NOT_DROPPABLE,
+        meaning: "a turn that is not droppable cannot be dropped",
+        remedy: "Summarise it, or leave it.",
+    },
+];
 
 /// A class for every turn. Immutable: every operation gives a new map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
