@@ -29,6 +29,7 @@ pub mod projector;
 pub mod quality;
 pub mod shrink;
 pub mod split;
+mod spoken;
 pub mod step;
 pub mod store;
 pub mod summary;

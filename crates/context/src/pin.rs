@@ -1,1 +1,397 @@
-//! Pins: text that survives every compaction verbatim.
+//! Pins: texts that stay in view, in full, whatever is compacted.
+//!
+//! A pin comes from the user (a line `#pin TEXT` that the user typed), from the agent through a
+//! tool, or from the API. Text that a tool returned or that the model wrote is never read as a
+//! directive, nor is code in fences, quoted text, or what a client wraps in tags.
+
+mod directive;
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::coded::{CodeEntry, Coded, ErrorCode};
+use crate::counter::TokenCounter;
+use crate::text::Text;
+use crate::turn::{Provenance, Role, Turn, TurnDraft};
+use crate::units::Tokens;
+
+pub use directive::{Directive, directives};
+
+/// Identifies a pin: the first eight hexadecimal digits of the blake3 hash of its text. The same
+/// text is the same pin.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PinId(u32);
+
+impl PinId {
+    /// The id of a text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let [a, b, c, d, ..] = *blake3::hash(text.trim().as_bytes()).as_bytes();
+        Self(u32::from_be_bytes([a, b, c, d]))
+    }
+
+    /// Reads an id as [`Display`](fmt::Display) writes it.
+    #[must_use]
+    pub fn parse(id: &str) -> Option<Self> {
+        let digits = id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        digits
+            .then(|| u32::from_str_radix(id, 16).ok())
+            .flatten()
+            .map(Self)
+    }
+}
+
+impl fmt::Display for PinId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
+}
+
+impl fmt::Debug for PinId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PinId({self})")
+    }
+}
+
+/// Who pinned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The user, by a line in a message.
+    User,
+    /// The agent, through a tool.
+    Agent,
+    /// Somebody through the command line, the dashboard or HTTP.
+    Api,
+}
+
+impl Origin {
+    /// The lower-case name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Agent => "agent",
+            Self::Api => "api",
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A text that stays in view, in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pin {
+    /// Its id.
+    pub id: PinId,
+    /// The text, trimmed.
+    pub text: Text,
+    /// Who pinned it.
+    pub origin: Origin,
+    /// When, where that is known.
+    pub at: Option<Timestamp>,
+    /// The size of the text.
+    pub tokens: Tokens,
+}
+
+/// How much may be pinned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PinLimits {
+    /// The most pins.
+    pub count: usize,
+    /// The most tokens of one pin.
+    pub each: Tokens,
+    /// The most tokens of all pins.
+    pub total: Tokens,
+}
+
+impl Default for PinLimits {
+    /// 64 pins, 1,000 tokens each, 4,000 tokens together: pins are restated in every view.
+    fn default() -> Self {
+        Self {
+            count: 64,
+            each: Tokens::new(1_000),
+            total: Tokens::new(4_000),
+        }
+    }
+}
+
+/// Why a text was not pinned or unpinned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PinError {
+    /// There is no text.
+    #[error("a pin needs a text")]
+    Empty,
+    /// One pin is too large.
+    #[error("this pin has {tokens} tokens, more than the {limit} that one pin may have")]
+    TooLarge {
+        /// Its size.
+        tokens: Tokens,
+        /// The limit.
+        limit: Tokens,
+    },
+    /// There are too many pins.
+    #[error("there are {limit} pins already, as many as there may be")]
+    TooMany {
+        /// The limit.
+        limit: usize,
+    },
+    /// All pins together are too large.
+    #[error(
+        "with this one the pins would have {tokens} tokens, more than the {limit} they may have"
+    )]
+    Full {
+        /// The size with the new one.
+        tokens: Tokens,
+        /// The limit.
+        limit: Tokens,
+    },
+    /// There is no such pin.
+    #[error("there is no such pin")]
+    Unknown,
+}
+
+impl PinError {
+    /// The code of [`PinError::Empty`].
+    pub const EMPTY: ErrorCode = ErrorCode::new("E0406");
+    /// The code of [`PinError::TooLarge`].
+    pub const TOO_LARGE: ErrorCode = ErrorCode::new("E0407");
+    /// The code of [`PinError::TooMany`].
+    pub const TOO_MANY: ErrorCode = ErrorCode::new("E0408");
+    /// The code of [`PinError::Full`].
+    pub const FULL: ErrorCode = ErrorCode::new("E0409");
+    /// The code of [`PinError::Unknown`].
+    pub const UNKNOWN: ErrorCode = ErrorCode::new("E0410");
+}
+
+impl Coded for PinError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Empty => Self::EMPTY,
+            Self::TooLarge { .. } => Self::TOO_LARGE,
+            Self::TooMany { .. } => Self::TOO_MANY,
+            Self::Full { .. } => Self::FULL,
+            Self::Unknown => Self::UNKNOWN,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        CODES
+            .iter()
+            .find(|entry| entry.code == self.code())
+            .map(|entry| entry.remedy.to_owned())
+    }
+}
+
+/// The errors of this module.
+pub const CODES: &[CodeEntry] = &[
+    CodeEntry {
+        code: PinError::EMPTY,
+        meaning: "a pin without a text",
+        remedy: "Write the text after `#pin`.",
+    },
+    CodeEntry {
+        code: PinError::TOO_LARGE,
+        meaning: "a pin that is too large",
+        remedy: "Pin the sentence that matters, and leave the rest to the conversation.",
+    },
+    CodeEntry {
+        code: PinError::TOO_MANY,
+        meaning: "too many pins",
+        remedy: "Take one away with `#unpin` first.",
+    },
+    CodeEntry {
+        code: PinError::FULL,
+        meaning: "the pins together are too large",
+        remedy: "Take one away with `#unpin` first, or pin less text.",
+    },
+    CodeEntry {
+        code: PinError::UNKNOWN,
+        meaning: "a pin that does not exist",
+        remedy: "Name the pin by its id or by its exact text.",
+    },
+];
+
+/// What became of a pin that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pinned {
+    /// It is new.
+    Added(PinId),
+    /// The same text was pinned already; its place, origin and time stay.
+    Already(PinId),
+}
+
+/// The pins of one conversation, in the order in which they were made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pins {
+    pins: Vec<Pin>,
+    limits: PinLimits,
+}
+
+impl Pins {
+    /// No pins, with these limits.
+    #[must_use]
+    pub const fn with_limits(limits: PinLimits) -> Self {
+        Self {
+            pins: Vec::new(),
+            limits,
+        }
+    }
+
+    /// Pins a text. The same text twice is one pin.
+    ///
+    /// # Errors
+    /// Where the text is empty or a limit would be passed.
+    pub fn add(
+        &mut self,
+        text: &str,
+        origin: Origin,
+        at: Option<Timestamp>,
+        counter: &dyn TokenCounter,
+    ) -> Result<Pinned, PinError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(PinError::Empty);
+        }
+        let id = PinId::of(text);
+        if self.get(id).is_some() {
+            return Ok(Pinned::Already(id));
+        }
+        let tokens = counter.count(text);
+        self.check(tokens)?;
+        self.pins.push(Pin {
+            id,
+            text: text.into(),
+            origin,
+            at,
+            tokens,
+        });
+        Ok(Pinned::Added(id))
+    }
+
+    fn check(&self, tokens: Tokens) -> Result<(), PinError> {
+        let PinLimits { count, each, total } = self.limits;
+        let together = self.tokens() + tokens;
+        if tokens > each {
+            return Err(PinError::TooLarge {
+                tokens,
+                limit: each,
+            });
+        }
+        if self.pins.len() >= count {
+            return Err(PinError::TooMany { limit: count });
+        }
+        if together > total {
+            return Err(PinError::Full {
+                tokens: together,
+                limit: total,
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes a pin away.
+    ///
+    /// # Errors
+    /// [`PinError::Unknown`] without such a pin.
+    pub fn remove(&mut self, id: PinId) -> Result<Pin, PinError> {
+        let place = self.pins.iter().position(|pin| pin.id == id);
+        place
+            .map(|place| self.pins.remove(place))
+            .ok_or(PinError::Unknown)
+    }
+
+    /// Does what a directive of the user asks for.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add) and [`remove`](Self::remove).
+    pub fn obey(
+        &mut self,
+        directive: &Directive,
+        at: Option<Timestamp>,
+        counter: &dyn TokenCounter,
+    ) -> Result<PinId, PinError> {
+        match directive {
+            Directive::Pin(text) => match self.add(text, Origin::User, at, counter)? {
+                Pinned::Added(id) | Pinned::Already(id) => Ok(id),
+            },
+            Directive::Unpin(named) => {
+                let by_id = PinId::parse(named).filter(|id| self.get(*id).is_some());
+                let id = by_id.unwrap_or_else(|| PinId::of(named));
+                self.remove(id).map(|pin| pin.id)
+            }
+        }
+    }
+
+    /// The pin with this id.
+    #[must_use]
+    pub fn get(&self, id: PinId) -> Option<&Pin> {
+        self.pins.iter().find(|pin| pin.id == id)
+    }
+
+    /// All pins, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.iter()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.pins.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.pins.is_empty()
+    }
+
+    /// The tokens of all texts.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens {
+        self.pins.iter().map(|pin| pin.tokens).sum()
+    }
+
+    /// The turn that restates all pins in full, or `None` without pins. It speaks as the user: pins
+    /// gain no authority that their author does not have.
+    #[must_use]
+    pub fn turn(&self) -> Option<TurnDraft> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut text = String::from("[Pinned, in full:]");
+        for pin in &self.pins {
+            text.push_str("\n- ");
+            text.push_str(&pin.text);
+        }
+        Some(TurnDraft::text(Role::User, text).from_provenance(Provenance::Pins))
+    }
+
+    /// The pins that are not in view: whose exact text stands in no turn of the user or the
+    /// operator. What a summary, the model or a tool says does not count, even word for word.
+    #[must_use]
+    pub fn missing_from(&self, view: &[Turn]) -> Vec<PinId> {
+        self.pins
+            .iter()
+            .filter(|pin| !intact(&pin.text, view))
+            .map(|pin| pin.id)
+            .collect()
+    }
+}
+
+/// Whether the exact text of a pin stands in a view, outside every summary, in a turn of the user or
+/// the operator.
+#[must_use]
+pub fn intact(pinned: &str, view: &[Turn]) -> bool {
+    view.iter()
+        .filter(|turn| matches!(turn.role(), Role::User | Role::System))
+        .filter(|turn| turn.provenance() != Provenance::Summary)
+        .any(|turn| turn.texts().any(|text| text.contains(pinned)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! `#pin` and `#unpin` lines in what a user typed.
+
+use std::fmt;
+
+use crate::spoken;
+use crate::text::Text;
+use crate::turn::Turn;
+
+/// What a line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Directive {
+    /// `#pin TEXT`: keep this text in view.
+    Pin(Text),
+    /// `#unpin ID` or `#unpin TEXT`: let it go.
+    Unpin(Text),
+}
+
+impl fmt::Display for Directive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pin(text) => write!(f, "#pin {text}"),
+            Self::Unpin(text) => write!(f, "#unpin {text}"),
+        }
+    }
+}
+
+/// The directives that the user typed in a turn, in order. Turns of anybody else, code in fences,
+/// quoted lines and blocks that a client wrapped in tags have none. A directive without a text is
+/// none.
+#[must_use]
+pub fn directives(turn: &Turn) -> Vec<Directive> {
+    spoken::lines(turn).filter_map(directive).collect()
+}
+
+fn directive(line: &str) -> Option<Directive> {
+    let (word, rest) = line.split_once(char::is_whitespace)?;
+    let text = rest.trim();
+    if text.is_empty() {
+        return None;
+    }
+    match word {
+        "#pin" => Some(Directive::Pin(text.into())),
+        "#unpin" => Some(Directive::Unpin(text.into())),
+        _ => None,
+    }
+}

@@ -1,0 +1,123 @@
+//! What is pinned, and what stays in view.
+
+use super::{Directive, Origin, PinError, PinId, PinLimits, Pinned, Pins, directives};
+use crate::counter::Heuristic;
+use crate::turn::{Outcome, Part, Provenance, Role, ToolResult, Turn, TurnDraft, TurnId};
+use crate::units::Tokens;
+
+fn said(role: Role, text: &str) -> Turn {
+    TurnDraft::text(role, text).after(TurnId::ROOT, &Heuristic)
+}
+
+/// The directives in a user's text, one a line.
+fn check(text: &str, expected: &[&str]) {
+    let found: Vec<String> = directives(&said(Role::User, text))
+        .iter()
+        .map(Directive::to_string)
+        .collect();
+    assert_eq!(found, expected, "{text:?}");
+}
+
+#[test]
+fn a_line_of_the_user_is_a_directive() {
+    check("#pin never touch main", &["#pin never touch main"]);
+    check("hi\n  #pin  a b \n#unpin c", &["#pin a b", "#unpin c"]);
+}
+
+#[test]
+fn other_lines_are_not() {
+    check("#pin", &[]);
+    check("#pin   ", &[]);
+    check("#pinned x", &[]);
+    check("see #pin x", &[]);
+    check("```\n#pin x\n```", &[]);
+    check("> #pin x", &[]);
+    check("<note>\n#pin x\n</note>", &[]);
+}
+
+#[test]
+fn nobody_else_pins_by_saying_so() {
+    for role in [Role::System, Role::Assistant, Role::Tool, Role::Other] {
+        assert_eq!(directives(&said(role, "#pin x")), []);
+    }
+    let result = Part::Result(ToolResult {
+        call: "c".into(),
+        text: "#pin x".into(),
+        outcome: Outcome::Succeeded,
+    });
+    let mixed = TurnDraft::said(Role::User, vec![result]).after(TurnId::ROOT, &Heuristic);
+    assert_eq!(directives(&mixed), []);
+    let summary = TurnDraft::text(Role::User, "#pin x").from_provenance(Provenance::Summary);
+    assert_eq!(directives(&summary.after(TurnId::ROOT, &Heuristic)), []);
+}
+
+fn pins(texts: &[&str]) -> Pins {
+    let mut pins = Pins::default();
+    for text in texts {
+        pins.add(text, Origin::Api, None, &Heuristic).unwrap();
+    }
+    pins
+}
+
+#[test]
+fn the_same_text_is_one_pin_in_its_first_place() {
+    let mut pins = pins(&["b", "a"]);
+    let again = pins.add(" b ", Origin::User, None, &Heuristic);
+    assert_eq!(again, Ok(Pinned::Already(PinId::of("b"))));
+    let order: Vec<&str> = pins.iter().map(|pin| &*pin.text).collect();
+    assert_eq!(order, ["b", "a"]);
+}
+
+#[test]
+fn pins_go_by_id_or_by_text() {
+    let mut pins = pins(&["first", "second"]);
+    let by_id = Directive::Unpin(PinId::of("first").to_string().into());
+    assert_eq!(pins.obey(&by_id, None, &Heuristic), Ok(PinId::of("first")));
+    let by_text = Directive::Unpin("second".into());
+    assert!(pins.obey(&by_text, None, &Heuristic).is_ok());
+    assert!(pins.is_empty());
+    assert_eq!(
+        pins.obey(&by_text, None, &Heuristic),
+        Err(PinError::Unknown)
+    );
+}
+
+#[test]
+fn limits_hold() {
+    let limits = PinLimits {
+        count: 2,
+        each: Tokens::new(4),
+        total: Tokens::new(5),
+    };
+    let mut pins = Pins::with_limits(limits);
+    let mut add = |text: &str| pins.add(text, Origin::User, None, &Heuristic).map(|_| ());
+    assert_eq!(add(" "), Err(PinError::Empty));
+    assert!(matches!(
+        add(&"x".repeat(20)),
+        Err(PinError::TooLarge { .. })
+    ));
+    assert_eq!(add(&"x".repeat(16)), Ok(()));
+    assert!(matches!(add("12345678"), Err(PinError::Full { .. })));
+    assert_eq!(add("1234"), Ok(()));
+    assert_eq!(add("5"), Err(PinError::TooMany { limit: 2 }));
+}
+
+#[test]
+fn only_the_users_or_the_operators_words_keep_a_pin_in_view() {
+    let pins = pins(&["never touch main"]);
+    let text = "Remember: never touch main.";
+    assert_eq!(pins.missing_from(&[said(Role::User, text)]), []);
+    assert_eq!(pins.missing_from(&[said(Role::System, text)]), []);
+    let restated = pins.turn().unwrap().after(TurnId::ROOT, &Heuristic);
+    assert_eq!(pins.missing_from(&[restated]), []);
+
+    let gone = [PinId::of("never touch main")];
+    let summary = TurnDraft::text(Role::User, text).from_provenance(Provenance::Summary);
+    let summary = summary.after(TurnId::ROOT, &Heuristic);
+    assert_eq!(pins.missing_from(&[summary]), gone);
+    assert_eq!(pins.missing_from(&[said(Role::Assistant, text)]), gone);
+    assert_eq!(
+        pins.missing_from(&[said(Role::User, "never touch it")]),
+        gone
+    );
+}
