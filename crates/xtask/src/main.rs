@@ -1,3 +1,48 @@
-//! Continuous integration, tidiness checks and generated documents.
+//! Continuous integration, tidiness checks and fuzzing: `cargo xtask help` says what there is.
 
-fn main() {}
+mod command;
+mod fuzz;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  fuzz [TARGET] [--seconds N]   builds the fuzz targets and runs one, or each, for N seconds (60)
+  help                          prints this
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            command::say(&format!("xtask: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> anyhow::Result<()> {
+    match arguments.split_first() {
+        Some((&"fuzz", rest)) => fuzz::run(&root()?, rest),
+        None | Some((&("help" | "--help" | "-h"), _)) => {
+            command::say(HELP.trim_end());
+            Ok(())
+        }
+        Some((unknown, _)) => bail!("unknown command `{unknown}`\n\n{HELP}"),
+    }
+}
+
+/// The workspace's folder: two above this crate's.
+fn root() -> anyhow::Result<PathBuf> {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .map(Path::to_path_buf)
+        .context("the crate lies in crates/xtask")
+}

@@ -1,0 +1,172 @@
+//! Builds and runs the targets of `fuzz/` on the stable toolchain, without cargo-fuzz.
+//!
+//! What cargo-fuzz adds on a nightly toolchain is an address sanitizer, which a workspace without
+//! unsafe code needs least. The coverage that steers libFuzzer comes from an LLVM pass that the stable
+//! compiler has too.
+
+mod seeds;
+mod session;
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+use crate::command::{self, cargo, say};
+
+/// The flags that instrument the code: libFuzzer's counters, table of places, and comparisons.
+const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// One fuzz target: a binary of `fuzz/Cargo.toml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Target {
+    name: String,
+    /// Folders of the corpus whose files are good inputs.
+    corpus: Vec<String>,
+}
+
+/// `cargo xtask fuzz [TARGET] [--seconds N]`.
+///
+/// # Errors
+/// The arguments are wrong, a target does not build, a run finds a failing input, or a run's coverage
+/// does not grow.
+pub fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let (wanted, seconds) = parse(arguments)?;
+    let folder = root.join("fuzz");
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml"))
+        .context("cannot read fuzz/Cargo.toml")?;
+    let mut targets = targets(&manifest)?;
+    if let Some(wanted) = wanted {
+        let known: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+        if !known.contains(&wanted) {
+            bail!("no fuzz target `{wanted}`; there are: {}", known.join(", "));
+        }
+        targets.retain(|target| target.name == wanted);
+    }
+    let triple = host()?;
+    // The versions that are fuzzed are the workspace's; cargo adds what only the fuzz crate needs.
+    std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
+        .context("cannot copy Cargo.lock to fuzz/")?;
+    build(&folder, &triple, wanted)?;
+    for target in &targets {
+        seeds::lay_out(&folder, target)?;
+        let program = folder.join(format!("target/{triple}/release/{}", target.name));
+        session::run(&folder, target, &program, seconds)?;
+    }
+    Ok(())
+}
+
+fn parse<'a>(arguments: &[&'a str]) -> anyhow::Result<(Option<&'a str>, u32)> {
+    let (mut target, mut seconds) = (None, 60);
+    let mut rest = arguments.iter();
+    while let Some(&argument) = rest.next() {
+        match argument {
+            "--seconds" => {
+                let number = rest.next().context("--seconds needs a number")?;
+                seconds = number
+                    .parse()
+                    .with_context(|| format!("--seconds {number} is not a number"))?;
+            }
+            flag if flag.starts_with('-') => bail!("unknown flag `{flag}`"),
+            name if target.is_none() => target = Some(name),
+            extra => bail!("one target at a time, or none for each; what is `{extra}`?"),
+        }
+    }
+    Ok((target, seconds))
+}
+
+/// The targets that the manifest of the fuzz crate names.
+fn targets(manifest: &str) -> anyhow::Result<Vec<Target>> {
+    let manifest: toml::Table = manifest.parse().context("fuzz/Cargo.toml is not TOML")?;
+    let seeds = manifest
+        .get("package")
+        .and_then(|package| package.get("metadata"))
+        .and_then(|metadata| metadata.get("seeds"));
+    let binaries = manifest
+        .get("bin")
+        .and_then(toml::Value::as_array)
+        .context("fuzz/Cargo.toml has no [[bin]]")?;
+    binaries
+        .iter()
+        .map(|binary| {
+            let name = binary
+                .get("name")
+                .and_then(toml::Value::as_str)
+                .context("a [[bin]] of fuzz/Cargo.toml has no name")?;
+            let folders = seeds
+                .and_then(|seeds| seeds.get(name))
+                .and_then(toml::Value::as_array)
+                .into_iter()
+                .flatten();
+            Ok(Target {
+                name: name.to_owned(),
+                corpus: folders
+                    .filter_map(toml::Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
+            })
+        })
+        .collect()
+}
+
+/// The platform of this machine. Cargo applies the flags to the fuzzed code alone, not to build
+/// scripts, only where the platform is named.
+fn host() -> anyhow::Result<String> {
+    let version = command::output(command::program("rustc", &["-vV"], Path::new(".")))?;
+    version
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))
+        .map(str::to_owned)
+        .context("rustc -vV names no host")
+}
+
+fn build(folder: &Path, triple: &str, target: Option<&str>) -> anyhow::Result<()> {
+    let mut arguments = vec!["build", "--release", "--target", triple];
+    if let Some(target) = target {
+        arguments.extend(["--bin", target]);
+    }
+    say("building the fuzz targets");
+    let mut command = cargo(&arguments, folder);
+    command.env("RUSTFLAGS", FLAGS);
+    command::run(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Target, parse, targets};
+
+    #[test]
+    fn arguments() {
+        assert_eq!(parse(&[]).unwrap(), (None, 60));
+        assert_eq!(parse(&["count"]).unwrap(), (Some("count"), 60));
+        assert_eq!(parse(&["--seconds", "5"]).unwrap(), (None, 5));
+        assert_eq!(
+            parse(&["count", "--seconds", "5"]).unwrap(),
+            (Some("count"), 5)
+        );
+        for bad in [
+            &["a", "b"][..],
+            &["--seconds"],
+            &["--seconds", "x"],
+            &["-x"],
+        ] {
+            parse(bad).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn targets_and_their_corpus() {
+        let manifest =
+            "[package.metadata.seeds]\na = ['x/y']\n[[bin]]\nname = 'a'\n[[bin]]\nname = 'b'";
+        let target = |name: &str, corpus: &[&str]| Target {
+            name: name.to_owned(),
+            corpus: corpus.iter().map(|&folder| folder.to_owned()).collect(),
+        };
+        assert_eq!(
+            targets(manifest).unwrap(),
+            [target("a", &["x/y"]), target("b", &[])]
+        );
+        targets("[package]").unwrap_err();
+    }
+}
