@@ -1,0 +1,221 @@
+//! What can be wrong with a body or a stream.
+
+use context::coded::{CodeEntry, Coded, ErrorCode};
+
+/// A place in a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Bytes before it.
+    pub byte: usize,
+    /// Its line, counted from 1.
+    pub line: usize,
+}
+
+impl Position {
+    /// The position of byte `byte` of `body`.
+    pub(crate) fn in_body(body: &[u8], byte: usize) -> Self {
+        let before = body.get(..byte).unwrap_or(body);
+        Self {
+            byte,
+            line: 1 + memchr::memchr_iter(b'\n', before).count(),
+        }
+    }
+}
+
+impl std::fmt::Display for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}, byte {}", self.line, self.byte)
+    }
+}
+
+/// Why a body or a stream cannot be read. It never holds any text of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// The text is not JSON.
+    #[error("malformed JSON at {at}: {expected}")]
+    Syntax {
+        /// What the reader expected there.
+        expected: &'static str,
+        /// Where.
+        at: Position,
+    },
+    /// The bytes are not UTF-8.
+    #[error("not UTF-8 at {at}")]
+    Encoding {
+        /// The first byte that is not.
+        at: Position,
+    },
+    /// The body is longer than the limit.
+    #[error("the body has {bytes} bytes, the limit is {limit}")]
+    TooLarge {
+        /// Its length.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// Lists and objects are nested deeper than the limit.
+    #[error("nested deeper than {limit} levels at {at}")]
+    TooDeep {
+        /// The limit.
+        limit: usize,
+        /// Where the limit is passed.
+        at: Position,
+    },
+    /// More messages than the limit.
+    #[error("more than {limit} messages")]
+    TooManyMessages {
+        /// The limit.
+        limit: usize,
+    },
+    /// The body is JSON, but no object.
+    #[error("the body is not a JSON object")]
+    NotAnObject,
+    /// The list of messages is missing or is no list.
+    #[error("`{key}` is missing or is not a list")]
+    NoMessages {
+        /// The key under which the dialect keeps it.
+        key: &'static str,
+    },
+    /// A render names messages that the request does not have.
+    #[error("messages {start}..{end} were asked for, the request has {count}")]
+    NoSuchMessage {
+        /// The first one asked for.
+        start: usize,
+        /// One after the last one asked for.
+        end: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// One event of a stream is longer than the limit.
+    #[error("an event of the stream has more than {limit} bytes")]
+    EventTooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// The data of a stream event cannot be read.
+    #[error("the data of the stream event `{event}` cannot be read: {source}")]
+    Event {
+        /// The event's name, cut to 64 characters.
+        event: String,
+        /// Why.
+        source: Box<ApiError>,
+    },
+}
+
+impl Coded for ApiError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Syntax { .. } => SYNTAX.code,
+            Self::Encoding { .. } => ENCODING.code,
+            Self::TooLarge { .. } => TOO_LARGE.code,
+            Self::TooDeep { .. } => TOO_DEEP.code,
+            Self::TooManyMessages { .. } => TOO_MANY_MESSAGES.code,
+            Self::NotAnObject => NOT_AN_OBJECT.code,
+            Self::NoMessages { .. } => NO_MESSAGES.code,
+            Self::NoSuchMessage { .. } => NO_SUCH_MESSAGE.code,
+            Self::EventTooLarge { .. } => EVENT_TOO_LARGE.code,
+            Self::Event { .. } => EVENT.code,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let code = self.code();
+        CODES
+            .iter()
+            .find(|entry| entry.code == code)
+            .map(|entry| entry.remedy.to_owned())
+    }
+}
+
+const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {
+    CodeEntry {
+        code: ErrorCode::new(code),
+        meaning,
+        remedy,
+    }
+}
+
+const SYNTAX: CodeEntry = entry(
+    "E0110",
+    "a request, response or stream event is not JSON",
+    "Look at the named byte of the body; a cut transfer is the usual cause.",
+);
+const ENCODING: CodeEntry = entry(
+    "E0111",
+    "a body is not UTF-8",
+    "Send the body as UTF-8, uncompressed or with its content encoding removed.",
+);
+const TOO_LARGE: CodeEntry = entry(
+    "E0112",
+    "a body is longer than the limit",
+    "Raise the limit, or send large attachments by reference.",
+);
+const TOO_DEEP: CodeEntry = entry(
+    "E0113",
+    "a body nests lists and objects deeper than the limit",
+    "Raise the limit (1,024 at most), or send the nested value as a string.",
+);
+const TOO_MANY_MESSAGES: CodeEntry = entry(
+    "E0114",
+    "a request has more messages than the limit",
+    "Raise the limit; Anthropic itself takes 100,000.",
+);
+const NOT_AN_OBJECT: CodeEntry = entry(
+    "E0115",
+    "a body is JSON, but no object",
+    "Send one JSON object.",
+);
+const NO_MESSAGES: CodeEntry = entry(
+    "E0116",
+    "a request has no list of messages",
+    "Check that the body goes to the endpoint of its own dialect.",
+);
+const NO_SUCH_MESSAGE: CodeEntry = entry(
+    "E0117",
+    "a message was asked for that the request does not have",
+    "This is a mistake in the program that calls; report it.",
+);
+const EVENT_TOO_LARGE: CodeEntry = entry(
+    "E0118",
+    "one event of a stream is longer than the limit",
+    "Raise the limit, or check that the upstream really sends an event stream.",
+);
+const EVENT: CodeEntry = entry(
+    "E0119",
+    "the data of a stream event cannot be read",
+    "The event was forwarded as it came; only the account of this turn is incomplete.",
+);
+
+/// The codes of this module.
+pub const CODES: &[CodeEntry] = &[
+    SYNTAX,
+    ENCODING,
+    TOO_LARGE,
+    TOO_DEEP,
+    TOO_MANY_MESSAGES,
+    NOT_AN_OBJECT,
+    NO_MESSAGES,
+    NO_SUCH_MESSAGE,
+    EVENT_TOO_LARGE,
+    EVENT,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiError, CODES, Position};
+    use context::coded::Coded;
+
+    #[test]
+    fn codes_are_distinct_and_every_error_has_a_hint() {
+        let mut codes: Vec<_> = CODES.iter().map(|entry| entry.code).collect();
+        codes.dedup();
+        assert_eq!(codes.len(), CODES.len());
+        assert!(ApiError::NotAnObject.hint().is_some());
+    }
+
+    #[test]
+    fn positions_count_lines_from_one() {
+        assert_eq!(Position::in_body(b"a\nb\nc", 4).line, 3);
+        assert_eq!(Position::in_body(b"", 0), Position { byte: 0, line: 1 });
+    }
+}
