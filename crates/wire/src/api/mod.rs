@@ -1,12 +1,29 @@
 //! Provider requests, responses and streams.
 
+mod anthropic;
+mod breakpoint;
+mod canonical;
+mod chat;
+mod conversation;
+mod edit;
 mod error;
 mod json;
 mod limits;
+mod message;
+mod parts;
+mod render;
+mod request;
+mod responses;
 
+pub use breakpoint::{Breakpoint, Place};
+pub use conversation::Conversation;
+pub use edit::{Edit, Piece};
 pub use error::{ApiError, CODES, Position};
 pub use json::scan::Span;
 pub use limits::{DEEPEST, Limits};
+pub use message::Message;
+pub use render::render_turn;
+pub use request::{Field, Instructions, Request};
 
 /// A provider's request format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

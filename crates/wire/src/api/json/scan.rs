@@ -60,6 +60,7 @@ pub(crate) struct Fault {
 pub(crate) enum Why {
     Expected(&'static str),
     TooDeep(usize),
+    TooMany(usize),
 }
 
 impl Fault {
@@ -69,6 +70,7 @@ impl Fault {
         match self.why {
             Why::Expected(expected) => ApiError::Syntax { expected, at },
             Why::TooDeep(limit) => ApiError::TooDeep { limit, at },
+            Why::TooMany(limit) => ApiError::TooManyMessages { limit },
         }
     }
 }
@@ -387,10 +389,7 @@ impl<'b> Scanner<'b> {
 
     fn digits(&mut self) -> Result<(), Fault> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let count = rest
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if count == 0 {
             return self.fault("expected a digit");
         }
@@ -434,7 +433,7 @@ mod tests {
         let found = scanner.skip().and_then(|_| scanner.finish());
         let found = found.map_err(|fault| match fault.why {
             Why::Expected(what) => what,
-            Why::TooDeep(_) => "too deep",
+            Why::TooDeep(_) | Why::TooMany(_) => "too deep",
         });
         assert_eq!(found, expected, "{text}");
         let theirs = serde_json::from_str::<serde::de::IgnoredAny>(text);

@@ -98,10 +98,7 @@ mod tests {
     #[test]
     fn strings_read_back_as_they_were() {
         let text = "a\"b\\c\n\u{1}\u{7f}é😀\r\t";
-        assert_eq!(
-            serde_json::from_str::<String>(&quoted(text)).unwrap(),
-            text
-        );
+        assert_eq!(serde_json::from_str::<String>(&quoted(text)).unwrap(), text);
     }
 
     #[test]

@@ -1,0 +1,102 @@
+//! Anthropic Messages: what a message says.
+
+use context::turn::Outcome;
+use context::{Part, Role, TurnDraft};
+
+use super::json::scan::Kind;
+use super::json::tree::Value;
+use super::parts;
+
+/// The role that `role` names.
+pub(super) fn role(role: Option<&str>) -> Role {
+    match role {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system") => Role::System,
+        _ => Role::Other,
+    }
+}
+
+/// The turn that `message` is. A user message that holds nothing but tool results is a tool turn.
+pub(super) fn draft(message: Value<'_>) -> TurnDraft {
+    if message.kind() != Kind::Object {
+        return parts::unreadable(message);
+    }
+    let mut role = role(message.get_text("role").as_deref());
+    let content = message.get("content");
+    if role == Role::User && content.is_some_and(only_results) {
+        role = Role::Tool;
+    }
+    TurnDraft::said(role, content.map(content_parts).unwrap_or_default())
+}
+
+fn only_results(content: Value<'_>) -> bool {
+    let mut blocks = content.elements().peekable();
+    blocks.peek().is_some()
+        && blocks.all(|block| block.get("type").is_some_and(|kind| kind.is("tool_result")))
+}
+
+/// The parts of a `content`: a string, a list of blocks, or something unknown.
+pub(super) fn content_parts(content: Value<'_>) -> Vec<Part> {
+    let mut out = Vec::new();
+    match content.kind() {
+        Kind::Plain | Kind::Escaped => {
+            parts::push_text(&mut out, &content.text().unwrap_or_default());
+        }
+        Kind::List => {
+            for block in content.elements() {
+                push_block(&mut out, block);
+            }
+        }
+        Kind::Null => {}
+        _ => out.push(parts::opaque(content)),
+    }
+    out
+}
+
+fn push_block(out: &mut Vec<Part>, block: Value<'_>) {
+    let kind = block.get_text("type").unwrap_or_default();
+    match &*kind {
+        "text" => match block.get_text("text") {
+            Some(text) => parts::push_text(out, &text),
+            None => out.push(parts::opaque(block)),
+        },
+        "thinking" => out.push(Part::Thinking(parts::text_of(block, "thinking"))),
+        "tool_use" => {
+            let input = block.get("input").map_or("{}", Value::raw);
+            out.push(parts::call(
+                &parts::text_of(block, "id"),
+                parts::text_of(block, "name"),
+                input.into(),
+            ));
+        }
+        "tool_result" => push_result(out, block),
+        _ => out.push(binary_or_opaque(block)),
+    }
+}
+
+/// The result, then whatever in it is not text.
+fn push_result(out: &mut Vec<Part>, block: Value<'_>) {
+    let failed = block.get("is_error").is_some_and(Value::is_true);
+    let outcome = if failed {
+        Outcome::Failed
+    } else {
+        Outcome::Succeeded
+    };
+    let (text, others) = parts::flatten(block.get("content"), binary_or_opaque);
+    let id = parts::text_of(block, "tool_use_id");
+    out.push(parts::result(&id, text, outcome));
+    out.extend(others);
+}
+
+fn binary_or_opaque(block: Value<'_>) -> Part {
+    let kind = block.get_text("type").unwrap_or_default();
+    let media = block
+        .get("source")
+        .and_then(|source| source.get_text("media_type"));
+    match &*kind {
+        "image" => parts::attachment(block, media.as_deref().unwrap_or("image")),
+        "document" => parts::attachment(block, "document"),
+        _ => parts::opaque(block),
+    }
+}

@@ -1,0 +1,268 @@
+//! Where a request asks the provider to cache.
+
+use std::borrow::Cow;
+
+use super::canonical::MARKERS;
+use super::json::scan::{Kind, Span};
+use super::json::tree::{Tree, Value};
+use super::json::write::quoted;
+use super::message::Message;
+use super::request::Request;
+
+/// Where a cache breakpoint stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At the top level: the provider sets the breakpoint itself, and it uses one of the slots.
+    Automatic,
+    /// At this definition of a tool.
+    Tool(usize),
+    /// At this block of the system prompt.
+    System(usize),
+    /// At this block of this message (0 where the message itself or a bare string carries it).
+    Message {
+        /// The message.
+        message: usize,
+        /// The block in it. Blocks inside a tool result count as the result.
+        block: usize,
+    },
+}
+
+/// A cache breakpoint: Anthropic's `cache_control`, OpenAI's `prompt_cache_breakpoint`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breakpoint {
+    /// Where it stands.
+    pub place: Place,
+    /// Its `ttl`, where it names one.
+    pub ttl: Option<String>,
+}
+
+impl Request<'_> {
+    /// All cache breakpoints, in the order in which the provider sees them: tools, system, messages,
+    /// then the automatic one.
+    #[must_use]
+    pub fn breakpoints(&self) -> Vec<Breakpoint> {
+        let mut out = Vec::new();
+        for (key, place) in [
+            ("tools", Place::Tool as fn(usize) -> Place),
+            ("system", Place::System),
+        ] {
+            let Some(field) = self.field(key).filter(|field| may_mark(field.value)) else {
+                continue;
+            };
+            if let Ok(tree) = Tree::parse(field.value, self.depth) {
+                for (index, block) in tree.root().elements().enumerate() {
+                    out.extend(marker(block).map(|ttl| Breakpoint {
+                        place: place(index),
+                        ttl,
+                    }));
+                }
+            }
+        }
+        for message in self.messages() {
+            out.extend(message.breakpoints());
+        }
+        if let Some(field) = self.field("cache_control")
+            && let Ok(tree) = Tree::parse(field.value, self.depth)
+            && !tree.root().is_null()
+        {
+            out.push(Breakpoint {
+                place: Place::Automatic,
+                ttl: ttl(tree.root()),
+            });
+        }
+        out
+    }
+}
+
+impl<'r> Message<'r> {
+    /// The cache breakpoints in this message.
+    #[must_use]
+    pub fn breakpoints(&self) -> Vec<Breakpoint> {
+        if !may_mark(self.raw()) {
+            return Vec::new();
+        }
+        let at = |block| Place::Message {
+            message: self.index(),
+            block,
+        };
+        let mut out = Vec::new();
+        for tree in self.trees() {
+            let root = tree.root();
+            out.extend(marker(root).map(|ttl| Breakpoint { place: at(0), ttl }));
+            let content = root.get("content").into_iter().flat_map(Value::elements);
+            for (block, value) in content.enumerate() {
+                let nested = value.get("content").into_iter().flat_map(Value::elements);
+                for found in std::iter::once(value).chain(nested).filter_map(marker) {
+                    let place = at(block);
+                    out.push(Breakpoint { place, ttl: found });
+                }
+            }
+        }
+        out
+    }
+
+    /// This message with its last block marked as a cache breakpoint: `marker` is the value of
+    /// `cache_control` (or, on OpenAI, of `prompt_cache_breakpoint`). A content that is a string
+    /// becomes one text block. `None` where no block can be marked: no content, thinking last, or
+    /// the block is marked already.
+    #[must_use]
+    pub fn with_breakpoint(&self, marker: &str) -> Option<String> {
+        let tree = self.trees().into_iter().next_back()?;
+        let root = tree.root();
+        let content = root.get("content")?;
+        let key = match self.dialect {
+            super::Dialect::Anthropic => "cache_control",
+            _ => "prompt_cache_breakpoint",
+        };
+        let mark = format!(",{}:{marker}", quoted(key));
+        let patch = match content.kind() {
+            Kind::Plain | Kind::Escaped => {
+                let kind = self.text_type();
+                let block = format!(r#"[{{"type":"{kind}","text":{}{mark}}}]"#, content.raw());
+                (content.span(), block)
+            }
+            _ => {
+                let block = content.elements().last()?;
+                let kind = block.get_text("type")?;
+                if kind.contains("thinking") || self::marker(block).is_some() {
+                    return None;
+                }
+                let end = block.span().end.checked_sub(1)?;
+                (Span { start: end, end }, mark)
+            }
+        };
+        Some(self.patched(root.raw(), vec![patch]))
+    }
+
+    /// This message without any cache breakpoint; its own bytes where it has none.
+    #[must_use]
+    pub fn without_breakpoints(&self) -> Cow<'r, str> {
+        if !may_mark(self.raw()) {
+            return Cow::Borrowed(self.raw());
+        }
+        let mut out = String::new();
+        for tree in self.trees() {
+            let root = tree.root();
+            let mut cuts = Vec::new();
+            cut_markers(root, &mut cuts);
+            for block in root.get("content").into_iter().flat_map(Value::elements) {
+                cut_markers(block, &mut cuts);
+                for inner in block.get("content").into_iter().flat_map(Value::elements) {
+                    cut_markers(inner, &mut cuts);
+                }
+            }
+            if !out.is_empty() {
+                out.push(',');
+            }
+            out.push_str(&splice(root.raw(), cuts));
+        }
+        Cow::Owned(out)
+    }
+
+    /// This message with `block` (JSON) added at the end of its content. A content that is a string
+    /// becomes one text block first. `None` where there is no content to add to.
+    #[must_use]
+    pub fn with_block(&self, block: &str) -> Option<String> {
+        let tree = self.trees().into_iter().next_back()?;
+        let root = tree.root();
+        let content = root.get("content")?;
+        let span = content.span();
+        let patch = match content.kind() {
+            Kind::Plain | Kind::Escaped => {
+                let kind = self.text_type();
+                let list = format!(r#"[{{"type":"{kind}","text":{}}},{block}]"#, content.raw());
+                (span, list)
+            }
+            Kind::List => {
+                let comma = if content.elements().next().is_some() {
+                    ","
+                } else {
+                    ""
+                };
+                let end = span.end.checked_sub(1)?;
+                (Span { start: end, end }, format!("{comma}{block}"))
+            }
+            _ => return None,
+        };
+        Some(self.patched(root.raw(), vec![patch]))
+    }
+
+    /// The type of a text block in this message.
+    fn text_type(&self) -> &'static str {
+        match (self.dialect, self.role()) {
+            (super::Dialect::Responses, context::Role::Assistant) => "output_text",
+            (super::Dialect::Responses, _) => "input_text",
+            _ => "text",
+        }
+    }
+
+    /// The message with its last element, `last`, changed by `patches`.
+    fn patched(&self, last: &str, patches: Vec<(Span, String)>) -> String {
+        let raw = self.raw();
+        let before = raw.strip_suffix(last).unwrap_or_default();
+        format!("{before}{}", splice(last, patches))
+    }
+}
+
+/// `text` with the spans replaced, which do not overlap and stand in order.
+fn splice(text: &str, patches: Vec<(Span, String)>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (span, new) in patches {
+        out.push_str(text.get(at..span.start).unwrap_or_default());
+        out.push_str(&new);
+        at = span.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+/// Cuts the marker members of `object`, each with one comma beside it.
+fn cut_markers(object: Value<'_>, cuts: &mut Vec<(Span, String)>) {
+    let mut before = None;
+    let mut members = object.members().peekable();
+    while let Some((key, value)) = members.next() {
+        if !key.text().is_some_and(|key| MARKERS.contains(&&*key)) {
+            before = Some(value.span().end);
+            continue;
+        }
+        let next = members.peek().map(|(next, _)| next.span().start);
+        let span = match (before, next) {
+            (Some(start), _) => Span {
+                start,
+                end: value.span().end,
+            },
+            (None, next) => Span {
+                start: key.span().start,
+                end: next.unwrap_or(value.span().end),
+            },
+        };
+        if before.is_some() {
+            before = Some(value.span().end);
+        }
+        cuts.push((span, String::new()));
+    }
+}
+
+/// Whether a marker can be in `json`: a quick look before a thorough one. A key may be spelled with
+/// escapes, which are looked for too.
+fn may_mark(json: &str) -> bool {
+    let bytes = json.as_bytes();
+    MARKERS
+        .iter()
+        .chain(&["\\u00"])
+        .any(|needle| memchr::memmem::find(bytes, needle.as_bytes()).is_some())
+}
+
+/// The `ttl` of the marker that `block` carries, where it carries one.
+fn marker(block: Value<'_>) -> Option<Option<String>> {
+    MARKERS
+        .iter()
+        .filter_map(|key| block.get(key))
+        .find(|value| !value.is_null())
+        .map(ttl)
+}
+
+fn ttl(marker: Value<'_>) -> Option<String> {
+    marker.get_text("ttl").map(Cow::into_owned)
+}

@@ -1,0 +1,397 @@
+//! A request with some of its messages or fields replaced, and every other byte as it came.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::error::ApiError;
+use super::json::scan::Span;
+use super::json::write::push_string;
+use super::request::{List, Request};
+
+/// A piece of a new list of messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece<'p> {
+    /// Messages of the request, by index, byte for byte, with what stands between them.
+    Kept(Range<usize>),
+    /// One or more new messages, separated by commas: JSON in the request's dialect.
+    Written(Cow<'p, str>),
+}
+
+/// Changes to a request. Nothing happens before [`Self::render`].
+#[derive(Clone, Debug)]
+pub struct Edit<'r> {
+    request: &'r Request<'r>,
+    pieces: Option<Vec<Piece<'r>>>,
+    fields: Vec<(String, Option<String>)>,
+}
+
+impl Request<'_> {
+    /// Starts a change of this request.
+    #[must_use]
+    pub const fn edit(&self) -> Edit<'_> {
+        Edit {
+            request: self,
+            pieces: None,
+            fields: Vec::new(),
+        }
+    }
+}
+
+impl<'r> Edit<'r> {
+    /// Makes `pieces` the list of messages. A bare `input` string becomes a list; without any list,
+    /// one is added.
+    #[must_use]
+    pub fn messages(mut self, pieces: Vec<Piece<'r>>) -> Self {
+        self.pieces = Some(pieces);
+        self
+    }
+
+    /// Sets the top-level field `key` to `json`: in its place where it exists (everywhere, where it
+    /// is repeated), at the end where it does not. For the list of messages use [`Self::messages`].
+    #[must_use]
+    pub fn set(mut self, key: &str, json: impl Into<String>) -> Self {
+        self.fields.retain(|(name, _)| name != key);
+        self.fields.push((key.to_owned(), Some(json.into())));
+        self
+    }
+
+    /// Takes the top-level field `key` out.
+    #[must_use]
+    pub fn remove(mut self, key: &str) -> Self {
+        self.fields.retain(|(name, _)| name != key);
+        self.fields.push((key.to_owned(), None));
+        self
+    }
+
+    /// The new body. Without changes, and also where the pieces are all the messages in their order,
+    /// it is the old one, byte for byte.
+    ///
+    /// # Errors
+    /// [`ApiError::NoSuchMessage`] where a piece names messages that are not there.
+    pub fn render(&self) -> Result<Vec<u8>, ApiError> {
+        let mut patches = self.field_patches();
+        if let Some(pieces) = &self.pieces {
+            patches.push(self.list_patch(pieces)?);
+        }
+        patches.sort_by_key(|patch| patch.span.start);
+        let body = self.request.body;
+        let added: usize = patches.iter().map(|patch| patch.text.len()).sum();
+        let mut out = String::with_capacity(body.len() + added);
+        let mut at = 0;
+        for patch in &patches {
+            if patch.span.start < at {
+                continue;
+            }
+            out.push_str(body.get(at..patch.span.start).unwrap_or_default());
+            out.push_str(&patch.text);
+            at = patch.span.end;
+        }
+        out.push_str(body.get(at..).unwrap_or_default());
+        Ok(out.into_bytes())
+    }
+
+    fn list_patch(&self, pieces: &[Piece<'_>]) -> Result<Patch<'r>, ApiError> {
+        let request = self.request;
+        let whole = Piece::Kept(0..request.len());
+        let joined = self.join(pieces)?;
+        let last = request.elements.last();
+        let ends = request.elements.first().zip(last);
+        let (span, text) = match (request.list, ends) {
+            (List::Listed(_), Some((first, last))) => {
+                let (start, end) = (first.span.start, last.span.end);
+                (Span { start, end }, joined)
+            }
+            (List::Listed(list), None) => {
+                let inside = list.start + 1;
+                let span = Span {
+                    start: inside,
+                    end: inside,
+                };
+                (span, joined)
+            }
+            (List::Bare(span), _) if pieces == [whole] => {
+                (span, Cow::Borrowed(span.of(request.body)))
+            }
+            (List::Bare(span), _) => (span, Cow::Owned(format!("[{joined}]"))),
+            (List::Missing, _) => {
+                let mut text = String::from("{");
+                push_string(&mut text, request.dialect.list_key());
+                text.push_str(":[");
+                text.push_str(&joined);
+                text.push(']');
+                if !request.fields.is_empty() {
+                    text.push(',');
+                }
+                let start = request.body.find('{').unwrap_or_default();
+                let end = start + 1;
+                (Span { start, end }, Cow::Owned(text))
+            }
+        };
+        Ok(Patch { span, text })
+    }
+
+    /// The pieces with commas between. Kept messages that follow each other in the request are
+    /// taken with what stands between them.
+    fn join(&self, pieces: &[Piece<'_>]) -> Result<Cow<'r, str>, ApiError> {
+        let mut merged: Vec<Piece<'_>> = Vec::new();
+        for piece in pieces {
+            match (merged.last_mut(), piece) {
+                (_, Piece::Kept(range)) if range.is_empty() => {}
+                (Some(Piece::Kept(before)), Piece::Kept(range)) if before.end == range.start => {
+                    before.end = range.end;
+                }
+                _ => merged.push(piece.clone()),
+            }
+        }
+        if let [Piece::Kept(range)] = merged.as_slice() {
+            return self.kept(range);
+        }
+        let mut out = String::new();
+        for piece in &merged {
+            if !out.is_empty() {
+                out.push(',');
+            }
+            match piece {
+                Piece::Kept(range) => out.push_str(&self.kept(range)?),
+                Piece::Written(json) => out.push_str(json),
+            }
+        }
+        Ok(Cow::Owned(out))
+    }
+
+    fn kept(&self, range: &Range<usize>) -> Result<Cow<'r, str>, ApiError> {
+        let request = self.request;
+        let first = request.message(range.start);
+        let last = range.end.checked_sub(1).and_then(|at| request.message(at));
+        let (Some(first), Some(last)) = (first, last) else {
+            return Err(ApiError::NoSuchMessage {
+                start: range.start,
+                end: range.end,
+                count: request.len(),
+            });
+        };
+        let span = Span {
+            start: first.span().start,
+            end: last.span().end,
+        };
+        let raw = span.of(request.body);
+        if first.bare {
+            return Ok(Cow::Owned(format!(r#"{{"role":"user","content":{raw}}}"#)));
+        }
+        Ok(Cow::Borrowed(raw))
+    }
+
+    /// The changes to the top-level fields: values in their place, then what is taken out at the
+    /// end of the object together with what is added there.
+    fn field_patches(&self) -> Vec<Patch<'r>> {
+        let request = self.request;
+        let mut patches = Vec::new();
+        let mut added: Vec<&(String, Option<String>)> = self.fields.iter().collect();
+        let mut kept_end = None;
+        let mut taken_end = None;
+        let mut pending: Option<Patch<'r>> = None;
+        for (field, member) in request.fields().zip(&request.fields) {
+            let change = self.fields.iter().find(|(name, _)| *name == field.key);
+            added.retain(|(name, _)| *name != field.key);
+            match change {
+                Some((_, None)) => {
+                    let start = member.key.start;
+                    taken_end = Some(member.value.end);
+                    pending.get_or_insert(Patch {
+                        span: Span { start, end: start },
+                        text: Cow::Borrowed(""),
+                    });
+                    continue;
+                }
+                Some((_, Some(json))) => patches.push(Patch {
+                    span: member.value,
+                    text: Cow::Owned(json.clone()),
+                }),
+                None => {}
+            }
+            if let Some(mut taken) = pending.take() {
+                taken.span.end = member.key.start;
+                patches.push(taken);
+            }
+            kept_end = Some(member.value.end);
+            taken_end = None;
+        }
+        let tail = self.tail_span(kept_end, pending.map(|patch| patch.span.start), taken_end);
+        let mut text = String::new();
+        for (name, json) in added {
+            let Some(json) = json else { continue };
+            if kept_end.is_some() || !text.is_empty() {
+                text.push(',');
+            }
+            push_string(&mut text, name);
+            text.push(':');
+            text.push_str(json);
+        }
+        patches.push(Patch {
+            span: tail,
+            text: Cow::Owned(text),
+        });
+        patches
+    }
+
+    /// What the last patch replaces: the fields taken out at the end, with the comma before them.
+    fn tail_span(
+        &self,
+        kept_end: Option<usize>,
+        taken_start: Option<usize>,
+        taken_end: Option<usize>,
+    ) -> Span {
+        let opening = self.request.body.find('{').map_or(0, |at| at + 1);
+        let start = kept_end.or(taken_start).unwrap_or(opening);
+        Span {
+            start,
+            end: taken_end.unwrap_or(start).max(start),
+        }
+    }
+}
+
+struct Patch<'r> {
+    span: Span,
+    text: Cow<'r, str>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edit, Piece};
+    use crate::api::{ApiError, Dialect, Request};
+
+    fn check(body: &str, edit: impl for<'r> Fn(Edit<'r>) -> Edit<'r>, expected: &str) {
+        let dialect = if body.contains("\"input\"") || !body.contains("\"messages\"") {
+            Dialect::Responses
+        } else {
+            Dialect::Anthropic
+        };
+        let request = Request::parse(dialect, body.as_bytes()).unwrap();
+        let rendered = edit(request.edit()).render().unwrap();
+        assert_eq!(String::from_utf8(rendered).unwrap(), expected);
+    }
+
+    fn written(json: &str) -> Piece<'_> {
+        Piece::Written(json.into())
+    }
+
+    #[test]
+    fn only_what_is_replaced_changes() {
+        let body =
+            "{ \"x\": 1.0, \"messages\": [ {\"a\":1} ,\n {\"b\":2} , {\"c\":3}\t] , \"y\":[] }\n";
+        check(body, |edit| edit, body);
+        check(body, |edit| edit.messages(vec![Piece::Kept(0..3)]), body);
+        check(
+            body,
+            |edit| edit.messages(vec![Piece::Kept(0..1), Piece::Kept(1..3)]),
+            body,
+        );
+        check(
+            body,
+            |edit| edit.messages(vec![written("{\"s\":0}"), Piece::Kept(1..3)]),
+            "{ \"x\": 1.0, \"messages\": [ {\"s\":0},{\"b\":2} , {\"c\":3}\t] , \"y\":[] }\n",
+        );
+        check(
+            body,
+            |edit| {
+                edit.messages(vec![
+                    Piece::Kept(2..3),
+                    written("{\"s\":0}"),
+                    Piece::Kept(0..1),
+                ])
+            },
+            "{ \"x\": 1.0, \"messages\": [ {\"c\":3},{\"s\":0},{\"a\":1}\t] , \"y\":[] }\n",
+        );
+        check(
+            body,
+            |edit| edit.messages(vec![]),
+            "{ \"x\": 1.0, \"messages\": [ \t] , \"y\":[] }\n",
+        );
+    }
+
+    #[test]
+    fn fields_are_set_and_removed_with_their_commas() {
+        let body = r#"{"a":1, "messages":[], "b":2, "c":3}"#;
+        check(
+            body,
+            |edit| edit.set("b", "9"),
+            r#"{"a":1, "messages":[], "b":9, "c":3}"#,
+        );
+        check(
+            body,
+            |edit| edit.set("d", "4"),
+            r#"{"a":1, "messages":[], "b":2, "c":3,"d":4}"#,
+        );
+        check(
+            body,
+            |edit| edit.remove("a"),
+            r#"{"messages":[], "b":2, "c":3}"#,
+        );
+        check(
+            body,
+            |edit| edit.remove("b"),
+            r#"{"a":1, "messages":[], "c":3}"#,
+        );
+        check(
+            body,
+            |edit| edit.remove("c"),
+            r#"{"a":1, "messages":[], "b":2}"#,
+        );
+        check(
+            body,
+            |edit| edit.remove("b").remove("c").set("d", "4"),
+            r#"{"a":1, "messages":[],"d":4}"#,
+        );
+        check(
+            r#"{"messages":[], "messages":[1], "a":1}"#,
+            |edit| edit.remove("messages").remove("a"),
+            "{}",
+        );
+        check(
+            r#" { "input":"x" } "#,
+            |edit| edit.remove("input").set("k", "1"),
+            r#" { "k":1 } "#,
+        );
+        check("{}", |edit| edit.set("k", "1").remove("z"), r#"{"k":1}"#);
+        check(
+            r#"{"k":1,"messages":[],"k":2}"#,
+            |edit| edit.set("k", "3"),
+            r#"{"k":3,"messages":[],"k":3}"#,
+        );
+    }
+
+    #[test]
+    fn a_bare_input_becomes_a_list_only_when_it_changes() {
+        let body = r#"{"input": "hi\n", "store":true}"#;
+        check(body, |edit| edit.messages(vec![Piece::Kept(0..1)]), body);
+        check(
+            body,
+            |edit| edit.messages(vec![written("1"), Piece::Kept(0..1)]),
+            r#"{"input": [1,{"role":"user","content":"hi\n"}], "store":true}"#,
+        );
+        check(
+            r#"{"store":true}"#,
+            |edit| edit.messages(vec![written("1")]),
+            r#"{"input":[1],"store":true}"#,
+        );
+        check(
+            "{}",
+            |edit| edit.messages(vec![written("1")]),
+            r#"{"input":[1]}"#,
+        );
+    }
+
+    #[test]
+    fn messages_that_are_not_there_are_an_error() {
+        let request = Request::parse(Dialect::Chat, br#"{"messages":[{}]}"#).unwrap();
+        let error = request.edit().messages(vec![Piece::Kept(0..2)]).render();
+        assert_eq!(
+            error,
+            Err(ApiError::NoSuchMessage {
+                start: 0,
+                end: 2,
+                count: 1
+            })
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! One message of a request.
+
+use context::{Role, TurnDraft};
+
+use super::json::scan::Span;
+use super::json::tree::Tree;
+use super::request::{List, Request};
+use super::{Dialect, anthropic, canonical, chat, responses};
+
+/// An element of the list of messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element {
+    pub span: Span,
+    pub role: Role,
+}
+
+/// One message of a request, as it stands in the body.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'r> {
+    pub(super) dialect: Dialect,
+    body: &'r str,
+    depth: usize,
+    /// Whether it is a bare `input` string.
+    pub(super) bare: bool,
+    index: usize,
+    span: Span,
+    elements: &'r [Element],
+}
+
+impl<'r> Message<'r> {
+    pub(super) fn new(
+        request: &'r Request<'_>,
+        index: usize,
+        elements: &'r [Element],
+    ) -> Option<Self> {
+        Some(Self {
+            dialect: request.dialect,
+            body: request.body,
+            depth: request.depth,
+            bare: matches!(request.list, List::Bare(_)),
+            index,
+            span: Span {
+                start: elements.first()?.span.start,
+                end: elements.last()?.span.end,
+            },
+            elements,
+        })
+    }
+
+    /// Its place among the messages.
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Where it stands in the body.
+    #[must_use]
+    pub const fn span(&self) -> Span {
+        self.span
+    }
+
+    /// Its bytes, as they stand. On Responses they may be several items with the commas between.
+    #[must_use]
+    pub fn raw(&self) -> &'r str {
+        self.span.of(self.body)
+    }
+
+    /// The role as the wire gives it: an Anthropic message of tool results is still a user message.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.elements
+            .first()
+            .map_or(Role::Other, |element| element.role)
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn draft(&self) -> TurnDraft {
+        let trees = self.trees();
+        let mut roots = trees.iter().map(Tree::root);
+        match self.dialect {
+            Dialect::Responses if self.bare => roots.next().map(responses::bare),
+            Dialect::Responses => Some(responses::draft(self.role(), roots)),
+            Dialect::Anthropic => roots.next().map(anthropic::draft),
+            Dialect::Chat => roots.next().map(chat::draft),
+        }
+        .unwrap_or_else(|| TurnDraft::said(self.role(), Vec::new()))
+    }
+
+    /// Its identity: blake3 over its canonical form, cut to 16 bytes. Two messages have the same one
+    /// if they say the same to the model: the order of keys, the spelling of strings and numbers,
+    /// white space, cache breakpoints, `null` members and content given as a string instead of one
+    /// text block do not count.
+    #[must_use]
+    pub fn canonical_hash(&self) -> [u8; 16] {
+        let trees = self.trees();
+        canonical::hash(self.dialect, trees.iter().map(Tree::root))
+    }
+
+    /// The values of its elements. They were checked when the request was read, so that reading
+    /// them again under the same limit does not fail.
+    pub(super) fn trees(&self) -> Vec<Tree<'r>> {
+        self.elements
+            .iter()
+            .filter_map(|element| Tree::parse(element.span.of(self.body), self.depth).ok())
+            .collect()
+    }
+}
+
+/// The role of an element with this `type` and `role`.
+pub(super) fn role_of(dialect: Dialect, kind: Option<&str>, role: Option<&str>) -> Role {
+    match dialect {
+        Dialect::Anthropic => anthropic::role(role),
+        Dialect::Chat => chat::role(role),
+        Dialect::Responses => responses::role(kind, role),
+    }
+}

@@ -1,0 +1,123 @@
+//! Parts of turns that all dialects make alike.
+
+use context::Text;
+use context::turn::{Attachment, Opaque, Outcome, ToolCall, ToolResult};
+use context::{CallId, Part, Role, TurnDraft};
+
+use super::json::scan::Kind;
+use super::json::tree::Value;
+
+/// The string under `key`, or nothing.
+pub(super) fn text_of(value: Value<'_>, key: &str) -> Text {
+    value
+        .get(key)
+        .and_then(Value::text)
+        .map_or_else(Text::default, |text| Text::from(&*text))
+}
+
+/// The string under `key`, or the JSON that stands there instead.
+pub(super) fn text_or_json(value: Value<'_>, key: &str) -> Text {
+    let Some(found) = value.get(key) else {
+        return Text::default();
+    };
+    match found.text() {
+        Some(text) => Text::from(&*text),
+        None => Text::from(found.raw()),
+    }
+}
+
+/// A block that is carried, not understood. Its kind is its `type`, else what sort of JSON it is.
+pub(super) fn opaque(value: Value<'_>) -> Part {
+    let kind = value.get("type").and_then(Value::text);
+    let kind = kind.as_deref().unwrap_or(match value.kind() {
+        Kind::Object => "object",
+        Kind::List => "list",
+        Kind::Plain | Kind::Escaped => "string",
+        Kind::Number => "number",
+        Kind::True | Kind::False => "boolean",
+        Kind::Null => "null",
+    });
+    opaque_of(value, kind)
+}
+
+/// A block that is carried, not understood, of the kind `kind`.
+pub(super) fn opaque_of(value: Value<'_>, kind: &str) -> Part {
+    Part::Opaque(Opaque {
+        kind: Text::from(kind),
+        bytes: value.raw().len(),
+    })
+}
+
+/// A binary of the kind `kind`; its size is that of the whole block.
+pub(super) fn attachment(value: Value<'_>, kind: &str) -> Part {
+    Part::Attachment(Attachment {
+        kind: Text::from(kind),
+        bytes: value.raw().len(),
+    })
+}
+
+/// The media type in a `data:` address that starts with `prefix`, such as `image/png`.
+pub(super) fn data_url_kind<'u>(url: &'u str, prefix: &str) -> Option<&'u str> {
+    let (kind, _) = url.strip_prefix("data:")?.split_once([';', ','])?;
+    kind.starts_with(prefix).then_some(kind)
+}
+
+pub(super) fn call(id: &Text, name: Text, arguments: Text) -> Part {
+    Part::Call(ToolCall {
+        id: CallId::from(id.as_str()),
+        name,
+        arguments,
+    })
+}
+
+pub(super) fn result(call: &Text, text: Text, outcome: Outcome) -> Part {
+    Part::Result(ToolResult {
+        call: CallId::from(call.as_str()),
+        text,
+        outcome,
+    })
+}
+
+/// Adds a text, unless it is empty: an empty text says nothing, and providers refuse to take it back.
+pub(super) fn push_text(parts: &mut Vec<Part>, text: &str) {
+    if !text.is_empty() {
+        parts.push(Part::Text(Text::from(text)));
+    }
+}
+
+/// The readable text of a tool's answer, and the parts in it that are not text. An answer is a
+/// string, a list of blocks (their texts are joined by line feeds), or any other JSON, which counts
+/// as its own text. `other` says what a block without text is.
+pub(super) fn flatten(
+    value: Option<Value<'_>>,
+    other: impl Fn(Value<'_>) -> Part,
+) -> (Text, Vec<Part>) {
+    let Some(value) = value.filter(|value| !value.is_null()) else {
+        return (Text::default(), Vec::new());
+    };
+    if let Some(text) = value.text() {
+        return (Text::from(&*text), Vec::new());
+    }
+    if value.kind() != Kind::List {
+        return (Text::from(value.raw()), Vec::new());
+    }
+    let mut text = String::new();
+    let mut parts = Vec::new();
+    for block in value.elements() {
+        match block.text().or_else(|| block.get_text("text")) {
+            Some(piece) => {
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(&piece);
+            }
+            None => parts.push(other(block)),
+        }
+    }
+    (Text::from(text), parts)
+}
+
+/// The turn of a message that is no object.
+pub(super) fn unreadable(value: Value<'_>) -> TurnDraft {
+    TurnDraft::said(Role::Other, vec![opaque(value)])
+}

@@ -1,0 +1,375 @@
+//! A request body: its top-level fields and its messages, by byte range.
+
+use std::borrow::Cow;
+
+use context::{Role, TokenCounter, Turn, TurnId};
+
+use super::error::{ApiError, Position};
+use super::json::scan::{Fault, Kind, Scanner, Span, Why};
+use super::json::tree::Tree;
+use super::json::unescape::unescape;
+use super::limits::Limits;
+use super::message::{Element, Message, role_of};
+use super::{Dialect, parts};
+
+/// A request body, read in one pass. It borrows the body and copies nothing; turns, hashes and cache
+/// breakpoints of a message are computed when they are asked for.
+///
+/// Where a top-level key is repeated, the last one counts, as most readers have it.
+#[derive(Clone, Debug)]
+pub struct Request<'b> {
+    pub(super) dialect: Dialect,
+    pub(super) body: &'b str,
+    pub(super) depth: usize,
+    pub(super) fields: Vec<Member>,
+    pub(super) list: List,
+    pub(super) elements: Vec<Element>,
+    /// Per message, where its elements end; they start where those of the message before end.
+    pub(super) ends: Vec<usize>,
+}
+
+/// A top-level member.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub key: Span,
+    pub escaped: bool,
+    pub value: Span,
+}
+
+/// The value under the key of the messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum List {
+    /// There is none. Legal on Responses, where the provider may hold the conversation.
+    Missing,
+    /// A string, which Responses takes for one user message.
+    Bare(Span),
+    /// A list.
+    Listed(Span),
+}
+
+/// A top-level field of a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field<'b> {
+    /// The key.
+    pub key: Cow<'b, str>,
+    /// The value, as JSON, as it stands.
+    pub value: &'b str,
+    /// Where the value stands.
+    pub span: Span,
+}
+
+/// The operator's instructions outside the messages.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Instructions<'b> {
+    /// The value, as JSON, as it stands.
+    pub raw: &'b str,
+    /// Where it stands.
+    pub span: Span,
+    /// The readable text; texts of several blocks are joined by line feeds.
+    pub text: String,
+}
+
+impl<'b> Request<'b> {
+    /// Reads `body` under the default limits.
+    ///
+    /// # Errors
+    /// See [`Self::parse_with`].
+    pub fn parse(dialect: Dialect, body: &'b [u8]) -> Result<Self, ApiError> {
+        Self::parse_with(dialect, body, Limits::default())
+    }
+
+    /// Reads `body` under `limits`.
+    ///
+    /// # Errors
+    /// Anything but one JSON object in UTF-8 within the limits; a missing list of messages, except
+    /// on Responses, where `input` may be absent or a string.
+    pub fn parse_with(dialect: Dialect, body: &'b [u8], limits: Limits) -> Result<Self, ApiError> {
+        let text = checked_text(body, limits)?;
+        let mut request = Self {
+            dialect,
+            body: text,
+            depth: limits.depth_in_force(),
+            fields: Vec::new(),
+            list: List::Missing,
+            elements: Vec::new(),
+            ends: Vec::new(),
+        };
+        let mut scanner = Scanner::new(body, request.depth);
+        if scanner.peek() != Some(b'{') {
+            return Err(no_object(scanner, body));
+        }
+        request
+            .read(&mut scanner, limits.messages)
+            .map_err(|fault| fault.in_body(body))?;
+        if matches!(request.list, List::Missing) && !request.may_lack_messages() {
+            let key = dialect.list_key();
+            return Err(ApiError::NoMessages { key });
+        }
+        request.group();
+        Ok(request)
+    }
+
+    /// The dialect it was read as.
+    #[must_use]
+    pub const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The body as it came.
+    #[must_use]
+    pub const fn body(&self) -> &'b [u8] {
+        self.body.as_bytes()
+    }
+
+    /// The top-level fields in their order, repeated keys included.
+    pub fn fields(&self) -> impl Iterator<Item = Field<'b>> {
+        self.fields.iter().map(|member| self.field_of(member))
+    }
+
+    /// The top-level field `key`.
+    #[must_use]
+    pub fn field(&self, key: &str) -> Option<Field<'b>> {
+        let members = self.fields.iter().rev();
+        members
+            .map(|member| self.field_of(member))
+            .find(|field| field.key == key)
+    }
+
+    /// The text of the top-level field `key`, where it is a string.
+    #[must_use]
+    pub fn field_text(&self, key: &str) -> Option<Cow<'b, str>> {
+        let inner = self.field(key)?.value.strip_prefix('"')?;
+        Some(unescape(inner.strip_suffix('"')?))
+    }
+
+    /// The model that is asked for.
+    #[must_use]
+    pub fn model(&self) -> Option<Cow<'b, str>> {
+        self.field_text("model")
+    }
+
+    /// Whether an event stream is asked for.
+    #[must_use]
+    pub fn streams(&self) -> bool {
+        self.field("stream")
+            .is_some_and(|field| field.value == "true")
+    }
+
+    /// The operator's instructions: `system` (Anthropic) or `instructions` (Responses). On Chat they
+    /// are messages.
+    #[must_use]
+    pub fn instructions(&self) -> Option<Instructions<'b>> {
+        let key = match self.dialect {
+            Dialect::Anthropic => "system",
+            Dialect::Responses => "instructions",
+            Dialect::Chat => return None,
+        };
+        let field = self.field(key).filter(|field| field.value != "null")?;
+        let tree = Tree::parse(field.value, self.depth).ok()?;
+        let (text, _) = parts::flatten(Some(tree.root()), parts::opaque);
+        Some(Instructions {
+            raw: field.value,
+            span: field.span,
+            text: text.to_string(),
+        })
+    }
+
+    /// The definitions of the tools, as JSON, as they stand. Providers count roughly this text.
+    #[must_use]
+    pub fn tools(&self) -> Option<Field<'b>> {
+        self.field("tools")
+    }
+
+    /// Where the list of messages stands (for a bare `input` string, the string).
+    #[must_use]
+    pub const fn list_span(&self) -> Option<Span> {
+        match self.list {
+            List::Missing => None,
+            List::Bare(span) | List::Listed(span) => Some(span),
+        }
+    }
+
+    /// How many messages there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are no messages.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The message `index`.
+    ///
+    /// On Anthropic and Chat it is one element of the list. On Responses, consecutive items that the
+    /// model made (reasoning, text, calls) are one message, as they are one response.
+    #[must_use]
+    pub fn message(&self, index: usize) -> Option<Message<'_>> {
+        let end = *self.ends.get(index)?;
+        let start = match index.checked_sub(1) {
+            Some(before) => *self.ends.get(before)?,
+            None => 0,
+        };
+        Message::new(self, index, self.elements.get(start..end)?)
+    }
+
+    /// The messages in order.
+    pub fn messages(&self) -> impl Iterator<Item = Message<'_>> {
+        (0..self.len()).filter_map(|index| self.message(index))
+    }
+
+    /// All messages as turns, the first one placed at the root.
+    #[must_use]
+    pub fn turns(&self, counter: &dyn TokenCounter) -> Vec<Turn> {
+        let mut parent = TurnId::ROOT;
+        let mut turns = Vec::with_capacity(self.len());
+        for message in self.messages() {
+            let turn = message.draft().after(parent, counter);
+            parent = turn.id();
+            turns.push(turn);
+        }
+        turns
+    }
+
+    fn field_of(&self, member: &Member) -> Field<'b> {
+        Field {
+            key: key_text(self.body, member),
+            value: member.value.of(self.body),
+            span: member.value,
+        }
+    }
+
+    fn may_lack_messages(&self) -> bool {
+        self.dialect == Dialect::Responses && self.field("input").is_none()
+    }
+
+    fn read(&mut self, scanner: &mut Scanner<'b>, most: usize) -> Result<(), Fault> {
+        scanner.members(|scanner, kind, key| {
+            let escaped = kind == Kind::Escaped;
+            let mut member = Member {
+                key,
+                escaped,
+                value: key,
+            };
+            member.value = if key_text(self.body, &member) == self.dialect.list_key() {
+                self.read_list(scanner, most)?
+            } else {
+                scanner.skip()?
+            };
+            self.fields.push(member);
+            Ok(())
+        })?;
+        scanner.finish()
+    }
+
+    fn read_list(&mut self, scanner: &mut Scanner<'b>, most: usize) -> Result<Span, Fault> {
+        self.elements.clear();
+        match scanner.peek() {
+            Some(b'[') => {
+                let dialect = self.dialect;
+                let (body, elements) = (self.body, &mut self.elements);
+                let span = scanner.elements(|scanner| {
+                    if elements.len() == most {
+                        return Err(Fault {
+                            at: scanner.at(),
+                            why: Why::TooMany(most),
+                        });
+                    }
+                    elements.push(read_element(dialect, body, scanner)?);
+                    Ok(())
+                })?;
+                self.list = List::Listed(span);
+                Ok(span)
+            }
+            Some(b'"') if self.dialect == Dialect::Responses => {
+                let span = scanner.skip()?;
+                let role = Role::User;
+                self.elements.push(Element { span, role });
+                self.list = List::Bare(span);
+                Ok(span)
+            }
+            _ => {
+                self.list = List::Missing;
+                scanner.skip()
+            }
+        }
+    }
+
+    /// Puts elements together to messages.
+    fn group(&mut self) {
+        let joins = self.dialect == Dialect::Responses;
+        let mut previous = None;
+        for (index, element) in self.elements.iter().enumerate() {
+            let same = joins && element.role == Role::Assistant;
+            match self.ends.last_mut() {
+                Some(end) if same && previous == Some(Role::Assistant) => *end = index + 1,
+                _ => self.ends.push(index + 1),
+            }
+            previous = Some(element.role);
+        }
+    }
+}
+
+/// `body` as text, if it is short enough and UTF-8.
+pub(super) fn checked_text(body: &[u8], limits: Limits) -> Result<&str, ApiError> {
+    let limit = limits.bytes_in_force();
+    if body.len() > limit {
+        let bytes = body.len();
+        return Err(ApiError::TooLarge { bytes, limit });
+    }
+    std::str::from_utf8(body).map_err(|error| ApiError::Encoding {
+        at: Position::in_body(body, error.valid_up_to()),
+    })
+}
+
+/// The error for a body that does not start like an object.
+pub(super) fn no_object(mut scanner: Scanner<'_>, body: &[u8]) -> ApiError {
+    match scanner.skip().and_then(|_| scanner.finish()) {
+        Ok(()) => ApiError::NotAnObject,
+        Err(fault) => fault.in_body(body),
+    }
+}
+
+fn key_text<'b>(body: &'b str, member: &Member) -> Cow<'b, str> {
+    let quoted = member.key.of(body);
+    let inner = quoted
+        .get(1..quoted.len().saturating_sub(1))
+        .unwrap_or_default();
+    if member.escaped {
+        unescape(inner)
+    } else {
+        Cow::Borrowed(inner)
+    }
+}
+
+/// Reads one element of the list: its extent, and its role as far as `role` and `type` tell it.
+fn read_element(dialect: Dialect, body: &str, scanner: &mut Scanner<'_>) -> Result<Element, Fault> {
+    if scanner.peek() != Some(b'{') {
+        let span = scanner.skip()?;
+        let role = Role::Other;
+        return Ok(Element { span, role });
+    }
+    let mut role = None;
+    let mut kind = None;
+    let span = scanner.members(|scanner, key_kind, key| {
+        let member = Member {
+            key,
+            escaped: key_kind == Kind::Escaped,
+            value: scanner.skip()?,
+        };
+        match &*key_text(body, &member) {
+            "role" => role = string(member.value.of(body)),
+            "type" => kind = string(member.value.of(body)),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let role = role_of(dialect, kind.as_deref(), role.as_deref());
+    Ok(Element { span, role })
+}
+
+fn string(raw: &str) -> Option<Cow<'_, str>> {
+    raw.strip_prefix('"')?.strip_suffix('"').map(unescape)
+}
