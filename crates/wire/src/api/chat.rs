@@ -33,6 +33,13 @@ pub(super) fn draft(message: Value<'_>) -> TurnDraft {
     TurnDraft::said(role, out)
 }
 
+/// The turn of a message that speaks, whatever role it names.
+pub(super) fn said(role: Role, message: Value<'_>) -> TurnDraft {
+    let mut out = Vec::new();
+    push_said(&mut out, message);
+    TurnDraft::said(role, out)
+}
+
 /// The legacy `function` role answers by name; there the name stands in for the call's id.
 fn push_result(out: &mut Vec<Part>, message: Value<'_>) {
     let key = if message.get("tool_call_id").is_some() {

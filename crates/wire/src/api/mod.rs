@@ -7,23 +7,31 @@ mod chat;
 mod conversation;
 mod edit;
 mod error;
+mod failure;
 mod json;
 mod limits;
 mod message;
 mod parts;
 mod render;
+mod reply;
 mod request;
+mod response;
 mod responses;
+mod usage;
 
 pub use breakpoint::{Breakpoint, Place};
 pub use conversation::Conversation;
 pub use edit::{Edit, Piece};
 pub use error::{ApiError, CODES, Position};
+pub use failure::Failure;
 pub use json::scan::Span;
 pub use limits::{DEEPEST, Limits};
 pub use message::Message;
 pub use render::render_turn;
+pub use reply::{Reply, Stop};
 pub use request::{Field, Instructions, Request};
+pub use response::Response;
+pub use usage::{CacheWrites, Counts, Iteration, Usage};
 
 /// A provider's request format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

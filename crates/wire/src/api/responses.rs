@@ -54,6 +54,12 @@ const CALLS: [(&str, &str, &str); 6] = [
     ("computer_call", "computer", "action"),
 ];
 
+/// Whether `item` is a call that the client answers.
+pub(super) fn is_call(item: Value<'_>) -> bool {
+    let kind = item.get_text("type").unwrap_or_default();
+    CALLS.iter().any(|(call, _, _)| *call == kind)
+}
+
 fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
     let kind = item.get_text("type").unwrap_or_default();
     if let Some((_, name, arguments)) = CALLS.iter().find(|(call, _, _)| *call == kind) {
