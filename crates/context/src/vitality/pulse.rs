@@ -1,0 +1,169 @@
+//! Pulses: one health signal each.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::turn::{Outcome, Turn};
+use crate::units::{Pressure, Tokens};
+
+use super::fingerprint::{ContentHash, Shape};
+
+/// What the agent is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// The model reasons or speaks without acting.
+    Thinking,
+    /// It uses tools.
+    Acting,
+    /// It waits for something outside; repeating itself is what it should do.
+    Waiting,
+    /// It has handed over to the user or to another agent.
+    Yielding,
+    /// It makes a checkpoint.
+    Crystallizing,
+}
+
+impl Phase {
+    /// Every phase.
+    pub const ALL: [Self; 5] = [
+        Self::Thinking,
+        Self::Acting,
+        Self::Waiting,
+        Self::Yielding,
+        Self::Crystallizing,
+    ];
+
+    /// The lower-case name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Thinking => "thinking",
+            Self::Acting => "acting",
+            Self::Waiting => "waiting",
+            Self::Yielding => "yielding",
+            Self::Crystallizing => "crystallizing",
+        }
+    }
+
+    /// The phase with this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.as_str() == name)
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What an agent got for what it did, as fingerprints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The exact fingerprint of all results of the step.
+    pub hash: ContentHash,
+    /// Their shape.
+    pub shape: Shape,
+    /// Whether every one of them was a failure.
+    pub outcome: Outcome,
+}
+
+impl Answer {
+    /// The fingerprints of an answer.
+    #[must_use]
+    pub fn of(text: &str, outcome: Outcome) -> Self {
+        Self {
+            hash: ContentHash::of(text),
+            shape: Shape::of(text),
+            outcome,
+        }
+    }
+}
+
+/// One health signal. It holds fingerprints, never text of the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pulse {
+    /// Who sends it.
+    pub agent: String,
+    /// When.
+    pub at: Timestamp,
+    /// How full the window is.
+    pub pressure: Pressure,
+    /// What the agent is doing.
+    pub phase: Phase,
+    /// The exact fingerprint of what it did.
+    pub hash: ContentHash,
+    /// The shape of what it did, where the sender gives one.
+    pub shape: Option<Shape>,
+    /// What it got for it, where that is known.
+    pub answer: Option<Answer>,
+    /// The turns in its window.
+    pub turns: u64,
+    /// Anything else the sender wants to say, by key.
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl Pulse {
+    /// A pulse of an agent that did `content`, at pressure 0 and with no turns.
+    #[must_use]
+    pub fn new(agent: impl Into<String>, at: Timestamp, phase: Phase, content: &str) -> Self {
+        Self {
+            agent: agent.into(),
+            at,
+            pressure: Pressure::default(),
+            phase,
+            hash: ContentHash::of(content),
+            shape: Some(Shape::of(content)),
+            answer: None,
+            turns: 0,
+            metadata: BTreeMap::new(),
+        }
+    }
+
+    /// A pulse of the newest of these turns, with the pressure they make in a window of `window` tokens.
+    #[must_use]
+    pub fn of_window(
+        agent: impl Into<String>,
+        at: Timestamp,
+        phase: Phase,
+        turns: &[Turn],
+        window: Tokens,
+    ) -> Self {
+        let newest = turns.last().map(Turn::readable).unwrap_or_default();
+        let used = turns.iter().map(Turn::tokens).sum();
+        Self::new(agent, at, phase, &newest)
+            .with_pressure(Pressure::of(used, window))
+            .with_turns(turns.len() as u64)
+    }
+
+    /// The same pulse at this pressure.
+    #[must_use]
+    pub const fn with_pressure(mut self, pressure: Pressure) -> Self {
+        self.pressure = pressure;
+        self
+    }
+
+    /// The same pulse with this many turns in the window.
+    #[must_use]
+    pub const fn with_turns(mut self, turns: u64) -> Self {
+        self.turns = turns;
+        self
+    }
+
+    /// The same pulse with what the agent got for what it did.
+    #[must_use]
+    pub fn with_answer(mut self, text: &str, outcome: Outcome) -> Self {
+        self.answer = Some(Answer::of(text, outcome));
+        self
+    }
+
+    /// The same pulse with one more thing said.
+    #[must_use]
+    pub fn with_metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.into(), value.into());
+        self
+    }
+}

@@ -1,0 +1,177 @@
+//! What an analyser says about an agent.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// How serious it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Nothing to do.
+    Ok,
+    /// Worth a look.
+    Warning,
+    /// Act now.
+    Critical,
+}
+
+/// How full the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Below the warning.
+    Calm,
+    /// At or above the warning.
+    Warning,
+    /// At or above the critical mark.
+    Critical,
+}
+
+/// In which way an agent repeats itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LoopKind {
+    /// The same step over and over.
+    Exact,
+    /// Steps that differ only in numbers, or in a word or two.
+    Near,
+    /// A sequence of different steps over and over.
+    Cycle {
+        /// The number of steps in the sequence, 2 to 5.
+        period: usize,
+    },
+}
+
+/// A loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Loop {
+    /// In which way.
+    pub kind: LoopKind,
+    /// How often the step, or the whole sequence, has been seen in the window.
+    pub count: usize,
+}
+
+/// How regular the pulses come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rhythm {
+    /// Fewer than 8 intervals.
+    Unknown,
+    /// As regular as work is; single long pauses do not count.
+    Regular,
+    /// The upper quartile of the intervals is more than nine times the lower one.
+    Erratic,
+}
+
+/// An agent that should have sent a pulse and has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Silence {
+    /// When it sent its last one.
+    pub since: Timestamp,
+    /// How long it has been silent.
+    pub lasting: SignedDuration,
+    /// How long a silence was to be expected.
+    pub expected: SignedDuration,
+}
+
+/// What an analyser says about an agent after a pulse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Status {
+    /// The loop it is in.
+    pub looping: Option<Loop>,
+    /// How full its window is.
+    pub level: Level,
+    /// The pressure of the newest pulse.
+    pub pressure: f64,
+    /// By how much the pressure grows per pulse (least squares over the last 10); 0 with fewer than 3.
+    pub slope: f64,
+    /// After how many more pulses the critical mark is reached at this slope; `None` where it is
+    /// passed already or the pressure does not rise.
+    pub critical_in: Option<u32>,
+    /// How regular its pulses come.
+    pub rhythm: Rhythm,
+    /// Whether the pulse carried an earlier time than one before it.
+    pub late: bool,
+    /// From how many repetitions on a loop is critical.
+    pub(super) critical_count: usize,
+}
+
+impl Status {
+    /// No loop, and not at the critical mark. A warning of pressure alone is healthy, and so is an
+    /// irregular rhythm.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        self.looping.is_none() && self.level != Level::Critical
+    }
+
+    /// How serious it is.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        let stuck = self
+            .looping
+            .is_some_and(|found| found.count >= self.critical_count);
+        if self.level == Level::Critical || stuck {
+            Severity::Critical
+        } else if self.looping.is_some()
+            || self.level == Level::Warning
+            || self.rhythm == Rhythm::Erratic
+        {
+            Severity::Warning
+        } else {
+            Severity::Ok
+        }
+    }
+
+    /// The state in one line.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some(Loop { kind, count }) = self.looping {
+            parts.push(match kind {
+                LoopKind::Exact => format!("Loop detected ({count} repeats)"),
+                LoopKind::Near => format!("Loop detected ({count} near-identical steps)"),
+                LoopKind::Cycle { period } => {
+                    format!("Loop detected ({count} rounds of the same {period} steps)")
+                }
+            });
+        }
+        let percent = self.pressure * 100.0;
+        match self.level {
+            Level::Calm => {}
+            Level::Warning => parts.push(format!("Pressure warning ({percent:.0} %)")),
+            Level::Critical => parts.push(format!("Critical pressure ({percent:.0} %)")),
+        }
+        if let Some(pulses) = self.critical_in.filter(|pulses| *pulses <= 10) {
+            parts.push(format!(
+                "Pressure rising (critical in about {pulses} pulses)"
+            ));
+        }
+        if self.rhythm == Rhythm::Erratic {
+            parts.push("Erratic intervals".to_owned());
+        }
+        if parts.is_empty() {
+            "Agent healthy".to_owned()
+        } else {
+            parts.join("; ")
+        }
+    }
+
+    /// What could be done, the most urgent first.
+    #[must_use]
+    pub fn recommendations(&self) -> Vec<&'static str> {
+        let rising = self.critical_in.is_some_and(|pulses| pulses <= 10);
+        [
+            (self.level == Level::Critical, "compact now"),
+            (
+                self.looping.is_some(),
+                "try another approach or hand over to the user",
+            ),
+            (
+                self.level == Level::Warning || (rising && self.level == Level::Calm),
+                "prepare a compaction",
+            ),
+            (
+                self.rhythm == Rhythm::Erratic,
+                "look for operations that block",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(applies, advice)| applies.then_some(advice))
+        .collect()
+    }
+}
