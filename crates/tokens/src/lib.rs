@@ -8,15 +8,22 @@
 //! |---|---|
 //! | count for a model by its name | [`counter_for`] |
 //! | know how sure a count is | [`ModelCounter`], [`Estimate`] |
+//! | know a model's window, prices, cache rules and abilities | [`ModelTable`] |
 
 mod content;
 mod encoding;
 mod estimate;
+mod model;
 mod model_counter;
+mod price;
+mod table;
 mod tokenizer;
 
 pub use content::ContentKind;
 pub use encoding::{Encoding, ExactCounter};
 pub use estimate::{Estimate, Exactness, Factor};
+pub use model::{CacheRules, Capability, Known, Model, Provider};
 pub use model_counter::{ModelCounter, counter_for};
+pub use price::{Basis, Consumption, LongContext, Price, Usd};
+pub use table::{CODES, ModelTable, Position, SHIPPED, TableError};
 pub use tokenizer::Tokenizer;

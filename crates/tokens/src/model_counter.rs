@@ -5,6 +5,7 @@ use std::sync::Arc;
 use context::{TokenCounter, Tokens};
 
 use crate::estimate::{Estimate, Exactness, estimate};
+use crate::table::ModelTable;
 use crate::tokenizer::Tokenizer;
 
 /// Counts tokens as one tokenizer makes them, exactly or by estimate.
@@ -46,11 +47,15 @@ impl TokenCounter for ModelCounter {
     }
 }
 
-/// A counter for the model with this name. A name that is not known is counted by estimate; see
-/// [`Tokenizer::guess`].
+/// A counter for the model with this name, by the shipped table; a name that the table does not know
+/// is judged by [`Tokenizer::guess`].
 #[must_use]
 pub fn counter_for(model: &str) -> Arc<dyn TokenCounter> {
-    Arc::new(ModelCounter::new(Tokenizer::guess(model)))
+    let tokenizer = match ModelTable::shipped().find(model).tokenizer {
+        Tokenizer::Unknown => Tokenizer::guess(model),
+        known => known,
+    };
+    Arc::new(ModelCounter::new(tokenizer))
 }
 
 #[cfg(test)]

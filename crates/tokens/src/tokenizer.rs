@@ -79,7 +79,10 @@ impl Tokenizer {
             return Self::Cl100k;
         }
         let last = model.rsplit(['/', ':']).next().unwrap_or_default();
-        if model.contains("gpt-") || ["o1", "o3", "o4"].iter().any(|name| last.starts_with(name)) {
+        if model.contains("gpt-")
+            || last == "gpt"
+            || ["o1", "o3", "o4"].iter().any(|name| last.starts_with(name))
+        {
             return Self::O200k;
         }
         Self::Unknown

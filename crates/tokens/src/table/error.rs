@@ -1,0 +1,167 @@
+//! What can be wrong with a model table, and where.
+
+use std::fmt;
+use std::ops::Range;
+
+use context::coded::{CodeEntry, Coded, ErrorCode};
+use thiserror::Error;
+
+/// A place in a text, both numbers counted from 1; the column in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl Position {
+    /// The position of the start of a range of bytes.
+    pub(super) fn of(text: &str, span: &Range<usize>) -> Self {
+        let before = text
+            .get(..text.floor_char_boundary(span.start))
+            .unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before
+            .chars()
+            .rev()
+            .take_while(|&last| last != '\n')
+            .count()
+            + 1;
+        Self { line, column }
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Why a model table cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TableError {
+    /// The text is not TOML, or not `[[model]]` entries.
+    #[error("{at}: {message}")]
+    Syntax {
+        /// Where.
+        at: Position,
+        /// What the parser says.
+        message: String,
+    },
+    /// An entry has a key that does not exist.
+    #[error("{at}: there is no key `{key}` in a model")]
+    UnknownKey {
+        /// Where.
+        at: Position,
+        /// The key.
+        key: String,
+    },
+    /// A value has another type or range than its key needs.
+    #[error("{at}: `{key}` must be {expected}")]
+    BadValue {
+        /// Where.
+        at: Position,
+        /// The key.
+        key: String,
+        /// What it must be.
+        expected: String,
+    },
+    /// An entry has no `name`.
+    #[error("{at}: a model needs a `name`")]
+    Nameless {
+        /// Where the entry begins.
+        at: Position,
+    },
+    /// `like` names a model that does not stand above.
+    #[error("{at}: no model `{name}` stands above this one")]
+    UnknownModel {
+        /// Where.
+        at: Position,
+        /// The name.
+        name: String,
+    },
+    /// Two entries of one text have the same name.
+    #[error("{at}: the model `{name}` stands here for the second time")]
+    Duplicate {
+        /// Where the second one is.
+        at: Position,
+        /// The name.
+        name: String,
+    },
+}
+
+const SYNTAX: ErrorCode = ErrorCode::new("E0201");
+const UNKNOWN_KEY: ErrorCode = ErrorCode::new("E0202");
+const BAD_VALUE: ErrorCode = ErrorCode::new("E0203");
+const NAMELESS: ErrorCode = ErrorCode::new("E0204");
+const UNKNOWN_MODEL: ErrorCode = ErrorCode::new("E0205");
+const DUPLICATE: ErrorCode = ErrorCode::new("E0206");
+
+/// The codes of this crate.
+pub const CODES: &[CodeEntry] = &[
+    CodeEntry {
+        code: SYNTAX,
+        meaning: "a model table is not TOML, or has something other than models at its top",
+        remedy: "Write each model as a [[model]] entry.",
+    },
+    CodeEntry {
+        code: UNKNOWN_KEY,
+        meaning: "a model has a key that does not exist",
+        remedy: "Compare the key with those listed at the head of the shipped models.toml.",
+    },
+    CodeEntry {
+        code: BAD_VALUE,
+        meaning: "a value in a model table has the wrong type or range",
+        remedy: "Write what the message asks for: prices and factors as numbers from 0 on, sizes as whole numbers of tokens.",
+    },
+    CodeEntry {
+        code: NAMELESS,
+        meaning: "a model in a model table has no name",
+        remedy: "Add a `name` to the entry.",
+    },
+    CodeEntry {
+        code: UNKNOWN_MODEL,
+        meaning: "`like` names a model that does not stand above",
+        remedy: "Name a shipped model, or move the entry below the one it starts from.",
+    },
+    CodeEntry {
+        code: DUPLICATE,
+        meaning: "two models of one table have the same name",
+        remedy: "Keep one of the two entries.",
+    },
+];
+
+impl Coded for TableError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Syntax { .. } => SYNTAX,
+            Self::UnknownKey { .. } => UNKNOWN_KEY,
+            Self::BadValue { .. } => BAD_VALUE,
+            Self::Nameless { .. } => NAMELESS,
+            Self::UnknownModel { .. } => UNKNOWN_MODEL,
+            Self::Duplicate { .. } => DUPLICATE,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        CODES
+            .iter()
+            .find(|entry| entry.code == self.code())
+            .map(|entry| entry.remedy.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Position;
+
+    #[test]
+    fn positions_count_characters() {
+        let at = |start| Position::of("añb\nc", &(start..start)).to_string();
+        assert_eq!(at(0), "line 1, column 1");
+        assert_eq!(at(3), "line 1, column 3");
+        assert_eq!(at(5), "line 2, column 1");
+        assert_eq!(at(99), "line 2, column 2");
+    }
+}
