@@ -302,6 +302,47 @@ impl LinearityMap {
         })
     }
 
+    /// Takes a turn out of the map for which a summary stands from now on.
+    ///
+    /// # Errors
+    /// [`Refusal::Unknown`] without such a turn, [`Refusal::NotDroppable`] for a preserved one.
+    pub(crate) fn cover(&self, id: TurnId) -> Result<Self, Refusal> {
+        let has = self.class(id).ok_or(Refusal::Unknown { id })?;
+        if has == ResourceClass::Preserved {
+            return Err(Refusal::NotDroppable { id, has });
+        }
+        let mut stats = self.stats;
+        *stats.counts.slot(has) -= 1;
+        Ok(Self {
+            tags: self.tags.remove(&id),
+            stats,
+            next: self.next,
+        })
+    }
+
+    /// This map, an earlier one, brought up to date by a later one: the tags of the later one count,
+    /// and what it does not have any more is still here. Of the turns that are in the later one
+    /// only, `except` is left out.
+    pub(crate) fn updated_by(&self, later: &Self, except: TurnId) -> Self {
+        let mut tags = self.tags.clone();
+        let mut counts = self.stats.counts;
+        for (id, tag) in later.tags.iter().filter(|(id, _)| **id != except) {
+            if let Some(earlier) = tags.get(id) {
+                *counts.slot(earlier.class) -= 1;
+            }
+            *counts.slot(tag.class) += 1;
+            tags.insert_mut(*id, tag.clone());
+        }
+        Self {
+            tags,
+            stats: Stats {
+                counts,
+                ..later.stats
+            },
+            next: later.next.max(self.next),
+        }
+    }
+
     /// Takes all droppable turns out of the map.
     #[must_use]
     pub fn drop_all_droppable(&self) -> Self {

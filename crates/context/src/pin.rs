@@ -157,15 +157,15 @@ pub enum PinError {
 
 impl PinError {
     /// The code of [`PinError::Empty`].
-    pub const EMPTY: ErrorCode = ErrorCode::new("E0406");
+    pub const EMPTY: ErrorCode = ErrorCode::new("E0420");
     /// The code of [`PinError::TooLarge`].
-    pub const TOO_LARGE: ErrorCode = ErrorCode::new("E0407");
+    pub const TOO_LARGE: ErrorCode = ErrorCode::new("E0421");
     /// The code of [`PinError::TooMany`].
-    pub const TOO_MANY: ErrorCode = ErrorCode::new("E0408");
+    pub const TOO_MANY: ErrorCode = ErrorCode::new("E0422");
     /// The code of [`PinError::Full`].
-    pub const FULL: ErrorCode = ErrorCode::new("E0409");
+    pub const FULL: ErrorCode = ErrorCode::new("E0423");
     /// The code of [`PinError::Unknown`].
-    pub const UNKNOWN: ErrorCode = ErrorCode::new("E0410");
+    pub const UNKNOWN: ErrorCode = ErrorCode::new("E0424");
 }
 
 impl Coded for PinError {
