@@ -1,0 +1,13 @@
+//! The laws of the context window, as property tests over random conversations.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod comonad;
+mod conversation;
+mod galois;
+mod linearity;
+mod split;
