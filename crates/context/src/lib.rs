@@ -24,6 +24,8 @@ pub mod extract;
 pub mod identifiers;
 pub mod linearity;
 pub mod note;
+#[doc = include_str!("../PARITY.md")]
+pub mod parity {}
 pub mod pin;
 pub mod projector;
 pub mod quality;
