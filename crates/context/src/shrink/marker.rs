@@ -1,0 +1,76 @@
+//! The first line of a shortened result: what is missing and how to get it.
+
+use serde_json::{Value, json};
+
+use crate::note::grouped;
+use crate::turn::{ToolCall, ToolResult};
+use crate::units::Tokens;
+
+/// How every marker begins.
+const OPENING: &str = "[shortened tool result ";
+
+/// Arguments longer than this many bytes are not repeated; the id has to do.
+const MAX_ARGUMENTS: usize = 400;
+
+/// What a marker says.
+pub(super) struct Marker<'a> {
+    id: String,
+    call: Option<&'a ToolCall>,
+    before: Tokens,
+}
+
+impl<'a> Marker<'a> {
+    pub(super) fn new(result: &ToolResult, call: Option<&'a ToolCall>, before: Tokens) -> Self {
+        Self {
+            id: quoted(result.call.as_str()),
+            call,
+            before,
+        }
+    }
+
+    /// The marker line for a result of which `shown` tokens are left, with its line feed.
+    pub(super) fn line(&self, shown: Tokens) -> String {
+        let again = self
+            .call
+            .and_then(repeated)
+            .map_or_else(String::new, |call| {
+                format!(", or run the same call again: {call}")
+            });
+        let id = &self.id;
+        format!(
+            "{OPENING}{id}: about {} of {} tokens are shown; for the whole use expand with the id {id}{again}]\n",
+            grouped(shown.get()),
+            grouped(self.before.get()),
+        )
+    }
+}
+
+/// Whether a result is one that [`shrink`](super::shrink) made: it begins with a marker that names the
+/// call it answers. A text that merely quotes some marker does not know that id, and is shortened
+/// like any other.
+#[must_use]
+pub fn is_shrunk(result: &ToolResult) -> bool {
+    result
+        .text
+        .strip_prefix(OPENING)
+        .and_then(|rest| rest.strip_prefix(&quoted(result.call.as_str())))
+        .is_some_and(|rest| rest.starts_with(": about "))
+}
+
+/// A call as one line of JSON, where its arguments are short: object arguments as they are, free
+/// text as a string.
+fn repeated(call: &ToolCall) -> Option<String> {
+    if call.arguments.len() > MAX_ARGUMENTS {
+        return None;
+    }
+    let arguments: Value = serde_json::from_str(&call.arguments)
+        .unwrap_or_else(|_| Value::from(call.arguments.as_str()));
+    Some(json!({ "name": call.name.as_str(), "arguments": arguments }).to_string())
+}
+
+/// As a JSON string, so that an id from elsewhere stays on the line. Long ones are cut: they come
+/// from a client and are not ours to trust.
+fn quoted(id: &str) -> String {
+    let short: String = id.chars().take(128).collect();
+    Value::from(short).to_string()
+}
