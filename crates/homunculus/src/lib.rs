@@ -1,1 +1,42 @@
 //! The supervisor of one conversation: a pure state machine that prepares and swaps.
+//!
+//! ```text
+//!            prepare              finished                swap
+//!   Idle ───────────► Preparing ───────────► Ready ───────────────► Idle
+//!    ▲                  │    ▲                 │
+//!    │ back-off over    │    └─────────────────┘ prepare again, from a later mark
+//!    └───── Failed ◄────┘ failed
+//! ```
+//!
+//! [`Homunculus::on`] takes an [`Event`] and the time, and gives [`Action`]s for the driver: a gateway
+//! live, the lab in virtual time. It reads no clock, holds no text of the conversation and takes some
+//! hundred bytes.
+//!
+//! Mechanism and policy are apart. *When* and *with what* is said by a [`Strategy`], which is shown a
+//! [`Situation`] and answers with [`Command`]s. The machine checks every command against the rules and
+//! the [`Limits`] and refuses what would break one. So whatever a strategy says:
+//!
+//! - no turn is lost: what is not shown stands under a mark, or was dropped by an explicit command;
+//! - a cut never falls inside a step, and the roles on its two sides differ;
+//! - there is never more than one preparation;
+//! - every request is sent, or held for one stated reason and asked for again at a stated time;
+//! - where compaction no longer helps, the machine stops and says why.
+
+mod event;
+mod limits;
+mod machine;
+mod outline;
+pub mod price;
+pub mod strategies;
+mod strategy;
+mod view;
+
+pub use event::{
+    Acknowledged, Action, Event, JobId, Preparation, Refusal, StopReason, Telemetry, Verdict,
+};
+pub use limits::{BackOff, Limits, MINIMUM_SUMMARY, Staleness};
+pub use machine::Homunculus;
+pub use outline::{Outline, Path, PinnedAt};
+pub use price::{CacheState, Prices};
+pub use strategy::{Command, Moment, Situation, Stage, Strategy};
+pub use view::Shown;

@@ -1,0 +1,395 @@
+//! The state machine: events in, actions out.
+
+mod command;
+
+use context::{Pressure, Tokens, TurnId};
+use history::{MarkId, Route};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::event::{Acknowledged, Action, Event, JobId, StopReason, Telemetry};
+use crate::limits::Limits;
+use crate::outline::Path;
+use crate::price::CacheState;
+use crate::strategy::{Command, Moment, Situation, Stage, Strategy};
+use crate::view::Shown;
+
+/// How often one request may be held before it is sent whatever the strategy says.
+const MOST_HOLDS: u32 = 8;
+
+/// The supervisor of one conversation.
+#[derive(Clone, Debug)]
+pub struct Homunculus<S> {
+    strategy: S,
+    machine: Machine,
+}
+
+/// All that is remembered between events.
+#[derive(Clone, Debug)]
+struct Machine {
+    limits: Limits,
+    shown: Shown,
+    /// The turns at the edges of what is shown, to notice when a conversation goes on from before
+    /// them.
+    edges: [TurnId; 2],
+    state: State,
+    /// A ready summary that is kept while a better one is made.
+    standby: Option<Ready>,
+    failure: Failure,
+    /// Swaps in a row that freed less than the minimum gain.
+    fruitless: u32,
+    stopped: Option<StopReason>,
+    requests: u32,
+    next_job: u64,
+    sending: Sending,
+}
+
+/// How far the next summary is. After a failure it is `Idle` until the back-off is over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Idle,
+    Preparing(Preparing),
+    Ready(Ready),
+}
+
+/// A place that a summary stands for, and since when that was decided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    cut: usize,
+    node: TurnId,
+    since: Timestamp,
+    requests: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Preparing {
+    job: JobId,
+    point: Point,
+    route: Route,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ready {
+    point: Point,
+    mark: MarkId,
+    tokens: Tokens,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Failure {
+    in_a_row: u32,
+    not_before: Option<Timestamp>,
+}
+
+/// What is known of the request that is held or was sent last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sending {
+    held_since: Option<Timestamp>,
+    holds: u32,
+    last: Option<Timestamp>,
+    /// Our count of the last sent view.
+    estimate: Tokens,
+    /// What the provider counted above our count.
+    unseen: Tokens,
+    head: Option<TurnId>,
+    retried: Option<TurnId>,
+}
+
+/// What a strategy is asked about.
+struct Asked<'a> {
+    path: Path<'a>,
+    moment: Moment,
+    now: Timestamp,
+}
+
+impl<S: Strategy> Homunculus<S> {
+    /// A supervisor of a conversation that has not begun.
+    #[must_use]
+    pub const fn new(strategy: S, limits: Limits) -> Self {
+        Self {
+            strategy,
+            machine: Machine {
+                limits,
+                shown: Shown {
+                    from: 0,
+                    cleared: 0,
+                    mark: None,
+                    summary: Tokens::ZERO,
+                },
+                edges: [TurnId::ROOT; 2],
+                state: State::Idle,
+                standby: None,
+                failure: Failure {
+                    in_a_row: 0,
+                    not_before: None,
+                },
+                fruitless: 0,
+                stopped: None,
+                requests: 0,
+                next_job: 0,
+                sending: Sending {
+                    held_since: None,
+                    holds: 0,
+                    last: None,
+                    estimate: Tokens::ZERO,
+                    unseen: Tokens::ZERO,
+                    head: None,
+                    retried: None,
+                },
+            },
+        }
+    }
+
+    /// How the conversation is shown at the moment.
+    #[must_use]
+    pub const fn shown(&self) -> Shown {
+        self.machine.shown
+    }
+
+    /// Why compaction has stopped, where it has.
+    #[must_use]
+    pub const fn stopped(&self) -> Option<StopReason> {
+        self.machine.stopped
+    }
+
+    /// The summary that is being made.
+    #[must_use]
+    pub const fn preparing(&self) -> Option<JobId> {
+        match self.machine.state {
+            State::Preparing(Preparing { job, .. }) => Some(job),
+            State::Idle | State::Ready(_) => None,
+        }
+    }
+
+    /// Takes an event and says what to do, in order. A request is answered with exactly one of
+    /// [`Action::Send`] and [`Action::Hold`]; one request is held a bounded number of times.
+    pub fn on(&mut self, event: Event<'_>, now: Timestamp) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match event {
+            Event::Request(path) => self.request(&path, now, &mut actions),
+            Event::Idle(path) => {
+                self.machine.follow(&path, &mut actions);
+                let asked = Asked {
+                    path,
+                    moment: Moment::Idle,
+                    now,
+                };
+                self.ask(&asked, &mut actions);
+            }
+            Event::Command(command, path) => {
+                self.machine.follow(&path, &mut actions);
+                let asked = Asked {
+                    path,
+                    moment: Moment::Idle,
+                    now,
+                };
+                self.machine.obey(command, &asked, &mut actions);
+            }
+            Event::Usage { input } => {
+                let sending = &mut self.machine.sending;
+                sending.unseen = input.saturating_sub(sending.estimate);
+            }
+            Event::Prepared { job, mark, tokens } => {
+                self.machine.prepared(job, mark, tokens, &mut actions);
+            }
+            Event::Failed { job } => self.machine.failed(job, now, &mut actions),
+            Event::Overflowed => self.machine.overflowed(&mut actions),
+        }
+        actions
+    }
+
+    fn request(&mut self, path: &Path<'_>, now: Timestamp, actions: &mut Vec<Action>) {
+        self.machine.follow(path, actions);
+        let moment = self.machine.sending.held_since.map_or_else(
+            || Moment::Request,
+            |since| Moment::Held(now.duration_since(since)),
+        );
+        if moment == Moment::Request {
+            self.machine.requests = self.machine.requests.saturating_add(1);
+        }
+        if self.machine.sending.holds < MOST_HOLDS {
+            let asked = Asked {
+                path: *path,
+                moment,
+                now,
+            };
+            if let Some(hold) = self.ask(&asked, actions) {
+                let sending = &mut self.machine.sending;
+                sending.held_since.get_or_insert(now);
+                sending.holds += 1;
+                actions.push(hold);
+                return;
+            }
+        }
+        self.machine.send(path, now, actions);
+    }
+
+    /// Asks the strategy and carries out what it says. The answer is the hold, if it ordered one.
+    fn ask(&mut self, asked: &Asked<'_>, actions: &mut Vec<Action>) -> Option<Action> {
+        if self.machine.stopped.is_some() {
+            return None;
+        }
+        let commands = self.strategy.decide(&self.machine.situation(asked));
+        let mut hold = None;
+        for command in commands {
+            let held = self.machine.obey(command, asked, actions);
+            hold = held.or(hold);
+        }
+        // A later command may have abandoned what the request would wait for.
+        hold.filter(|_| self.preparing().is_some())
+    }
+}
+
+impl Machine {
+    fn situation<'a>(&'a self, asked: &Asked<'a>) -> Situation<'a> {
+        let &Asked {
+            ref path,
+            moment,
+            now,
+        } = asked;
+        let after = |ready: &Ready| {
+            self.swap(ready, path, now)
+                .map(|shown| self.size(&shown, path))
+        };
+        Situation {
+            moment,
+            path: *path,
+            shown: self.shown,
+            view: self.size(&self.shown, path),
+            unseen: self.sending.unseen,
+            stage: match &self.state {
+                State::Idle => Stage::None,
+                State::Preparing(preparing) => Stage::Preparing {
+                    cut: preparing.point.cut,
+                },
+                State::Ready(ready) => Stage::Ready {
+                    cut: ready.point.cut,
+                    swap: after(ready),
+                },
+            },
+            standby: self.standby.as_ref().map(after),
+            cache: self.cache(now),
+            limits: &self.limits,
+        }
+    }
+
+    /// The tokens of a view as the provider will count it.
+    fn size(&self, shown: &Shown, path: &Path<'_>) -> Tokens {
+        self.sending.unseen + shown.tokens(path)
+    }
+
+    fn cache(&self, now: Timestamp) -> CacheState {
+        self.sending.last.map_or(CacheState::Cold, |last| {
+            self.limits.prices.cache_after(now.duration_since(last))
+        })
+    }
+
+    /// Forgets what does not stand on this path: the client may have gone back and on from there.
+    fn follow(&mut self, path: &Path<'_>, actions: &mut Vec<Action>) {
+        let stands = |point: &Point| path.node_before(point.cut) == Some(point.node);
+        if self.shown.edges(path) != Some(self.edges) {
+            self.show(Shown::default(), path);
+            self.stopped = None;
+            self.fruitless = 0;
+            actions.push(Action::Telemetry(Telemetry::Branched));
+            actions.push(Action::Show(self.shown));
+        }
+        if self
+            .standby
+            .as_ref()
+            .is_some_and(|ready| !stands(&ready.point))
+        {
+            self.standby = None;
+        }
+        match self.state {
+            State::Preparing(preparing) if !stands(&preparing.point) => {
+                actions.push(Action::Abandon(preparing.job));
+                self.fall_back();
+            }
+            State::Ready(ready) if !stands(&ready.point) => self.state = State::Idle,
+            State::Idle | State::Preparing(_) | State::Ready(_) => {}
+        }
+    }
+
+    fn show(&mut self, shown: Shown, path: &Path<'_>) {
+        self.shown = shown;
+        self.edges = shown.edges(path).unwrap_or([TurnId::ROOT; 2]);
+    }
+
+    /// The state after a preparation came to nothing: the summary on standby, if there is one.
+    fn fall_back(&mut self) {
+        self.state = self.standby.take().map_or(State::Idle, State::Ready);
+    }
+
+    fn send(&mut self, path: &Path<'_>, now: Timestamp, actions: &mut Vec<Action>) {
+        let view = self.size(&self.shown, path);
+        let sending = &mut self.sending;
+        sending.held_since = None;
+        sending.holds = 0;
+        sending.last = Some(now);
+        sending.estimate = view.saturating_sub(sending.unseen);
+        sending.head = Some(path.head());
+        let pressure = Pressure::of(view, self.limits.window);
+        actions.push(Action::Telemetry(Telemetry::Sent(pressure)));
+        actions.push(Action::Send(self.shown));
+    }
+
+    fn prepared(&mut self, job: JobId, mark: MarkId, tokens: Tokens, actions: &mut Vec<Action>) {
+        match self.state {
+            State::Preparing(preparing) if preparing.job == job => {
+                self.failure = Failure::default();
+                self.standby = None;
+                self.state = State::Ready(Ready {
+                    point: preparing.point,
+                    mark,
+                    tokens,
+                });
+            }
+            _ => actions.push(Action::Telemetry(Telemetry::LateResult(job))),
+        }
+    }
+
+    fn failed(&mut self, job: JobId, now: Timestamp, actions: &mut Vec<Action>) {
+        match self.state {
+            State::Preparing(preparing) if preparing.job == job => {
+                let failures = self.failure.in_a_row.saturating_add(1);
+                let wait = self.limits.back_off.after(failures);
+                self.failure = Failure {
+                    in_a_row: failures,
+                    not_before: Some(later(now, wait).unwrap_or(Timestamp::MAX)),
+                };
+                self.fall_back();
+                let count = Telemetry::PreparationFailed(failures);
+                actions.push(Action::Telemetry(count));
+            }
+            _ => actions.push(Action::Telemetry(Telemetry::LateResult(job))),
+        }
+    }
+
+    fn overflowed(&mut self, actions: &mut Vec<Action>) {
+        actions.push(Action::Telemetry(Telemetry::Overflowed));
+        let window = self.limits.window;
+        let sending = &mut self.sending;
+        if sending.head.is_none() || sending.retried == sending.head {
+            actions.push(Action::PassThrough);
+            return;
+        }
+        sending.retried = sending.head;
+        // The provider says that the view is above its window, so our count misses at least this.
+        let missed = (window + Tokens::new(1)).saturating_sub(sending.estimate);
+        sending.unseen = sending.unseen.max(missed);
+        actions.push(Action::Retry);
+    }
+}
+
+/// `now` and so much later; `None` beyond the end of time.
+fn later(now: Timestamp, wait: SignedDuration) -> Option<Timestamp> {
+    now.checked_add(wait).ok()
+}
+
+/// Acknowledges a command.
+fn acknowledge(command: Command, verdict: crate::event::Verdict) -> Action {
+    Action::Acknowledge(Acknowledged { command, verdict })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! What a compaction costs and when it pays, for a provider that caches prefixes.
+//!
+//! With `w` the price of writing a token to the cache, `r` that of reading it (both as multiples of
+//! plain input), `T` the tokens that stay but must be written again because what stands before them
+//! changes, and `D` the tokens that go: a change costs `T·(w − r)` once and saves `D·r` with every
+//! request from then on, so it pays after `T·(w − r) / (D·r)` requests. When the cache has expired,
+//! everything must be written anyway, and a smaller view is cheaper at once.
+
+use context::Tokens;
+use jiff::SignedDuration;
+
+/// What a provider asks for, in USD a million tokens, and how long it keeps a prefix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    /// Input that is neither read from nor written to the cache.
+    pub input: f64,
+    /// Output.
+    pub output: f64,
+    /// Input read from the cache.
+    pub cache_read: f64,
+    /// Input written to the cache.
+    pub cache_write: f64,
+    /// How long a cached prefix lives after it was last used.
+    pub ttl: SignedDuration,
+    /// Prefixes shorter than this are not cached.
+    pub cache_minimum: Tokens,
+}
+
+/// Whether the provider still has the prefix of the last request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheState {
+    /// It has.
+    Warm,
+    /// It has forgotten it, or never had it.
+    Cold,
+}
+
+impl Prices {
+    /// What is known of the cache `idle` after the last request.
+    #[must_use]
+    pub fn cache_after(&self, idle: SignedDuration) -> CacheState {
+        if idle < self.ttl {
+            CacheState::Warm
+        } else {
+            CacheState::Cold
+        }
+    }
+
+    /// After how many requests a swap has paid for itself; infinite where it never does.
+    ///
+    /// `written` are the new tokens (summary and restated pins), `kept` the tokens behind them that
+    /// must be written again, `freed` what the view loses on balance.
+    #[must_use]
+    pub fn break_even(
+        &self,
+        written: Tokens,
+        kept: Tokens,
+        freed: Tokens,
+        cache: CacheState,
+    ) -> f64 {
+        if freed == Tokens::ZERO {
+            return f64::INFINITY;
+        }
+        if cache == CacheState::Cold {
+            return 0.0;
+        }
+        let once = written.as_f64() * self.cache_write
+            + kept.as_f64() * (self.cache_write - self.cache_read);
+        let each = freed.as_f64() * self.cache_read;
+        if once <= 0.0 {
+            0.0
+        } else if each <= 0.0 {
+            f64::INFINITY
+        } else {
+            once / each
+        }
+    }
+
+    /// What writing a summary costs in USD: the source is read, from the cache where that is warm,
+    /// and the summary is written by the model.
+    #[must_use]
+    pub fn preparation(&self, source: Tokens, summary: Tokens, cache: CacheState) -> f64 {
+        let reading = match cache {
+            CacheState::Warm => self.cache_read,
+            CacheState::Cold => self.input,
+        };
+        (source.as_f64() * reading + summary.as_f64() * self.output) / 1e6
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use context::Tokens;
+    use jiff::SignedDuration;
+
+    use super::{CacheState, Prices};
+
+    /// A price list with plain input as the unit: output 5, writing 1.25.
+    fn unit(cache_read: f64) -> Prices {
+        Prices {
+            input: 1.0,
+            output: 5.0,
+            cache_read,
+            cache_write: 1.25,
+            ttl: SignedDuration::from_mins(5),
+            cache_minimum: Tokens::new(512),
+        }
+    }
+
+    fn thousand(count: u64) -> Tokens {
+        Tokens::new(count * 1000)
+    }
+
+    #[test]
+    fn editing_cached_text_pays_late_where_reading_is_cheap() {
+        for (read, factor) in [(0.1, 11.5), (0.05, 24.0), (0.025, 49.0)] {
+            let turns =
+                unit(read).break_even(Tokens::ZERO, thousand(10), thousand(10), CacheState::Warm);
+            assert!((turns - factor).abs() < 1e-9, "{turns} instead of {factor}");
+        }
+    }
+
+    #[test]
+    fn a_compaction_of_150k_pays_after_five_turns_warm_and_25_cold() {
+        let prices = unit(0.05);
+        let (before, summary) = (thousand(150), thousand(5));
+        let write = summary.as_f64() * 1.25;
+        let saved = (before.as_f64() - summary.as_f64()) * 0.05;
+        let warm = prices.preparation(before, summary, CacheState::Warm) * 1e6 + write;
+        let cold = prices.preparation(before, summary, CacheState::Cold) * 1e6 + write;
+        assert_eq!(warm, 38_750.0);
+        assert_eq!(cold, 181_250.0);
+        assert_eq!((warm / saved).round(), 5.0);
+        assert_eq!((cold / saved).round(), 25.0);
+    }
+
+    #[test]
+    fn with_a_cold_cache_a_smaller_view_pays_at_once() {
+        let prices = unit(0.1);
+        let cold = prices.break_even(thousand(5), thousand(9), thousand(1), CacheState::Cold);
+        assert_eq!(cold, 0.0);
+        let nothing = prices.break_even(thousand(5), thousand(9), Tokens::ZERO, CacheState::Cold);
+        assert_eq!(
+            nothing,
+            f64::INFINITY,
+            "and one that is not smaller never does"
+        );
+    }
+}

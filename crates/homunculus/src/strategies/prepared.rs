@@ -1,0 +1,118 @@
+//! Works ahead of the wall (seed 001): prepare at the soft threshold, swap at the hard one.
+
+use context::Tokens;
+use history::Route;
+
+use crate::event::Refusal;
+use crate::price::CacheState;
+use crate::strategy::{Command, Moment, Situation, Stage, Strategy};
+
+/// A low watermark starts a preparation in the background, a high one swaps the finished summary
+/// in. Nobody waits unless the view does not fit and the limits grant patience; without, an
+/// extractive summary is made at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prepared {
+    /// The share of the window from which on a summary is prepared.
+    pub soft: f64,
+    /// The share of the window that stays verbatim behind a new mark.
+    pub keep: f64,
+    /// How summaries are made in the background.
+    pub route: Route,
+}
+
+impl Default for Prepared {
+    /// Soft threshold at two thirds of the window, as seed 001 has it; a twentieth stays verbatim.
+    /// With what is said until the hard threshold, about a quarter of the window stands behind the
+    /// mark at a swap.
+    fn default() -> Self {
+        Self {
+            soft: 2.0 / 3.0,
+            keep: 0.05,
+            route: Route::Readable,
+        }
+    }
+}
+
+impl Strategy for Prepared {
+    fn decide(&mut self, situation: &Situation<'_>) -> Vec<Command> {
+        let soft = situation.limits.window.scaled(self.soft);
+        match (situation.stage, situation.standby) {
+            (Stage::Ready { swap, .. }, _) => self.with_summary(situation, swap),
+            (Stage::Preparing { .. }, Some(Ok(_))) if situation.is_hard() => vec![Command::Swap],
+            _ if !situation.fits() => self.at_the_wall(situation),
+            (Stage::None, _) if situation.view >= soft => self.prepare(situation),
+            (Stage::None | Stage::Preparing { .. }, _) => Vec::new(),
+        }
+    }
+}
+
+impl Prepared {
+    fn with_summary(
+        &self,
+        situation: &Situation<'_>,
+        swap: Result<Tokens, Refusal>,
+    ) -> Vec<Command> {
+        let wanted = situation.is_hard() || situation.cache == CacheState::Cold;
+        match swap {
+            Ok(after) if !situation.fits() && after > situation.limits.window => {
+                self.at_the_wall(situation)
+            }
+            Ok(_) if wanted => vec![Command::Swap],
+            Ok(_) => Vec::new(),
+            Err(_) if !situation.fits() => self.at_the_wall(situation),
+            Err(Refusal::Stale | Refusal::TailTooLong(_)) => self.prepare(situation),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn prepare(&self, situation: &Situation<'_>) -> Vec<Command> {
+        let keep = situation.limits.window.scaled(self.keep);
+        let Some(cut) = situation.path.cut_keeping(keep) else {
+            return Vec::new();
+        };
+        if cut <= situation.shown.from {
+            return Vec::new();
+        }
+        vec![Command::Prepare {
+            cut,
+            budget: situation.limits.summary,
+            route: self.route,
+        }]
+    }
+
+    /// The view does not fit and no summary makes it fit: wait for the one under way as long as
+    /// patience lasts, else make one without a model.
+    fn at_the_wall(&self, situation: &Situation<'_>) -> Vec<Command> {
+        let held = match situation.moment {
+            Moment::Request => jiff::SignedDuration::ZERO,
+            Moment::Held(held) => held,
+            Moment::Idle => return Vec::new(),
+        };
+        if matches!(situation.stage, Stage::Preparing { .. }) && held < situation.limits.patience {
+            return vec![Command::Pause];
+        }
+        extract(situation, situation.limits.window.scaled(self.keep))
+    }
+}
+
+/// An extractive summary that makes the view fit, with `keep` tokens verbatim behind it or as few as
+/// there must be.
+fn extract(situation: &Situation<'_>, keep: Tokens) -> Vec<Command> {
+    let path = &situation.path;
+    let wanted = path
+        .cut_keeping(keep)
+        .filter(|&cut| situation.room_at(cut).is_some());
+    let cut = wanted.or_else(|| path.last_cut());
+    let Some((cut, budget)) = cut.and_then(|cut| Some((cut, situation.room_at(cut)?))) else {
+        return Vec::new();
+    };
+    if cut <= situation.shown.from {
+        return Vec::new();
+    }
+    let prepare = Command::Prepare {
+        cut,
+        budget,
+        route: Route::Extractive,
+    };
+    vec![prepare, Command::Pause]
+}

@@ -1,0 +1,143 @@
+//! Policy: when, and with what.
+
+use context::{Pressure, Tokens};
+use history::Route;
+use jiff::SignedDuration;
+
+use crate::event::Refusal;
+use crate::limits::Limits;
+use crate::outline::Path;
+use crate::price::CacheState;
+use crate::view::Shown;
+
+/// Decides what to do. It is asked at every request, again after a request was held, and when the
+/// conversation is idle.
+pub trait Strategy {
+    /// The commands for this situation, carried out in order. None: the request goes as it is.
+    fn decide(&mut self, situation: &Situation<'_>) -> Vec<Command>;
+}
+
+impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn decide(&mut self, situation: &Situation<'_>) -> Vec<Command> {
+        (**self).decide(situation)
+    }
+}
+
+/// What a strategy can order. Indices count the turns of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Make a summary of everything before `cut`. While a better summary is made, the one that is
+    /// ready stays ready. The extractive route takes no time to speak of and takes the place of a
+    /// preparation that is under way.
+    Prepare {
+        /// It stands for the turns before this index.
+        cut: usize,
+        /// How large it may be.
+        budget: Tokens,
+        /// How to make it.
+        route: Route,
+    },
+    /// Show the summary that is ready in place of what it stands for.
+    Swap,
+    /// Do not show the turns before `cut`, and no summary of them.
+    Drop {
+        /// The first turn that is shown.
+        cut: usize,
+    },
+    /// Replace the tool results before `upto` by a placeholder.
+    Clear {
+        /// The first turn whose results stay.
+        upto: usize,
+    },
+    /// Hold this request until the preparation has ended.
+    Pause,
+    /// Throw away what is prepared or being prepared.
+    Abandon,
+    /// Compact again after a stop.
+    Resume,
+}
+
+/// Why a strategy is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A request is about to be sent.
+    Request,
+    /// A request was held for so long.
+    Held(SignedDuration),
+    /// Nothing happened for a while.
+    Idle,
+}
+
+/// How far a summary is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stage {
+    /// There is none.
+    None,
+    /// One is being made.
+    Preparing {
+        /// It stands for the turns before this index.
+        cut: usize,
+    },
+    /// One is ready.
+    Ready {
+        /// It stands for the turns before this index.
+        cut: usize,
+        /// What a [`Command::Swap`] would give now: the tokens of the view, or a refusal.
+        swap: Result<Tokens, Refusal>,
+    },
+}
+
+/// What a strategy is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// Why it is asked.
+    pub moment: Moment,
+    /// The conversation.
+    pub path: Path<'a>,
+    /// How it is shown now.
+    pub shown: Shown,
+    /// The tokens of the view, with what the provider counts besides.
+    pub view: Tokens,
+    /// What the provider counts besides the turns: tools, and what our count misses.
+    pub unseen: Tokens,
+    /// The summary being made.
+    pub stage: Stage,
+    /// The summary that is ready while another is being made: what a swap would give now.
+    pub standby: Option<Result<Tokens, Refusal>>,
+    /// Whether the provider still has the prefix.
+    pub cache: CacheState,
+    /// The guards' numbers.
+    pub limits: &'a Limits,
+}
+
+impl Situation<'_> {
+    /// Tokens of the view ÷ window.
+    #[must_use]
+    pub fn pressure(&self) -> Pressure {
+        Pressure::of(self.view, self.limits.window)
+    }
+
+    /// Whether the view fits the window.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        self.view <= self.limits.window
+    }
+
+    /// Whether the view has reached the hard threshold.
+    #[must_use]
+    pub fn is_hard(&self) -> bool {
+        self.view >= self.limits.hard_tokens()
+    }
+
+    /// The largest summary that may be made at `cut` so that the view then stays below the hard
+    /// threshold, or below the window where that leaves no room. `None` where not even
+    /// [`MINIMUM_SUMMARY`](crate::MINIMUM_SUMMARY) fits.
+    #[must_use]
+    pub fn room_at(&self, cut: usize) -> Option<Tokens> {
+        let rest = self.unseen + self.path.front(cut) + self.path.tail(cut);
+        [self.limits.hard_tokens(), self.limits.window]
+            .into_iter()
+            .map(|limit| limit.saturating_sub(rest).min(self.limits.summary))
+            .find(|&room| room >= crate::limits::MINIMUM_SUMMARY)
+    }
+}
