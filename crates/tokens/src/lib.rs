@@ -8,8 +8,12 @@
 //! |---|---|
 //! | count for a model by its name | [`counter_for`] |
 //! | know how sure a count is | [`ModelCounter`], [`Estimate`] |
+//! | count a growing conversation again and again | [`CachedCounter`] |
+//! | correct estimates by reported usage | [`Calibration`] |
 //! | know a model's window, prices, cache rules and abilities | [`ModelTable`] |
 
+mod cached;
+mod calibration;
 mod content;
 mod encoding;
 mod estimate;
@@ -19,6 +23,8 @@ mod price;
 mod table;
 mod tokenizer;
 
+pub use cached::CachedCounter;
+pub use calibration::{CalibratedCounter, Calibration, FACTOR_BOUNDS, Fit, Growth, Reading};
 pub use content::ContentKind;
 pub use encoding::{Encoding, ExactCounter};
 pub use estimate::{Estimate, Exactness, Factor};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use context::{TokenCounter, Tokens};
 
+use crate::cached::CachedCounter;
 use crate::estimate::{Estimate, Exactness, estimate};
 use crate::table::ModelTable;
 use crate::tokenizer::Tokenizer;
@@ -48,14 +49,14 @@ impl TokenCounter for ModelCounter {
 }
 
 /// A counter for the model with this name, by the shipped table; a name that the table does not know
-/// is judged by [`Tokenizer::guess`].
+/// is judged by [`Tokenizer::guess`]. It remembers what it counted ([`CachedCounter`]).
 #[must_use]
 pub fn counter_for(model: &str) -> Arc<dyn TokenCounter> {
     let tokenizer = match ModelTable::shipped().find(model).tokenizer {
         Tokenizer::Unknown => Tokenizer::guess(model),
         known => known,
     };
-    Arc::new(ModelCounter::new(tokenizer))
+    Arc::new(CachedCounter::new(ModelCounter::new(tokenizer)))
 }
 
 #[cfg(test)]
