@@ -90,5 +90,6 @@ const fn format_name(format: Format) -> &'static str {
         Format::OpenAiChat => "openai-chat",
         Format::Anthropic => "anthropic",
         Format::LangChain => "langchain",
+        Format::Copilot => "copilot",
     }
 }

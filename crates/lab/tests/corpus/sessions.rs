@@ -57,3 +57,25 @@ fn pi_logs_load() {
         assert!(document.sessions[0].turns.len() > 900);
     }
 }
+
+#[test]
+fn message_lists_load() {
+    let Some(corpus) = corpus() else { return };
+    let tau = open(&corpus.join("tau-bench/historical_trajectories/gpt-4o-airline.json"));
+    assert_eq!(tau.sessions.len(), 200);
+    let swe = files(&corpus.join("swe-agent"), "traj");
+    assert_eq!(swe.len(), 10);
+    for path in swe {
+        let document = open(&path);
+        assert_eq!(document.sessions.len(), 1);
+        assert_eq!(document.sessions[0].problems, []);
+    }
+    let haystacks = open(&corpus.join("longmemeval-s-subset/longmemeval_s.json"));
+    let turns: Vec<usize> = haystacks
+        .sessions
+        .iter()
+        .map(|session| session.turns.len())
+        .collect();
+    assert_eq!(turns, [396, 409, 413]);
+    assert!(haystacks.sessions[0].turns[0].at().is_some());
+}

@@ -274,12 +274,16 @@ fn converse(recording: &mut Recording, records: &[Placed<'_>]) {
                 tokens_before: boundary.take().and_then(|(_, tokens)| tokens),
                 summary: summary_text(record.content()),
             }),
-            Entry::Injected => left_out.injected.push(placed.line),
+            Entry::Injected => {
+                left_out.injected.push(placed.line);
+                recording.asides.push(placed.line);
+            }
             Entry::ApiError => {
                 let message = "an error of the provider, shown as a message";
                 recording.problem(placed.line, code::API_ERROR, message);
+                recording.asides.push(placed.line);
             }
-            Entry::Aside | Entry::Unknown => {}
+            Entry::Aside | Entry::Unknown => recording.asides.push(placed.line),
         }
     }
     if let Some((line, _)) = boundary {

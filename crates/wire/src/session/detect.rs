@@ -3,9 +3,10 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::Format;
-use super::lines::{slice, split};
+use super::conversations::{self, Found};
+use super::lines::{Line, slice, split};
 use super::scalar::Scalar;
+use super::{Format, lists};
 
 /// How many lines are looked at. Logs may begin with records that occur in several formats.
 const LINES_LOOKED_AT: usize = 200;
@@ -22,25 +23,56 @@ struct Probe<'a> {
     message_id: Option<IgnoredAny>,
     message: Option<IgnoredAny>,
     cwd: Option<IgnoredAny>,
+    payload: Option<IgnoredAny>,
+    data: Option<IgnoredAny>,
+    role: Option<IgnoredAny>,
+    timestamp: Option<IgnoredAny>,
+    instructions: Option<IgnoredAny>,
+}
+
+/// What a file is, with what was found on the way.
+pub(super) enum Sniffed {
+    Log(Format),
+    Lists(Format, Found),
 }
 
 /// The format of a transcript, told from its content and not from its name; `None` where it is none
-/// that is known. Looks at the beginning only, so a known format does not mean an unbroken file.
+/// that is known. A known format does not mean an unbroken file.
 #[must_use]
 pub fn detect(bytes: &[u8]) -> Option<Format> {
-    split(bytes)
-        .into_iter()
-        .map(|line| slice(bytes, line.text))
-        .filter(|text| !text.iter().all(u8::is_ascii_whitespace))
-        .take(LINES_LOOKED_AT)
-        .find_map(by_line)
+    match sniff(bytes, &split(bytes))? {
+        Sniffed::Log(format) | Sniffed::Lists(format, _) => Some(format),
+    }
 }
 
-/// The format that a single line shows.
+/// As [`detect`], with what was found on the way.
+pub(super) fn sniff(bytes: &[u8], lines: &[Line]) -> Option<Sniffed> {
+    let log = lines
+        .iter()
+        .map(|line| slice(bytes, line.text.clone()))
+        .filter(|text| !text.iter().all(u8::is_ascii_whitespace))
+        .take(LINES_LOOKED_AT)
+        .find_map(by_line);
+    if let Some(format) = log {
+        return Some(Sniffed::Log(format));
+    }
+    let found = conversations::find(bytes, lines);
+    let format = lists::dialect(bytes, lines, &found)?;
+    Some(Sniffed::Lists(format, found))
+}
+
+/// The format of a log that a single line shows.
 fn by_line(text: &[u8]) -> Option<Format> {
+    if text.first() != Some(&b'{') {
+        return None;
+    }
     let probe = serde_json::from_slice::<Probe<'_>>(text).ok()?;
     let conversation = probe.uuid.is_some() || probe.session_id.is_some();
-    match probe.kind.text()? {
+    let Some(kind) = probe.kind.text() else {
+        let beginning = probe.timestamp.is_some() && probe.instructions.is_some();
+        return beginning.then_some(Format::Codex);
+    };
+    match kind {
         "user" | "assistant" if conversation && probe.message.is_some() => Some(Format::ClaudeCode),
         "system" | "progress" | "queue-operation" | "attachment" if conversation => {
             Some(Format::ClaudeCode)
@@ -49,6 +81,24 @@ fn by_line(text: &[u8]) -> Option<Format> {
         "file-history-snapshot" if probe.message_id.is_some() => Some(Format::ClaudeCode),
         "session" if probe.cwd.is_some() => Some(Format::Pi),
         "message" if probe.message.is_some() => Some(Format::Pi),
+        "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"
+            if probe.payload.is_some() =>
+        {
+            Some(Format::Codex)
+        }
+        "function_call" | "function_call_output" | "reasoning" | "local_shell_call" => {
+            Some(Format::Codex)
+        }
+        _ if probe.data.is_some() && probe.role.is_none() && is_event(kind) => {
+            Some(Format::Copilot)
+        }
         _ => None,
     }
+}
+
+/// Whether a type is one of Copilot CLI's events.
+fn is_event(kind: &str) -> bool {
+    ["session.", "user.", "assistant.", "tool.", "system."]
+        .iter()
+        .any(|family| kind.starts_with(family))
 }

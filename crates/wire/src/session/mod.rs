@@ -1,18 +1,28 @@
 //! Transcripts on disk: what was said in a session, and everything odd about the file it was read from.
 
 use context::coded::ErrorCode;
-use context::{Text, TokenCounter, Tokens, Turn};
+use context::{Text, Tokens, Turn};
 
 mod blocks;
+mod chat;
 mod claude_code;
+mod codex;
+mod conversations;
+mod copilot;
 mod detect;
+mod document;
 mod error;
+mod langchain;
+mod layout;
 mod lines;
+mod lists;
 mod pi;
 mod recording;
 mod scalar;
+mod scan;
 
 pub use detect::detect;
+pub use document::{Document, load, load_as};
 pub use error::{CODES, LoadError, RenderError};
 
 /// The format of a transcript.
@@ -30,6 +40,8 @@ pub enum Format {
     Anthropic,
     /// LangChain's message dumps, both forms.
     LangChain,
+    /// Copilot CLI's JSON Lines.
+    Copilot,
 }
 
 /// One session: a conversation in the order in which the model saw it.
@@ -86,111 +98,4 @@ pub struct Problem {
     pub code: ErrorCode,
     /// What is wrong, without any text of the conversation.
     pub message: String,
-}
-
-/// A file with the sessions that are in it. It keeps the bytes it was read from, so that what is
-/// shown of a session can be written again in the same format.
-#[derive(Clone, Debug)]
-pub struct Document {
-    /// The sessions, in the order of the file. A log with subagents has the main conversation first.
-    pub sessions: Vec<Session>,
-    #[expect(dead_code, reason = "kept for writing")]
-    source: Source,
-}
-
-/// The bytes of a file and where the turns of each session stand in them.
-#[derive(Clone)]
-#[expect(dead_code, reason = "kept for writing")]
-struct Source {
-    bytes: Vec<u8>,
-    lines: Vec<lines::Line>,
-    /// For each session, for each turn, the pieces it stands in.
-    pieces: Vec<Vec<Vec<usize>>>,
-}
-
-impl std::fmt::Debug for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Source({} bytes)", self.bytes.len())
-    }
-}
-
-/// Reads a transcript; its format is told from its content. `title` names it for people, usually the
-/// file's stem. What is broken in a part of the file is reported in [`Session::problems`] and skipped.
-///
-/// # Errors
-///
-/// Where nothing can be read at all: an empty file, an unknown format, a file without any message.
-pub fn load(bytes: &[u8], title: &str, counter: &dyn TokenCounter) -> Result<Document, LoadError> {
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(LoadError::Empty);
-    }
-    let format = detect(bytes).ok_or(LoadError::UnknownFormat)?;
-    load_as(format, bytes, title, counter)
-}
-
-/// Reads a transcript whose format is known.
-///
-/// # Errors
-///
-/// As [`load`], without the unknown format.
-pub fn load_as(
-    format: Format,
-    bytes: &[u8],
-    title: &str,
-    counter: &dyn TokenCounter,
-) -> Result<Document, LoadError> {
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(LoadError::Empty);
-    }
-    let lines = lines::split(bytes);
-    let recorded = match format {
-        Format::ClaudeCode => claude_code::load(bytes, &lines, title, counter),
-        Format::Pi => pi::load(bytes, &lines, title, counter),
-        _ => return Err(LoadError::UnknownFormat),
-    };
-    document(bytes, lines, recorded)
-}
-
-/// Keeps the sessions in which something was said; the problems of the others go to the first.
-fn document(
-    bytes: &[u8],
-    lines: Vec<lines::Line>,
-    recorded: Vec<recording::Recorded>,
-) -> Result<Document, LoadError> {
-    let said_nothing =
-        |session: &Session| session.turns.is_empty() && session.compactions.is_empty();
-    let mut sessions = Vec::new();
-    let mut pieces = Vec::new();
-    let mut problems = Vec::new();
-    for recorded in recorded {
-        if said_nothing(&recorded.session) {
-            problems.extend(recorded.session.problems);
-        } else {
-            sessions.push(recorded.session);
-            pieces.push(recorded.pieces);
-        }
-    }
-    let Some(first) = sessions.first_mut() else {
-        let broken: Vec<&Problem> = problems
-            .iter()
-            .filter(|problem| problem.code == error::code::BROKEN)
-            .collect();
-        return Err(match broken.first() {
-            Some(first) => LoadError::NothingReadable {
-                broken: broken.len(),
-                first: first.line,
-            },
-            None => LoadError::NoMessages,
-        });
-    };
-    first.problems.extend(problems);
-    first.problems.sort_by_key(|problem| problem.line);
-    Ok(Document {
-        sessions,
-        source: Source {
-            bytes: bytes.to_vec(),
-            lines,
-            pieces,
-        },
-    })
 }

@@ -113,6 +113,10 @@ fn read(recording: &mut Recording, record: &Record<'_>, line: usize) {
     match (record.kind.or_empty(), &record.message) {
         ("message", Some(message)) => say(recording, record, message, line),
         ("session" | "model_change", _) => {
+            match record.kind.or_empty() {
+                "session" => recording.headers.push(line),
+                _ => recording.asides.push(line),
+            }
             if let Some(model) = record.model_id.text() {
                 recording.model = Some(model.to_owned());
             }
@@ -131,8 +135,12 @@ fn read(recording: &mut Recording, record: &Record<'_>, line: usize) {
             let parts = Parts::of(&record.content);
             recording.say(Role::User, parts, time(&record.timestamp), line);
         }
-        (kind, _) if ASIDES.contains(&kind) => {}
-        (kind, _) => recording.unknown_record(kind, line),
+        (kind, _) => {
+            if !ASIDES.contains(&kind) {
+                recording.unknown_record(kind, line);
+            }
+            recording.asides.push(line);
+        }
     }
 }
 
@@ -164,6 +172,7 @@ fn say(recording: &mut Recording, record: &Record<'_>, message: &Message<'_>, li
         "bashExecution" if message.exclude_from_context.is_true() => {
             let message = "a command that was kept out of the context";
             recording.problem(line, code::INJECTED, message);
+            recording.asides.push(line);
         }
         "bashExecution" => {
             let mut parts = Parts::default();

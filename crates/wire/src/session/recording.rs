@@ -1,6 +1,6 @@
 //! What a reader collects while it walks a file, and how a session is made of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use context::coded::ErrorCode;
 use context::turn::{CallId, Role, Turn, TurnDraft, TurnId};
@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::blocks::Parts;
 use super::error::code;
+use super::layout::{Layout, Place};
 use super::{Compaction, Format, Problem, ReportedUsage, Session};
 
 /// A message with the pieces of the file (lines or elements, counted from 0) that it stands in.
@@ -27,14 +28,18 @@ pub(super) struct Recording {
     /// By the index of the assistant turn; the last report for a turn wins.
     pub(super) usage: BTreeMap<usize, ReportedUsage>,
     pub(super) problems: Vec<Problem>,
-    unknown_records: BTreeMap<String, (usize, usize)>,
+    /// Lines that a written file begins with, whatever of the session is shown.
+    pub(super) headers: Vec<usize>,
+    /// Lines that are no turns but may stand between turns that are shown.
+    pub(super) asides: Vec<usize>,
+    pub(super) unknown_records: BTreeMap<String, (usize, usize)>,
 }
 
-/// A session with the pieces that each of its turns stands in.
+/// A session with the places of its turns in the file.
 #[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) session: Session,
-    pub(super) pieces: Vec<Vec<usize>>,
+    pub(super) layout: Layout,
 }
 
 impl Recording {
@@ -142,13 +147,19 @@ impl Recording {
                 usage: self.usage.into_values().collect(),
                 problems: self.problems,
             },
-            pieces,
+            layout: Layout {
+                pieces,
+                place: Place::Lines {
+                    headers: self.headers,
+                    asides: self.asides,
+                },
+            },
         }
     }
 
     /// Reports results without calls, calls without results, ids used twice and empty messages.
     fn check_calls(&mut self) {
-        let mut open: HashMap<CallId, Vec<usize>> = HashMap::new();
+        let mut open: HashMap<CallId, VecDeque<usize>> = HashMap::new();
         let mut used: HashMap<CallId, usize> = HashMap::new();
         let mut found = Vec::new();
         for said in &self.said {
@@ -163,16 +174,12 @@ impl Recording {
                             let message = "call id that an earlier call has too";
                             found.push((piece, code::CALL_ID_REUSED, message));
                         }
-                        open.entry(call.id.clone()).or_default().push(piece);
+                        open.entry(call.id.clone()).or_default().push_back(piece);
                     }
                     context::Part::Result(result) => {
                         let waiting = open.get_mut(&result.call);
-                        let answered = waiting.is_some_and(|calls| {
-                            !calls.is_empty() && {
-                                calls.remove(0);
-                                true
-                            }
-                        });
+                        // In order: of two calls with one id, the first result answers the first.
+                        let answered = waiting.is_some_and(|calls| calls.pop_front().is_some());
                         if !answered {
                             let message = "tool result without its call";
                             found.push((piece, code::RESULT_WITHOUT_CALL, message));

@@ -1,0 +1,145 @@
+//! A file with the sessions that are in it.
+
+use std::fmt;
+
+use context::TokenCounter;
+
+use super::detect::{Sniffed, sniff};
+use super::error::{LoadError, code};
+use super::layout::Layout;
+use super::lines::{Line, split};
+use super::recording::Recorded;
+use super::{Format, Problem, Session, claude_code, codex, conversations, copilot, lists, pi};
+
+/// A file with the sessions that are in it. It keeps the bytes it was read from, so that what is
+/// shown of a session can be written again in the same format.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The sessions, in the order of the file. A log with subagents has the main conversation first.
+    /// Of tau-bench's and similar files each transcript is a session; of LongMemEval's each haystack
+    /// is one, its chats one after the other, since that is what one memory has to hold.
+    pub sessions: Vec<Session>,
+    pub(super) source: Source,
+}
+
+/// The bytes of a file and where the turns of each session stand in them.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub(super) bytes: Vec<u8>,
+    pub(super) lines: Vec<Line>,
+    /// One for each session.
+    pub(super) layouts: Vec<Layout>,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Source({} bytes)", self.bytes.len())
+    }
+}
+
+/// Reads a transcript; its format is told from its content. `title` names it for people, usually the
+/// file's stem. What is broken in a part of the file is reported in [`Session::problems`] and skipped.
+///
+/// # Errors
+///
+/// Where nothing can be read at all: an empty file, an unknown format, a file without any message.
+pub fn load(bytes: &[u8], title: &str, counter: &dyn TokenCounter) -> Result<Document, LoadError> {
+    let lines = split(bytes);
+    if is_blank(bytes) {
+        return Err(LoadError::Empty);
+    }
+    match sniff(bytes, &lines).ok_or(LoadError::UnknownFormat)? {
+        Sniffed::Log(format) => log(format, bytes, lines, title, counter),
+        Sniffed::Lists(format, found) => {
+            let recorded = lists::load(bytes, &lines, found, format, (title, counter));
+            document(bytes, lines, recorded)
+        }
+    }
+}
+
+/// Reads a transcript whose format is known, also where its beginning does not show it.
+///
+/// # Errors
+///
+/// As [`load`], without the unknown format.
+pub fn load_as(
+    format: Format,
+    bytes: &[u8],
+    title: &str,
+    counter: &dyn TokenCounter,
+) -> Result<Document, LoadError> {
+    let lines = split(bytes);
+    if is_blank(bytes) {
+        return Err(LoadError::Empty);
+    }
+    log(format, bytes, lines, title, counter)
+}
+
+fn log(
+    format: Format,
+    bytes: &[u8],
+    lines: Vec<Line>,
+    title: &str,
+    counter: &dyn TokenCounter,
+) -> Result<Document, LoadError> {
+    let recorded = match format {
+        Format::ClaudeCode => claude_code::load(bytes, &lines, title, counter),
+        Format::Codex => codex::load(bytes, &lines, title, counter),
+        Format::Pi => pi::load(bytes, &lines, title, counter),
+        Format::Copilot => copilot::load(bytes, &lines, title, counter),
+        Format::OpenAiChat | Format::Anthropic | Format::LangChain => {
+            let found = conversations::find(bytes, &lines);
+            lists::load(bytes, &lines, found, format, (title, counter))
+        }
+    };
+    document(bytes, lines, recorded)
+}
+
+fn is_blank(bytes: &[u8]) -> bool {
+    let content = bytes.get(super::lines::content_start(bytes)..);
+    content
+        .unwrap_or_default()
+        .iter()
+        .all(u8::is_ascii_whitespace)
+}
+
+/// Keeps the sessions in which something was said; the problems of the others go to the first.
+fn document(
+    bytes: &[u8],
+    lines: Vec<Line>,
+    recorded: Vec<Recorded>,
+) -> Result<Document, LoadError> {
+    let mut sessions: Vec<Session> = Vec::new();
+    let mut layouts = Vec::new();
+    let mut problems: Vec<Problem> = Vec::new();
+    for Recorded { session, layout } in recorded {
+        if session.turns.is_empty() && session.compactions.is_empty() {
+            problems.extend(session.problems);
+        } else {
+            sessions.push(session);
+            layouts.push(layout);
+        }
+    }
+    let Some(first) = sessions.first_mut() else {
+        let mut broken = problems
+            .iter()
+            .filter(|problem| problem.code == code::BROKEN);
+        return Err(match broken.next() {
+            Some(first) => LoadError::NothingReadable {
+                broken: broken.count() + 1,
+                first: first.line,
+            },
+            None => LoadError::NoMessages,
+        });
+    };
+    first.problems.extend(problems);
+    first.problems.sort_by_key(|problem| problem.line);
+    Ok(Document {
+        sessions,
+        source: Source {
+            bytes: bytes.to_vec(),
+            lines,
+            layouts,
+        },
+    })
+}
