@@ -23,7 +23,7 @@ enum Sameness {
 /// 2. a *cycle*: the last `threshold × period` steps repeat with a period of 2 to 5;
 /// 3. *scattered*: `2 × threshold` of the last `3 × threshold` steps are exactly the newest one.
 ///
-/// Steps in a row whose distances grow by half each time are a retry with back-off and no run.
+/// Steps in a row whose distances grow by half on average are a retry with back-off and no run.
 pub(super) fn find(pulses: &[&Pulse], threshold: usize) -> Option<Loop> {
     let steps: Vec<&Pulse> = pulses
         .iter()
@@ -34,9 +34,12 @@ pub(super) fn find(pulses: &[&Pulse], threshold: usize) -> Option<Loop> {
     if pulses.last()?.phase == Phase::Waiting {
         return None;
     }
-    run(&steps, threshold)
-        .or_else(|| cycle(&steps, threshold))
-        .or_else(|| scattered(&steps, threshold))
+    match run(&steps, threshold) {
+        Run::Loop(found) => Some(found),
+        // The same step over and over would pass for a cycle of any period.
+        Run::BackOff => None,
+        Run::Short => cycle(&steps, threshold).or_else(|| scattered(&steps, threshold)),
+    }
 }
 
 /// Whether two steps are the same: in what was done *and* in what came of it.
@@ -68,56 +71,61 @@ fn same(one: &Pulse, other: &Pulse) -> Option<Sameness> {
     }
 }
 
-fn run(steps: &[&Pulse], threshold: usize) -> Option<Loop> {
-    let newest = steps.last()?;
+/// What the newest steps in a row are.
+enum Run {
+    Short,
+    BackOff,
+    Loop(Loop),
+}
+
+fn run(steps: &[&Pulse], threshold: usize) -> Run {
+    let Some(newest) = steps.last() else {
+        return Run::Short;
+    };
     let kinds: Vec<Sameness> = steps
         .iter()
         .rev()
         .map_while(|step| same(step, newest))
         .collect();
-    let count = kinds.len();
-    let kind = if kinds.contains(&Sameness::Near) {
-        LoopKind::Near
+    let exact = kinds
+        .iter()
+        .take_while(|kind| **kind == Sameness::Exact)
+        .count();
+    let (kind, count) = if kinds.len() > exact && kinds.len() > threshold {
+        (LoopKind::Near, kinds.len())
     } else {
-        LoopKind::Exact
-    };
-    let needed = match kind {
-        LoopKind::Near => threshold.saturating_add(1),
-        _ => threshold,
-    };
-    let backs_off = || {
-        backs_off(
-            steps
-                .get(steps.len().saturating_sub(count)..)
-                .unwrap_or(&[]),
-        )
-    };
-    if count < needed {
         // A run of exact repeats may end in older near ones.
-        let exact = kinds
-            .iter()
-            .take_while(|kind| **kind == Sameness::Exact)
-            .count();
-        return (exact >= threshold && !backs_off()).then_some(Loop {
-            kind: LoopKind::Exact,
-            count: exact,
-        });
+        (LoopKind::Exact, exact)
+    };
+    let from = steps.len().saturating_sub(count);
+    if count < threshold {
+        Run::Short
+    } else if backs_off(steps.get(from..).unwrap_or(&[])) {
+        Run::BackOff
+    } else {
+        Run::Loop(Loop { kind, count })
     }
-    (!backs_off()).then_some(Loop { kind, count })
 }
 
-/// Whether every distance is at least half as long again as the one before it.
+/// Whether the distances grow from one to the next, by half on average.
 fn backs_off(run: &[&Pulse]) -> bool {
     let distances: Vec<f64> = run
         .iter()
         .zip(run.iter().skip(1))
         .map(|(one, next)| next.at.duration_since(one.at).as_secs_f64())
         .collect();
-    distances.len() >= 2
-        && distances
-            .iter()
-            .zip(distances.iter().skip(1))
-            .all(|(one, next)| *one > 0.0 && *next >= one * 1.5)
+    let growing = distances
+        .iter()
+        .zip(distances.iter().skip(1))
+        .all(|(one, next)| *one > 0.0 && *next >= one * 1.1);
+    let (Some(first), Some(last), Ok(steps)) = (
+        distances.first(),
+        distances.last(),
+        i32::try_from(distances.len()),
+    ) else {
+        return false;
+    };
+    steps >= 2 && growing && *last >= first * 1.5_f64.powi(steps - 1)
 }
 
 fn cycle(steps: &[&Pulse], threshold: usize) -> Option<Loop> {

@@ -20,3 +20,8 @@ pub use log::PulseError;
 pub use observe::pulses;
 pub use pulse::{Answer, Phase, Pulse};
 pub use status::{Level, Loop, LoopKind, Rhythm, Severity, Silence, Status};
+
+#[cfg(test)]
+mod labelled;
+#[cfg(test)]
+mod tests;
