@@ -2,3 +2,4 @@
 
 mod locate;
 mod sessions;
+mod steps;
