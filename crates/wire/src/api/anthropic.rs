@@ -63,12 +63,13 @@ fn push_block(out: &mut Vec<Part>, block: Value<'_>) {
         },
         "thinking" => out.push(Part::Thinking(parts::text_of(block, "thinking"))),
         "tool_use" => {
-            let input = block.get("input").map_or("{}", Value::raw);
-            out.push(parts::call(
-                &parts::text_of(block, "id"),
-                parts::text_of(block, "name"),
-                input.into(),
-            ));
+            // Half an input of a stream that was cut is kept as a string.
+            let input = match block.get("input") {
+                Some(_) => parts::text_or_json(block, "input"),
+                None => "{}".into(),
+            };
+            let id = parts::text_of(block, "id");
+            out.push(parts::call(&id, parts::text_of(block, "name"), input));
         }
         "tool_result" => push_result(out, block),
         _ => out.push(binary_or_opaque(block)),

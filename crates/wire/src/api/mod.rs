@@ -17,6 +17,8 @@ mod reply;
 mod request;
 mod response;
 mod responses;
+mod sse;
+mod stream;
 mod usage;
 
 pub use breakpoint::{Breakpoint, Place};
@@ -31,6 +33,8 @@ pub use render::render_turn;
 pub use reply::{Reply, Stop};
 pub use request::{Field, Instructions, Request};
 pub use response::Response;
+pub use sse::{Decoder, Event, LONGEST_EVENT};
+pub use stream::Accumulator;
 pub use usage::{CacheWrites, Counts, Iteration, Usage};
 
 /// A provider's request format.

@@ -1,0 +1,117 @@
+//! What the events of a stream amount to.
+
+mod anthropic;
+mod chat;
+mod responses;
+
+use std::fmt;
+
+use super::Dialect;
+use super::error::ApiError;
+use super::json::tree::{Tree, Value};
+use super::limits::DEEPEST;
+use super::reply::Reply;
+use super::sse::Event;
+
+/// Puts the events of one answer together. The result is the [`Reply`] that the body of the same
+/// answer would have given, also for a stream that is cut: then it is what had come by then.
+///
+/// Events, deltas and members that this version does not know are passed over or kept as they are;
+/// nothing stops it.
+#[derive(Clone)]
+pub struct Accumulator {
+    state: State,
+    complete: bool,
+}
+
+#[derive(Clone)]
+enum State {
+    Anthropic(anthropic::Stream),
+    Chat(chat::Stream),
+    Responses(responses::Stream),
+}
+
+/// Whether more events can come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Going,
+    Complete,
+}
+
+impl fmt::Debug for Accumulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Accumulator")
+            .field("complete", &self.complete)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Accumulator {
+    /// Starts an answer in `dialect`.
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            state: match dialect {
+                Dialect::Anthropic => State::Anthropic(anthropic::Stream::default()),
+                Dialect::Chat => State::Chat(chat::Stream::default()),
+                Dialect::Responses => State::Responses(responses::Stream::default()),
+            },
+            complete: false,
+        }
+    }
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    /// Where its data is not JSON. The event is passed over, and the next one can be taken.
+    pub fn accept(&mut self, event: &Event) -> Result<(), ApiError> {
+        if event.data == "[DONE]" {
+            self.complete = true;
+            return Ok(());
+        }
+        let tree = Tree::parse(&event.data, DEEPEST).map_err(|fault| ApiError::Event {
+            event: event.name.chars().take(64).collect(),
+            source: Box::new(fault.in_body(event.data.as_bytes())),
+        })?;
+        let root = tree.root();
+        let kind = root.get_text("type");
+        let kind = kind.as_deref().unwrap_or(&event.name);
+        let progress = match &mut self.state {
+            State::Anthropic(stream) => stream.accept(kind, root),
+            State::Chat(stream) => stream.accept(root),
+            State::Responses(stream) => stream.accept(kind, root),
+        };
+        self.complete |= progress == Progress::Complete;
+        Ok(())
+    }
+
+    /// Whether the stream has said that it is at its end, by its last event or by an error.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The answer, as far as it has come.
+    #[must_use]
+    pub fn reply(&self) -> Reply {
+        match &self.state {
+            State::Anthropic(stream) => stream.reply(),
+            State::Chat(stream) => stream.reply(),
+            State::Responses(stream) => stream.reply(),
+        }
+    }
+}
+
+/// The number under `key`, or zero.
+fn index(root: Value<'_>, key: &str) -> u64 {
+    root.get(key).and_then(Value::whole).unwrap_or_default()
+}
+
+/// The string under `key`, where there is one and it is not empty.
+fn text(root: Value<'_>, key: &str) -> Option<String> {
+    let text = root.get_text(key).filter(|text| !text.is_empty())?;
+    Some(text.into_owned())
+}
+
+#[cfg(test)]
+mod tests;
