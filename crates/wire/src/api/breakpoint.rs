@@ -204,8 +204,9 @@ impl<'r> Message<'r> {
     }
 }
 
-/// `text` with the spans replaced, which do not overlap and stand in order.
-fn splice(text: &str, patches: Vec<(Span, String)>) -> String {
+/// `text` with the spans replaced, which do not overlap.
+fn splice(text: &str, mut patches: Vec<(Span, String)>) -> String {
+    patches.sort_by_key(|(span, _)| span.start);
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for (span, new) in patches {

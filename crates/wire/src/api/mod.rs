@@ -58,3 +58,6 @@ impl Dialect {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
