@@ -135,8 +135,7 @@ prop_compose! {
 /// What has to hold for any bytes that can be read; nothing may panic on any others.
 fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
     let request = Request::parse(dialect, body).ok()?;
-    let all = 0..request.len();
-    let one_by_one = all.clone().map(|index| Piece::Kept(index..index + 1));
+    let one_by_one = (0..request.len()).map(|index| Piece::Kept(index..index + 1));
     assert_eq!(request.edit().render().unwrap(), body);
     let same = request.edit().messages(one_by_one.collect()).render();
     assert_eq!(same.unwrap(), body);
