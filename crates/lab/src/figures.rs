@@ -39,24 +39,19 @@ pub fn percent(ratio: f64) -> String {
     }
 }
 
-/// A duration in the two largest units: `0.4 s`, `41 s`, `3 min 05 s`, `2 h 10 min`.
+/// A duration in one unit: `0.4 s`, `41 s`, `12 min`, `2.2 h`.
 #[must_use]
 pub fn seconds(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
-        return "–".to_owned();
-    }
-    if seconds < 9.95 {
-        return format!("{seconds:.1} s");
-    }
-    let whole = seconds.round();
-    let (hours, rest) = ((whole / 3600.0).floor(), whole % 3600.0);
-    let (minutes, rest) = ((rest / 60.0).floor(), rest % 60.0);
-    if hours > 0.0 {
-        format!("{hours:.0} h {minutes:02.0} min")
-    } else if minutes > 0.0 {
-        format!("{minutes:.0} min {rest:02.0} s")
+        "–".to_owned()
+    } else if seconds < 9.95 {
+        format!("{seconds:.1} s")
+    } else if seconds < 599.5 {
+        format!("{seconds:.0} s")
+    } else if seconds < 7_170.0 {
+        format!("{:.0} min", seconds / 60.0)
     } else {
-        format!("{rest:.0} s")
+        format!("{:.1} h", seconds / 3600.0)
     }
 }
 
@@ -118,18 +113,10 @@ mod tests {
 
     #[test]
     fn durations() {
-        let shown = [0.04, 9.94, 9.96, 59.6, 185.0, 7_800.0, f64::NAN].map(seconds);
+        let shown = [0.04, 9.94, 9.96, 599.4, 600.0, 7_800.0, f64::NAN].map(seconds);
         assert_eq!(
             shown,
-            [
-                "0.0 s",
-                "9.9 s",
-                "10 s",
-                "1 min 00 s",
-                "3 min 05 s",
-                "2 h 10 min",
-                "–"
-            ]
+            ["0.0 s", "9.9 s", "10 s", "599 s", "10 min", "2.2 h", "–"]
         );
     }
 

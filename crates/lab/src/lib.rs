@@ -8,6 +8,8 @@ pub mod figures;
 pub mod options;
 pub mod recall;
 pub mod replay;
+pub mod report;
+pub mod scoreboard;
 pub mod total;
 
 pub use compare::Comparison;

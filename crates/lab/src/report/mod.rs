@@ -1,0 +1,264 @@
+//! The replay as one HTML page that needs nothing else: styles and plots are in it, it follows the
+//! reader's light or dark setting, and it can be read on a phone.
+
+mod plot;
+
+use askama::Template;
+
+use crate::compare::{Compaction, Comparison, Outcome, Simulation};
+use crate::figures;
+use crate::scoreboard::{Score, Source, scoreboard, verdict};
+use crate::total::{Total, totals};
+
+/// The page for these comparisons.
+///
+/// # Errors
+/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+pub fn html(comparisons: &[Comparison]) -> Result<String, askama::Error> {
+    Page::of(comparisons).render()
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    title: String,
+    /// The table over all sessions, where there are several.
+    total: Option<Table>,
+    sessions: Vec<Section<'a>>,
+    definitions: Vec<Score>,
+    assumptions: Vec<(&'static str, String)>,
+}
+
+/// One session.
+struct Section<'a> {
+    title: &'a str,
+    facts: Vec<String>,
+    verdict: Option<String>,
+    table: Table,
+    plots: Vec<Figure>,
+    bars: Vec<Bar>,
+    journals: Vec<Journal>,
+}
+
+/// Strategies down, figures across.
+struct Table {
+    headings: Vec<(String, &'static str)>,
+    rows: Vec<(&'static str, Vec<String>)>,
+}
+
+/// One plot with the words around it.
+struct Figure {
+    strategy: &'static str,
+    caption: String,
+    svg: String,
+}
+
+/// What one strategy recalls.
+struct Bar {
+    strategy: &'static str,
+    shares: Vec<(&'static str, &'static str, f64, String)>,
+    needed: String,
+}
+
+/// Every compaction of one strategy.
+struct Journal {
+    strategy: &'static str,
+    rows: Vec<Vec<String>>,
+}
+
+impl<'a> Page<'a> {
+    fn of(comparisons: &'a [Comparison]) -> Self {
+        let title = match comparisons {
+            [only] => only.session.title.clone(),
+            several => figures::plural(several.len(), "session"),
+        };
+        let all = totals(comparisons);
+        Self {
+            title,
+            total: (comparisons.len() > 1).then(|| Table::of(&all)),
+            sessions: comparisons.iter().map(Section::of).collect(),
+            definitions: scoreboard(&[]),
+            assumptions: comparisons
+                .first()
+                .map(|comparison| assumptions(&comparison.simulation))
+                .unwrap_or_default(),
+        }
+    }
+
+    fn is_simulated(score: &Score) -> bool {
+        score.source == Source::Simulated
+    }
+}
+
+impl<'a> Section<'a> {
+    fn of(comparison: &'a Comparison) -> Self {
+        let totals: Vec<Total> = comparison.strategies.iter().map(Total::of).collect();
+        let scale = plot::Scale::of(&comparison.strategies);
+        Self {
+            title: &comparison.session.title,
+            facts: facts(comparison),
+            verdict: verdict(&totals),
+            table: Table::of(&totals),
+            plots: comparison
+                .strategies
+                .iter()
+                .map(|outcome| Figure::of(outcome, scale))
+                .collect(),
+            bars: totals.iter().filter_map(Bar::of).collect(),
+            journals: comparison
+                .strategies
+                .iter()
+                .filter(|outcome| !outcome.compactions.is_empty())
+                .map(Journal::of)
+                .collect(),
+        }
+    }
+}
+
+impl Table {
+    fn of(totals: &[Total]) -> Self {
+        let scores = scoreboard(totals);
+        let rows = totals.iter().enumerate().map(|(index, total)| {
+            let cells = scores
+                .iter()
+                .filter_map(|score| score.cells.get(index).cloned());
+            (total.strategy, cells.collect())
+        });
+        Self {
+            rows: rows.collect(),
+            headings: scores
+                .iter()
+                .map(|score| (score.name.to_owned(), score.definition))
+                .collect(),
+        }
+    }
+}
+
+impl Figure {
+    fn of(outcome: &Outcome, scale: plot::Scale) -> Self {
+        let mut caption = format!(
+            "{}, peak {}",
+            figures::plural(outcome.compactions.len(), "compaction"),
+            figures::percent(outcome.peak_pressure),
+        );
+        if outcome.simulated.stalls.count > 0 {
+            caption.push_str(&format!(
+                ", {}",
+                figures::plural(outcome.simulated.stalls.count, "stall")
+            ));
+        }
+        if outcome.overflows.requests > 0 {
+            caption.push_str(&format!(
+                ", {}",
+                figures::plural(outcome.overflows.requests, "overflow")
+            ));
+        }
+        let label = format!(
+            "Pressure over requests under {}: {caption}",
+            outcome.strategy
+        );
+        Self {
+            strategy: outcome.strategy,
+            svg: plot::pressure(outcome, scale, &label),
+            caption,
+        }
+    }
+}
+
+impl Bar {
+    fn of(total: &Total) -> Option<Self> {
+        let recall = total.recall.filter(|recall| recall.needed > 0)?;
+        let share = |name, class, share: f64| (name, class, share * 100.0, figures::percent(share));
+        Some(Self {
+            strategy: total.strategy,
+            needed: figures::plural(recall.needed, "identifier"),
+            shares: vec![
+                share("named", "named", recall.named),
+                share("in context", "context", recall.in_context),
+                share("newest text: named", "baseline", recall.newest_named),
+                share(
+                    "newest text: in context",
+                    "baseline",
+                    recall.newest_in_context,
+                ),
+            ],
+        })
+    }
+}
+
+impl Journal {
+    fn of(outcome: &Outcome) -> Self {
+        Self {
+            strategy: outcome.strategy,
+            rows: outcome.compactions.iter().map(journal_row).collect(),
+        }
+    }
+}
+
+fn journal_row(compaction: &Compaction) -> Vec<String> {
+    let recall = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), figures::percent);
+    vec![
+        figures::count(compaction.before_request as u64),
+        compaction.kind.to_owned(),
+        figures::count(compaction.tokens_before),
+        figures::count(compaction.tokens_after),
+        figures::count(compaction.summary_tokens),
+        figures::count(compaction.tail_tokens),
+        if compaction.simulated_wait_seconds > 0.0 {
+            figures::seconds(compaction.simulated_wait_seconds)
+        } else {
+            "–".to_owned()
+        },
+        recall(compaction.recall.map(|recall| recall.named)),
+        recall(compaction.recall.map(|recall| recall.in_context)),
+    ]
+}
+
+fn facts(comparison: &Comparison) -> Vec<String> {
+    let session = &comparison.session;
+    let mut facts = vec![session.format.to_owned()];
+    facts.extend(session.model.clone());
+    facts.extend([
+        figures::plural(session.turns, "turn"),
+        figures::plural(session.requests, "request"),
+        format!("{} tokens", figures::count(session.tokens)),
+        format!("window {}", figures::count(comparison.simulation.window)),
+    ]);
+    if !session.pins.is_empty() {
+        facts.push(figures::plural(session.pins.len(), "pin"));
+    }
+    if session.problems > 0 {
+        facts.push(figures::plural(session.problems, "problem") + " in the file");
+    }
+    facts
+}
+
+fn assumptions(simulation: &Simulation) -> Vec<(&'static str, String)> {
+    let million = |usd: f64| format!("${usd} a million tokens");
+    let speed = |tokens: f64| format!("{tokens:.0} tokens a second");
+    vec![
+        ("model", simulation.model.clone()),
+        ("input", million(simulation.usd_per_million_input)),
+        (
+            "cache write",
+            million(simulation.usd_per_million_cache_write),
+        ),
+        ("cache read", million(simulation.usd_per_million_cache_read)),
+        ("output", million(simulation.usd_per_million_output)),
+        (
+            "cache kept",
+            figures::seconds(
+                u32::try_from(simulation.cache_ttl_seconds).map_or(f64::INFINITY, f64::from),
+            ),
+        ),
+        ("reading", speed(simulation.prefill_tokens_per_second)),
+        (
+            "reading from cache",
+            speed(simulation.cached_prefill_tokens_per_second),
+        ),
+        ("writing", speed(simulation.decode_tokens_per_second)),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! The page holds what it should and asks for nothing from outside.
+
+use super::html;
+use crate::compare::{
+    Compaction, Comparison, Fate, Outcome, Overflows, PinCount, RecallFigures, SCHEMA,
+    SessionFacts, Simulated, Simulation, Stalls, Thresholds, TokenUse,
+};
+
+fn compaction(before_request: usize, wait: f64) -> Compaction {
+    Compaction {
+        before_turn: before_request * 2,
+        before_request,
+        simulated_wait_seconds: wait,
+        kind: "summary",
+        mark: 10,
+        tokens_before: 61_000,
+        tokens_after: 14_000,
+        summary_tokens: 2_000,
+        tail_tokens: 8_000,
+        recall: Some(RecallFigures {
+            needed: 40,
+            named: 0.9,
+            in_context: 0.6,
+            newest_named: 0.25,
+            newest_in_context: 0.2,
+        }),
+    }
+}
+
+fn outcome(strategy: &'static str, wait: f64) -> Outcome {
+    let pressure = (0..900u32)
+        .map(|request| f64::from(request % 300) / 300.0 * 0.88 + 0.06)
+        .collect();
+    Outcome {
+        strategy,
+        thresholds: Thresholds {
+            soft: (wait == 0.0).then_some(0.667),
+            hard: Some(0.9),
+        },
+        boundaries: 2,
+        peak_pressure: 0.94,
+        overflows: Overflows::default(),
+        pins: PinCount {
+            requests: 890,
+            intact: 890,
+        },
+        compactions: vec![compaction(300, wait), compaction(600, wait)],
+        pressure,
+        fate: Fate::default(),
+        stopped: None,
+        simulated: Simulated {
+            stalls: Stalls {
+                count: if wait > 0.0 { 2 } else { 0 },
+                longest_seconds: wait,
+                total_seconds: wait * 2.0,
+            },
+            requests: TokenUse {
+                fresh: 40_000,
+                cache_read: 30_000_000,
+                cache_written: 1_200_000,
+                output: 90_000,
+            },
+            summaries: TokenUse::default(),
+            cost_usd: 14.2,
+        },
+    }
+}
+
+fn comparison(title: &str) -> Comparison {
+    Comparison {
+        schema: SCHEMA,
+        session: SessionFacts {
+            title: title.to_owned(),
+            format: "Claude Code",
+            model: Some("claude-sonnet-4-5".to_owned()),
+            turns: 1_800,
+            requests: 900,
+            tokens: 174_112,
+            pins: Vec::new(),
+            product_compactions: Vec::new(),
+            problems: 2,
+        },
+        simulation: Simulation {
+            window: 64_000,
+            ..Simulation::default()
+        },
+        strategies: vec![outcome("prepared", 0.0), outcome("stop_the_world", 41.0)],
+    }
+}
+
+#[test]
+fn the_page_needs_nothing_from_outside() {
+    let page = html(&[comparison("a"), comparison("b")]).expect("renders");
+    for outside in ["http:", "https:", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn titles_are_text_and_not_markup() {
+    let page = html(&[comparison("<script>alert(1)</script>\"&")]).expect("renders");
+    assert!(!page.contains("<script>"));
+}
+
+#[test]
+fn a_session_shows_its_plots_bars_and_figures() {
+    let page = html(&[comparison("a")]).expect("renders");
+    assert_eq!(page.matches("<figure>").count(), 2);
+    assert_eq!(
+        page.matches("mark stall\" d=\"M").count(),
+        3,
+        "two and the legend"
+    );
+    assert_eq!(page.matches("class=\"bar-card\"").count(), 2);
+    assert!(
+        page.contains("waited twice, 82 s in all (simulated)"),
+        "the verdict"
+    );
+    assert!(page.contains("All sessions together").eq(&false));
+    assert!(
+        !page.contains("NaN") && !page.contains("inf"),
+        "every figure is one"
+    );
+}
+
+#[test]
+fn nothing_replayed_is_a_page_all_the_same() {
+    assert!(html(&[]).expect("renders").contains("0 sessions"));
+}

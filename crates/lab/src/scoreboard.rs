@@ -1,0 +1,201 @@
+//! The columns by which strategies are compared: the same in the terminal and in HTML.
+
+use crate::figures;
+use crate::total::Total;
+
+/// One column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Score {
+    /// The words above it, in one or two lines.
+    pub heading: &'static [&'static str],
+    /// The words in full.
+    pub name: &'static str,
+    /// What the figure is, in one sentence.
+    pub definition: &'static str,
+    /// One figure for each strategy.
+    pub cells: Vec<String>,
+    /// Whether it is counted on the session or comes out of the model of a provider.
+    pub source: Source,
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Counted on the session.
+    Counted,
+    /// Modelled: a provider's cache, prices and speed.
+    Simulated,
+}
+
+/// What a column shows, without the cells.
+type Draft = (
+    &'static [&'static str],
+    &'static str,
+    &'static str,
+    Source,
+    fn(&Total) -> String,
+);
+
+const COLUMNS: [Draft; 12] = [
+    (
+        &["bound-", "aries"],
+        "boundaries",
+        "requests that had to be made smaller because the limit was reached",
+        Source::Counted,
+        |total| figures::count(total.boundaries as u64),
+    ),
+    (
+        &["stalls"],
+        "stalls",
+        "requests that waited for a summary to be written",
+        Source::Simulated,
+        |total| figures::count(total.simulated.stalls.count as u64),
+    ),
+    (
+        &["longest", "stall"],
+        "longest stall",
+        "the longest of these waits",
+        Source::Simulated,
+        |total| waited(total.simulated.stalls.longest_seconds, total),
+    ),
+    (
+        &["waited", "in all"],
+        "waited in all",
+        "all of these waits together",
+        Source::Simulated,
+        |total| waited(total.simulated.stalls.total_seconds, total),
+    ),
+    (
+        &["peak", "pressure"],
+        "peak pressure",
+        "the largest request as a share of the window; above 100 % it did not fit",
+        Source::Counted,
+        |total| figures::percent(total.peak_pressure),
+    ),
+    (
+        &["over-", "flows"],
+        "overflows",
+        "requests that did not fit the window",
+        Source::Counted,
+        |total| figures::count(total.overflows.requests as u64),
+    ),
+    (
+        &["pins", "intact"],
+        "pins intact",
+        "requests that showed every pinned text verbatim, of those sent while there was one",
+        Source::Counted,
+        pins,
+    ),
+    (
+        &["input", "tokens"],
+        "input tokens",
+        "all input of all requests, summaries included",
+        Source::Simulated,
+        |total| {
+            let simulated = &total.simulated;
+            let input = simulated.requests.input() + simulated.summaries.input();
+            figures::short(context::Tokens::new(input))
+        },
+    ),
+    (
+        &["from", "cache"],
+        "from cache",
+        "the share of the requests' input that the provider's cache held",
+        Source::Simulated,
+        |total| figures::percent(total.simulated.requests.cached_share()),
+    ),
+    (
+        &["cost"],
+        "cost",
+        "what requests and summaries cost at the model's prices",
+        Source::Simulated,
+        |total| figures::dollars(total.simulated.cost_usd),
+    ),
+    (
+        &["recall:", "named"],
+        "needed later, named",
+        "of the identifiers that the agent went on to use, the share still named in its context",
+        Source::Counted,
+        |total| recalled(total.recall.map(|recall| recall.named)),
+    ),
+    (
+        &["recall:", "in context"],
+        "needed later, in context",
+        "the share that still stands beside words of its original context",
+        Source::Counted,
+        |total| recalled(total.recall.map(|recall| recall.in_context)),
+    ),
+];
+
+/// All columns, one cell for each of `totals`.
+#[must_use]
+pub fn scoreboard(totals: &[Total]) -> Vec<Score> {
+    COLUMNS
+        .into_iter()
+        .map(|(heading, name, definition, source, show)| Score {
+            heading,
+            name,
+            definition,
+            cells: totals.iter().map(show).collect(),
+            source,
+        })
+        .collect()
+}
+
+/// The comparison in a sentence, where both strategies of which it speaks were replayed and the
+/// limit was reached.
+#[must_use]
+pub fn verdict(totals: &[Total]) -> Option<String> {
+    let by_name = |name: &str| totals.iter().find(|total| total.strategy == name);
+    let (prepared, stopped) = (by_name("prepared")?, by_name("stop_the_world")?);
+    if prepared.boundaries == 0 || stopped.boundaries == 0 {
+        return None;
+    }
+    Some(format!(
+        "prepared reached the limit {} and {}; stop_the_world reached it {} and {}.",
+        times(prepared.boundaries),
+        waiting(prepared),
+        times(stopped.boundaries),
+        waiting(stopped),
+    ))
+}
+
+fn waiting(total: &Total) -> String {
+    match total.simulated.stalls.count {
+        0 => "never waited".to_owned(),
+        count => format!(
+            "waited {}, {} in all (simulated)",
+            times(count),
+            figures::seconds(total.simulated.stalls.total_seconds)
+        ),
+    }
+}
+
+fn times(number: usize) -> String {
+    match number {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        more => format!("{} times", figures::count(more as u64)),
+    }
+}
+
+fn waited(seconds: f64, total: &Total) -> String {
+    if total.simulated.stalls.count == 0 {
+        "–".to_owned()
+    } else {
+        figures::seconds(seconds)
+    }
+}
+
+/// `all` only where it is all: 99.9 % is not rounded up to it.
+fn pins(total: &Total) -> String {
+    match total.pins.intact_share() {
+        None => "–".to_owned(),
+        Some(_) if total.pins.intact == total.pins.requests => "all".to_owned(),
+        Some(share) => format!("{:.0} %", (share * 100.0).floor()),
+    }
+}
+
+fn recalled(share: Option<f64>) -> String {
+    share.map_or_else(|| "–".to_owned(), figures::percent)
+}
