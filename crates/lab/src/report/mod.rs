@@ -175,9 +175,9 @@ impl Bar {
             shares: vec![
                 share("named", "named", recall.named),
                 share("in context", "context", recall.in_context),
-                share("newest text: named", "baseline", recall.newest_named),
+                share("newest: named", "baseline", recall.newest_named),
                 share(
-                    "newest text: in context",
+                    "newest: in context",
                     "baseline",
                     recall.newest_in_context,
                 ),
