@@ -5,6 +5,8 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 use clap::builder::styling::{AnsiColor, Style};
 
 use crate::environment::{Colour, Environment};
@@ -15,24 +17,18 @@ use crate::failure::Failure;
 pub enum Tone {
     /// A heading.
     Heading,
-    /// Said once and not needed again.
-    Faint,
     /// As it should be.
     Good,
     /// As it should not be.
     Bad,
-    /// Worth a look.
-    Warning,
 }
 
 impl Tone {
     fn style(self) -> Style {
         match self {
             Self::Heading => Style::new().bold(),
-            Self::Faint => Style::new().dimmed(),
             Self::Good => AnsiColor::Green.on_default(),
             Self::Bad => AnsiColor::Red.on_default().bold(),
-            Self::Warning => AnsiColor::Yellow.on_default(),
         }
     }
 }
@@ -92,6 +88,16 @@ impl Console {
     /// [`Failure::ReaderLeft`] where the reader of a pipe has gone, another where the disk is full.
     pub fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
         self.data(text.as_ref().as_bytes())?;
+        self.data(b"\n")
+    }
+
+    /// A value as JSON that people can read too.
+    ///
+    /// # Errors
+    /// As for [`Console::line`].
+    pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        serde_json::to_writer_pretty(&mut self.out, value)
+            .map_err(|error| Failure::from_stdout(error.into()))?;
         self.data(b"\n")
     }
 

@@ -91,9 +91,15 @@ pub struct Repeats {
 #[derive(Debug, Serialize)]
 pub struct Span {
     /// The first.
+    #[serde(serialize_with = "as_text")]
     pub from: Timestamp,
     /// The last.
+    #[serde(serialize_with = "as_text")]
     pub to: Timestamp,
+}
+
+fn as_text<S: serde::Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(time)
 }
 
 /// Where the product compacted by itself.

@@ -30,9 +30,7 @@ impl Column {
 /// combining marks, nothing of double width but what a tool's or a file's name may bring.
 #[must_use]
 pub fn columns(text: &str) -> usize {
-    text.chars()
-        .map(|c| if is_wide(c) { 2 } else { 1 })
-        .sum()
+    text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
 }
 
 fn is_wide(c: char) -> bool {
@@ -57,6 +55,36 @@ pub fn shorten(text: &str, limit: usize) -> String {
     }
     out.push('…');
     out
+}
+
+/// `text` cut to at most `limit` columns at its beginning, the cut marked by an ellipsis: for paths,
+/// of which the end matters.
+#[must_use]
+pub fn shorten_left(text: &str, limit: usize) -> String {
+    let reversed: String = text.chars().rev().collect();
+    shorten(&reversed, limit).chars().rev().collect()
+}
+
+/// `text` broken into lines of at most `width` columns at its blanks; a word that is longer has a
+/// line of its own.
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        if let Some(line) = lines.last_mut() {
+            if line.is_empty() {
+                line.push_str(word);
+                continue;
+            }
+            if columns(line) + 1 + columns(word) <= width {
+                line.push(' ');
+                line.push_str(word);
+                continue;
+            }
+        }
+        lines.push(word.to_owned());
+    }
+    lines
 }
 
 /// The lines of the table: names on the left under `corner`, then the columns, in at most `width`
@@ -123,11 +151,7 @@ fn one_table(corner: &str, names: &[String], figures: &[Column], name_width: usi
         .collect()
 }
 
-fn row<'a>(
-    name: &str,
-    name_width: usize,
-    cells: impl Iterator<Item = (&'a str, usize)>,
-) -> String {
+fn row<'a>(name: &str, name_width: usize, cells: impl Iterator<Item = (&'a str, usize)>) -> String {
     let mut line = format!("{name}{}", " ".repeat(name_width - columns(name)));
     for (cell, width) in cells {
         line.push_str(&" ".repeat(GAP + width - columns(cell)));

@@ -1,0 +1,108 @@
+//! From a path to sessions that are counted for the right model.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use context::{TokenCounter, Turn, TurnId};
+use tokens::counter_for;
+use wire::session::{self, Document, Format, Session};
+
+use crate::failure::Failure;
+use crate::input;
+
+/// A file with its sessions.
+pub struct Loaded {
+    /// Where it was read from; `-` for standard input.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Its sessions, and what is needed to write them again.
+    pub document: Document,
+}
+
+impl Loaded {
+    /// All its sessions, or the one with this number, counted from 1.
+    ///
+    /// # Errors
+    /// Where there is no session with that number.
+    pub fn chosen(&self, number: Option<usize>) -> Result<Vec<&Session>, Failure> {
+        let sessions = &self.document.sessions;
+        let Some(asked) = number else {
+            return Ok(sessions.iter().collect());
+        };
+        match asked.checked_sub(1).and_then(|index| sessions.get(index)) {
+            Some(session) => Ok(vec![session]),
+            None => Err(Failure::NoSuchSession {
+                path: self.path.clone(),
+                asked,
+                held: sessions.len(),
+            }),
+        }
+    }
+}
+
+/// Reads a file and counts its sessions: for `model` where one is named, else for the model that
+/// each session names itself, else by an estimate that fits no model in particular.
+///
+/// # Errors
+/// Where the file cannot be read or is no transcript.
+pub fn load(path: &Path, model: Option<&str>) -> Result<Loaded, Failure> {
+    let bytes = input::read(path)?;
+    let title = match path.file_stem() {
+        Some(stem) if path != Path::new("-") => stem.to_string_lossy().into_owned(),
+        _ => "standard input".to_owned(),
+    };
+    from_bytes(path, &bytes, &title, model)
+}
+
+/// As [`load`], for a transcript that is in memory already; `path` is where it comes from.
+///
+/// # Errors
+/// Where it is no transcript.
+pub fn from_bytes(
+    path: &Path,
+    bytes: &[u8],
+    title: &str,
+    model: Option<&str>,
+) -> Result<Loaded, Failure> {
+    // Which model counts is only known once the file is read, so the first count is a cheap one.
+    let mut document = session::load(bytes, title, &context::Heuristic)
+        .map_err(|error| Failure::reported(&error, path))?;
+    for session in &mut document.sessions {
+        let counter = counter(session, model);
+        recount(session, &*counter);
+    }
+    Ok(Loaded {
+        path: path.to_owned(),
+        bytes: bytes.len() as u64,
+        document,
+    })
+}
+
+/// The counter for a session.
+#[must_use]
+pub fn counter(session: &Session, model: Option<&str>) -> Arc<dyn TokenCounter> {
+    counter_for(model.or(session.model.as_deref()).unwrap_or_default())
+}
+
+fn recount(session: &mut Session, counter: &dyn TokenCounter) {
+    let mut parent = TurnId::ROOT;
+    for turn in &mut session.turns {
+        let counted: Turn = turn.draft().after(parent, counter);
+        parent = counted.id();
+        *turn = counted;
+    }
+}
+
+/// The name of a format for people.
+#[must_use]
+pub const fn format_name(format: Format) -> &'static str {
+    match format {
+        Format::ClaudeCode => "Claude Code",
+        Format::Codex => "Codex",
+        Format::Pi => "pi",
+        Format::OpenAiChat => "OpenAI chat messages",
+        Format::Anthropic => "Anthropic messages",
+        Format::LangChain => "LangChain messages",
+    }
+}
