@@ -3,7 +3,10 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::completions::CompletionsArgs;
+use crate::command::demo::DemoArgs;
 use crate::command::docs::DocsArgs;
+use crate::command::inspect::InspectArgs;
+use crate::command::replay::ReplayArgs;
 
 /// Memory for long-running LLM agents: replay recorded sessions under different memory strategies,
 /// compact a conversation without a model, look into a session.
@@ -40,6 +43,12 @@ COLUMNS are respected.";
 /// One command each.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Replay recorded sessions under several memory strategies and compare them
+    Replay(ReplayArgs),
+    /// Say what is in a session
+    Inspect(InspectArgs),
+    /// Make a session by walking real files, and replay it
+    Demo(DemoArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print generated documentation as Markdown

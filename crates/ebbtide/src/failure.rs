@@ -221,6 +221,17 @@ impl Failure {
         }
     }
 
+    /// What another crate reports about what was asked for.
+    pub fn refused(problem: &dyn Coded) -> Self {
+        Self::Reported {
+            code: problem.code(),
+            message: problem.to_string(),
+            place: None,
+            hint: problem.hint(),
+            exit: Exit::NotUnderstood,
+        }
+    }
+
     /// What the program exits with.
     #[must_use]
     pub const fn exit(&self) -> Exit {

@@ -3,8 +3,16 @@
 mod cli;
 mod command;
 mod console;
+mod demo;
 mod environment;
 mod failure;
+mod input;
+mod inspection;
+mod loading;
+mod progress;
+mod size;
+mod table;
+mod view;
 
 use std::process::ExitCode;
 
@@ -22,8 +30,8 @@ fn main() -> ExitCode {
     };
     let environment = Environment::read();
     let mut console = Console::open(&environment);
-    let outcome =
-        command::run(&cli.command, &mut console).and_then(|exit| console.flush().map(|()| exit));
+    let outcome = command::run(&cli.command, &environment, &mut console)
+        .and_then(|exit| console.flush().map(|()| exit));
     let exit = match outcome {
         Ok(exit) => exit,
         Err(failure) => {

@@ -1,19 +1,31 @@
 //! The commands, one a file.
 
 pub mod completions;
+pub mod demo;
+pub mod discover;
 pub mod docs;
+pub mod inspect;
+pub mod replay;
 
 use crate::cli::Command;
 use crate::console::Console;
+use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 
 /// Runs a command.
 ///
 /// # Errors
 /// Why it did not do what it was asked.
-pub fn run(command: &Command, console: &mut Console) -> Result<Exit, Failure> {
+pub fn run(
+    command: &Command,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
     match command {
         Command::Completions(args) => completions::run(args, console),
+        Command::Replay(args) => replay::run(args, environment, console),
+        Command::Demo(args) => demo::run(args, environment, console),
+        Command::Inspect(args) => inspect::run(args, console),
         Command::Docs(args) => docs::run(args, console),
     }
 }

@@ -176,11 +176,7 @@ impl Bar {
                 share("named", "named", recall.named),
                 share("in context", "context", recall.in_context),
                 share("newest: named", "baseline", recall.newest_named),
-                share(
-                    "newest: in context",
-                    "baseline",
-                    recall.newest_in_context,
-                ),
+                share("newest: in context", "baseline", recall.newest_in_context),
             ],
         })
     }

@@ -1,0 +1,50 @@
+//! Progress on standard error while a replay runs, where somebody watches.
+
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::Progress as Step;
+
+use crate::environment::Progress;
+
+/// A bar for the files, with words for what is being done in the current one.
+pub struct Watch(ProgressBar);
+
+impl Watch {
+    /// A bar for `files` files, drawn or not.
+    #[must_use]
+    pub fn new(progress: Progress, files: usize) -> Self {
+        let target = match progress {
+            Progress::Drawn => ProgressDrawTarget::stderr(),
+            Progress::Silent => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(Some(files as u64), target);
+        let style = ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self(bar)
+    }
+
+    /// The next file is read.
+    pub fn file(&self, path: &Path) {
+        if !self.0.message().is_empty() {
+            self.0.inc(1);
+        }
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        self.0.set_prefix(name.to_string_lossy().into_owned());
+        self.0
+            .set_message(format!("reading {}", name.to_string_lossy()));
+    }
+
+    /// A strategy is so far with it.
+    pub fn step(&self, step: Step) {
+        let percent = (step.done * 100).checked_div(step.of).unwrap_or(100);
+        let name = self.0.prefix();
+        self.0
+            .set_message(format!("{name}: {} {percent} %", step.strategy));
+    }
+
+    /// All is done; the bar goes away.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
