@@ -104,5 +104,6 @@ pub const fn format_name(format: Format) -> &'static str {
         Format::OpenAiChat => "OpenAI chat messages",
         Format::Anthropic => "Anthropic messages",
         Format::LangChain => "LangChain messages",
+        Format::Copilot => "Copilot CLI",
     }
 }

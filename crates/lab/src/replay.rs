@@ -82,7 +82,9 @@ fn product_compactions(session: &Session) -> Vec<ProductCompaction> {
         .collect()
 }
 
-const fn format_name(format: Format) -> &'static str {
+/// The name of a format in JSON.
+#[must_use]
+pub const fn format_name(format: Format) -> &'static str {
     match format {
         Format::ClaudeCode => "claude-code",
         Format::Codex => "codex",

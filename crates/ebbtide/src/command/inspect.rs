@@ -369,7 +369,7 @@ struct ProblemReport<'a> {
 fn print_json(views: &[View<'_>], console: &mut Console) -> Result<(), Failure> {
     let sessions = views.iter().map(|view| SessionReport {
         title: &view.session.title,
-        format: loading::format_name(view.session.format),
+        format: lab::replay::format_name(view.session.format),
         model: view.session.model.as_deref(),
         inspection: &view.inspection,
         problems: view

@@ -25,11 +25,16 @@ fn folder(files: usize) -> tempfile::TempDir {
 fn the_session_is_read_like_a_recorded_one() {
     let folder = folder(40);
     let made = make(folder.path()).expect("enough text");
-    let document = wire::session::load(&made.log, "demo", &context::Heuristic).expect("a log");
+    let document = wire::session::load(
+        &made.log,
+        "demo",
+        &*tokens::counter_for(super::transcript::MODEL),
+    )
+    .expect("a log");
     let session = document.sessions.first().expect("one session");
     assert_eq!(session.problems, []);
     let tokens: u64 = session.turns.iter().map(|turn| turn.tokens().get()).sum();
-    assert!(tokens >= 120_000, "{tokens} tokens");
+    assert!(tokens >= 110_000, "{tokens} tokens");
     let failed = |turn: &context::Turn| turn.results().any(|r| r.outcome == Outcome::Failed);
     assert!(session.turns.iter().any(|turn| turn.calls().count() > 1));
     assert!(
