@@ -2,6 +2,7 @@
 
 mod command;
 mod fuzz;
+mod tidy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   fuzz [TARGET] [--seconds N]   builds the fuzz targets and runs one, or each, for N seconds (60)
+  tidy                          checks the house style: crate edges, lengths, names
   help                          prints this
 ";
 
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> anyhow::Result<()> {
     match arguments.split_first() {
         Some((&"fuzz", rest)) => fuzz::run(&root()?, rest),
+        Some((&"tidy", [])) => tidy::run(&root()?),
         None | Some((&("help" | "--help" | "-h"), _)) => {
             command::say(HELP.trim_end());
             Ok(())

@@ -1,0 +1,122 @@
+//! Which crate may use which, and where crates lie.
+
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+
+use super::Violation;
+use super::tree::{Package, Tree};
+
+/// Checks the packages against the table of allowed edges.
+pub fn check(tree: &Tree, table: &Path) -> anyhow::Result<Vec<Violation>> {
+    let text = std::fs::read_to_string(table)
+        .with_context(|| format!("cannot read {}", table.display()))?;
+    let allowed = parse(&text)?;
+    Ok(tree
+        .packages
+        .iter()
+        .flat_map(|package| check_package(package, &allowed))
+        .collect())
+}
+
+/// A crate and the crates it may use.
+type Allowed = (String, Vec<String>);
+
+fn parse(text: &str) -> anyhow::Result<Vec<Allowed>> {
+    let table: toml::Table = text.parse().context("edges.toml is not TOML")?;
+    let rows = table
+        .get("crate")
+        .and_then(toml::Value::as_array)
+        .context("edges.toml has no [[crate]]")?;
+    let mut all: Vec<Allowed> = Vec::new();
+    for row in rows {
+        let name = row
+            .get("name")
+            .and_then(toml::Value::as_str)
+            .context("a [[crate]] of edges.toml has no name")?;
+        let uses: Vec<String> = row
+            .get("uses")
+            .and_then(toml::Value::as_array)
+            .with_context(|| format!("`{name}` in edges.toml has no list `uses`"))?
+            .iter()
+            .filter_map(toml::Value::as_str)
+            .map(str::to_owned)
+            .collect();
+        for used in &uses {
+            ensure!(
+                all.iter().any(|(above, _)| above == used),
+                "edges.toml: `{name}` may not use `{used}`, which does not stand above it"
+            );
+        }
+        all.push((name.to_owned(), uses));
+    }
+    Ok(all)
+}
+
+fn check_package(package: &Package, allowed: &[Allowed]) -> Vec<Violation> {
+    let Package { name, folder, uses } = package;
+    let mut found = Vec::new();
+    let mut report = |rule, message| {
+        found.push(Violation {
+            rule,
+            at: format!("{folder}/Cargo.toml"),
+            message,
+        });
+    };
+    if *folder != format!("crates/{name}") {
+        report(
+            "folder",
+            format!("the package `{name}` lies in `{folder}`, not in crates/{name}"),
+        );
+    }
+    match allowed.iter().find(|(known, _)| known == name) {
+        None => report("edges", format!("`{name}` does not stand in edges.toml")),
+        Some((_, may)) => {
+            for used in uses.iter().filter(|used| !may.contains(used)) {
+                report("edges", format!("`{name}` may not use `{used}`"));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_package, parse};
+    use crate::tidy::tree::Package;
+
+    const TABLE: &str = "[[crate]]\nname = 'a'\nuses = []\n[[crate]]\nname = 'b'\nuses = ['a']";
+
+    #[track_caller]
+    fn check(name: &str, folder: &str, uses: &[&str], expected: &[&str]) {
+        let package = Package {
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            uses: uses.iter().map(|&used| used.to_owned()).collect(),
+        };
+        let found: Vec<String> = check_package(&package, &parse(TABLE).unwrap())
+            .into_iter()
+            .map(|violation| violation.message)
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn edges_and_folders() {
+        check("b", "crates/b", &["a"], &[]);
+        check("a", "crates/a", &["b"], &["`a` may not use `b`"]);
+        check("c", "crates/c", &[], &["`c` does not stand in edges.toml"]);
+        check(
+            "a",
+            "crates/x/a",
+            &[],
+            &["the package `a` lies in `crates/x/a`, not in crates/a"],
+        );
+    }
+
+    #[test]
+    fn an_edge_downwards_is_refused_in_the_table() {
+        parse("[[crate]]\nname = 'a'\nuses = ['b']\n[[crate]]\nname = 'b'\nuses = []").unwrap_err();
+        parse("").unwrap_err();
+    }
+}
