@@ -1,7 +1,10 @@
-//! Continuous integration, tidiness checks and fuzzing: `cargo xtask help` says what there is.
+//! Continuous integration, tidiness checks, generated pages and fuzzing: `cargo xtask help` says what there is.
 
+mod ci;
 mod command;
+mod docs;
 mod fuzz;
+mod licences;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -12,8 +15,12 @@ use anyhow::{Context as _, bail};
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  fuzz [TARGET] [--seconds N]   builds the fuzz targets and runs one, or each, for N seconds (60)
+  ci                            everything that continuous integration runs, in order
   tidy                          checks the house style: crate edges, lengths, names
+  docs [--check]                writes the generated pages of docs/, or says which differ
+  licences                      checks the licences of all dependencies
+  advisories                    asks for known vulnerabilities; needs cargo-deny and the network
+  fuzz [TARGET] [--seconds N]   builds the fuzz targets and runs one, or each, for N seconds (60)
   help                          prints this
 ";
 
@@ -32,7 +39,12 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> anyhow::Result<()> {
     match arguments.split_first() {
         Some((&"fuzz", rest)) => fuzz::run(&root()?, rest),
+        Some((&"ci", [])) => ci::run(&root()?),
         Some((&"tidy", [])) => tidy::run(&root()?),
+        Some((&"docs", [])) => docs::run(&root()?, docs::Mode::Write),
+        Some((&"docs", ["--check"])) => docs::run(&root()?, docs::Mode::Check),
+        Some((&"licences", [])) => licences::run(&root()?),
+        Some((&"advisories", [])) => licences::advisories(&root()?),
         None | Some((&("help" | "--help" | "-h"), _)) => {
             command::say(HELP.trim_end());
             Ok(())
