@@ -1,0 +1,37 @@
+//! The checklist of `PARITY.md`, a test an item.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod cp;
+mod cw;
+mod lm;
+mod table;
+
+use std::sync::Arc;
+
+use context::classify::Seed;
+use context::window::ContextWindow;
+use context::{Heuristic, Role, Tokens, Turn, TurnDraft};
+
+/// An empty window under the classifier that the checklist assumes.
+fn empty(limit: u64) -> ContextWindow {
+    ContextWindow::with_classifier(Tokens::new(limit), Arc::new(Seed))
+}
+
+/// A window in which these texts were said.
+fn said(limit: u64, texts: &[(Role, &str)]) -> ContextWindow {
+    let drafts = texts
+        .iter()
+        .map(|(role, text)| TurnDraft::text(*role, *text));
+    empty(limit).append_all(drafts, &Heuristic)
+}
+
+/// The text of a turn, or `-` without one.
+fn text(turn: Option<&Turn>) -> String {
+    turn.map_or(String::from("-"), Turn::readable)
+}
+
+/// The texts of all turns.
+fn texts(window: &ContextWindow) -> Vec<String> {
+    window.turns().map(Turn::readable).collect()
+}

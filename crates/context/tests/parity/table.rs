@@ -1,0 +1,51 @@
+//! The table in `PARITY.md` names every item, and every row that names no other place has its test.
+
+const TABLE: &str = include_str!("../../PARITY.md");
+const TESTS: &str = concat!(
+    include_str!("cw.rs"),
+    include_str!("lm.rs"),
+    include_str!("cp.rs")
+);
+
+/// The rows of one section, as (number, remark).
+fn rows(section: &str) -> Vec<(usize, &str)> {
+    TABLE
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("| ")?
+                .strip_prefix(section)?
+                .strip_prefix('-')
+        })
+        .filter_map(|rest| {
+            let (number, remark) = rest.split_once(" | ")?;
+            Some((number.trim().parse().ok()?, remark))
+        })
+        .collect()
+}
+
+fn check(section: &str, items: usize) {
+    let rows = rows(section);
+    let numbers: Vec<usize> = rows.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, (1..=items).collect::<Vec<_>>(), "{section}");
+    for (number, remark) in rows {
+        let name = format!("fn {}_{number}_", section.to_lowercase());
+        let elsewhere = remark.contains("`src/") || remark.contains("`tests/laws");
+        assert!(elsewhere || TESTS.contains(&name), "no test {name}");
+        assert!(remark.starts_with("holds |") || remark.starts_with("better |"));
+    }
+}
+
+#[test]
+fn every_item_of_the_window_has_its_row_and_test() {
+    check("CW", 41);
+}
+
+#[test]
+fn every_item_of_the_linearity_map_has_its_row_and_test() {
+    check("LM", 38);
+}
+
+#[test]
+fn every_item_of_the_projector_has_its_row_and_test() {
+    check("CP", 28);
+}
