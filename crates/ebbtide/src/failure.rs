@@ -66,6 +66,14 @@ pub enum Failure {
         /// How many sessions the file holds.
         held: usize,
     },
+    /// A file holds several sessions, and the command works on one.
+    #[error("{} holds {held} sessions", path.display())]
+    SeveralSessions {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        held: usize,
+    },
     /// A file cannot be written.
     #[error("cannot write {}: {}", path.display(), reason(source))]
     Unwritable {
@@ -190,6 +198,11 @@ pub const CODES: &[CodeEntry] = &[
         "standard output cannot be written to",
         "Check the disk, or where the output is piped to.",
     ),
+    entry(
+        "E0011",
+        "a file holds several sessions, and one must be named",
+        "Name one with --session N; `ebbtide inspect FILE` lists them.",
+    ),
 ];
 
 const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {
@@ -272,6 +285,7 @@ impl Coded for Failure {
             Self::NothingUsable { .. } => "E0006",
             Self::NoSuchSession { .. } => "E0007",
             Self::Unwritable { .. } => "E0008",
+            Self::SeveralSessions { .. } => "E0011",
             Self::TooLittleText { .. } => "E0009",
             Self::Output { .. } | Self::ReaderLeft => "E0010",
             Self::Reported { code, .. } => return *code,

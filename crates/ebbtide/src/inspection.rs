@@ -15,6 +15,8 @@ pub struct Inspection {
     pub turns: Roles,
     /// Tokens of all turns, frames included.
     pub tokens: u64,
+    /// How they were counted, in words.
+    pub counted: String,
     /// Parts and tokens by kind, the largest first.
     pub kinds: Vec<Kind>,
     /// Tool calls and what became of them.
@@ -133,11 +135,12 @@ pub struct Usage {
 impl Inspection {
     /// Counts everything in `session`.
     #[must_use]
-    pub fn of(session: &Session, counter: &dyn TokenCounter) -> Self {
+    pub fn of(session: &Session, counter: &dyn TokenCounter, counted: String) -> Self {
         let matched = match_calls(&session.turns);
         Self {
             turns: roles(&session.turns),
             tokens: session.turns.iter().map(Turn::tokens).sum::<Tokens>().get(),
+            counted,
             kinds: kinds(&session.turns, &matched, counter),
             calls: calls(&session.turns, &matched),
             repeats: repeats(&session.turns, &matched, counter),
@@ -373,7 +376,7 @@ mod tests {
             usage: Vec::new(),
             problems: Vec::new(),
         };
-        Inspection::of(&session, &Heuristic)
+        Inspection::of(&session, &Heuristic, String::new())
     }
 
     fn assistant(parts: Vec<Part>) -> TurnDraft {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use context::{TokenCounter, Turn, TurnId};
-use tokens::counter_for;
+use tokens::{Exactness, ModelCounter, Tokenizer, counter_for};
 use wire::session::{self, Document, Format, Session};
 
 use crate::failure::Failure;
@@ -83,6 +83,18 @@ pub fn from_bytes(
 #[must_use]
 pub fn counter(session: &Session, model: Option<&str>) -> Arc<dyn TokenCounter> {
     counter_for(model.or(session.model.as_deref()).unwrap_or_default())
+}
+
+/// How [`counter`] counts, in words.
+#[must_use]
+pub fn counted(session: &Session, model: Option<&str>) -> String {
+    let model = model.or(session.model.as_deref()).unwrap_or_default();
+    let exactness = ModelCounter::new(Tokenizer::guess(model)).exactness();
+    match (exactness, model) {
+        (_, "") => "estimated for no model in particular".to_owned(),
+        (Exactness::Exact, model) => format!("counted as {model} does"),
+        (Exactness::Estimated, model) => format!("estimated for {model}"),
+    }
 }
 
 fn recount(session: &mut Session, counter: &dyn TokenCounter) {

@@ -1,6 +1,7 @@
 //! The ebbtide command line.
 
 mod cli;
+mod codes;
 mod command;
 mod console;
 mod demo;

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use clap::{Args, CommandFactory, ValueEnum};
-use context::coded::CodeEntry;
 
 use crate::cli::Cli;
+use crate::codes;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
@@ -77,7 +77,7 @@ fn errors_page() -> String {
          part they name is skipped, the rest is used.\n\n\
          | code | meaning | what to do |\n|---|---|---|\n",
     );
-    for entry in tables() {
+    for entry in codes::all() {
         let _ = writeln!(
             out,
             "| {} | {} | {} |",
@@ -87,13 +87,6 @@ fn errors_page() -> String {
         );
     }
     out
-}
-
-/// Every crate's table, in the order of the codes.
-fn tables() -> Vec<CodeEntry> {
-    let mut entries: Vec<CodeEntry> = crate::failure::CODES.to_vec();
-    entries.sort_by_key(|entry| entry.code);
-    entries
 }
 
 /// A text that stands in a table's cell.

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use context::coded::ErrorCode;
 use jiff::Timestamp;
 use lab::figures;
 use serde::Serialize;
 use wire::session::{Problem, Session};
 
+use crate::codes;
 use crate::console::{Console, Tone};
 use crate::failure::{Exit, Failure};
 use crate::inspection::{Inspection, Kind};
@@ -87,7 +89,7 @@ impl<'a> View<'a> {
         let counter = loading::counter(session, model);
         Self {
             session,
-            inspection: Inspection::of(session, &*counter),
+            inspection: Inspection::of(session, &*counter, loading::counted(session, model)),
         }
     }
 }
@@ -136,7 +138,10 @@ fn facts(seen: &Inspection) -> Vec<(&'static str, String)> {
     if let Some(span) = &seen.span {
         facts.push(("time", time_span(span.from, span.to)));
     }
-    facts.push(("tokens", figures::count(seen.tokens)));
+    facts.push((
+        "tokens",
+        format!("{}, {}", figures::count(seen.tokens), seen.counted),
+    ));
     if let Some(usage) = &seen.usage {
         facts.push((
             "reported",
@@ -239,31 +244,30 @@ fn problems_fact(loaded: &Loaded, session: &Session, console: &mut Console) -> R
         return Ok(());
     }
     let summary = summary(&session.problems);
+    fact("problems", &summary, console)?;
     let see = format!("ebbtide inspect {} --problems", loaded.path.display());
-    fact("problems", &format!("{summary}; all: {see}"), console)
+    console.line(format!("{:13}{see}", ""))
 }
 
-/// `27: 18 × E0131, 9 × E0126`.
+/// Problems by what they mean, the most frequent first: `19 × a message has no content (E0134)`.
 #[must_use]
 pub fn summary(problems: &[Problem]) -> String {
-    let mut codes: Vec<(String, usize)> = Vec::new();
+    let mut codes: Vec<(ErrorCode, usize)> = Vec::new();
     for problem in problems {
-        let code = problem.code.to_string();
-        match codes.iter_mut().find(|(known, _)| *known == code) {
+        match codes.iter_mut().find(|(code, _)| *code == problem.code) {
             Some((_, count)) => *count += 1,
-            None => codes.push((code, 1)),
+            None => codes.push((problem.code, 1)),
         }
     }
     codes.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let each: Vec<String> = codes
-        .iter()
-        .map(|(code, count)| format!("{} × {code}", figures::count(*count as u64)))
+        .into_iter()
+        .map(|(code, count)| {
+            let meaning = codes::meaning(code);
+            format!("{} × {meaning} ({code})", figures::count(count as u64))
+        })
         .collect();
-    format!(
-        "{}: {}",
-        figures::count(problems.len() as u64),
-        each.join(", ")
-    )
+    each.join(", ")
 }
 
 fn kinds_table(kinds: &[Kind], all: u64, width: usize) -> Vec<String> {
