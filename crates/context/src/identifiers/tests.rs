@@ -1,3 +1,5 @@
+//! Which words of a text are identifiers, and which are not.
+
 use proptest::prelude::*;
 
 use super::{Kind, mentions, scan, unescaped};

@@ -1,3 +1,5 @@
+//! Streams of server-sent events, cut anywhere.
+
 use proptest::prelude::*;
 
 use super::{Decoder, Event};

@@ -1,3 +1,5 @@
+//! Streamed answers, put together again.
+
 use crate::api::tests::line;
 use crate::api::{Accumulator, Decoder, Dialect, Reply, Response, Stop};
 
