@@ -193,6 +193,14 @@ const HEALTHY: [&str; 12] = [
 
 fn healthy(random: &mut Random, kind: &'static str) -> Vec<Step> {
     let mut steps = some_work(random, 0, 12);
+    steps.extend(repeated_call(random, kind).unwrap_or_else(|| repeated_habit(random, kind)));
+    steps.extend(some_work(random, 0, 6));
+    steps
+}
+
+/// Healthy cases in which one call, or one kind of call, comes again and again.
+fn repeated_call(random: &mut Random, kind: &str) -> Option<Vec<Step>> {
+    let mut steps = Vec::new();
     let (subject, path) = (random.words(3), random.path());
     let rounds = random.between(5, 14);
     let poll = format!("bash {{\"command\":\"gh run view {subject}\"}}");
@@ -243,6 +251,17 @@ fn healthy(random: &mut Random, kind: &'static str) -> Vec<Step> {
             }));
             steps.push(acting(poll, random.words(8), Outcome::Succeeded));
         }
+        _ => return None,
+    }
+    Some(steps)
+}
+
+/// Healthy cases in which a habit comes again and again.
+fn repeated_habit(random: &mut Random, kind: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let (subject, path) = (random.words(3), random.path());
+    let rounds = random.between(5, 14);
+    match kind {
         "batch edit" => steps.extend((0..rounds).map(|round| {
             let file = format!("src/{subject}/part_{round}.rs").replace(' ', "_");
             let done = format!(
@@ -319,7 +338,6 @@ fn healthy(random: &mut Random, kind: &'static str) -> Vec<Step> {
             }
         }
     }
-    steps.extend(some_work(random, 0, 6));
     steps
 }
 

@@ -4,3 +4,4 @@ mod calibration;
 mod locate;
 mod sessions;
 mod steps;
+mod vitality;
