@@ -15,6 +15,7 @@ mod error;
 mod gate;
 mod score;
 
+pub(crate) use error::is_unspaced;
 pub use error::{reconstruction_error, summary_error};
 pub use gate::{Gate, GateError, Rejection, Verdict};
 pub use score::{Quality, is_degenerate};
