@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::quality::is_unspaced;
+
 /// The first hexadecimal digits of a hash over a text: equal texts, equal hashes. 8 digits (32 bits)
 /// are enough to tell the few dozen pulses of a window apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,7 +69,7 @@ pub struct Shape {
 impl Shape {
     /// Two texts of the same names are near when their simhashes differ in at most this many of 64
     /// bits. One word of eight changed makes about 10 bits; unrelated texts differ in 32 ± 4.
-    pub const NEAR: u32 = 16;
+    pub const NEAR: u32 = 15;
 
     /// The shape of a text.
     #[must_use]
@@ -82,10 +84,13 @@ impl Shape {
                     // A sum, so that the order of the names does not count.
                     names = names.wrapping_add(u32::from_be_bytes([a, b, c, d]));
                 }
-                Kind::Word => {
-                    let hash = hash64(token.to_lowercase().as_bytes());
-                    for (bit, vote) in votes.iter_mut().enumerate() {
-                        *vote += if hash >> bit & 1 == 1 { 1 } else { -1 };
+                // Short words are mostly grammar.
+                Kind::Word if token.len() <= 3 => cast(&mut votes, &token.to_lowercase(), 1),
+                Kind::Word => cast(&mut votes, &token.to_lowercase(), 3),
+                Kind::Unspaced => {
+                    let letters = || token.chars().filter(|character| !character.is_numeric());
+                    for (one, next) in letters().zip(letters().skip(1)) {
+                        cast(&mut votes, &format!("{one}{next}"), 2);
                     }
                 }
             }
@@ -125,6 +130,20 @@ enum Kind {
     Noise,
     Name,
     Word,
+    /// A run of a script without spaces, whose words are taken as pairs of characters.
+    Unspaced,
+}
+
+/// Lets a feature vote on every bit.
+fn cast(votes: &mut [i32; 64], feature: &str, weight: i32) {
+    let hash = hash64(feature.as_bytes());
+    for (bit, vote) in votes.iter_mut().enumerate() {
+        *vote += if hash >> bit & 1 == 1 {
+            weight
+        } else {
+            -weight
+        };
+    }
 }
 
 fn kind(token: &str) -> Kind {
@@ -134,7 +153,9 @@ fn kind(token: &str) -> Kind {
     };
     let has_digit = token.contains(|character: char| character.is_numeric());
     let starts_with_digit = token.starts_with(|character: char| character.is_numeric());
-    if (starts_with_digit && token.chars().all(stamp))
+    if token.contains(is_unspaced) {
+        Kind::Unspaced
+    } else if (starts_with_digit && token.chars().all(stamp))
         || (has_digit && token.len() >= 7 && token.chars().all(hex))
     {
         Kind::Noise

@@ -38,6 +38,7 @@ fn shapes_ignore_numbers_and_mind_names() {
         ("retry attempt 1: error", "retry attempt 20: error"),
         ("at 12:03:55 it failed", "at 2026-01-02T03:04:05Z it failed"),
         ("id deadbeef01 is gone", "id 0123456789abcdef is gone"),
+        ("第3次重试失败，请稍候", "第17次重试失败，请稍候"),
         (
             "let me try to run all of the tests once again now",
             "let me try to run all of the tests once more now",
@@ -50,6 +51,7 @@ fn shapes_ignore_numbers_and_mind_names() {
             "edit src/a.rs to use the new name",
             "edit src/b.rs to use the new name",
         ),
+        ("第一章讲的是历史", "请打开这个文件夹"),
         ("convert img_001.png", "convert img_002.png"),
         (
             "the server refuses the connection",
