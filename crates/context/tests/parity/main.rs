@@ -5,6 +5,8 @@
 mod cp;
 mod cw;
 mod lm;
+mod mdl;
+mod pv;
 mod table;
 
 use std::sync::Arc;

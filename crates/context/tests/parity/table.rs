@@ -4,7 +4,9 @@ const TABLE: &str = include_str!("../../PARITY.md");
 const TESTS: &str = concat!(
     include_str!("cw.rs"),
     include_str!("lm.rs"),
-    include_str!("cp.rs")
+    include_str!("cp.rs"),
+    include_str!("pv.rs"),
+    include_str!("mdl.rs")
 );
 
 /// The rows of one section, as (number, remark).
@@ -48,4 +50,14 @@ fn every_item_of_the_linearity_map_has_its_row_and_test() {
 #[test]
 fn every_item_of_the_projector_has_its_row_and_test() {
     check("CP", 28);
+}
+
+#[test]
+fn every_item_of_vitality_has_its_row_and_test() {
+    check("PV", 35);
+}
+
+#[test]
+fn every_item_of_quality_has_its_row_and_test() {
+    check("MDL", 25);
 }
