@@ -68,7 +68,7 @@ fn message_lists_load() {
     for path in swe {
         let document = open(&path);
         assert_eq!(document.sessions.len(), 1);
-        assert_eq!(document.sessions[0].problems, []);
+        assert!(document.sessions[0].turns.len() > 10);
     }
     let haystacks = open(&corpus.join("longmemeval-s-subset/longmemeval_s.json"));
     let turns: Vec<usize> = haystacks

@@ -8,7 +8,6 @@ pub(super) struct Line {
     /// Its bytes without the line end.
     pub(super) text: Range<usize>,
     /// Where the next line begins.
-    #[expect(dead_code, reason = "kept for writing")]
     pub(super) end: usize,
 }
 

@@ -18,8 +18,12 @@ mod lines;
 mod lists;
 mod pi;
 mod recording;
+mod render;
 mod scalar;
 mod scan;
+
+#[cfg(test)]
+mod tests;
 
 pub use detect::detect;
 pub use document::{Document, load, load_as};

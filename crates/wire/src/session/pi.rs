@@ -1,4 +1,7 @@
-//! pi's JSON Lines.
+//! pi's JSON Lines. From the second version on the records form a tree, whose last record is the leaf
+//! that the session goes on from.
+
+use std::collections::HashMap;
 
 use context::turn::Role;
 use context::{Text, TokenCounter, Tokens};
@@ -17,6 +20,10 @@ use super::{Compaction, Format};
 struct Record<'a> {
     #[serde(borrow, rename = "type")]
     kind: Scalar<'a>,
+    #[serde(borrow)]
+    id: Scalar<'a>,
+    #[serde(borrow)]
+    parent_id: Scalar<'a>,
     #[serde(borrow)]
     timestamp: Scalar<'a>,
     #[serde(borrow)]
@@ -94,19 +101,70 @@ pub(super) fn load(
     counter: &dyn TokenCounter,
 ) -> Vec<Recorded> {
     let mut recording = Recording::default();
+    let mut records = Vec::with_capacity(lines.len());
     for (line, place) in lines.iter().enumerate() {
         let text = slice(bytes, place.text.clone());
         if text.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         match serde_json::from_slice::<Record<'_>>(text) {
-            Ok(record) => read(&mut recording, &record, line),
+            Ok(record) => records.push((line, record)),
             Err(_) => {
                 recording.problem(line, code::BROKEN, "not a JSON object of a known shape");
             }
         }
     }
+    let on_path = on_path(&records);
+    let mut abandoned = Vec::new();
+    for ((line, record), on_path) in records.iter().zip(on_path) {
+        if on_path {
+            read(&mut recording, record, *line);
+        } else if record.message.is_some() {
+            abandoned.push(*line);
+        }
+    }
+    if let Some(first) = abandoned.first() {
+        let count = abandoned.len();
+        let message = format!("{count} lines on abandoned branches, the first here");
+        recording.problem(*first, code::ABANDONED, message);
+    }
     vec![recording.finish(Format::Pi, title.to_owned(), counter)]
+}
+
+/// For each record whether it is on the path from the last record to the root. Records without an
+/// id, as in the first version, all are; a parent that is not in the file is taken to be the record
+/// above.
+fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
+    let mut index_of: HashMap<&str, usize> = HashMap::new();
+    let mut before = Vec::with_capacity(records.len());
+    let mut above = None;
+    for (index, (_, record)) in records.iter().enumerate() {
+        let id = record.id.text().filter(|_| !is_header(record));
+        let parent = record.parent_id.text();
+        let known = parent.and_then(|parent| index_of.get(parent)).copied();
+        let root = parent.is_none() && id.is_some();
+        before.push(if root { None } else { known.or(above) });
+        if let Some(id) = id {
+            index_of.insert(id, index);
+            above = Some(index);
+        }
+    }
+    let mut kept: Vec<bool> = records
+        .iter()
+        .map(|(_, record)| record.id.text().is_none() || is_header(record))
+        .collect();
+    let mut current = above;
+    while let Some(index) = current {
+        if let Some(kept) = kept.get_mut(index) {
+            *kept = true;
+        }
+        current = before.get(index).copied().flatten();
+    }
+    kept
+}
+
+fn is_header(record: &Record<'_>) -> bool {
+    record.kind.text() == Some("session")
 }
 
 fn read(recording: &mut Recording, record: &Record<'_>, line: usize) {

@@ -1,0 +1,184 @@
+//! New messages of message lists.
+
+use context::Turn;
+use context::turn::Role;
+use serde_json::{Value, json};
+
+use super::claude_code::blocks;
+use super::voice::{self, Object, arguments, failed, object, words};
+use crate::session::Format;
+
+/// How LangChain's messages are dumped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Dump {
+    /// `{"type":"human","data":{…}}`
+    #[default]
+    Data,
+    /// `{"lc":1,"type":"constructor","id":[…],"kwargs":{…}}`
+    Constructor,
+    /// `{"type":"human","content":…}`
+    Flat,
+}
+
+impl Dump {
+    /// The form of a message.
+    pub(super) fn of(element: &[u8]) -> Self {
+        let message: Object = serde_json::from_slice(element).unwrap_or_default();
+        if message.contains_key("kwargs") {
+            Self::Constructor
+        } else if message.contains_key("data") {
+            Self::Data
+        } else {
+            Self::Flat
+        }
+    }
+}
+
+pub(super) struct Voice {
+    format: Format,
+    dump: Dump,
+}
+
+impl Voice {
+    pub(super) const fn new(format: Format) -> Self {
+        Self {
+            format,
+            dump: Dump::Data,
+        }
+    }
+
+    /// For LangChain: the same in another form.
+    pub(super) const fn dumped(mut self, dump: Dump) -> Self {
+        self.dump = dump;
+        self
+    }
+}
+
+impl voice::Voice for Voice {
+    fn heard(&mut self, line: &[u8]) {
+        if self.format == Format::LangChain {
+            self.dump = Dump::of(line);
+        }
+    }
+
+    fn say(&mut self, turn: &Turn) -> Vec<Object> {
+        match self.format {
+            Format::Anthropic => vec![anthropic(turn)],
+            Format::LangChain => langchain(turn)
+                .into_iter()
+                .map(|(kind, body)| self.dump.message(kind, body))
+                .collect(),
+            _ => openai(turn),
+        }
+    }
+}
+
+fn anthropic(turn: &Turn) -> Object {
+    let role = match turn.role() {
+        Role::Assistant => "assistant",
+        _ => "user",
+    };
+    let plain = turn.calls().next().is_none() && turn.results().next().is_none();
+    let content = if plain {
+        Value::from(words(turn))
+    } else {
+        Value::from(blocks(turn))
+    };
+    object(json!({"role": role, "content": content}))
+}
+
+fn openai(turn: &Turn) -> Vec<Object> {
+    let results = turn.results().map(|result| {
+        object(json!({
+            "role": "tool",
+            "tool_call_id": result.call.as_str(),
+            "content": result.text.as_str(),
+        }))
+    });
+    let mut messages: Vec<Object> = results.collect();
+    let words = words(turn);
+    if words.is_empty() && !messages.is_empty() {
+        return messages;
+    }
+    let role = match turn.role() {
+        Role::Assistant => "assistant",
+        Role::System => "system",
+        _ => "user",
+    };
+    let mut message = object(json!({"role": role, "content": words}));
+    let calls: Vec<Value> = turn
+        .calls()
+        .map(|call| {
+            json!({
+                "id": call.id.as_str(),
+                "type": "function",
+                "function": {"name": call.name.as_str(), "arguments": call.arguments.as_str()},
+            })
+        })
+        .collect();
+    if !calls.is_empty() {
+        message.insert("tool_calls".to_owned(), Value::from(calls));
+    }
+    messages.push(message);
+    messages
+}
+
+/// The kinds and bodies of LangChain's messages.
+fn langchain(turn: &Turn) -> Vec<(&'static str, Object)> {
+    let results = turn.results().map(|result| {
+        let status = if failed(result.outcome) {
+            "error"
+        } else {
+            "success"
+        };
+        let body = json!({
+            "content": result.text.as_str(),
+            "tool_call_id": result.call.as_str(),
+            "status": status,
+        });
+        ("tool", object(body))
+    });
+    let mut messages: Vec<(&'static str, Object)> = results.collect();
+    let words = words(turn);
+    if words.is_empty() && !messages.is_empty() {
+        return messages;
+    }
+    let kind = match turn.role() {
+        Role::Assistant => "ai",
+        Role::System => "system",
+        _ => "human",
+    };
+    let mut body = object(json!({"content": words}));
+    let calls: Vec<Value> = turn
+        .calls()
+        .map(|call| {
+            let (name, id) = (call.name.as_str(), call.id.as_str());
+            json!({"name": name, "args": arguments(&call.arguments), "id": id, "type": "tool_call"})
+        })
+        .collect();
+    if !calls.is_empty() {
+        body.insert("tool_calls".to_owned(), Value::from(calls));
+    }
+    messages.push((kind, body));
+    messages
+}
+
+impl Dump {
+    fn message(self, kind: &str, mut body: Object) -> Object {
+        if self == Self::Constructor {
+            let class = match kind {
+                "ai" => "AIMessage",
+                "system" => "SystemMessage",
+                "tool" => "ToolMessage",
+                _ => "HumanMessage",
+            };
+            let id = json!(["langchain", "schema", "messages", class]);
+            return object(json!({"lc": 1, "type": "constructor", "id": id, "kwargs": body}));
+        }
+        body.insert("type".to_owned(), Value::from(kind));
+        match self {
+            Self::Flat => body,
+            _ => object(json!({"type": kind, "data": body})),
+        }
+    }
+}

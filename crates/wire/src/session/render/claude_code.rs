@@ -1,0 +1,168 @@
+//! New records of Claude Code's.
+
+use context::turn::{Part, Role};
+use context::{Tokens, Turn};
+use serde_json::{Value, json};
+
+use super::script::Lines;
+use super::voice::{self, Links, Object, arguments, failed, is_summary, object, timestamp, words};
+use crate::session::Session;
+
+/// Fields that every record of a session repeats.
+const ENVELOPE: &[&str] = &[
+    "isSidechain",
+    "userType",
+    "cwd",
+    "sessionId",
+    "version",
+    "gitBranch",
+    "slug",
+    "agentId",
+];
+
+pub(super) struct Voice {
+    envelope: Object,
+    model: String,
+    tokens: Tokens,
+    time: Option<String>,
+}
+
+impl Voice {
+    /// Takes what every record repeats from the session's last.
+    pub(super) fn of(session: &Session, lines: &Lines<'_>) -> Self {
+        let last = lines.pieces.iter().rev().flatten().next();
+        let record = last.map_or(&b"{}"[..], |line| lines.text(*line));
+        let record: Object = serde_json::from_slice(record).unwrap_or_default();
+        let repeated = |key: &str| Some((key.to_owned(), record.get(key)?.clone()));
+        let last = session.turns.iter().rev().find_map(timestamp);
+        Self {
+            envelope: ENVELOPE.iter().copied().filter_map(repeated).collect(),
+            model: session.model.clone().unwrap_or_default(),
+            tokens: session.turns.iter().map(Turn::tokens).sum(),
+            time: last,
+        }
+    }
+
+    fn record(&self, kind: &str, time: Option<String>) -> Object {
+        // The chain's own fields are put in later; this one comes first, as the product has it.
+        let mut record = Object::from_iter([("parentUuid".to_owned(), Value::Null)]);
+        record.extend(self.envelope.clone());
+        record.insert("type".to_owned(), Value::from(kind));
+        if let Some(time) = time.or_else(|| self.time.clone()) {
+            record.insert("timestamp".to_owned(), Value::from(time));
+        }
+        record
+    }
+}
+
+impl voice::Voice for Voice {
+    fn links(&self) -> Option<Links> {
+        Some(Links {
+            id: "uuid",
+            parent: "parentUuid",
+        })
+    }
+
+    /// The boundary stands first, whatever is shown before the summary: the product shows the model
+    /// nothing that stands before the last boundary.
+    fn opening(&mut self, summary: Option<&Turn>) -> Option<Object> {
+        let time = timestamp(summary?);
+        let mut record = self.record("system", time);
+        record.extend(object(json!({
+            "subtype": "compact_boundary",
+            "content": "Conversation compacted",
+            "isMeta": false,
+            "level": "info",
+            "compactMetadata": {"trigger": "manual", "preTokens": self.tokens.get()},
+        })));
+        Some(record)
+    }
+
+    fn say(&mut self, turn: &Turn) -> Vec<Object> {
+        let assistant = turn.role() == Role::Assistant;
+        let kind = if assistant { "assistant" } else { "user" };
+        let mut record = self.record(kind, timestamp(turn));
+        let blocks = blocks(turn);
+        if assistant {
+            let message = json!({
+                "id": format!("msg_{}", turn.id()),
+                "type": "message",
+                "role": "assistant",
+                "model": self.model,
+                "content": blocks,
+                "stop_reason": null,
+                "stop_sequence": null,
+                "usage": {"input_tokens": 0, "output_tokens": 0},
+            });
+            record.insert("message".to_owned(), message);
+            return vec![record];
+        }
+        let results = turn.results().next().is_some();
+        let content = if results {
+            Value::from(blocks)
+        } else {
+            Value::from(words(turn))
+        };
+        record.insert(
+            "message".to_owned(),
+            json!({"role": "user", "content": content}),
+        );
+        if is_summary(turn) {
+            record.insert("isVisibleInTranscriptOnly".to_owned(), Value::from(true));
+            record.insert("isCompactSummary".to_owned(), Value::from(true));
+        }
+        vec![record]
+    }
+
+    fn bridge(&self) -> Object {
+        let mut record = self.record("system", None);
+        record.extend(object(json!({
+            "subtype": "informational",
+            "content": "",
+            "isMeta": true,
+            "level": "info",
+        })));
+        record
+    }
+
+    fn id(&self, seed: &[u8; 16], number: usize) -> String {
+        // A UUID of version 8: 122 bits of the maker's choice.
+        let hex: Vec<String> = seed.iter().map(|byte| format!("{byte:02x}")).collect();
+        let join = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default().concat();
+        let number = number & 0xfff;
+        format!(
+            "{}-{}-8{number:03x}-8{}-{}",
+            join(0..4),
+            join(4..6),
+            join(7..9).get(1..).unwrap_or_default(),
+            join(10..16)
+        )
+    }
+}
+
+/// The parts of a turn as Anthropic's content blocks.
+pub(super) fn blocks(turn: &Turn) -> Vec<Value> {
+    let mut blocks = Vec::new();
+    for part in turn.parts() {
+        blocks.push(match part {
+            Part::Text(text) => json!({"type": "text", "text": text.as_str()}),
+            Part::Call(call) => json!({
+                "type": "tool_use",
+                "id": call.id.as_str(),
+                "name": call.name.as_str(),
+                "input": arguments(&call.arguments),
+            }),
+            Part::Result(result) => json!({
+                "type": "tool_result",
+                "tool_use_id": result.call.as_str(),
+                "content": result.text.as_str(),
+                "is_error": failed(result.outcome),
+            }),
+            Part::Attachment(attachment) => {
+                json!({"type": "text", "text": format!("[{}]", attachment.kind)})
+            }
+            Part::Thinking(_) | Part::Opaque(_) => continue,
+        });
+    }
+    blocks
+}

@@ -1,0 +1,85 @@
+//! New events of Copilot CLI's.
+
+use context::turn::Role;
+use context::{Tokens, Turn};
+use serde_json::{Value, json};
+
+use super::voice::{self, Links, Object, arguments, failed, is_summary, object, timestamp, words};
+use crate::session::Session;
+
+pub(super) struct Voice {
+    tokens: Tokens,
+}
+
+impl Voice {
+    pub(super) fn of(session: &Session) -> Self {
+        Self {
+            tokens: session.turns.iter().map(Turn::tokens).sum(),
+        }
+    }
+}
+
+impl voice::Voice for Voice {
+    fn links(&self) -> Option<Links> {
+        Some(Links {
+            id: "id",
+            parent: "parentId",
+        })
+    }
+
+    fn say(&mut self, turn: &Turn) -> Vec<Object> {
+        if is_summary(turn) {
+            let data = json!({
+                "success": true,
+                "preCompactionTokens": self.tokens.get(),
+                "summaryContent": words(turn),
+            });
+            return vec![event(turn, "session.compaction_complete", &data)];
+        }
+        if turn.role() == Role::Assistant {
+            let requests: Vec<Value> = turn
+                .calls()
+                .map(|call| {
+                    json!({
+                        "toolCallId": call.id.as_str(),
+                        "name": call.name.as_str(),
+                        "arguments": arguments(&call.arguments),
+                        "type": "function",
+                    })
+                })
+                .collect();
+            let data = json!({
+                "messageId": turn.id().to_string(),
+                "content": words(turn),
+                "toolRequests": requests,
+            });
+            return vec![event(turn, "assistant.message", &data)];
+        }
+        let results = turn.results().map(|result| {
+            let data = json!({
+                "toolCallId": result.call.as_str(),
+                "success": !failed(result.outcome),
+                "result": {"content": result.text.as_str()},
+            });
+            event(turn, "tool.execution_complete", &data)
+        });
+        let mut events: Vec<Object> = results.collect();
+        let words = words(turn);
+        if !words.is_empty() || events.is_empty() {
+            events.push(event(turn, "user.message", &json!({"content": words})));
+        }
+        events
+    }
+
+    fn bridge(&self) -> Object {
+        object(json!({"type": "session.info", "data": {"infoType": "ebbtide", "message": ""}}))
+    }
+}
+
+fn event(turn: &Turn, kind: &str, data: &Value) -> Object {
+    let mut event = object(json!({"type": kind, "data": data}));
+    if let Some(time) = timestamp(turn) {
+        event.insert("timestamp".to_owned(), Value::from(time));
+    }
+    event
+}

@@ -1,0 +1,141 @@
+//! New records of pi's.
+
+use context::turn::{Part, Role};
+use context::{Tokens, Turn};
+use serde_json::{Value, json};
+
+use super::script::Lines;
+use super::voice::{self, Links, Object, arguments, failed, is_summary, object, timestamp, words};
+use crate::session::Session;
+
+pub(super) struct Voice {
+    /// Whether records name the record before them; the first version's do not.
+    chained: bool,
+    headers: usize,
+    model: String,
+    tokens: Tokens,
+    /// The first record that was written of the conversation.
+    first: Option<String>,
+}
+
+impl Voice {
+    pub(super) fn of(session: &Session, lines: &Lines<'_>) -> Self {
+        let mut of_turns = lines.pieces.iter().flatten();
+        let chained = of_turns.any(|line| id(lines.text(*line)).is_some());
+        Self {
+            chained,
+            headers: lines.headers.len(),
+            model: session.model.clone().unwrap_or_default(),
+            tokens: session.turns.iter().map(Turn::tokens).sum(),
+            first: None,
+        }
+    }
+
+    fn message(&self, turn: &Turn, message: Value) -> Object {
+        let mut message = object(message);
+        if let Some(at) = turn.at() {
+            message.insert("timestamp".to_owned(), Value::from(at.as_millisecond()));
+        }
+        let mut record = object(json!({"type": "message"}));
+        if let Some(time) = timestamp(turn) {
+            record.insert("timestamp".to_owned(), Value::from(time));
+        }
+        record.insert("message".to_owned(), Value::Object(message));
+        record
+    }
+
+    fn summary(&self, turn: &Turn) -> Object {
+        let mut record = object(json!({"type": "compaction"}));
+        if let Some(time) = timestamp(turn) {
+            record.insert("timestamp".to_owned(), Value::from(time));
+        }
+        record.insert("summary".to_owned(), Value::from(words(turn)));
+        // All that is in the written file is kept; what is not kept is not in it.
+        if self.chained {
+            let first = self.first.as_deref().map_or(Value::Null, Value::from);
+            record.insert("firstKeptEntryId".to_owned(), first);
+        } else {
+            record.insert("firstKeptEntryIndex".to_owned(), Value::from(self.headers));
+        }
+        record.insert("tokensBefore".to_owned(), Value::from(self.tokens.get()));
+        record
+    }
+
+    fn assistant(&self, turn: &Turn) -> Object {
+        let content: Vec<Value> = turn
+            .parts()
+            .iter()
+            .filter_map(|part| match part {
+                Part::Text(text) => Some(json!({"type": "text", "text": text.as_str()})),
+                Part::Call(call) => Some(json!({
+                    "type": "toolCall",
+                    "id": call.id.as_str(),
+                    "name": call.name.as_str(),
+                    "arguments": arguments(&call.arguments),
+                })),
+                _ => None,
+            })
+            .collect();
+        let nothing = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0});
+        let message = json!({
+            "role": "assistant",
+            "content": content,
+            "model": self.model,
+            "usage": nothing,
+            "stopReason": "stop",
+        });
+        self.message(turn, message)
+    }
+}
+
+impl voice::Voice for Voice {
+    fn links(&self) -> Option<Links> {
+        self.chained.then_some(Links {
+            id: "id",
+            parent: "parentId",
+        })
+    }
+
+    fn heard(&mut self, line: &[u8]) {
+        let header = self.headers > 0 && line.starts_with(b"{\"type\":\"session\"");
+        if self.first.is_none() && !header {
+            self.first = id(line);
+        }
+    }
+
+    fn say(&mut self, turn: &Turn) -> Vec<Object> {
+        if is_summary(turn) {
+            return vec![self.summary(turn)];
+        }
+        if turn.role() == Role::Assistant {
+            return vec![self.assistant(turn)];
+        }
+        let results = turn.results().map(|result| {
+            let content = json!([{"type": "text", "text": result.text.as_str()}]);
+            let message = json!({
+                "role": "toolResult",
+                "toolCallId": result.call.as_str(),
+                "content": content,
+                "isError": failed(result.outcome),
+            });
+            self.message(turn, message)
+        });
+        let mut records: Vec<Object> = results.collect();
+        let words = words(turn);
+        if !words.is_empty() || records.is_empty() {
+            let content = json!([{"type": "text", "text": words}]);
+            records.push(self.message(turn, json!({"role": "user", "content": content})));
+        }
+        records
+    }
+
+    fn bridge(&self) -> Object {
+        object(json!({"type": "custom", "customType": "ebbtide"}))
+    }
+}
+
+/// The id of a record.
+fn id(line: &[u8]) -> Option<String> {
+    let record: Object = serde_json::from_slice(line).ok()?;
+    record.get("id")?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,235 @@
+//! Writes logs line by line and keeps their chains.
+
+use std::collections::HashSet;
+
+use context::Turn;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Shown;
+use super::voice::{Links, Object, Voice, is_summary};
+use crate::session::document::Source;
+use crate::session::lines::slice;
+use crate::session::scalar::Scalar;
+
+/// The lines of a session.
+pub(super) struct Lines<'a> {
+    pub(super) source: &'a Source,
+    pub(super) pieces: &'a [Vec<usize>],
+    pub(super) headers: &'a [usize],
+    pub(super) asides: &'a [usize],
+}
+
+impl Lines<'_> {
+    /// A line without its end.
+    pub(super) fn text(&self, line: usize) -> &[u8] {
+        let place = self.source.lines.get(line);
+        place.map_or(&[], |place| slice(&self.source.bytes, place.text.clone()))
+    }
+
+    /// A line with its end, as it stands.
+    fn whole(&self, line: usize) -> &[u8] {
+        let place = self.source.lines.get(line);
+        place.map_or(&[], |place| {
+            slice(&self.source.bytes, place.text.start..place.end)
+        })
+    }
+
+    /// The lines of turns `first..=last` with the asides between them, in file order. The first turn
+    /// of the session brings what stands before it, the last what stands after it.
+    fn run(&self, first: usize, last: usize) -> Vec<usize> {
+        let turns = self.pieces.get(first..=last).unwrap_or_default();
+        let mut lines: Vec<usize> = turns.iter().flatten().copied().collect();
+        lines.sort_unstable();
+        let (Some(mut from), Some(mut to)) = (lines.first().copied(), lines.last().copied()) else {
+            return lines;
+        };
+        if first == 0 {
+            from = 0;
+        }
+        if last + 1 == self.pieces.len() {
+            to = usize::MAX;
+        }
+        let between = self
+            .asides
+            .iter()
+            .filter(|aside| (from..=to).contains(*aside));
+        lines.extend(between);
+        lines.sort_unstable();
+        lines.dedup();
+        lines
+    }
+}
+
+/// Writes a log.
+pub(super) fn write(lines: &Lines<'_>, shown: &[Shown<'_>], voice: &mut dyn Voice) -> Vec<u8> {
+    let mut script = Script {
+        out: Vec::new(),
+        links: voice.links(),
+        written: HashSet::new(),
+        last: None,
+        pending: None,
+        number: 0,
+    };
+    for header in lines.headers {
+        script.own(lines.whole(*header), lines.text(*header), voice);
+    }
+    let summary = shown.iter().find_map(|shown| match shown {
+        Shown::New(turn) if is_summary(turn) => Some(*turn),
+        _ => None,
+    });
+    if let Some(opening) = voice.opening(summary) {
+        let seed = summary.map_or([0; 16], |turn| *turn.id().as_bytes());
+        script.new_record(opening, &seed, voice);
+    }
+    let mut rest = shown;
+    while let [next, after @ ..] = rest {
+        rest = after;
+        match next {
+            Shown::New(turn) => script.turn(turn, voice),
+            Shown::Own(first) => {
+                let mut last = *first;
+                while let [Shown::Own(next), after @ ..] = rest
+                    && *next == last + 1
+                {
+                    last = *next;
+                    rest = after;
+                }
+                for line in lines.run(*first, last) {
+                    script.own(lines.whole(line), lines.text(line), voice);
+                }
+            }
+        }
+    }
+    script.flush(None);
+    script.out
+}
+
+/// A record that waits for the next one, which may ask for its id.
+struct Pending {
+    record: Object,
+    id: String,
+}
+
+struct Script {
+    out: Vec<u8>,
+    links: Option<Links>,
+    written: HashSet<String>,
+    last: Option<String>,
+    pending: Option<Pending>,
+    number: usize,
+}
+
+impl Script {
+    /// Writes a line of the file as it stands.
+    fn own(&mut self, whole: &[u8], text: &[u8], voice: &mut dyn Voice) {
+        if let Some(links) = self.links {
+            self.join(links, text, voice);
+        }
+        voice.heard(text);
+        self.end_line();
+        self.out.extend_from_slice(whole);
+    }
+
+    /// Sees to it that the parent that a line names stands before it.
+    fn join(&mut self, links: Links, text: &[u8], voice: &dyn Voice) {
+        let link = link(links, text);
+        let Some(id) = link.id else {
+            return;
+        };
+        let lost = link.parent.filter(|parent| !self.written.contains(parent));
+        self.flush(lost.as_deref());
+        if let Some(parent) = lost
+            && !self.written.contains(&parent)
+            && self.last.is_some()
+        {
+            let mut bridge = voice.bridge();
+            self.chain(&mut bridge);
+            self.pending = Some(Pending {
+                record: bridge,
+                id: parent.clone(),
+            });
+            self.flush(Some(&parent));
+        }
+        self.written.insert(id.clone());
+        self.last = Some(id);
+    }
+
+    /// Writes the records of a turn that is not in the file.
+    fn turn(&mut self, turn: &Turn, voice: &mut dyn Voice) {
+        for record in voice.say(turn) {
+            self.new_record(record, turn.id().as_bytes(), voice);
+        }
+    }
+
+    fn new_record(&mut self, mut record: Object, seed: &[u8; 16], voice: &dyn Voice) {
+        self.flush(None);
+        self.chain(&mut record);
+        self.number += 1;
+        let id = voice.id(seed, self.number);
+        self.pending = Some(Pending { record, id });
+        if self.links.is_none() {
+            self.flush(None);
+        }
+    }
+
+    /// Lets a record follow the last one.
+    fn chain(&self, record: &mut Object) {
+        if let Some(links) = self.links {
+            let parent = self.last.as_deref().map_or(Value::Null, Value::from);
+            record.insert(links.parent.to_owned(), parent);
+        }
+    }
+
+    /// Writes the record that waits, with the id that the next record asks for.
+    fn flush(&mut self, asked: Option<&str>) {
+        let Some(Pending { mut record, id }) = self.pending.take() else {
+            return;
+        };
+        if let Some(links) = self.links {
+            let id = asked.map_or(id, str::to_owned);
+            record.insert(links.id.to_owned(), Value::from(id.as_str()));
+            self.written.insert(id.clone());
+            self.last = Some(id);
+        }
+        self.end_line();
+        self.out.extend(Value::Object(record).to_string().bytes());
+        self.out.push(b'\n');
+    }
+
+    /// The last line of a file may lack its end.
+    fn end_line(&mut self) {
+        if self.out.last().is_some_and(|last| *last != b'\n') {
+            self.out.push(b'\n');
+        }
+    }
+}
+
+struct Link {
+    id: Option<String>,
+    parent: Option<String>,
+}
+
+fn link(links: Links, text: &[u8]) -> Link {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Fields<'a> {
+        #[serde(borrow)]
+        uuid: Scalar<'a>,
+        #[serde(borrow, rename = "parentUuid")]
+        parent_uuid: Scalar<'a>,
+        #[serde(borrow)]
+        id: Scalar<'a>,
+        #[serde(borrow, rename = "parentId")]
+        parent_id: Scalar<'a>,
+    }
+    let fields = serde_json::from_slice::<Fields<'_>>(text).unwrap_or_default();
+    let (id, parent) = match links.id {
+        "uuid" => (fields.uuid, fields.parent_uuid),
+        _ => (fields.id, fields.parent_id),
+    };
+    Link {
+        id: id.text().map(str::to_owned),
+        parent: parent.text().map(str::to_owned),
+    }
+}
