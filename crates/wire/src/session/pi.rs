@@ -138,11 +138,15 @@ fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
     let mut index_of: HashMap<&str, usize> = HashMap::new();
     let mut before = Vec::with_capacity(records.len());
     let mut above = None;
+    // Ids without any parent are no tree.
+    let chained = records
+        .iter()
+        .any(|(_, record)| record.parent_id.text().is_some());
     for (index, (_, record)) in records.iter().enumerate() {
         let id = record.id.text().filter(|_| !is_header(record));
         let parent = record.parent_id.text();
         let known = parent.and_then(|parent| index_of.get(parent)).copied();
-        let root = parent.is_none() && id.is_some();
+        let root = chained && parent.is_none() && id.is_some();
         before.push(if root { None } else { known.or(above) });
         if let Some(id) = id {
             index_of.insert(id, index);
