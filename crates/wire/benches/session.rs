@@ -24,12 +24,14 @@ fn log(size: usize) -> String {
         .unwrap_or_default();
         parent = uuid;
     };
-    let output = "    let value = compute(\\\"input\\\", 42); // line of a source file\\n".repeat(30);
+    let output =
+        "    let value = compute(\\\"input\\\", 42); // line of a source file\\n".repeat(30);
     let mut step = 0_usize;
     while log.len() < size {
         step += 1;
         if step % 20 == 1 {
-            let rest = format!("\"message\":{{\"role\":\"user\",\"content\":\"please do task {step}\"}}");
+            let rest =
+                format!("\"message\":{{\"role\":\"user\",\"content\":\"please do task {step}\"}}");
             line(&mut log, "user", &rest);
         }
         let message = |block: &str| {
@@ -37,10 +39,18 @@ fn log(size: usize) -> String {
                 "\"message\":{{\"model\":\"claude-x\",\"id\":\"msg_{step}\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[{block}],\"usage\":{{\"input_tokens\":4,\"cache_read_input_tokens\":50000,\"cache_creation_input_tokens\":900,\"output_tokens\":120}}}}"
             )
         };
-        line(&mut log, "assistant", &message("{\"type\":\"text\",\"text\":\"Let me look at the file first.\"}"));
-        let call = format!("{{\"type\":\"tool_use\",\"id\":\"toolu_{step}\",\"name\":\"Read\",\"input\":{{\"file_path\":\"/home/user/project/src/file_{step}.rs\"}}}}");
+        line(
+            &mut log,
+            "assistant",
+            &message("{\"type\":\"text\",\"text\":\"Let me look at the file first.\"}"),
+        );
+        let call = format!(
+            "{{\"type\":\"tool_use\",\"id\":\"toolu_{step}\",\"name\":\"Read\",\"input\":{{\"file_path\":\"/home/user/project/src/file_{step}.rs\"}}}}"
+        );
         line(&mut log, "assistant", &message(&call));
-        let result = format!("\"message\":{{\"role\":\"user\",\"content\":[{{\"tool_use_id\":\"toolu_{step}\",\"type\":\"tool_result\",\"content\":\"{output}\"}}]}},\"toolUseResult\":{{\"file\":{{\"content\":\"{output}\"}}}}");
+        let result = format!(
+            "\"message\":{{\"role\":\"user\",\"content\":[{{\"tool_use_id\":\"toolu_{step}\",\"type\":\"tool_result\",\"content\":\"{output}\"}}]}},\"toolUseResult\":{{\"file\":{{\"content\":\"{output}\"}}}}"
+        );
         line(&mut log, "user", &result);
     }
     log
@@ -53,7 +63,9 @@ fn loading(criterion: &mut Criterion) {
     group.throughput(Throughput::Bytes(bytes.len() as u64));
     group.sample_size(20);
     group.bench_function("load", |bencher| {
-        bencher.iter(|| load(black_box(bytes), "bench", &Heuristic).map(|document| document.sessions.len()));
+        bencher.iter(|| {
+            load(black_box(bytes), "bench", &Heuristic).map(|document| document.sessions.len())
+        });
     });
     group.bench_function("value per line", |bencher| {
         bencher.iter(|| {
