@@ -117,6 +117,9 @@ fn requests(criterion: &mut Criterion) {
     group.bench_function("serde_json_check", |bench| {
         bench.iter(|| serde_json::from_slice::<serde::de::IgnoredAny>(black_box(bytes)).is_ok());
     });
+    group.bench_function("utf8_check", |bench| {
+        bench.iter(|| std::str::from_utf8(black_box(bytes)).is_ok());
+    });
     group.bench_function("blake3", |bench| {
         bench.iter(|| blake3::hash(black_box(bytes)))
     });

@@ -399,29 +399,33 @@ impl<'b> Scanner<'b> {
 }
 
 /// The first quote, backslash or control character at or after `at`; the length where there is none.
+///
+/// Eight bytes are looked at in one word. In `word - LOW & !word` the high bit of a byte is set where
+/// the byte is zero; a borrow can set it wrongly only above a byte that is zero, so the lowest bit set
+/// is right ("Bit Twiddling Hacks", S. E. Anderson: determine if a word has a zero byte, or one less
+/// than n).
 #[inline]
 fn special(bytes: &[u8], mut at: usize) -> usize {
-    const WIDTH: usize = 16;
-    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<WIDTH>) {
-        // One pass without a branch, which the compiler turns into vector instructions.
-        let hit = chunk
-            .iter()
-            .fold(false, |hit, &byte| hit | is_special(byte));
-        if hit {
-            break;
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = LOW << 7;
+    const QUOTES: u64 = LOW * b'"' as u64;
+    const BACKSLASHES: u64 = LOW * b'\\' as u64;
+    const SPACES: u64 = LOW * b' ' as u64;
+    let zeros = |word: u64| word.wrapping_sub(LOW) & !word;
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*chunk);
+        let controls = word.wrapping_sub(SPACES) & !word;
+        let hits = (zeros(word ^ QUOTES) | zeros(word ^ BACKSLASHES) | controls) & HIGH;
+        if hits != 0 {
+            return at + (hits.trailing_zeros() / 8) as usize;
         }
-        at += WIDTH;
+        at += 8;
     }
     let rest = bytes.get(at..).unwrap_or_default();
-    at + rest
+    let found = rest
         .iter()
-        .position(|&byte| is_special(byte))
-        .unwrap_or(rest.len())
-}
-
-#[inline]
-const fn is_special(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+        .position(|&byte| byte == b'"' || byte == b'\\' || byte < b' ');
+    at + found.unwrap_or(rest.len())
 }
 
 #[cfg(test)]
@@ -482,12 +486,17 @@ mod tests {
 
     #[test]
     fn the_end_of_a_string_is_found_at_every_offset() {
-        for length in 0..70 {
-            let mut bytes = vec![b'x'; length];
-            assert_eq!(special(&bytes, 0), length);
-            bytes.push(b'"');
-            bytes.extend_from_slice(&[b'\\'; 40]);
-            assert_eq!(special(&bytes, 0), length);
+        for length in 0..40 {
+            for other in [b'x', b' ', b'!', b'#', 0x7f, 0x80, 0xA2, 0xDC, 0xff] {
+                let mut bytes = vec![other; length];
+                assert_eq!(special(&bytes, 0), length);
+                for stop in [b'"', b'\\', 0, 0x1f, b'\n'] {
+                    bytes.truncate(length);
+                    bytes.push(stop);
+                    bytes.extend_from_slice(&[other; 20]);
+                    assert_eq!(special(&bytes, 0), length, "{other} {stop}");
+                }
+            }
         }
     }
 }

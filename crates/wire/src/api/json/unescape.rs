@@ -5,37 +5,48 @@ use std::borrow::Cow;
 /// The text of a string whose inner bytes (without the quotes) are `inner`. Half a surrogate pair
 /// becomes U+FFFD: such a string is legal JSON, but no Unicode.
 pub(crate) fn unescape(inner: &str) -> Cow<'_, str> {
-    let mut rest = inner;
-    let mut out = String::new();
-    while let Some((before, after)) = rest.split_once('\\') {
-        if out.capacity() == 0 {
-            out.reserve(inner.len());
-        }
-        out.push_str(before);
-        rest = one(after, &mut out);
-    }
-    if out.is_empty() && rest.len() == inner.len() {
+    let bytes = inner.as_bytes();
+    let Some(mut found) = memchr::memchr(b'\\', bytes) else {
         return Cow::Borrowed(inner);
+    };
+    let mut out = String::with_capacity(inner.len());
+    let mut at = 0;
+    loop {
+        out.push_str(inner.get(at..found).unwrap_or_default());
+        at = found + one(inner.get(found + 1..).unwrap_or_default(), &mut out);
+        let rest = bytes.get(at..).unwrap_or_default();
+        match memchr::memchr(b'\\', rest) {
+            Some(next) => found = at + next,
+            None => break,
+        }
     }
-    out.push_str(rest);
+    out.push_str(inner.get(at..).unwrap_or_default());
     Cow::Owned(out)
 }
 
-/// Decodes the escape that `text` starts with, after its backslash; returns what follows it.
-fn one<'t>(text: &'t str, out: &mut String) -> &'t str {
-    let mut characters = text.chars();
-    let decoded = match characters.next() {
-        Some('n') => '\n',
-        Some('t') => '\t',
-        Some('r') => '\r',
-        Some('b') => '\u{8}',
-        Some('f') => '\u{c}',
-        Some('u') => return unicode(characters.as_str(), out),
-        Some(other) => other,
-        None => return "",
-    };
-    out.push(decoded);
-    characters.as_str()
+/// Decodes the escape that `text` starts with, after its backslash; returns its length with the
+/// backslash.
+fn one(text: &str, out: &mut String) -> usize {
+    out.push(match text.as_bytes().first() {
+        Some(b'n') => '\n',
+        Some(b't') => '\t',
+        Some(b'r') => '\r',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'u') => {
+            let digits = text.get(1..).unwrap_or_default();
+            return 2 + digits.len() - unicode(digits, out).len();
+        }
+        Some(b'"') => '"',
+        Some(b'\\') => '\\',
+        Some(b'/') => '/',
+        // No escape of JSON; the scanner lets none of these through.
+        _ => {
+            out.push(char::REPLACEMENT_CHARACTER);
+            return 1;
+        }
+    });
+    2
 }
 
 /// Decodes the four digits that `text` starts with, and the second half of a surrogate pair.
