@@ -319,8 +319,12 @@ pub(super) fn checked_text(body: &[u8], limits: Limits) -> Result<&str, ApiError
         let bytes = body.len();
         return Err(ApiError::TooLarge { bytes, limit });
     }
-    std::str::from_utf8(body).map_err(|error| ApiError::Encoding {
-        at: Position::in_body(body, error.valid_up_to()),
+    // The fast check does not say where it fails; the slow one does.
+    simdutf8::basic::from_utf8(body).map_err(|_| {
+        let valid = std::str::from_utf8(body).map_or_else(|error| error.valid_up_to(), str::len);
+        ApiError::Encoding {
+            at: Position::in_body(body, valid),
+        }
     })
 }
 
