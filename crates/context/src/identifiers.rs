@@ -70,15 +70,16 @@ pub fn scan(text: &str) -> Scan<'_> {
 /// Where `identifier` stands whole in `text`: not directly beside a letter, a digit or an
 /// underscore. So `foo.go` stands in `src/foo.go:12`, and `foo` does not stand in `foo_bar`.
 pub fn occurrences<'t>(text: &'t str, identifier: &'t str) -> impl Iterator<Item = usize> + 't {
-    let bytes = text.as_bytes();
-    let first = identifier.bytes().next().is_some_and(is_word);
-    let last = identifier.bytes().next_back().is_some_and(is_word);
-    memchr::memmem::find_iter(bytes, identifier.as_bytes()).filter(move |&start| {
-        let before = start.checked_sub(1).and_then(|at| bytes.get(at));
-        let after = bytes.get(start + identifier.len());
-        let glued =
-            |inner: bool, beside: Option<&u8>| inner && beside.copied().is_some_and(is_word);
-        (first || last) && !glued(first, before) && !glued(last, after)
+    let first = identifier.chars().next().is_some_and(is_word_letter);
+    let last = identifier.chars().next_back().is_some_and(is_word_letter);
+    memchr::memmem::find_iter(text.as_bytes(), identifier.as_bytes()).filter(move |&start| {
+        let (before, rest) = text.split_at_checked(start).unwrap_or_default();
+        let before = before.chars().next_back();
+        let after = rest
+            .get(identifier.len()..)
+            .and_then(|rest| rest.chars().next());
+        let glued = |inner: bool, beside: Option<char>| inner && beside.is_some_and(is_word_letter);
+        !identifier.is_empty() && !glued(first, before) && !glued(last, after)
     })
 }
 
@@ -209,6 +210,19 @@ fn class(byte: u8) -> u8 {
 
 fn is_word(byte: u8) -> bool {
     class(byte) & WORD != 0
+}
+
+/// The same for a character as [`is_word`] for its lead byte.
+fn is_word_letter(letter: char) -> bool {
+    let mut bytes = [0; 4];
+    is_word(
+        letter
+            .encode_utf8(&mut bytes)
+            .as_bytes()
+            .first()
+            .copied()
+            .unwrap_or(b' '),
+    )
 }
 
 /// The bytes of the character that starts with `lead`.
