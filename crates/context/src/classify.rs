@@ -21,6 +21,7 @@ use crate::turn::{Provenance, Role, Turn};
 use crate::units::Tokens;
 
 pub use demands::Demands;
+pub(crate) use demands::{is_decision, is_demand};
 pub use seed::Seed;
 
 /// What a classifier knows about the conversation before the turn.
