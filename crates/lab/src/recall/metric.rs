@@ -1,6 +1,6 @@
 //! Which identifiers are needed later, and which of them a text still holds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use context::identifiers::{self, Kind};
 use context::{Part, Role, Tokens, Turn};
@@ -139,7 +139,7 @@ fn share(part: usize, whole: usize) -> Option<f64> {
 }
 
 /// The readable text of turns, for looking things up: parts joined by line feeds, the escapes in
-/// arguments undone, reasoning included only if `thinking` says so.
+/// arguments undone.
 fn text_of<'a>(turns: impl IntoIterator<Item = &'a Turn>) -> String {
     let mut out = String::new();
     for part in turns.into_iter().flat_map(Turn::parts) {
@@ -266,14 +266,4 @@ impl Words {
         .filter(move |word| word.chars().count() >= shortest)
         .map(str::to_lowercase)
     }
-}
-
-/// Counts identifiers of a text by kind; used for reports.
-#[must_use]
-pub fn kinds(needed: &[Needed]) -> HashMap<Kind, usize> {
-    let mut counts = HashMap::new();
-    for identifier in needed {
-        *counts.entry(identifier.kind).or_default() += 1;
-    }
-    counts
 }

@@ -1,0 +1,130 @@
+//! Which identifiers the compacted turns hold, and where, how often and by whom they are written.
+
+use std::collections::HashMap;
+
+use super::source::{Origin, Piece};
+use crate::identifiers::{self, Kind};
+
+/// A place of an identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// The index of the piece.
+    pub piece: usize,
+    /// The byte of the piece's text.
+    pub at: usize,
+}
+
+/// What is known about one identifier.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<'a> {
+    /// The identifier as written.
+    pub text: &'a str,
+    /// What it is.
+    pub kind: Kind,
+    /// Its newest places, at most [`PLACES`], oldest first.
+    pub places: Vec<Place>,
+    /// How often it is written.
+    pub mentions: u32,
+    /// In how many turns.
+    pub turns: u32,
+    /// In how many turns, by who wrote it.
+    pub by: Writers<u32>,
+    /// The newest turn in which the assistant wrote it, in text or in a call.
+    pub last_written: Option<usize>,
+    /// Its newest turn.
+    pub last: usize,
+}
+
+/// One value for each sort of writer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Writers<T> {
+    /// The user.
+    pub user: T,
+    /// The assistant, in text.
+    pub assistant: T,
+    /// The assistant, in the arguments of calls.
+    pub call: T,
+    /// Tools.
+    pub tool: T,
+}
+
+/// How many places of an identifier are kept.
+const PLACES: usize = 8;
+
+/// The identifiers of some pieces.
+#[derive(Debug, Default)]
+pub(super) struct Census<'a> {
+    /// In the order of their first mention.
+    pub entries: Vec<Entry<'a>>,
+    index: HashMap<&'a str, usize>,
+}
+
+impl<'a> Census<'a> {
+    /// Takes the census of `pieces`. Reasoning is left out: it is never quoted.
+    pub fn of(pieces: &'a [Piece<'a>]) -> Self {
+        let mut census = Self::default();
+        for (number, piece) in pieces.iter().enumerate() {
+            if piece.origin == Origin::Thinking {
+                continue;
+            }
+            for found in identifiers::scan(&piece.text) {
+                let place = Place {
+                    piece: number,
+                    at: found.start,
+                };
+                if let Some(entry) = census.entry(found.text, found.kind) {
+                    entry.mention(piece, place);
+                }
+            }
+        }
+        census
+    }
+
+    /// The number of an identifier.
+    pub fn find(&self, identifier: &str) -> Option<usize> {
+        self.index.get(identifier).copied()
+    }
+
+    fn entry(&mut self, text: &'a str, kind: Kind) -> Option<&mut Entry<'a>> {
+        let next = self.entries.len();
+        let index = *self.index.entry(text).or_insert(next);
+        if index == next {
+            self.entries.push(Entry {
+                text,
+                kind,
+                places: Vec::new(),
+                mentions: 0,
+                turns: 0,
+                by: Writers::default(),
+                last_written: None,
+                last: usize::MAX,
+            });
+        }
+        self.entries.get_mut(index)
+    }
+}
+
+impl Entry<'_> {
+    fn mention(&mut self, piece: &Piece<'_>, place: Place) {
+        self.mentions += 1;
+        let again = self.last == piece.turn;
+        if !again {
+            self.turns += 1;
+        }
+        self.last = piece.turn;
+        let by = match piece.origin {
+            Origin::User => &mut self.by.user,
+            Origin::Assistant => &mut self.by.assistant,
+            Origin::Call => &mut self.by.call,
+            _ => &mut self.by.tool,
+        };
+        *by += u32::from(!again || *by == 0);
+        if matches!(piece.origin, Origin::Assistant | Origin::Call) {
+            self.last_written = Some(piece.turn);
+        }
+        if self.places.len() == PLACES {
+            self.places.remove(0);
+        }
+        self.places.push(place);
+    }
+}

@@ -1,0 +1,267 @@
+//! Which fragments and which bare identifiers to keep: budgeted coverage.
+//!
+//! Every identifier is worth its chance of being needed if it is named, and as much again, times
+//! [`CONTEXT`], if it stands in context. At a price per token, each identifier in turn takes what
+//! gains most over its cost: nothing, its bare name, or one of its fragments, whose other
+//! identifiers then need not be bought again. The price is found by bisection so that the whole
+//! costs the budget.
+
+use std::collections::HashMap;
+
+use super::census::{Census, Place};
+use super::source::Piece;
+use super::spans::{self, Span};
+
+/// What context is worth beside being named at all.
+const CONTEXT: f32 = 0.2;
+/// How many identifiers are considered for each token of the budget.
+const PER_TOKEN: f32 = 0.25;
+/// The fewest and the most identifiers that are considered.
+const MOST: (f32, f32) = (100.0, 1_500.0);
+/// How often the price is halved.
+const STEPS: usize = 14;
+/// What separates two bare names, in estimated tokens.
+const SEPARATOR: f32 = 0.2;
+
+/// An identifier that may be kept.
+#[derive(Debug)]
+struct Candidate {
+    entry: usize,
+    bare: f32,
+    options: Vec<Span>,
+}
+
+/// All that can be chosen from.
+#[derive(Debug)]
+pub(super) struct Market {
+    /// By falling chance.
+    candidates: Vec<Candidate>,
+    /// What each identifier of the census is worth.
+    value: Vec<f32>,
+    /// For each identifier, those that it names too: a path names the paths it ends with.
+    implied: Vec<Vec<usize>>,
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    /// Fragments, by their place.
+    pub spans: Vec<Span>,
+    /// Bare identifiers, as numbers in the census, by their newest place.
+    pub bare: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Held {
+    No,
+    Named,
+    InContext,
+}
+
+/// A choice being made at one price.
+struct Basket<'m> {
+    held: Vec<Held>,
+    /// The bytes already bought of each piece.
+    bought: HashMap<usize, Vec<(usize, usize)>>,
+    spans: Vec<&'m Span>,
+    bare: Vec<&'m Candidate>,
+    cost: f32,
+}
+
+impl Market {
+    /// The market for a budget of `budget` tokens. `value` is the chance of each identifier of the
+    /// census; 0 for those that are not wanted.
+    pub fn open(census: &Census<'_>, pieces: &[Piece<'_>], value: Vec<f32>, budget: f32) -> Self {
+        let worth = |entry: usize| value.get(entry).copied().unwrap_or(0.0);
+        let mut ranked: Vec<usize> = (0..census.entries.len())
+            .filter(|&entry| worth(entry) > 0.0)
+            .collect();
+        ranked.sort_by(|&one, &other| worth(other).total_cmp(&worth(one)).then(one.cmp(&other)));
+        ranked.truncate((budget * PER_TOKEN).clamp(MOST.0, MOST.1) as usize);
+        let candidates = ranked
+            .into_iter()
+            .filter_map(|entry| {
+                let text = census.entries.get(entry)?.text;
+                Some(Candidate {
+                    entry,
+                    bare: spans::cost(text) + SEPARATOR,
+                    options: spans::options(entry, census, pieces, &value),
+                })
+            })
+            .collect();
+        let implied = census
+            .entries
+            .iter()
+            .map(|entry| {
+                ends(entry.text)
+                    .filter_map(|end| census.find(end))
+                    .collect()
+            })
+            .collect();
+        Self {
+            candidates,
+            value,
+            implied,
+        }
+    }
+
+    /// The choice that costs at most `budget` estimated tokens.
+    pub fn choose(&self, budget: f32, census: &Census<'_>) -> Choice {
+        // Prices are bisected on a logarithmic scale: values per token span many decades.
+        let (mut low, mut high) = (-13.0_f32, 0.0_f32);
+        let mut best = None;
+        for _ in 0..STEPS {
+            let middle = f32::midpoint(low, high);
+            let basket = self.at_price(middle.exp());
+            if basket.cost <= budget {
+                high = middle;
+                best = Some(basket);
+            } else {
+                low = middle;
+            }
+        }
+        best.map(|basket| basket.settle(census)).unwrap_or_default()
+    }
+
+    fn at_price(&self, price: f32) -> Basket<'_> {
+        let mut basket = Basket {
+            held: vec![Held::No; self.value.len()],
+            bought: HashMap::new(),
+            spans: Vec::new(),
+            bare: Vec::new(),
+            cost: 0.0,
+        };
+        for candidate in &self.candidates {
+            if basket.holds(candidate.entry) == Held::InContext {
+                continue;
+            }
+            let alone = [(candidate.entry, false)];
+            let bare = self.gain(&basket, &alone) - price * candidate.bare;
+            let best = candidate
+                .options
+                .iter()
+                .map(|span| {
+                    let cost = basket.extra_cost(span);
+                    (self.gain(&basket, &span.members) - price * cost, cost, span)
+                })
+                .max_by(|one, other| one.0.total_cmp(&other.0));
+            match best {
+                Some((net, cost, span)) if net > bare.max(0.0) => {
+                    basket.buy(span, cost);
+                    self.hold(&mut basket, &span.members);
+                }
+                _ if bare > 0.0 => {
+                    basket.cost += candidate.bare;
+                    basket.bare.push(candidate);
+                    self.hold(&mut basket, &alone);
+                }
+                _ => {}
+            }
+        }
+        basket.drop_doubles();
+        basket
+    }
+
+    /// What `members` add to what is held.
+    fn gain(&self, basket: &Basket<'_>, members: &[(usize, bool)]) -> f32 {
+        self.all(members)
+            .map(|(entry, context)| {
+                let value = self.value.get(entry).copied().unwrap_or(0.0);
+                match (basket.holds(entry), context) {
+                    (Held::No, true) => value * (1.0 + CONTEXT),
+                    (Held::No, false) => value,
+                    (Held::Named, true) => value * CONTEXT,
+                    _ => 0.0,
+                }
+            })
+            .sum()
+    }
+
+    fn hold(&self, basket: &mut Basket<'_>, members: &[(usize, bool)]) {
+        for (entry, context) in self.all(members) {
+            if let Some(now) = basket.held.get_mut(entry) {
+                *now = (*now).max(if context {
+                    Held::InContext
+                } else {
+                    Held::Named
+                });
+            }
+        }
+    }
+
+    fn all<'m>(&'m self, members: &'m [(usize, bool)]) -> impl Iterator<Item = (usize, bool)> + 'm {
+        members.iter().flat_map(|&(entry, context)| {
+            let implied = self.implied.get(entry).map_or(&[][..], Vec::as_slice);
+            std::iter::once((entry, context)).chain(implied.iter().map(move |&end| (end, context)))
+        })
+    }
+}
+
+impl<'m> Basket<'m> {
+    fn holds(&self, entry: usize) -> Held {
+        self.held.get(entry).copied().unwrap_or(Held::No)
+    }
+
+    /// What a fragment costs beside those already bought: where it overlaps one, only its rest.
+    fn extra_cost(&self, span: &Span) -> f32 {
+        let length = (span.end - span.place.at).max(1);
+        let bought = self.bought.get(&span.place.piece);
+        let shared = bought
+            .into_iter()
+            .flatten()
+            .map(|&(from, to)| to.min(span.end).saturating_sub(from.max(span.place.at)))
+            .max()
+            .unwrap_or(0);
+        span.cost * (1.0 - (shared as f32 / length as f32).min(1.0))
+    }
+
+    fn buy(&mut self, span: &'m Span, cost: f32) {
+        self.cost += cost;
+        self.spans.push(span);
+        let bought = self.bought.entry(span.place.piece).or_default();
+        bought.push((span.place.at, span.end));
+    }
+
+    /// A bare name that a later fragment holds is not said twice.
+    fn drop_doubles(&mut self) {
+        let Self {
+            held, bare, cost, ..
+        } = self;
+        bare.retain(|candidate| {
+            let keep = held.get(candidate.entry) != Some(&Held::InContext);
+            if !keep {
+                *cost -= candidate.bare;
+            }
+            keep
+        });
+    }
+
+    /// Puts fragments and names in the order of the conversation and joins fragments that touch.
+    fn settle(mut self, census: &Census<'_>) -> Choice {
+        self.spans.sort_by_key(|span| (span.place, span.end));
+        let mut spans: Vec<Span> = Vec::new();
+        for span in self.spans {
+            match spans.last_mut() {
+                Some(last)
+                    if last.place.piece == span.place.piece && span.place.at <= last.end + 3 =>
+                {
+                    last.end = last.end.max(span.end);
+                }
+                _ => spans.push(span.clone()),
+            }
+        }
+        let newest =
+            |entry: &usize| -> Option<Place> { census.entries.get(*entry)?.places.last().copied() };
+        let mut bare: Vec<usize> = self.bare.iter().map(|candidate| candidate.entry).collect();
+        bare.sort_by_key(newest);
+        Choice { spans, bare }
+    }
+}
+
+/// What a path ends with: `b/c.rs` and `c.rs` for `a/b/c.rs`.
+pub(super) fn ends(path: &str) -> impl Iterator<Item = &str> {
+    path.char_indices()
+        .filter(|&(_, letter)| letter == '/')
+        .filter_map(|(at, _)| path.get(at + 1..))
+        .filter(|end| !end.is_empty())
+}
