@@ -383,6 +383,16 @@ impl Pins {
     }
 }
 
+impl FromIterator<Pin> for Pins {
+    /// These pins, which were checked when they were made.
+    fn from_iter<I: IntoIterator<Item = Pin>>(pins: I) -> Self {
+        Self {
+            pins: pins.into_iter().collect(),
+            limits: PinLimits::default(),
+        }
+    }
+}
+
 /// Whether the exact text of a pin stands in a view, outside every summary, in a turn of the user or
 /// the operator.
 #[must_use]

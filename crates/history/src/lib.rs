@@ -20,4 +20,4 @@ pub use error::{CODES, HistoryError};
 pub use mark::{Mark, MarkId, Route};
 pub use memory::{Limits, Memory};
 pub use store::{MarkStore, NodeStore, Recorded, Stored};
-pub use view::{Pinned, pins_turn, summary_turn, view};
+pub use view::{Pinned, summary_turn, view};

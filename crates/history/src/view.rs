@@ -1,15 +1,16 @@
 //! What the model is shown: a pure function of one path and a mark on it.
 
+use context::pin::{Pin, Pins};
 use context::{Provenance, Role, Text, TokenCounter, Turn, TurnDraft, TurnId};
 
 use crate::error::HistoryError;
 use crate::mark::Mark;
 
-/// A text that must be shown word for word.
+/// A pin and the place where its text was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pinned {
-    /// The text.
-    pub text: Text,
+    /// The pin.
+    pub pin: Pin,
     /// The turn that says it. While that turn is shown, the pin is not restated. `None`: no turn
     /// says it, so it is restated in every view that has a mark.
     pub said_in: Option<TurnId>,
@@ -42,37 +43,20 @@ pub fn view(
         .filter(|turn| turn.role() == Role::System)
         .cloned()
         .collect();
-    let lost: Vec<&Text> = pins
+    let shows = |id: TurnId| tail.iter().chain(&shown).any(|turn| turn.id() == id);
+    let lost: Pins = pins
         .iter()
-        .filter(|pin| {
-            !tail
-                .iter()
-                .chain(&shown)
-                .any(|turn| Some(turn.id()) == pin.said_in)
-        })
-        .map(|pin| &pin.text)
+        .filter(|pinned| !pinned.said_in.is_some_and(shows))
+        .map(|pinned| pinned.pin.clone())
         .collect();
-    if !lost.is_empty() {
-        shown.push(pins_turn(&lost, head_of(&shown), counter));
+    if let Some(draft) = lost.turn() {
+        shown.push(draft.after(head_of(&shown), counter));
     }
     if !mark.summary.is_empty() {
         shown.push(summary_turn(&mark.summary, head_of(&shown), counter));
     }
     shown.extend_from_slice(tail);
     Ok(shown)
-}
-
-/// The turn that restates pins, each word for word.
-#[must_use]
-pub fn pins_turn(pins: &[&Text], after: TurnId, counter: &dyn TokenCounter) -> Turn {
-    let mut text = String::from("Pinned earlier in this conversation, word for word:");
-    for pin in pins {
-        text.push_str("\n\n");
-        text.push_str(pin);
-    }
-    TurnDraft::text(Role::User, text)
-        .from_provenance(Provenance::Pins)
-        .after(after, counter)
 }
 
 /// The turn that shows a summary. A user turn: a summary must not stand as the model's own words,
@@ -90,6 +74,7 @@ fn head_of(shown: &[Turn]) -> TurnId {
 
 #[cfg(test)]
 mod tests {
+    use context::pin::{Origin, Pins};
     use context::{Heuristic, Provenance, Role, Text, Tokens, Turn, TurnDraft, TurnId};
     use jiff::Timestamp;
 
@@ -116,6 +101,15 @@ mod tests {
             tokens: Tokens::new(3),
             route: Route::Extractive,
             at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn pinned(text: &str, said_in: Option<TurnId>) -> Pinned {
+        let mut pins = Pins::default();
+        pins.add(text, Origin::Api, None, &Heuristic).unwrap();
+        Pinned {
+            pin: pins.iter().next().unwrap().clone(),
+            said_in,
         }
     }
 
@@ -159,14 +153,8 @@ mod tests {
     fn pins_are_restated_only_where_nothing_shown_says_them() {
         let said = path(&[(Role::System, "rules"), (Role::User, "never delete")]);
         let pins = [
-            Pinned {
-                text: Text::from("never delete"),
-                said_in: Some(said[1].id()),
-            },
-            Pinned {
-                text: Text::from("rules"),
-                said_in: Some(said[0].id()),
-            },
+            pinned("never delete", Some(said[1].id())),
+            pinned("rules", Some(said[0].id())),
         ];
         check(
             4,
@@ -175,7 +163,7 @@ mod tests {
             &[
                 "system rules",
                 "system new rule",
-                "user Pinned earlier in this conversation, word for word:\n\nnever delete",
+                "user [Pinned, in full:]\n- never delete",
                 "assistant done",
             ],
         );
