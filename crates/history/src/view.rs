@@ -12,15 +12,16 @@ pub struct Pinned {
     /// The pin.
     pub pin: Pin,
     /// The turn that says it. While that turn is shown, the pin is not restated. `None`: no turn
-    /// says it, so it is restated in every view that has a mark.
+    /// says it, so it is restated in every view.
     pub said_in: Option<TurnId>,
 }
 
 /// What the model is shown.
 ///
-/// Without a mark that is the path itself. With one it is, in this order: the system turns that the
-/// mark covers, unchanged; the pins that nothing behind the mark says, in one turn; the summary; and
-/// the turns behind the mark, the same objects as in the path.
+/// Without a mark that is the path itself, behind its leading system turns the pins that no turn says.
+/// With one it is, in this order: the system turns that the mark covers, unchanged; the pins that
+/// nothing behind the mark says, in one turn; the summary; and the turns behind the mark, the same
+/// objects as in the path.
 ///
 /// # Errors
 /// [`HistoryError::NotOnPath`] where the mark's node is not on the path.
@@ -30,14 +31,18 @@ pub fn view(
     pins: &[Pinned],
     counter: &dyn TokenCounter,
 ) -> Result<Vec<Turn>, HistoryError> {
-    let Some(mark) = mark else {
-        return Ok(path.to_vec());
+    let covered = match mark {
+        Some(mark) => path
+            .iter()
+            .rposition(|turn| turn.id() == mark.node)
+            .map(|last| last + 1)
+            .ok_or_else(|| HistoryError::NotOnPath(mark.id()))?,
+        None => path
+            .iter()
+            .take_while(|turn| turn.role() == Role::System)
+            .count(),
     };
-    let last = path
-        .iter()
-        .rposition(|turn| turn.id() == mark.node)
-        .ok_or_else(|| HistoryError::NotOnPath(mark.id()))?;
-    let (covered, tail) = path.split_at(last + 1);
+    let (covered, tail) = path.split_at(covered);
     let mut shown: Vec<Turn> = covered
         .iter()
         .filter(|turn| turn.role() == Role::System)
@@ -52,7 +57,7 @@ pub fn view(
     if let Some(draft) = lost.turn() {
         shown.push(draft.after(head_of(&shown), counter));
     }
-    if !mark.summary.is_empty() {
+    if let Some(mark) = mark.filter(|mark| !mark.summary.is_empty()) {
         shown.push(summary_turn(&mark.summary, head_of(&shown), counter));
     }
     shown.extend_from_slice(tail);
@@ -187,6 +192,10 @@ mod tests {
     fn no_mark_is_the_path_and_a_foreign_mark_is_refused() {
         let said = path(&[(Role::User, "a"), (Role::Assistant, "b")]);
         assert_eq!(view(&said, None, &[], &Heuristic).unwrap(), said);
+        let unsaid = [pinned("no turn says this", None)];
+        let shown = view(&said, None, &unsaid, &Heuristic).unwrap();
+        assert_eq!(shown[0].provenance(), Provenance::Pins);
+        assert_eq!(shown[1..], said);
         let foreign = mark(TurnId::from_bytes([7; 16]), "s");
         assert_eq!(
             view(&said, Some(&foreign), &[], &Heuristic),

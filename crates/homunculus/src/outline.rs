@@ -188,12 +188,10 @@ impl<'a> Path<'a> {
         self.outline.sum(cut.min(self.len)).tokens
     }
 
-    /// What stays in front of a summary at `cut`: system turns, and pins that must be restated.
+    /// What stands in front of the turns from `cut` on besides a summary: system turns, and pins that
+    /// must be restated.
     #[must_use]
     pub fn front(&self, cut: usize) -> Tokens {
-        if cut == 0 {
-            return Tokens::ZERO;
-        }
         let restated: Vec<Tokens> = self
             .pins
             .iter()

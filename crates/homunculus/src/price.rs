@@ -35,6 +35,21 @@ pub enum CacheState {
     Cold,
 }
 
+impl From<&tokens::Model> for Prices {
+    /// The prices and cache rules of a model, with the cache's normal lifetime.
+    fn from(model: &tokens::Model) -> Self {
+        let price = model.price;
+        Self {
+            input: price.input,
+            output: price.output,
+            cache_read: price.cache_read,
+            cache_write: price.cache_write,
+            ttl: SignedDuration::try_from(model.cache.lifetime).unwrap_or(SignedDuration::MAX),
+            cache_minimum: model.cache.minimum,
+        }
+    }
+}
+
 impl Prices {
     /// What is known of the cache `idle` after the last request.
     #[must_use]

@@ -53,6 +53,8 @@ pub struct PinFacts {
     pub text: String,
     /// The index of the turn that says it. `None`: no turn does, so it is in force from the start.
     pub since: Option<usize>,
+    /// The index of the turn that unpins it.
+    pub until: Option<usize>,
 }
 
 /// A compaction that the recording product did by itself.
@@ -100,7 +102,7 @@ pub struct Outcome {
     pub strategy: &'static str,
     /// The pressures at which it acts.
     pub thresholds: Thresholds,
-    /// How often the hard threshold was reached: requests that had to be made smaller.
+    /// Boundaries crossed: requests before which the view was made smaller.
     pub boundaries: usize,
     /// The largest pressure that a request was sent with; above 1 it did not fit.
     pub peak_pressure: f64,
@@ -134,8 +136,8 @@ pub struct Thresholds {
 pub struct Overflows {
     /// All of them.
     pub requests: usize,
-    /// Those that no strategy could have made fit: system turns, pins and the newest step alone
-    /// exceed the window.
+    /// Those that no strategy could have made fit: system turns, pins, a summary of 256 tokens and
+    /// the newest step, which is never divided, exceed the window.
     pub unavoidable: usize,
 }
 
@@ -216,7 +218,7 @@ pub struct Simulated {
     pub cost_usd: f64,
 }
 
-/// Waits on the way of a request.
+/// Waits on the way of a request, of a quarter of a second and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Stalls {
     /// How many requests waited.

@@ -3,13 +3,16 @@
 //! [`replay::run`] takes a [`Session`](wire::session::Session) and [`Options`] and gives a
 //! [`Comparison`].
 
+pub mod cache;
 pub mod compare;
 pub mod figures;
+pub mod latency;
 pub mod options;
 pub mod recall;
 pub mod replay;
 pub mod report;
 pub mod scoreboard;
+pub mod strategies;
 pub mod total;
 
 pub use compare::Comparison;

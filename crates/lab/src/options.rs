@@ -23,11 +23,17 @@ pub const CODES: &[CodeEntry] = &[
         meaning: "there is no strategy of that name",
         remedy: "Use prepared, stop_the_world, truncate, clear_tool_results or keep_last_20.",
     },
+    CodeEntry {
+        code: PIN,
+        meaning: "a text can not be pinned",
+        remedy: "Pin less: pins are restated in every view.",
+    },
 ];
 
 const WINDOW: ErrorCode = ErrorCode::new("E0301");
 const MODEL: ErrorCode = ErrorCode::new("E0302");
 const STRATEGY: ErrorCode = ErrorCode::new("E0303");
+const PIN: ErrorCode = ErrorCode::new("E0304");
 
 /// The smallest window that can be replayed in.
 pub const SMALLEST_WINDOW: Tokens = Tokens::new(1_000);
@@ -147,6 +153,9 @@ pub enum ReplayError {
     /// There is no strategy of that name.
     #[error("no strategy `{0}`")]
     UnknownStrategy(String),
+    /// A text can not be pinned.
+    #[error("a pin is refused: {0}")]
+    Pin(#[from] context::pin::PinError),
 }
 
 impl Coded for ReplayError {
@@ -155,6 +164,7 @@ impl Coded for ReplayError {
             Self::WindowTooSmall(_) => WINDOW,
             Self::UnknownModel(_) => MODEL,
             Self::UnknownStrategy(_) => STRATEGY,
+            Self::Pin(_) => PIN,
         }
     }
 

@@ -1,16 +1,63 @@
 //! Replays one session under each strategy, in virtual time.
+//!
+//! The session's client sent, before each assistant turn, one request with the whole history so far.
+//! Each of these requests goes through a [`Homunculus`](homunculus::Homunculus) that the strategy
+//! steers. Time is virtual: between requests it passes as the session recorded it, or as the latency
+//! model says where nothing was recorded; a request that is held passes time as well. The texts of
+//! summaries come from extractive compaction; a strategy that has a model write them waits as long as
+//! the model would take for one of that size.
 
-use context::{Role, Tokens};
-use wire::session::{Format, Session};
+mod clock;
+mod drive;
+mod facts;
+mod fate;
+mod ledger;
+mod measure;
+mod pins;
+mod prefix;
+mod summarise;
 
-use crate::compare::{Comparison, ProductCompaction, SCHEMA, SessionFacts, Simulation};
-use crate::options::{Options, Progress, ReplayError, SMALLEST_WINDOW};
+use std::sync::mpsc;
+use std::thread;
+
+use context::{TokenCounter, Tokens};
+use homunculus::{Limits, Outline, Prices};
+use tokens::{Model, ModelTable};
+use wire::session::Session;
+
+use crate::compare::{Comparison, Outcome, SCHEMA, Simulation};
+use crate::latency::Latency;
+use crate::options::{Options, Progress, RecallMeasure, ReplayError, SMALLEST_WINDOW};
+use pins::PinSpan;
+
+pub use facts::format_name;
+pub use summarise::{Extractive, Summarise};
+
+/// The model whose prices stand in where the session names none that the table knows.
+pub const DEFAULT_MODEL: &str = "claude-sonnet-4-5";
+
+/// Everything that the strategies of one comparison have in common.
+struct Scene<'a> {
+    session: &'a Session,
+    outline: Outline,
+    /// The indices of the assistant turns: a request precedes each.
+    requests: Vec<usize>,
+    /// How many system turns the session begins with.
+    lead: usize,
+    pins: Vec<PinSpan>,
+    model: Model,
+    limits: Limits,
+    latency: Latency,
+    counter: &'a dyn TokenCounter,
+    summariser: &'a dyn Summarise,
+    recall: RecallMeasure,
+}
 
 /// Replays a session as its client would have sent it: before each assistant turn one request with
 /// the whole history so far.
 ///
 /// The same session and options give the same comparison, byte for byte in JSON. `progress` is
-/// called now and then on the calling thread.
+/// called now and then on the calling thread; the strategies run on threads of their own.
 ///
 /// # Errors
 /// [`ReplayError`] where the options can not be met; a session as such is never refused.
@@ -19,79 +66,115 @@ pub fn run(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, ReplayError> {
-    let window = options.window.unwrap_or(Tokens::new(200_000));
+    run_with(session, options, &Extractive, progress)
+}
+
+/// As [`run`], with the texts of summaries from somewhere else.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(
+    session: &Session,
+    options: &Options,
+    summariser: &dyn Summarise,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Comparison, ReplayError> {
+    let model = model(session, options)?;
+    let window = options.window.unwrap_or(model.window);
     if window < SMALLEST_WINDOW {
         return Err(ReplayError::WindowTooSmall(window));
     }
-    for &strategy in &options.strategies {
-        progress(Progress {
-            strategy,
-            done: 0,
-            of: requests(session),
-        });
-    }
+    let counter = model.counter();
+    let scene = Scene {
+        session,
+        outline: Outline::of(&session.turns),
+        requests: facts::requests(session),
+        lead: facts::leading_system_turns(session),
+        pins: pins::spans(session, &options.pins, &counter)?,
+        limits: Limits::for_window(window, Prices::from(&model)),
+        latency: Latency::default(),
+        counter: &counter,
+        summariser,
+        recall: options.recall,
+        model,
+    };
+    let strategies = side_by_side(&scene, options, progress);
     Ok(Comparison {
         schema: SCHEMA,
-        session: facts(session),
-        simulation: Simulation::default(),
-        strategies: Vec::new(),
+        session: facts::of(&scene),
+        simulation: simulation(&scene),
+        strategies,
     })
 }
 
-/// How many requests the session's client sent.
-fn requests(session: &Session) -> usize {
-    session
-        .turns
-        .iter()
-        .filter(|turn| turn.role() == Role::Assistant)
-        .count()
+/// One thread a strategy; the outcomes in the order of the options.
+fn side_by_side(
+    scene: &Scene<'_>,
+    options: &Options,
+    progress: &mut dyn FnMut(Progress),
+) -> Vec<Outcome> {
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        let running: Vec<_> = options
+            .strategies
+            .iter()
+            .map(|&name| {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    drive::replay(scene, name, &mut |step| {
+                        // The receiver outlives the threads; nobody listening is no reason to stop.
+                        let _ = sender.send(step);
+                    })
+                })
+            })
+            .collect();
+        drop(sender);
+        for step in receiver {
+            progress(step);
+        }
+        running
+            .into_iter()
+            .map(|thread| match thread.join() {
+                Ok(outcome) => outcome,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+            .collect()
+    })
 }
 
-fn facts(session: &Session) -> SessionFacts {
-    SessionFacts {
-        title: session.title.clone(),
-        format: format_name(session.format),
-        model: session.model.clone(),
-        turns: session.turns.len(),
-        requests: requests(session),
-        tokens: session.turns.iter().map(|turn| turn.tokens().get()).sum(),
-        pins: Vec::new(),
-        product_compactions: product_compactions(session),
-        problems: session.problems.len(),
+fn model(session: &Session, options: &Options) -> Result<Model, ReplayError> {
+    let table = ModelTable::shipped();
+    let known = |name: &str| {
+        let model = table.find(name);
+        (model.known != tokens::Known::Unknown).then_some(model)
+    };
+    match &options.model {
+        Some(name) => known(name).ok_or_else(|| ReplayError::UnknownModel(name.clone())),
+        None => Ok(session
+            .model
+            .as_deref()
+            .and_then(known)
+            .unwrap_or_else(|| table.find(DEFAULT_MODEL))),
     }
 }
 
-fn product_compactions(session: &Session) -> Vec<ProductCompaction> {
-    let mut last = 0;
-    session
-        .compactions
-        .iter()
-        .map(|compaction| {
-            let since = session
-                .turns
-                .get(last..compaction.before)
-                .unwrap_or_default();
-            last = compaction.before;
-            ProductCompaction {
-                before_turn: compaction.before,
-                tokens_since_last: since.iter().map(|turn| turn.tokens().get()).sum(),
-                reported_tokens_before: compaction.tokens_before.map(Tokens::get),
-                summary_tokens: 0,
-            }
-        })
-        .collect()
+fn simulation(scene: &Scene<'_>) -> Simulation {
+    let Limits { window, prices, .. } = scene.limits;
+    Simulation {
+        window: window.get(),
+        model: scene.model.name.clone(),
+        usd_per_million_input: prices.input,
+        usd_per_million_output: prices.output,
+        usd_per_million_cache_read: prices.cache_read,
+        usd_per_million_cache_write: prices.cache_write,
+        cache_ttl_seconds: u64::try_from(prices.ttl.as_secs()).unwrap_or(u64::MAX),
+        prefill_tokens_per_second: scene.latency.prefill,
+        cached_prefill_tokens_per_second: scene.latency.cached_prefill,
+        decode_tokens_per_second: scene.latency.decode,
+    }
 }
 
-/// The name of a format in JSON.
-#[must_use]
-pub const fn format_name(format: Format) -> &'static str {
-    match format {
-        Format::ClaudeCode => "claude-code",
-        Format::Codex => "codex",
-        Format::Pi => "pi",
-        Format::OpenAiChat => "openai-chat",
-        Format::Anthropic => "anthropic",
-        Format::LangChain => "langchain",
-        Format::Copilot => "copilot",
-    }
+/// The tokens of some turns.
+fn tokens_of(turns: &[context::Turn]) -> Tokens {
+    turns.iter().map(context::Turn::tokens).sum()
 }

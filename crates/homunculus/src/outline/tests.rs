@@ -106,7 +106,7 @@ fn pins_count_in_front_only_where_they_must_be_restated() {
         },
     ];
     let path = Path::new(&outline, 4, &pins);
-    assert_eq!(path.front(0), Tokens::ZERO);
+    assert_eq!(path.front(0), Tokens::new(16 + 5));
     assert_eq!(path.front(1), Tokens::new(16 + 5));
     assert_eq!(path.front(3), Tokens::new(16 + 12));
 }

@@ -1,0 +1,451 @@
+//! One strategy through one session.
+
+use std::collections::HashMap;
+
+use context::pin::{PinId, intact};
+use context::{Provenance, Tokens, Turn};
+use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
+use homunculus::{Action, Event, Homunculus, Path, PinnedAt, Preparation, Shown, Strategy};
+use jiff::{SignedDuration, Timestamp};
+
+use super::clock::Clock;
+use super::ledger::Ledger;
+use super::measure::{self, Place};
+use super::prefix::{self, Before};
+use super::{Scene, fate};
+use crate::cache::{Charge, PrefixCache};
+use crate::compare::{Compaction, Outcome, RecallFigures};
+use crate::latency::Latency;
+use crate::options::{Progress, StrategyName};
+use crate::strategies::{Built, PinKeeping, build};
+
+/// Progress is told every so many requests.
+const TELL_EVERY: usize = 16;
+
+/// Of drops and clearings, which come with every other request, recall is measured once in this share
+/// of the window.
+const MEASURE_EVERY: f64 = 0.1;
+
+/// Replays the session under one strategy.
+pub(super) fn replay(
+    scene: &Scene<'_>,
+    name: StrategyName,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
+    let mut drive = Drive::new(scene, build(name, scene.limits));
+    let of = scene.requests.len();
+    for (done, &turn) in scene.requests.iter().enumerate() {
+        if done % TELL_EVERY == 0 {
+            progress(Progress {
+                strategy: name,
+                done,
+                of,
+            });
+        }
+        drive.request(turn);
+    }
+    progress(Progress {
+        strategy: name,
+        done: of,
+        of,
+    });
+    drive.outcome(name)
+}
+
+struct Drive<'a> {
+    scene: &'a Scene<'a>,
+    built: Thin,
+    machine: Homunculus<Box<dyn Strategy>>,
+    history: Memory,
+    /// Where each mark's summary ends.
+    cuts: HashMap<MarkId, usize>,
+    job: Option<Job>,
+    clock: Clock,
+    cache: PrefixCache,
+    /// How the conversation is shown, as far as its changes are noted.
+    shown: Shown,
+    /// How the last request looked.
+    before: Option<Before>,
+    /// How many turns were said by the last request.
+    said: usize,
+    restated: Vec<PinId>,
+    ledger: Ledger,
+    compactions: Vec<Compaction>,
+}
+
+/// What is left of [`Built`] when the strategy has moved into the machine.
+struct Thin {
+    limits: homunculus::Limits,
+    thresholds: crate::compare::Thresholds,
+    pins: PinKeeping,
+}
+
+/// A preparation under way.
+struct Job {
+    order: Preparation,
+    ends: Timestamp,
+    /// How many turns there were when it was ordered.
+    len: usize,
+    reading: Charge,
+}
+
+/// One request on its way.
+struct Pending<'p> {
+    turn: usize,
+    path: Path<'p>,
+    waited: SignedDuration,
+    shrunk: bool,
+}
+
+impl<'a> Drive<'a> {
+    fn new(scene: &'a Scene<'a>, built: Built) -> Self {
+        let prices = scene.limits.prices;
+        Self {
+            scene,
+            machine: Homunculus::new(built.strategy, built.limits),
+            built: Thin {
+                limits: built.limits,
+                thresholds: built.thresholds,
+                pins: built.pins,
+            },
+            history: Memory::default(),
+            cuts: HashMap::new(),
+            job: None,
+            clock: Clock::new(),
+            cache: PrefixCache::new(prices.cache_minimum, prices.ttl),
+            shown: Shown::default(),
+            before: None,
+            said: 0,
+            restated: Vec::new(),
+            ledger: Ledger::new(scene.model.price),
+            compactions: Vec::new(),
+        }
+    }
+
+    /// Sends the request before the assistant turn with this index.
+    fn request(&mut self, turn: usize) {
+        let scene = self.scene;
+        self.record(turn);
+        self.said = turn;
+        self.clock.advance(&scene.session.turns, turn);
+        self.deliver_finished();
+        let pins = self.pins_in_force(turn);
+        let mut pending = Pending {
+            turn,
+            path: Path::new(&scene.outline, turn, &pins),
+            waited: SignedDuration::ZERO,
+            shrunk: false,
+        };
+        loop {
+            let event = Event::Request(pending.path);
+            let actions = self.machine.on(event, self.clock.now());
+            let hold = self.carry_out(&actions, &mut pending);
+            let Some(until) = hold else { break };
+            pending.waited += self.hold(until);
+        }
+        self.sent(&pending);
+    }
+
+    /// Keeps what was said so far.
+    fn record(&mut self, turn: usize) {
+        let turns = &self.scene.session.turns;
+        for index in self.said..turn {
+            let parent = index.checked_sub(1).and_then(|before| turns.get(before));
+            let parent = parent.map_or(context::TurnId::ROOT, Turn::id);
+            if let Some(turn) = turns.get(index) {
+                // A transcript whose ids do not follow from each other can still be replayed.
+                let _ = self.history.append(parent, turn);
+            }
+        }
+    }
+
+    fn pins_in_force(&self, len: usize) -> Vec<PinnedAt> {
+        if self.built.pins == PinKeeping::Ignored {
+            return Vec::new();
+        }
+        let spans = self.scene.pins.iter();
+        spans
+            .filter(|span| span.holds_at(len))
+            .map(super::pins::PinSpan::place)
+            .collect()
+    }
+
+    /// Carries out what the machine says. `Some` where the request is held: until when.
+    fn carry_out(
+        &mut self,
+        actions: &[Action],
+        pending: &mut Pending<'_>,
+    ) -> Option<Option<Timestamp>> {
+        let mut hold = None;
+        for action in actions {
+            match *action {
+                Action::Prepare(order) => self.prepare(order, pending),
+                Action::Abandon(_) => self.abandon(),
+                Action::Show(shown) => self.show(shown, pending),
+                Action::Hold { until } => hold = Some(until),
+                Action::Send(_)
+                | Action::Retry
+                | Action::PassThrough
+                | Action::Acknowledge(_)
+                | Action::Telemetry(_)
+                | Action::Stop(_) => {}
+            }
+        }
+        hold
+    }
+
+    fn prepare(&mut self, order: Preparation, pending: &Pending<'_>) {
+        let path = &pending.path;
+        let now = self.clock.now();
+        let (reading, time) = if order.route == Route::Extractive {
+            let time = Latency::extraction(path.covered(order.cut));
+            (Charge::default(), time)
+        } else {
+            // The model reads what is shown up to the cut, from the cache as far as that holds it.
+            let shown = self.machine.shown();
+            let behind = path.tail(order.cut);
+            let source = shown.tokens(path).saturating_sub(behind);
+            let reading = self.cache.read_again(source, now);
+            (reading, self.scene.latency.call(reading, order.budget))
+        };
+        self.job = Some(Job {
+            order,
+            ends: now.checked_add(time).unwrap_or(Timestamp::MAX),
+            len: pending.turn,
+            reading,
+        });
+    }
+
+    /// A preparation that is not wanted any more is paid for all the same.
+    fn abandon(&mut self) {
+        if let Some(job) = self.job.take()
+            && job.order.route != Route::Extractive
+        {
+            self.ledger.summary(job.reading, job.order.budget);
+        }
+    }
+
+    fn deliver_finished(&mut self) {
+        if self
+            .job
+            .as_ref()
+            .is_some_and(|job| job.ends <= self.clock.now())
+        {
+            self.deliver();
+        }
+    }
+
+    /// Writes the summary that is under way and hands it to the machine.
+    fn deliver(&mut self) {
+        let Some(job) = self.job.take() else { return };
+        let turns = &self.scene.session.turns;
+        let said = turns.get(..job.len).unwrap_or_default();
+        let (old, tail) = said.split_at_checked(job.order.cut).unwrap_or((said, &[]));
+        let counter = self.scene.counter;
+        let text = self
+            .scene
+            .summariser
+            .summarise(old, tail, job.order.budget, counter);
+        let tokens = counter.count(&text) + FRAME;
+        if job.order.route != Route::Extractive {
+            self.ledger.summary(job.reading, tokens);
+        }
+        let mark = Mark {
+            node: job.order.node,
+            made_from: job.order.made_from,
+            summary: text,
+            tokens,
+            route: job.order.route,
+            at: job.ends,
+        };
+        let id = mark.id();
+        self.cuts.insert(id, job.order.cut);
+        let event = match self.history.add_mark(mark) {
+            Ok(_) => Event::Prepared {
+                job: job.order.job,
+                mark: id,
+                tokens,
+            },
+            Err(_) => Event::Failed { job: job.order.job },
+        };
+        self.machine.on(event, job.ends);
+    }
+
+    /// Holds the request until the preparation has ended, at `until` at the latest. An extractive
+    /// summary is made on the spot.
+    fn hold(&mut self, until: Option<Timestamp>) -> SignedDuration {
+        let Some(job) = &self.job else {
+            return until.map_or(SignedDuration::ZERO, |until| self.clock.wait_until(until));
+        };
+        let on_the_spot = job.order.route == Route::Extractive;
+        let moment = match until {
+            Some(until) if !on_the_spot => until.min(job.ends),
+            _ => job.ends,
+        };
+        let waited = self.clock.wait_until(moment);
+        self.deliver_finished();
+        waited
+    }
+
+    /// The view changes: notes what left it.
+    fn show(&mut self, shown: Shown, pending: &mut Pending<'_>) {
+        let path = &pending.path;
+        let was = std::mem::replace(&mut self.shown, shown);
+        self.restate(shown, pending.turn);
+        let (kind, mark) = if shown.mark != was.mark {
+            ("summary", shown.from)
+        } else if shown.from != was.from {
+            ("drop", shown.from)
+        } else {
+            ("clear", shown.cleared)
+        };
+        let recall = self.recall(kind, mark, shown, pending);
+        self.compactions.push(Compaction {
+            before_turn: pending.turn,
+            before_request: self.ledger.pressure.len(),
+            simulated_wait_seconds: pending.waited.as_secs_f64(),
+            kind,
+            mark,
+            tokens_before: was.tokens(path).get(),
+            tokens_after: shown.tokens(path).get(),
+            summary_tokens: shown.summary.get(),
+            tail_tokens: path.tail(mark).get(),
+            recall,
+        });
+        pending.shrunk = true;
+    }
+
+    /// Makes the view as it is sent and looks which pins stand in front of its summary.
+    fn restate(&mut self, shown: Shown, len: usize) {
+        self.restated.clear();
+        if self.built.pins == PinKeeping::Ignored {
+            return;
+        }
+        let turns = &self.scene.session.turns;
+        let path = turns.get(..len).unwrap_or_default();
+        let mark = shown
+            .mark
+            .and_then(|mark| self.history.mark(mark).ok().flatten());
+        let spans = self.scene.pins.iter();
+        let in_force: Vec<_> = spans.filter(|span| span.holds_at(len)).collect();
+        let pins: Vec<Pinned> = in_force.iter().map(|span| span.pinned(turns)).collect();
+        let Ok(view) = view(path, mark.as_ref(), &pins, self.scene.counter) else {
+            return;
+        };
+        let front: Vec<Turn> = view
+            .into_iter()
+            .filter(|turn| turn.provenance() == Provenance::Pins)
+            .collect();
+        self.restated = in_force
+            .iter()
+            .filter(|span| intact(&span.pin.text, &front))
+            .map(|span| span.pin.id)
+            .collect();
+    }
+
+    fn recall(
+        &self,
+        kind: &str,
+        cut: usize,
+        shown: Shown,
+        pending: &Pending<'_>,
+    ) -> Option<RecallFigures> {
+        let len = pending.turn;
+        let turns = &self.scene.session.turns;
+        let (seen, size) = match kind {
+            "summary" => {
+                let mark = self.history.mark(shown.mark?).ok().flatten()?;
+                (mark.summary.to_string(), mark.tokens)
+            }
+            _ if !self.is_worth_measuring(kind, cut, &pending.path) => return None,
+            "drop" => (String::new(), Tokens::ZERO),
+            _ => {
+                let left = turns.get(shown.from..cut).unwrap_or_default();
+                let freed = pending.path.clearable(shown.from, cut);
+                let size = super::tokens_of(left).saturating_sub(freed);
+                (measure::without_results(left), size)
+            }
+        };
+        let place = Place {
+            cut,
+            len,
+            seen: &seen,
+            size,
+        };
+        measure::recall(self.scene, &place)
+    }
+
+    /// Whether enough has left the view since recall was last measured for this kind.
+    fn is_worth_measuring(&self, kind: &str, cut: usize, path: &Path<'_>) -> bool {
+        let measured = self
+            .compactions
+            .iter()
+            .rev()
+            .find(|compaction| compaction.kind == kind && compaction.recall.is_some());
+        let since = measured.map_or(0, |compaction| compaction.mark);
+        let left = path.tail(since).saturating_sub(path.tail(cut));
+        left >= self.built.limits.window.scaled(MEASURE_EVERY)
+    }
+
+    /// The request is sent: through the cache, and into the books.
+    fn sent(&mut self, pending: &Pending<'_>) {
+        let scene = self.scene;
+        let path = &pending.path;
+        let shown = self.machine.shown();
+        let view = shown.tokens(path);
+        let request = prefix::request(self.before, shown, path, scene.lead);
+        let charge = self.cache.send(&request, self.clock.now());
+        let answer = scene.session.turns.get(pending.turn);
+        let output = answer.map_or(Tokens::ZERO, Turn::tokens);
+        self.clock.answers_in(scene.latency.call(charge, output));
+        self.ledger.request(charge, output);
+        self.ledger.waited(pending.waited);
+        self.ledger.boundaries += usize::from(pending.shrunk);
+        self.ledger.sent(view, path, &self.built.limits);
+        self.count_pins(shown, pending.turn);
+        let usage = Event::Usage { input: view };
+        self.machine.on(usage, self.clock.now());
+        self.before = Some(Before { shown, view });
+    }
+
+    fn count_pins(&mut self, shown: Shown, len: usize) {
+        let spans = self.scene.pins.iter();
+        let mut in_force = spans.filter(|span| span.holds_at(len)).peekable();
+        if in_force.peek().is_none() {
+            return;
+        }
+        self.ledger.pins.requests += 1;
+        let restated = &self.restated;
+        if in_force.all(|span| span.is_shown(shown, len) || restated.contains(&span.pin.id)) {
+            self.ledger.pins.intact += 1;
+        }
+    }
+}
+
+impl Drive<'_> {
+    fn outcome(mut self, name: StrategyName) -> Outcome {
+        // A preparation that nobody needed was paid for: the price of working ahead.
+        self.abandon();
+        let shown = self.machine.shown();
+        let summarised = shown
+            .mark
+            .and_then(|mark| self.cuts.get(&mark).copied())
+            .unwrap_or(0);
+        Outcome {
+            strategy: name.as_str(),
+            thresholds: self.built.thresholds,
+            boundaries: self.ledger.boundaries,
+            peak_pressure: self.ledger.peak(),
+            overflows: self.ledger.overflows,
+            pins: self.ledger.pins,
+            fate: fate::of(&self.scene.session.turns, shown, summarised),
+            stopped: self.machine.stopped().map(|reason| reason.to_string()),
+            simulated: self.ledger.simulated,
+            compactions: self.compactions,
+            pressure: self.ledger.pressure,
+        }
+    }
+}
+
+/// The frame around a summary's turn.
+const FRAME: Tokens = Tokens::new(4);

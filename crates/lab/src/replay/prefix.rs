@@ -1,0 +1,71 @@
+//! A view as the provider's cache sees it.
+
+use context::Tokens;
+use homunculus::{Path, Shown};
+
+use crate::cache::{Breakpoint, Request};
+
+/// What the request before looked like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub shown: Shown,
+    pub view: Tokens,
+}
+
+/// The request with this view. `lead` is how many system turns the conversation begins with: of a view
+/// that was compacted, they are what stays the same.
+///
+/// Breakpoints: behind the system turns and pins, behind the summary, and at the end.
+pub(super) fn request(
+    before: Option<Before>,
+    shown: Shown,
+    path: &Path<'_>,
+    lead: usize,
+) -> Request {
+    let total = shown.tokens(path);
+    let front = if shown.from == 0 {
+        path.covered(lead)
+    } else {
+        path.front(shown.from)
+    };
+    let head = front + shown.summary;
+    let shown_turns = path.len().saturating_sub(shown.from);
+    let mut breakpoints = vec![
+        Breakpoint {
+            tokens: front,
+            blocks: lead,
+        },
+        Breakpoint {
+            tokens: head,
+            blocks: lead + 1,
+        },
+        Breakpoint {
+            tokens: total,
+            blocks: lead + 1 + shown_turns,
+        },
+    ];
+    breakpoints.retain(|breakpoint| breakpoint.tokens > Tokens::ZERO);
+    breakpoints.dedup_by_key(|breakpoint| breakpoint.tokens);
+    Request {
+        same: before.map_or(Tokens::ZERO, |before| same(before, shown, path, lead)),
+        total,
+        breakpoints,
+    }
+}
+
+/// How much of the view's beginning is as it was.
+fn same(before: Before, shown: Shown, path: &Path<'_>, lead: usize) -> Tokens {
+    let was = before.shown;
+    if was == shown {
+        return before.view;
+    }
+    if was.from != shown.from || was.mark != shown.mark {
+        return path.covered(lead);
+    }
+    // Only tool results were cleared: all before the first of them is as it was.
+    let first = was.cleared.max(shown.from);
+    let unchanged = path.tail(shown.from).saturating_sub(path.tail(first));
+    let head = path.front(shown.from) + shown.summary + unchanged;
+    head.saturating_sub(path.clearable(shown.from, first))
+        .min(before.view)
+}
