@@ -46,14 +46,9 @@ pub fn plan(layout: &Layout<'_>, rules: &Rules) -> CachePlan {
         }
     }
     // The automatic one is the provider's to place: it took a slot and its order, no more.
-    let automatic = automatic(layout).map(|automatic| automatic.block);
-    breakpoints.retain(|breakpoint| {
-        breakpoint.reason != Reason::Client
-            || Some(breakpoint.block) != automatic
-            || blocks
-                .get(breakpoint.block)
-                .is_some_and(|block| block.client.is_some())
-    });
+    breakpoints.retain(|breakpoint| breakpoint.reason != Reason::Client);
+    breakpoints.extend(explicit(layout));
+    breakpoints.sort_by_key(|breakpoint| breakpoint.block);
     CachePlan {
         breakpoints,
         conflict: None,
