@@ -50,8 +50,6 @@ pub(super) fn is_verdict(line: &str) -> bool {
         || ends.iter().any(|end| text.ends_with(end))
         || text.starts_with(['✗', '✘', '✕', '×', '❌', '●'])
         || per_test
-        || is_ruled(text)
-        || is_tally(text)
 }
 
 /// A line between rules, such as `==== 3 failed, 10 passed ====` or `____ test_name ____`.
@@ -177,6 +175,11 @@ fn log(line: &str) -> u8 {
     let text = line.trim_start();
     if is_verdict(line) {
         100
+    } else if is_tally(text) {
+        92
+    } else if is_ruled(text.trim_end()) {
+        // The heading of one failure; with many of them the verdicts name the tests in fewer words.
+        85
     } else if text.starts_with("E  ")
         || text.starts_with("E\t")
         || raised(text)
