@@ -1,5 +1,16 @@
 //! Real sessions through every code path. Skipped, with a line that says so, where no corpus is found.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise; clippy knows test functions, not what they call"
+)]
+
 mod calibration;
 mod locate;
 mod sessions;
