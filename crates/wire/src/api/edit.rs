@@ -39,7 +39,7 @@ impl Request<'_> {
 
 impl<'r> Edit<'r> {
     /// Makes `pieces` the list of messages. A bare `input` string becomes a list; without any list,
-    /// one is added.
+    /// one is added, unless there is nothing to put into it.
     #[must_use]
     pub fn messages(mut self, pieces: Vec<Piece<'r>>) -> Self {
         self.pieces = Some(pieces);
@@ -113,6 +113,7 @@ impl<'r> Edit<'r> {
                 (span, Cow::Borrowed(span.of(request.body)))
             }
             (List::Bare(span), _) => (span, Cow::Owned(format!("[{joined}]"))),
+            (List::Missing, _) if joined.is_empty() => (Span { start: 0, end: 0 }, joined),
             (List::Missing, _) => {
                 let mut text = String::from("{");
                 push_string(&mut text, request.dialect.list_key());
@@ -374,6 +375,7 @@ mod tests {
             |edit| edit.messages(vec![written("1")]),
             r#"{"input":[1],"store":true}"#,
         );
+        check("{}", |edit| edit.messages(vec![]), "{}");
         check(
             "{}",
             |edit| edit.messages(vec![written("1")]),
