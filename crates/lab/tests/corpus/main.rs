@@ -14,5 +14,6 @@
 mod calibration;
 mod locate;
 mod sessions;
+mod shrink;
 mod steps;
 mod vitality;
