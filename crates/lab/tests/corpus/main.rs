@@ -13,6 +13,7 @@
 
 mod calibration;
 mod locate;
+mod replay;
 mod sessions;
 mod shrink;
 mod steps;
