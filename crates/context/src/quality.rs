@@ -19,3 +19,6 @@ pub(crate) use error::is_unspaced;
 pub use error::{reconstruction_error, summary_error};
 pub use gate::{Gate, GateError, Rejection, Verdict};
 pub use score::{Quality, is_degenerate};
+
+/// The error codes of this module.
+pub const CODES: &[crate::coded::CodeEntry] = &GateError::ENTRIES;

@@ -21,6 +21,9 @@ pub use observe::pulses;
 pub use pulse::{Answer, Phase, Pulse};
 pub use status::{Level, Loop, LoopKind, Rhythm, Severity, Silence, Status};
 
+/// The error codes of this module.
+pub const CODES: &[crate::coded::CodeEntry] = &PulseError::ENTRIES;
+
 #[cfg(test)]
 mod labelled;
 #[cfg(test)]
