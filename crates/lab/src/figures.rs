@@ -69,6 +69,13 @@ pub fn dollars(amount: f64) -> String {
     }
 }
 
+/// A price in US dollars, with as many decimals as it needs, from none to four: `$3`, `$0.3`.
+#[must_use]
+pub fn price(amount: f64) -> String {
+    let decimals = format!("{amount:.4}");
+    format!("${}", decimals.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// A file size: `812 B`, `44 kB`, `4.2 MB`.
 #[must_use]
 pub fn bytes(bytes: u64) -> String {
@@ -90,7 +97,7 @@ pub fn plural(number: usize, noun: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, count, dollars, percent, plural, seconds, short};
+    use super::{bytes, count, dollars, percent, plural, price, seconds, short};
     use context::Tokens;
 
     #[test]
@@ -130,6 +137,7 @@ mod tests {
             [812, 44_154, 4_183_578].map(bytes),
             ["812 B", "44 kB", "4.2 MB"]
         );
+        assert_eq!([0.1 + 0.2, 3.0, 10.0].map(price), ["$0.3", "$3", "$10"]);
         assert_eq!(percent(0.836), "84 %");
         assert_eq!(
             (plural(1, "file"), plural(2, "file")),

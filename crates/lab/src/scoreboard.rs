@@ -40,7 +40,7 @@ const COLUMNS: [Draft; 12] = [
     (
         &["bound-", "aries"],
         "boundaries",
-        "requests that had to be made smaller because the limit was reached",
+        "requests before which the conversation had to be made smaller",
         Source::Counted,
         |total| figures::count(total.boundaries as u64),
     ),

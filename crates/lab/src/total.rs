@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::compare::{
-    Comparison, Outcome, Overflows, PinCount, RecallFigures, Simulated, Stalls, TokenUse,
+    Compaction, Comparison, Outcome, Overflows, PinCount, RecallFigures, Simulated, Stalls,
+    TokenUse,
 };
 
 /// One strategy over all sessions that were replayed.
@@ -132,6 +133,17 @@ fn tokens(one: TokenUse, two: TokenUse) -> TokenUse {
         cache_read: one.cache_read + two.cache_read,
         cache_written: one.cache_written + two.cache_written,
         output: one.output + two.output,
+    }
+}
+
+/// A shorter wait is nobody's, in seconds.
+const NOTICED: f64 = 0.25;
+
+impl Compaction {
+    /// Whether the request waited for it long enough to be noticed.
+    #[must_use]
+    pub fn stalled(&self) -> bool {
+        self.simulated_wait_seconds >= NOTICED
     }
 }
 

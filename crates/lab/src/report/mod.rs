@@ -200,7 +200,7 @@ fn journal_row(compaction: &Compaction) -> Vec<String> {
         figures::count(compaction.tokens_after),
         figures::count(compaction.summary_tokens),
         figures::count(compaction.tail_tokens),
-        if compaction.simulated_wait_seconds > 0.0 {
+        if compaction.stalled() {
             figures::seconds(compaction.simulated_wait_seconds)
         } else {
             "–".to_owned()
@@ -230,7 +230,7 @@ fn facts(comparison: &Comparison) -> Vec<String> {
 }
 
 fn assumptions(simulation: &Simulation) -> Vec<(&'static str, String)> {
-    let million = |usd: f64| format!("${usd} a million tokens");
+    let million = |usd: f64| format!("{} a million tokens", figures::price(usd));
     let speed = |tokens: f64| format!("{tokens:.0} tokens a second");
     vec![
         ("model", simulation.model.clone()),

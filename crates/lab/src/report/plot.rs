@@ -153,7 +153,7 @@ fn line(svg: &mut String, outcome: &Outcome, scale: Scale) {
 fn marks(svg: &mut String, outcome: &Outcome, scale: Scale) {
     for compaction in &outcome.compactions {
         let x = scale.x(compaction.before_request);
-        let stalled = compaction.simulated_wait_seconds > 0.0;
+        let stalled = compaction.stalled();
         let class = if stalled { "mark stall" } else { "mark" };
         let waited = if stalled {
             format!(
