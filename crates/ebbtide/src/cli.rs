@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::command::compact::CompactArgs;
 use crate::command::completions::CompletionsArgs;
 use crate::command::demo::DemoArgs;
 use crate::command::docs::DocsArgs;
@@ -45,6 +46,8 @@ COLUMNS are respected.";
 pub enum Command {
     /// Replay recorded sessions under several memory strategies and compare them
     Replay(ReplayArgs),
+    /// Compact a conversation without a model
+    Compact(CompactArgs),
     /// Say what is in a session
     Inspect(InspectArgs),
     /// Make a session by walking real files, and replay it

@@ -1,5 +1,6 @@
 //! The commands, one a file.
 
+pub mod compact;
 pub mod completions;
 pub mod demo;
 pub mod discover;
@@ -25,6 +26,7 @@ pub fn run(
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),
+        Command::Compact(args) => compact::run(args, console),
         Command::Inspect(args) => inspect::run(args, console),
         Command::Docs(args) => docs::run(args, console),
     }
