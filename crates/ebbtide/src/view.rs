@@ -125,13 +125,13 @@ fn never_full(comparison: &Comparison) -> String {
 pub fn legend(simulation: &Simulation, console: &mut Console) -> Result<(), Failure> {
     let assumed = format!(
         "No model was called. Stalls, waits, input, cache and cost are simulated: prices of {} (input \
-         ${}, cache read ${}, cache write ${}, output ${} a million tokens), {:.0} tokens written a \
+         {}, cache read {}, cache write {}, output {} a million tokens), {:.0} tokens written a \
          second, a cache that lasts {}.",
         simulation.model,
-        simulation.usd_per_million_input,
-        simulation.usd_per_million_cache_read,
-        simulation.usd_per_million_cache_write,
-        simulation.usd_per_million_output,
+        figures::price(simulation.usd_per_million_input),
+        figures::price(simulation.usd_per_million_cache_read),
+        figures::price(simulation.usd_per_million_cache_write),
+        figures::price(simulation.usd_per_million_output),
         simulation.decode_tokens_per_second,
         figures::seconds(
             u32::try_from(simulation.cache_ttl_seconds).map_or(f64::INFINITY, f64::from)

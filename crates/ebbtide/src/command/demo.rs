@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use context::Tokens;
-use lab::compare::{Comparison, Outcome};
+use lab::compare::{Compaction, Comparison, Outcome};
 use lab::figures;
 
 use crate::command::replay::{self, Assumptions};
@@ -13,6 +13,7 @@ use crate::console::{Console, Tone};
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 use crate::progress::Watch;
+use crate::table::{self, Column, columns};
 use crate::{demo, loading, view};
 
 /// What `ebbtide demo` takes.
@@ -118,33 +119,45 @@ fn introduce(
 fn story(outcome: &Outcome, console: &mut Console) -> Result<(), Failure> {
     let heading = format!("What happens under {}", outcome.strategy);
     console.line(console.palette.paint(Tone::Heading, &heading))?;
-    for compaction in &outcome.compactions {
-        let waited = if compaction.simulated_wait_seconds > 0.0 {
-            format!(
-                "waited {}",
-                figures::seconds(compaction.simulated_wait_seconds)
-            )
-        } else {
-            "nobody waited".to_owned()
-        };
-        let recall = compaction.recall.map_or_else(String::new, |recall| {
-            format!(
-                "; {} of {} needed later still named",
-                figures::percent(recall.named),
-                figures::plural(recall.needed, "identifier"),
-            )
-        });
-        view::paragraph(
-            &format!(
-                "request {:>3}: {} → {} tokens, {waited}{recall}",
-                compaction.before_request,
-                figures::count(compaction.tokens_before),
-                figures::count(compaction.tokens_after),
-            ),
-            console,
-        )?;
+    let column = |show: &dyn Fn(&Compaction) -> String| {
+        outcome.compactions.iter().map(show).collect::<Vec<_>>()
+    };
+    let names = column(&|compaction| {
+        format!(
+            "before request {}",
+            figures::count(compaction.before_request as u64)
+        )
+    });
+    let recall = |compaction: &Compaction| {
+        compaction.recall.map_or_else(
+            || "–".to_owned(),
+            |recall| format!("{} of {}", figures::percent(recall.named), recall.needed),
+        )
+    };
+    let columns = [
+        Column::new(
+            "tokens|before",
+            column(&|one| figures::count(one.tokens_before)),
+        ),
+        Column::new(
+            "tokens|after",
+            column(&|one| figures::count(one.tokens_after)),
+        ),
+        Column::new("somebody|waited", column(&|one| waited(one))),
+        Column::new("needed later,|still named", column(&recall)),
+    ];
+    for line in table::render("the limit is reached", &names, &columns, console.width) {
+        console.line(line)?;
     }
     console.line("")
+}
+
+fn waited(compaction: &Compaction) -> String {
+    if compaction.stalled() {
+        figures::seconds(compaction.simulated_wait_seconds)
+    } else {
+        "no".to_owned()
+    }
 }
 
 fn what_next(args: &DemoArgs, console: &mut Console) -> Result<(), Failure> {
@@ -155,22 +168,25 @@ fn what_next(args: &DemoArgs, console: &mut Console) -> Result<(), Failure> {
         |path| path.display().to_string(),
     );
     let tries = [
-        (
-            "ebbtide demo --html demo.html".to_owned(),
-            "the same with plots",
-        ),
-        (
-            format!("ebbtide demo --save {saved}"),
-            "keep the session, then:",
-        ),
+        ("ebbtide demo --html demo.html".to_owned(), "with plots"),
+        (format!("ebbtide demo --save {saved}"), "keeps the session"),
         (
             format!("ebbtide compact {saved} --summary-only"),
-            "the summary itself",
+            "its summary",
         ),
         ("ebbtide replay".to_owned(), "sessions of your own"),
     ];
+    let widest = tries.iter().map(|(command, _)| columns(command)).max();
+    let widest = widest.unwrap_or(0);
+    let room = tries.iter().map(|(_, what)| columns(what)).max();
+    let beside = 2 + widest + 2 + room.unwrap_or(0) <= console.width;
     for (command, what) in tries {
-        console.line(format!("  {command:<40}  {what}"))?;
+        if beside {
+            console.line(format!("  {command:<widest$}  {what}"))?;
+        } else {
+            console.line(format!("  {what}"))?;
+            console.line(format!("    {command}"))?;
+        }
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use crate::failure::{Exit, Failure};
 use crate::inspection::{Inspection, Kind};
 use crate::loading::{self, Loaded};
 use crate::table::{self, Column};
+use crate::view;
 
 /// What `ebbtide inspect` takes.
 #[derive(Debug, Args)]
@@ -96,19 +97,15 @@ impl<'a> View<'a> {
 
 fn print(loaded: &Loaded, view: &View<'_>, console: &mut Console) -> Result<(), Failure> {
     let (session, seen) = (view.session, &view.inspection);
-    let title = console.palette.paint(Tone::Heading, &session.title);
-    console.line(format!(
-        "{title}  {}",
-        [
-            loading::format_name(session.format).to_owned(),
-            session
-                .model
-                .clone()
-                .unwrap_or_else(|| "no model named".to_owned()),
-            figures::bytes(loaded.bytes),
-        ]
-        .join(" · ")
-    ))?;
+    let title = table::shorten(&session.title, console.width);
+    console.line(console.palette.paint(Tone::Heading, &title))?;
+    let model = session.model.clone();
+    let about = [
+        loading::format_name(session.format).to_owned(),
+        model.unwrap_or_else(|| "no model named".to_owned()),
+        figures::bytes(loaded.bytes),
+    ];
+    view::paragraph(&about.join(" · "), console)?;
     console.line("")?;
     for (label, value) in facts(seen) {
         fact(label, &value, console)?;
@@ -161,9 +158,9 @@ fn facts(seen: &Inspection) -> Vec<(&'static str, String)> {
         facts.push((
             "asked again",
             format!(
-                "{} with the same arguments, {} of a file read before: {} tokens",
+                "{} with the same arguments, and {} of a file read before: {} tokens",
                 figures::plural(repeats.same_call, "call"),
-                figures::plural(repeats.same_file, "other read"),
+                figures::plural(repeats.same_file, "read"),
                 figures::count(repeats.tokens),
             ),
         ));
@@ -199,8 +196,15 @@ fn turns(seen: &Inspection) -> String {
 fn steps(seen: &Inspection) -> String {
     let calls = &seen.calls;
     let details = [
-        (calls.all, "tool calls"),
-        (calls.parallel_groups, "groups of parallel calls"),
+        (
+            calls.all,
+            if calls.all == 1 {
+                "tool call"
+            } else {
+                "tool calls"
+            },
+        ),
+        (calls.parallel_groups, "with parallel calls"),
         (calls.failed, "failed"),
         (calls.unanswered, "without a result"),
         (calls.orphan_results, "results without a call"),
