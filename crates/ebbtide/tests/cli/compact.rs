@@ -1,0 +1,89 @@
+//! `ebbtide compact`.
+
+use serde_json::Value;
+
+use crate::{data, ebbtide, program, run};
+
+const SMALL: [&str; 4] = ["--keep-recent", "60", "--budget", "110"];
+
+fn compact(arguments: &[&str]) -> String {
+    let ran = ebbtide(&[&["compact"], arguments].concat());
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    ran.stdout
+}
+
+/// A conversation long enough that its summary is smaller.
+fn conversation() -> String {
+    let said = (0..40).map(|number| {
+        let (role, text) = if number % 2 == 0 {
+            ("user", format!("Please look at src/module_{number}.rs and say whether it uses port {number}443."))
+        } else {
+            ("assistant", format!("It does: module_{number} binds port {number}443 in its function open_{number}."))
+        };
+        serde_json::json!({ "role": role, "content": text })
+    });
+    Value::Array(said.collect()).to_string()
+}
+
+#[test]
+fn the_newest_messages_come_out_as_they_went_in() {
+    let input = conversation();
+    let arguments = ["compact", "-", "--keep-recent", "200", "--budget", "300"];
+    let ran = run(program(&arguments), input.as_bytes());
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let before: Vec<Value> = serde_json::from_str(&input).expect("JSON");
+    let after: Vec<Value> = serde_json::from_str(&ran.stdout).expect("the same format");
+    assert!(after.len() < before.len() / 2, "{} messages", after.len());
+    let (summary, kept) = after.split_first().expect("a summary");
+    assert_eq!(kept, &before[before.len() - kept.len()..]);
+    assert_eq!(
+        summary["role"], "user",
+        "a summary is not the assistant's speech"
+    );
+    let again = run(program(&["inspect", "-", "--json"]), ran.stdout.as_bytes());
+    let seen: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(seen["sessions"][0]["turns"]["all"], after.len());
+    assert!(ran.stderr.contains("40 → "), "{}", ran.stderr);
+}
+
+#[test]
+fn the_summary_alone_as_text_and_as_json() {
+    let input = conversation();
+    let arguments = ["--keep-recent", "200", "--budget", "300"];
+    let text = run(
+        program(&[&["compact", "-", "--summary-only"], &arguments[..]].concat()),
+        input.as_bytes(),
+    );
+    let json = run(
+        program(&[&["compact", "-", "--json"], &arguments[..]].concat()),
+        input.as_bytes(),
+    );
+    let report: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(
+        report["summary"].as_str().map(str::trim_end),
+        Some(text.stdout.trim_end())
+    );
+    assert!(report["summary_tokens"].as_u64() <= Some(300), "{report}");
+    assert!(report["tokens_after"].as_u64() < report["tokens_before"].as_u64());
+}
+
+#[test]
+fn what_is_short_enough_comes_out_byte_for_byte() {
+    let file = std::fs::read_to_string(data().join("claude.jsonl")).expect("the file");
+    assert_eq!(compact(&["claude.jsonl"]), file);
+    assert_eq!(compact(&["claude.jsonl", "--summary-only"]), "");
+}
+
+#[test]
+fn of_several_sessions_one_must_be_named() {
+    let two = format!("[{{\"traj\":{0}}},{{\"traj\":{0}}}]", conversation());
+    let ran = run(program(&["compact", "-"]), two.as_bytes());
+    assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr.contains("error[E0011]: - holds 2 sessions"),
+        "{}",
+        ran.stderr
+    );
+    let one = [&["compact", "-", "--session", "2"], &SMALL[..]].concat();
+    assert_eq!(run(program(&one), two.as_bytes()).exit, 0);
+}

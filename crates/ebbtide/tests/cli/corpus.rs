@@ -1,0 +1,97 @@
+//! Real sessions through the program. Skipped, with a line that says so, where there is no corpus.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::{ebbtide, locate, program, run};
+
+const PI: &str = "pi-mono/packages/coding-agent/test/fixtures/before-compaction.jsonl";
+
+/// One file of each format that the corpus holds, small ones.
+const EACH_FORMAT: [&str; 5] = [
+    PI,
+    "entire-cli/2026-01-06-d88bceb6-bb3a-4ae8-9405-d67d19950a46.jsonl",
+    "tau-bench/historical_trajectories/gpt-4o-airline.json",
+    "swe-agent/trajectories/demonstrations",
+    "longmemeval-s-subset/longmemeval_s.json",
+];
+
+/// The file, or the first session file in the folder.
+fn file(path: PathBuf) -> PathBuf {
+    if !path.is_dir() {
+        return path;
+    }
+    let mut below: Vec<PathBuf> = std::fs::read_dir(&path)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    below.sort();
+    let sessions = below
+        .into_iter()
+        .filter(|path| path.is_dir() || path.extension().is_some_and(|e| e == "traj"));
+    file(sessions.into_iter().next().expect("a session"))
+}
+
+#[test]
+fn at_128k_prepared_never_waits_and_loses_no_pin() {
+    let Some(corpus) = locate::corpus() else {
+        return;
+    };
+    let path = corpus.join(PI).display().to_string();
+    let arguments = [
+        "replay",
+        &path,
+        "--window",
+        "128k",
+        "--json",
+        "--pin",
+        "never rewrite the changelog",
+    ];
+    let ran = ebbtide(&arguments);
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let outcomes = report["comparisons"][0]["strategies"]
+        .as_array()
+        .expect("outcomes");
+    assert_eq!(outcomes.len(), 5);
+    for outcome in outcomes {
+        let stalls = outcome["simulated"]["stalls"]["count"].as_u64();
+        match outcome["strategy"].as_str() {
+            Some("prepared") => {
+                assert!(outcome["boundaries"].as_u64() >= Some(2), "{outcome}");
+                assert_eq!(stalls, Some(0));
+                assert_eq!(outcome["overflows"]["requests"], 0);
+                assert!(outcome["pins"]["requests"].as_u64() > Some(400));
+                assert_eq!(outcome["pins"]["intact"], outcome["pins"]["requests"]);
+            }
+            Some("stop_the_world") => assert!(stalls > Some(0)),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_format_is_compacted_into_itself() {
+    let Some(corpus) = locate::corpus() else {
+        return;
+    };
+    for name in EACH_FORMAT {
+        let path = file(corpus.join(name)).display().to_string();
+        let arguments = ["--session", "1", "--keep-recent", "2k", "--budget", "500"];
+        let ran = ebbtide(&[&["compact", &path], &arguments[..]].concat());
+        assert_eq!(ran.exit, 0, "{name}: {}", ran.stderr);
+        let before = inspected(&ebbtide(&["inspect", &path, "--session", "1", "--json"]).stdout);
+        let again = run(program(&["inspect", "-", "--json"]), ran.stdout.as_bytes());
+        assert_eq!(again.exit, 0, "{name}: {}", again.stderr);
+        let after = inspected(&again.stdout);
+        assert_eq!(after["format"], before["format"], "{name}");
+        let turns = |seen: &Value| seen["turns"]["all"].as_u64();
+        assert!(turns(&after) < turns(&before), "{name}");
+    }
+}
+
+fn inspected(json: &str) -> Value {
+    let report: Value = serde_json::from_str(json).expect("JSON");
+    report["sessions"][0].clone()
+}

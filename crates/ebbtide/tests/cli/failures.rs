@@ -1,0 +1,80 @@
+//! What goes wrong, how it is said, and what the program exits with.
+
+use std::io::Read;
+
+use crate::{Ran, ebbtide, program, run};
+
+fn check(arguments: &[&str], exit: i32, code: &str) -> Ran {
+    let ran = ebbtide(arguments);
+    assert_eq!(ran.exit, exit, "{arguments:?}: {}", ran.stderr);
+    assert_eq!(ran.stdout, "", "{arguments:?}: standard output is for data");
+    assert!(ran.stderr.contains(code), "{arguments:?}: {}", ran.stderr);
+    ran
+}
+
+#[test]
+fn an_error_has_a_code_a_place_and_a_hint() {
+    insta::assert_snapshot!(check(&["inspect", "mixed/package.json"], 2, "E0121").shown());
+    insta::assert_snapshot!(check(&["inspect", "gone.jsonl"], 1, "E0001").shown());
+}
+
+#[test]
+fn each_kind_of_bad_input() {
+    check(&["inspect", "mixed"], 2, "error[E0004]: mixed is a folder");
+    check(&["inspect", "mixed/empty.jsonl"], 2, "error[E0003]");
+    check(&["inspect", "mixed/notes.txt"], 2, "error[E0121]");
+    check(&["replay", "gone.jsonl"], 1, "error[E0001]");
+    check(&["replay", "../cli"], 2, "error[E0005]");
+    check(
+        &["inspect", "claude.jsonl", "--session", "2"],
+        2,
+        "error[E0007]",
+    );
+    check(
+        &["replay", "claude.jsonl", "--strategy", "lru"],
+        2,
+        "error[E0303]",
+    );
+    check(
+        &["replay", "claude.jsonl", "--window", "12"],
+        2,
+        "error[E0301]",
+    );
+    check(&["demo", "--dir", "mixed"], 2, "error[E0009]");
+    check(&["demo", "--dir", "gone"], 1, "error[E0001]");
+    check(
+        &["replay", "claude.jsonl", "--window", "64kb"],
+        2,
+        "expected a size",
+    );
+}
+
+#[test]
+fn text_that_is_not_utf8_is_no_session_and_no_panic() {
+    let ran = run(program(&["inspect", "-"]), b"\xff\xfe{\x00\"a\"");
+    assert_eq!(ran.exit, 2, "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error[E01"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    // The zsh script is longer than a pipe holds, so that the program notices.
+    let mut child = program(&["completions", "zsh"]).spawn().expect("starts");
+    drop(child.stdout.take());
+    let exit = child.wait().expect("ends");
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().expect("a pipe");
+    stderr.read_to_string(&mut said).expect("UTF-8");
+    assert_eq!((exit.code(), said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn colours_are_for_terminals() {
+    let ran = ebbtide(&["inspect", "claude.jsonl"]);
+    assert!(!ran.stdout.contains('\u{1b}'));
+    assert!(
+        !check(&["inspect", "gone"], 1, "E0001")
+            .stderr
+            .contains('\u{1b}')
+    );
+}

@@ -1,0 +1,79 @@
+//! The program as a whole: what it prints, where, and what it exits with.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails where it stands"
+)]
+
+mod compact;
+mod corpus;
+mod failures;
+mod help;
+mod inspect;
+mod replay;
+mod sessions;
+
+#[path = "../../../lab/tests/corpus/locate.rs"]
+mod locate;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What the program did.
+struct Ran {
+    stdout: String,
+    stderr: String,
+    exit: i32,
+}
+
+impl Ran {
+    /// All of it, as it is kept in snapshots.
+    fn shown(&self) -> String {
+        format!(
+            "exit {}\n--- stdout\n{}--- stderr\n{}",
+            self.exit, self.stdout, self.stderr
+        )
+    }
+}
+
+/// The folder with the hand-written sessions; tests run in it, so that paths are short.
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+/// The program with these arguments, at 80 columns, with a home that is empty.
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ebbtide"));
+    command
+        .args(arguments)
+        .current_dir(data())
+        .env_clear()
+        .env("HOME", "/nonexistent")
+        .env("COLUMNS", "80")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Runs a command, with this on its standard input.
+fn run(mut command: Command, input: &[u8]) -> Ran {
+    let mut child = command.spawn().expect("the program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    // All input is read before anything is written, so this cannot block; a program that stops before
+    // it has read everything is what some tests are about.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    let output = child.wait_with_output().expect("the program ends");
+    Ran {
+        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+        exit: output.status.code().expect("an exit code"),
+    }
+}
+
+fn ebbtide(arguments: &[&str]) -> Ran {
+    run(program(arguments), b"")
+}
