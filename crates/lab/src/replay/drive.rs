@@ -62,15 +62,22 @@ struct Drive<'a> {
     job: Option<Job>,
     clock: Clock,
     cache: PrefixCache,
+    seen: Seen,
+    ledger: Ledger,
+    compactions: Vec<Compaction>,
+}
+
+/// What the driver has seen so far.
+#[derive(Default)]
+struct Seen {
     /// How the conversation is shown, as far as its changes are noted.
     shown: Shown,
     /// How the last request looked.
     before: Option<Before>,
     /// How many turns were said by the last request.
     said: usize,
+    /// The pins in front of the summary.
     restated: Vec<PinId>,
-    ledger: Ledger,
-    compactions: Vec<Compaction>,
 }
 
 /// What is left of [`Built`] when the strategy has moved into the machine.
@@ -113,10 +120,7 @@ impl<'a> Drive<'a> {
             job: None,
             clock: Clock::new(),
             cache: PrefixCache::new(prices.cache_minimum, prices.ttl),
-            shown: Shown::default(),
-            before: None,
-            said: 0,
-            restated: Vec::new(),
+            seen: Seen::default(),
             ledger: Ledger::new(scene.model.price),
             compactions: Vec::new(),
         }
@@ -126,7 +130,7 @@ impl<'a> Drive<'a> {
     fn request(&mut self, turn: usize) {
         let scene = self.scene;
         self.record(turn);
-        self.said = turn;
+        self.seen.said = turn;
         self.clock.advance(&scene.session.turns, turn);
         self.deliver_finished();
         let pins = self.pins_in_force(turn);
@@ -149,7 +153,7 @@ impl<'a> Drive<'a> {
     /// Keeps what was said so far.
     fn record(&mut self, turn: usize) {
         let turns = &self.scene.session.turns;
-        for index in self.said..turn {
+        for index in self.seen.said..turn {
             let parent = index.checked_sub(1).and_then(|before| turns.get(before));
             let parent = parent.map_or(context::TurnId::ROOT, Turn::id);
             if let Some(turn) = turns.get(index) {
@@ -290,7 +294,7 @@ impl<'a> Drive<'a> {
     /// The view changes: notes what left it.
     fn show(&mut self, shown: Shown, pending: &mut Pending<'_>) {
         let path = &pending.path;
-        let was = std::mem::replace(&mut self.shown, shown);
+        let was = std::mem::replace(&mut self.seen.shown, shown);
         self.restate(shown, pending.turn);
         let (kind, mark) = if shown.mark != was.mark {
             ("summary", shown.from)
@@ -317,7 +321,7 @@ impl<'a> Drive<'a> {
 
     /// Makes the view as it is sent and looks which pins stand in front of its summary.
     fn restate(&mut self, shown: Shown, len: usize) {
-        self.restated.clear();
+        self.seen.restated.clear();
         if self.built.pins == PinKeeping::Ignored {
             return;
         }
@@ -336,7 +340,7 @@ impl<'a> Drive<'a> {
             .into_iter()
             .filter(|turn| turn.provenance() == Provenance::Pins)
             .collect();
-        self.restated = in_force
+        self.seen.restated = in_force
             .iter()
             .filter(|span| intact(&span.pin.text, &front))
             .map(|span| span.pin.id)
@@ -393,7 +397,7 @@ impl<'a> Drive<'a> {
         let path = &pending.path;
         let shown = self.machine.shown();
         let view = shown.tokens(path);
-        let request = prefix::request(self.before, shown, path, scene.lead);
+        let request = prefix::request(self.seen.before, shown, path, scene.lead);
         let charge = self.cache.send(&request, self.clock.now());
         let answer = scene.session.turns.get(pending.turn);
         let output = answer.map_or(Tokens::ZERO, Turn::tokens);
@@ -405,7 +409,7 @@ impl<'a> Drive<'a> {
         self.count_pins(shown, pending.turn);
         let usage = Event::Usage { input: view };
         self.machine.on(usage, self.clock.now());
-        self.before = Some(Before { shown, view });
+        self.seen.before = Some(Before { shown, view });
     }
 
     fn count_pins(&mut self, shown: Shown, len: usize) {
@@ -415,7 +419,7 @@ impl<'a> Drive<'a> {
             return;
         }
         self.ledger.pins.requests += 1;
-        let restated = &self.restated;
+        let restated = &self.seen.restated;
         if in_force.all(|span| span.is_shown(shown, len) || restated.contains(&span.pin.id)) {
             self.ledger.pins.intact += 1;
         }
