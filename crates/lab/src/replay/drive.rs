@@ -133,6 +133,10 @@ impl<'a> Drive<'a> {
         self.seen.said = turn;
         self.clock.advance(&scene.session.turns, turn);
         self.deliver_finished();
+        if self.seen.before.is_none() {
+            // The first view: it restates the pins that nobody says, which are in force from the start.
+            self.restate(self.seen.shown, turn);
+        }
         let pins = self.pins_in_force(turn);
         let mut pending = Pending {
             turn,
