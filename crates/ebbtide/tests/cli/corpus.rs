@@ -13,7 +13,7 @@ const EACH_FORMAT: [&str; 5] = [
     PI,
     "entire-cli/2026-01-06-d88bceb6-bb3a-4ae8-9405-d67d19950a46.jsonl",
     "tau-bench/historical_trajectories/gpt-4o-airline.json",
-    "swe-agent/trajectories/demonstrations",
+    "swe-agent/trajectories/demonstrations/replay__marshmallow-code__marshmallow-1867__function_calling__install-1",
     "longmemeval-s-subset/longmemeval_s.json",
 ];
 
