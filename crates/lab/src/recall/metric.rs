@@ -160,13 +160,17 @@ fn push_part(part: &Part, out: &mut String) {
     out.push('\n');
 }
 
-/// What an assistant turn writes: its text and the arguments of its calls.
+/// What an assistant turn writes: its text and the arguments of its calls. The name of the tool is
+/// no writing: the model has it from the tool's definition.
 fn written(turn: &Turn) -> String {
     let mut out = String::new();
     for part in turn.parts() {
-        if matches!(part, Part::Text(_) | Part::Call(_)) {
-            push_part(part, &mut out);
+        match part {
+            Part::Text(text) => out.push_str(text),
+            Part::Call(call) => out.push_str(&identifiers::unescaped(&call.arguments)),
+            _ => {}
         }
+        out.push('\n');
     }
     out
 }
