@@ -13,6 +13,7 @@
 
 mod calibration;
 mod locate;
+mod recall;
 mod replay;
 mod sessions;
 mod shrink;
