@@ -49,7 +49,7 @@ pub(super) struct Writers<T> {
 }
 
 /// How many places of an identifier are kept.
-const PLACES: usize = 8;
+const PLACES: usize = 5;
 
 /// The identifiers of some pieces.
 #[derive(Debug, Default)]

@@ -19,6 +19,9 @@ const CUT: char = '…';
 /// Characters of plain prose that make a token, for clipping; the exact count comes after.
 const PER_TOKEN: f64 = 4.2;
 
+/// What a quotation may have at least, where that much is left: less says nothing.
+const LEAST: Tokens = Tokens::new(24);
+
 /// Fills the prose fields of `summary` with at most `budget` tokens together.
 pub(super) fn fill(
     summary: &mut Summary,
@@ -41,7 +44,8 @@ pub(super) fn fill(
 
     let newest = requests.last().or(requests.first());
     let in_tail = self::requests(tail);
-    if let Some(request) = in_tail.last().or(newest) {
+    let only = in_tail.is_empty() && requests.len() == 1 && statement.is_some();
+    if let Some(request) = in_tail.last().or(newest).filter(|_| !only) {
         page.quote(Field::Task, "user: ", request, share(0.22));
     }
     if let Some(statement) = statement {
@@ -53,7 +57,7 @@ pub(super) fn fill(
     if let Some(first) = requests.iter().find(|request| words(request) >= 4) {
         page.quote(Field::Goal, "user: ", first, share(0.2));
     }
-    if let Some(latest) = newest.filter(|request| words(request) >= 4) {
+    if let Some(latest) = newest.filter(|request| words(request) >= 4 && requests.len() > 1) {
         page.quote(Field::Goal, "user: ", latest, share(0.12));
     }
     decisions(&mut page, old, pieces, budget);
@@ -77,7 +81,7 @@ struct Page<'a> {
 impl Page<'_> {
     /// Adds a quotation of at most `most` tokens, unless it stands there already or has no room.
     fn quote(&mut self, field: Field, by: &str, text: &str, most: Tokens) {
-        let most = most.min(self.left);
+        let most = most.max(LEAST).min(self.left);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,

@@ -1,7 +1,7 @@
 //! Extractive compaction: the summary template filled from the turns themselves, to a token budget.
 //!
 //! No model is asked. Everything in the summary is quoted, so it can leave things out but can not
-//! get them wrong. About a fifth of the budget goes to the prose fields (goal, decisions, task, dead
+//! get them wrong. About a seventh of the budget goes to the prose fields (goal, decisions, task, dead
 //! ends, next steps); the rest goes where agents lose most in compactions: to the identifiers
 //! that they will need again, with the words around them.
 //!
@@ -39,9 +39,11 @@ use source::{Origin, Piece};
 use weigh::Focus;
 
 /// The share of the budget that the prose fields may have.
-const PROSE: f64 = 0.2;
+const PROSE: f64 = 0.15;
 /// The most tokens that the prose fields may have.
 const PROSE_MOST: u64 = 1_000;
+/// How often the interval of prices is halved: to a thousandth part of a decade.
+const STEPS: usize = 12;
 /// How much of the newest text says what the agent is busy with, in bytes: about 8,000 tokens.
 const FOCUS: usize = 32_000;
 
@@ -88,9 +90,15 @@ pub fn ledger(
     let pieces = source::pieces(old);
     let filled = fitted(old, &pieces, &Shown::of(tail, already), &draft);
     let entries = |field| filled.entries(field).iter().cloned();
-    entries(Field::Facts)
+    let mut lines: Vec<String> = entries(Field::Facts)
         .chain(entries(Field::Ledger))
-        .collect()
+        .collect();
+    let list =
+        |lines: &[String]| -> String { lines.iter().map(|line| format!("- {line}\n")).collect() };
+    while !lines.is_empty() && counter.count(&list(&lines)) > budget {
+        lines.pop();
+    }
+    lines
 }
 
 /// The summariser that needs no model: [`extract`], rendered.
@@ -136,28 +144,35 @@ struct Draft<'a> {
     counter: &'a dyn TokenCounter,
 }
 
-/// The draft with as many facts and identifiers as fit. Choosing works with estimated tokens, so the
-/// estimate is corrected by the exact count a few times, and what is too much then goes.
+/// The draft with as many facts and identifiers as fit. Choosing compares estimated tokens; whether
+/// the whole fits is counted exactly, so that only a handful of texts of the budget's size are
+/// counted however long the conversation is.
 fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Shown<'_>, draft: &Draft<'_>) -> Summary {
     let before = draft.base.tokens(draft.counter);
     let room = draft.budget.saturating_sub(before).as_f64() as f32;
     let census = Census::of(pieces);
     let market = Market::open(&census, pieces, values(old, pieces, &census, shown), room);
     let mut best: Option<(Tokens, Summary)> = None;
-    let mut estimate = room;
-    for _ in 0..5 {
-        let choice = market.choose(estimate, &census);
-        let mut filled = draft.base.clone();
-        write(&mut filled, &choice, pieces, &census);
-        let tokens = filled.tokens(draft.counter);
-        let used = tokens.saturating_sub(before).as_f64() as f32;
-        if tokens <= draft.budget && best.as_ref().is_none_or(|(most, _)| tokens > *most) {
-            best = Some((tokens, filled));
+    // The logarithm of the price; values per token span several decades.
+    let (mut low, mut high) = (-12.0_f32, 0.0_f32);
+    for _ in 0..STEPS {
+        let middle = f32::midpoint(low, high);
+        let (estimate, choice) = market.at(middle.exp(), &census);
+        let mut fits = false;
+        if estimate <= room * 2.0 {
+            let mut filled = draft.base.clone();
+            write(&mut filled, &choice, pieces, &census);
+            let tokens = filled.tokens(draft.counter);
+            fits = tokens <= draft.budget;
+            if fits && best.as_ref().is_none_or(|(most, _)| tokens > *most) {
+                best = Some((tokens, filled));
+            }
         }
-        if used <= room && used >= room * 0.985 {
-            break;
+        if fits {
+            high = middle;
+        } else {
+            low = middle;
         }
-        estimate *= room * 0.993 / used.max(1.0);
     }
     let mut summary = best.map_or_else(|| draft.base.clone(), |(_, filled)| filled);
     trim(&mut summary, draft.budget, draft.counter);
@@ -246,3 +261,6 @@ fn values(old: &[Turn], pieces: &[Piece<'_>], census: &Census<'_>, shown: &Shown
     };
     census.entries.iter().map(value).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,25 +1,24 @@
 //! Which fragments and which bare identifiers to keep: budgeted coverage.
 //!
-//! Every identifier is worth its chance of being needed if it is named, and as much again, times
-//! [`CONTEXT`], if it stands in context. At a price per token, each identifier in turn takes what
+//! Every identifier is worth its chance of being needed if it is named, and a little more, by
+//! [`CONTEXT`], if it stands in context: most of the likely ones get context even so, since a fragment
+//! names several at once. At a price per token, each identifier in turn takes what
 //! gains most over its cost: nothing, its bare name, or one of its fragments, whose other
-//! identifiers then need not be bought again. The price is found by bisection so that the whole
+//! identifiers then need not be bought again. The caller finds the price at which the whole
 //! costs the budget.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::census::{Census, Place};
 use super::source::Piece;
 use super::spans::{self, Span};
 
 /// What context is worth beside being named at all.
-const CONTEXT: f32 = 0.2;
+const CONTEXT: f32 = 0.05;
 /// How many identifiers are considered for each token of the budget.
-const PER_TOKEN: f32 = 0.25;
+const PER_TOKEN: f32 = 0.3;
 /// The fewest and the most identifiers that are considered.
-const MOST: (f32, f32) = (100.0, 1_500.0);
-/// How often the price is halved.
-const STEPS: usize = 14;
+const MOST: (f32, f32) = (400.0, 1_200.0);
 /// What separates two bare names, in estimated tokens.
 const SEPARATOR: f32 = 0.2;
 
@@ -105,22 +104,11 @@ impl Market {
         }
     }
 
-    /// The choice that costs at most `budget` estimated tokens.
-    pub fn choose(&self, budget: f32, census: &Census<'_>) -> Choice {
-        // Prices are bisected on a logarithmic scale: values per token span many decades.
-        let (mut low, mut high) = (-13.0_f32, 0.0_f32);
-        let mut best = None;
-        for _ in 0..STEPS {
-            let middle = f32::midpoint(low, high);
-            let basket = self.at_price(middle.exp());
-            if basket.cost <= budget {
-                high = middle;
-                best = Some(basket);
-            } else {
-                low = middle;
-            }
-        }
-        best.map(|basket| basket.settle(census)).unwrap_or_default()
+    /// What is chosen where a token costs `price`, in units of value, with its estimated tokens. The
+    /// lower the price, the more is chosen.
+    pub fn at(&self, price: f32, census: &Census<'_>) -> (f32, Choice) {
+        let basket = self.at_price(price);
+        (basket.cost, basket.settle(census))
     }
 
     fn at_price(&self, price: f32) -> Basket<'_> {
@@ -224,11 +212,11 @@ impl<'m> Basket<'m> {
 
     /// A bare name that a later fragment holds is not said twice.
     fn drop_doubles(&mut self) {
-        let Self {
-            held, bare, cost, ..
-        } = self;
-        bare.retain(|candidate| {
-            let keep = held.get(candidate.entry) != Some(&Held::InContext);
+        let members = self.spans.iter().flat_map(|span| &span.members);
+        let held: HashSet<usize> = members.map(|&(entry, _)| entry).collect();
+        let cost = &mut self.cost;
+        self.bare.retain(|candidate| {
+            let keep = !held.contains(&candidate.entry);
             if !keep {
                 *cost -= candidate.bare;
             }

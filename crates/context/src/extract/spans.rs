@@ -12,7 +12,7 @@ const REACH: usize = 72;
 /// What separates two fragments, in estimated tokens.
 const SEPARATOR: f32 = 1.3;
 /// How many fragments are kept for one identifier.
-const OPTIONS: usize = 6;
+const OPTIONS: usize = 4;
 
 /// A fragment of one piece.
 #[derive(Clone, Debug, PartialEq)]
