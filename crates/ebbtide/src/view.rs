@@ -109,13 +109,19 @@ fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
 /// What to do about a window that the session never filled.
 fn never_full(comparison: &Comparison) -> String {
     let tokens = context::Tokens::new(comparison.session.tokens);
-    let quarter = (tokens.get() / 4_000).max(options::SMALLEST_WINDOW.get().div_ceil(1_000));
-    format!(
-        "The session of {} tokens never filled the window of {}, so no strategy had anything to do. \
-         To see them work, try a smaller window: --window {quarter}k",
+    let mut note = format!(
+        "The session of {} tokens never filled the window of {}, so no strategy had anything to do.",
         figures::count(tokens.get()),
         figures::count(comparison.simulation.window),
-    )
+    );
+    // Much smaller ones hold little but the newest step.
+    let quarter = tokens.get() / 4_000;
+    if quarter * 1_000 >= options::SMALLEST_WINDOW.get() * 4 {
+        note.push_str(&format!(
+            " To see them work, try a smaller window: --window {quarter}k"
+        ));
+    }
+    note
 }
 
 /// What was assumed and what the last columns mean; said once, below everything.
