@@ -149,7 +149,7 @@ fn decisions(page: &mut Page<'_>, old: &[Turn], pieces: &[Piece<'_>], budget: To
     let floor = page.left.saturating_sub(demands);
     for line in old.iter().rev().flat_map(spoken::lines) {
         for sentence in sentences(line) {
-            if page.left > floor && words(sentence) >= 3 && classify::is_demand(sentence) {
+            if page.left > floor && is_whole(sentence) && classify::is_demand(sentence) {
                 page.quote(Field::Decisions, "user: ", sentence, each);
             }
         }
@@ -165,14 +165,19 @@ fn decisions(page: &mut Page<'_>, old: &[Turn], pieces: &[Piece<'_>], budget: To
     }
 }
 
-/// The first lines of the newest failures.
+/// Whether a sentence says something by itself; "The command should:" does not.
+fn is_whole(sentence: &str) -> bool {
+    words(sentence) >= 3 && !sentence.ends_with(':')
+}
+
+/// The first lines that say something of the newest failures.
 fn dead_ends(page: &mut Page<'_>, pieces: &[Piece<'_>], budget: Tokens) {
     let failures = pieces.iter().rev();
     for piece in failures
         .filter(|piece| piece.origin == Origin::Failure)
         .take(4)
     {
-        let line = piece.text.lines().find(|line| words(line) >= 3);
+        let line = piece.text.lines().find(|line| words(line) >= 4);
         if let Some(line) = line {
             page.quote(Field::DeadEnds, "a tool failed: ", line, budget.scaled(0.5));
         }
