@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use context::Tokens;
 use context::coded::{CodeEntry, Coded, ErrorCode};
+use tokens::ModelTable;
 
 /// The codes of this crate.
 pub const CODES: &[CodeEntry] = &[
@@ -39,13 +40,15 @@ const PIN: ErrorCode = ErrorCode::new("E0304");
 pub const SMALLEST_WINDOW: Tokens = Tokens::new(1_000);
 
 /// What a replay is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The window. `None` takes the model's own.
     pub window: Option<Tokens>,
     /// The model whose prices and cache rules are used. `None` takes the one that the session
     /// names, and a documented default where the table does not know that one.
     pub model: Option<String>,
+    /// The models that are known, with their windows, prices and cache rules.
+    pub models: ModelTable,
     /// The strategies, in the order of the result.
     pub strategies: Vec<StrategyName>,
     /// Texts to pin, besides the `#pin` lines of the session's user turns.
@@ -59,6 +62,7 @@ impl Default for Options {
         Self {
             window: None,
             model: None,
+            models: ModelTable::shipped().clone(),
             strategies: StrategyName::ALL.to_vec(),
             pins: Vec::new(),
             recall: RecallMeasure::Measured,

@@ -22,7 +22,7 @@ use std::thread;
 
 use context::{TokenCounter, Tokens};
 use homunculus::{Limits, Outline, Prices};
-use tokens::{Model, ModelTable};
+use tokens::Model;
 use wire::session::Session;
 
 use crate::compare::{Comparison, Outcome, SCHEMA, Simulation};
@@ -143,7 +143,7 @@ fn side_by_side(
 }
 
 fn model(session: &Session, options: &Options) -> Result<Model, ReplayError> {
-    let table = ModelTable::shipped();
+    let table = &options.models;
     let known = |name: &str| {
         let model = table.find(name);
         (model.known != tokens::Known::Unknown).then_some(model)

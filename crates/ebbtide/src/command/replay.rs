@@ -10,6 +10,7 @@ use lab::compare::Comparison;
 use lab::total::{Total, totals};
 use lab::{Options, RecallMeasure, StrategyName, figures};
 use serde::Serialize;
+use tokens::ModelTable;
 
 use crate::command::{discover, inspect};
 use crate::console::Console;
@@ -46,6 +47,9 @@ pub struct Assumptions {
     /// The model whose tokens, window and prices are used [default: the one that the session names]
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+    /// A TOML file with models of your own, or other prices, laid over the table that is built in
+    #[arg(long, value_name = "FILE")]
+    pub models: Option<PathBuf>,
     /// The strategies to compare, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub strategy: Vec<String>,
@@ -78,7 +82,7 @@ impl Assumptions {
     /// As the lab takes them.
     ///
     /// # Errors
-    /// Where a strategy is not known.
+    /// Where a strategy is not known, or the file with models cannot be used.
     pub fn options(&self) -> Result<Options, Failure> {
         let strategies = if self.strategy.is_empty() {
             StrategyName::ALL.to_vec()
@@ -91,10 +95,24 @@ impl Assumptions {
         Ok(Options {
             window: self.window,
             model: self.model.clone(),
+            models: self.models()?,
             strategies,
             pins: self.pin.clone(),
             recall: RecallMeasure::Measured,
         })
+    }
+}
+
+impl Assumptions {
+    fn models(&self) -> Result<ModelTable, Failure> {
+        let shipped = ModelTable::shipped();
+        let Some(path) = &self.models else {
+            return Ok(shipped.clone());
+        };
+        let bytes = input::read(path)?;
+        shipped
+            .extended(&String::from_utf8_lossy(&bytes))
+            .map_err(|error| Failure::reported(&error, path))
     }
 }
 

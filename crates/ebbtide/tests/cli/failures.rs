@@ -40,6 +40,16 @@ fn each_kind_of_bad_input() {
         2,
         "error[E0301]",
     );
+    check(
+        &["replay", "claude.jsonl", "--models", "messages.json"],
+        2,
+        "error[E02",
+    );
+    check(
+        &["replay", "claude.jsonl", "--model", "no-such-model"],
+        2,
+        "error[E0302]",
+    );
     check(&["demo", "--dir", "mixed"], 2, "error[E0009]");
     check(&["demo", "--dir", "gone"], 1, "error[E0001]");
     check(
