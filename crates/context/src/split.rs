@@ -172,10 +172,14 @@ impl Rule {
     }
 }
 
-/// The role under which a provider sees a turn: tool results stand in user messages.
+/// The role under which a provider sees a turn: tool results stand in user messages, and a role that
+/// nobody knows is sent as the user's.
 const fn on_the_wire(role: Role) -> Role {
     match role {
-        Role::Tool => Role::User,
-        other => other,
+        Role::Tool | Role::Other => Role::User,
+        Role::System | Role::User | Role::Assistant => role,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! A conversation without its words: sizes, roles, and where it may be cut.
 
-use context::step::legal_cuts;
+use context::split::{Cut, Rule, cuts};
 use context::{Role, Tokens, Turn, TurnId};
 
 /// What the machine needs to know of a conversation: some 50 bytes a turn, no text. All sizes are
@@ -35,9 +35,11 @@ impl Outline {
             sum = sum.and(turn);
             sums.push(sum);
         }
-        let cuts = legal_cuts(turns)
+        // Cut 0 keeps everything: there a summary would stand for nothing.
+        let cuts = cuts(turns, Rule::Provider)
             .into_iter()
-            .filter(|&cut| may_swap_at(turns, cut))
+            .map(Cut::index)
+            .filter(|&cut| cut > 0)
             .collect();
         Self {
             ids: turns.iter().map(Turn::id).collect(),
@@ -88,27 +90,6 @@ impl Sums {
             clearable: self.clearable + clearable,
             results: self.results + results,
         }
-    }
-}
-
-/// Whether a summary may stand for everything before this cut: not inside a step (the caller took
-/// the cut from the steps), something on both sides, the roles on both sides differ as the provider
-/// sees them, and the first kept turn is not a system turn.
-fn may_swap_at(turns: &[Turn], cut: usize) -> bool {
-    let (Some(before), Some(after)) = (
-        cut.checked_sub(1).and_then(|last| turns.get(last)),
-        turns.get(cut),
-    ) else {
-        return false;
-    };
-    after.role() != Role::System && side(before.role()) != side(after.role())
-}
-
-/// The side of the conversation that a provider sees: tool results arrive in user messages.
-const fn side(role: Role) -> Role {
-    match role {
-        Role::Tool | Role::Other => Role::User,
-        Role::System | Role::User | Role::Assistant => role,
     }
 }
 

@@ -66,6 +66,8 @@ fn cuts_are_between_steps_and_roles_differ() {
     check_cuts("uaasua", &[1, 4, 5]);
     // A result and a user's text arrive from the same side.
     check_cuts("ucrua", &[1, 4]);
+    // A summary must not stand between a result and what it answers, known or not.
+    check_cuts("uara", &[1, 3]);
 }
 
 #[test]
