@@ -28,6 +28,8 @@ fn paths_and_file_names() {
     check("and/or 1/2 n/a I/O", &[]);
     check("//fooBar", &[("fooBar", Name)]);
     check("e.g. fmt.Println x.map(y)", &[]);
+    check("/\u{d7}:", &[("/\u{d7}", Path)]);
+    assert!(mentions("/\u{d7}:", "/\u{d7}"));
     check("store.NewThing()", &[("NewThing", Name)]);
 }
 
