@@ -1,12 +1,9 @@
 //! What a compaction costs and when it pays, for a provider that caches prefixes.
 //!
-//! With `w` the price of writing a token to the cache, `r` that of reading it (both as multiples of
-//! plain input), `T` the tokens that stay but must be written again because what stands before them
-//! changes, and `D` the tokens that go: a change costs `T·(w − r)` once and saves `D·r` with every
-//! request from then on, so it pays after `T·(w − r) / (D·r)` requests. When the cache has expired,
-//! everything must be written anyway, and a smaller view is cheaper at once.
+//! The formulas stand in [`context::cache_plan::price`]; here they get a model's prices and the time.
 
 use context::Tokens;
+use context::cache_plan::price::{Edit, Rates};
 use jiff::SignedDuration;
 
 /// What a provider asks for, in USD a million tokens, and how long it keeps a prefix.
@@ -27,13 +24,7 @@ pub struct Prices {
 }
 
 /// Whether the provider still has the prefix of the last request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheState {
-    /// It has.
-    Warm,
-    /// It has forgotten it, or never had it.
-    Cold,
-}
+pub use context::cache_plan::price::Cache as CacheState;
 
 impl From<&tokens::Model> for Prices {
     /// The prices and cache rules of a model, with the cache's normal lifetime.
@@ -73,33 +64,18 @@ impl Prices {
         freed: Tokens,
         cache: CacheState,
     ) -> f64 {
-        if freed == Tokens::ZERO {
-            return f64::INFINITY;
-        }
-        if cache == CacheState::Cold {
-            return 0.0;
-        }
-        let once = written.as_f64() * self.cache_write
-            + kept.as_f64() * (self.cache_write - self.cache_read);
-        let each = freed.as_f64() * self.cache_read;
-        if once <= 0.0 {
-            0.0
-        } else if each <= 0.0 {
-            f64::INFINITY
-        } else {
-            once / each
-        }
-    }
-
-    /// What writing a summary costs in USD: the source is read, from the cache where that is warm,
-    /// and the summary is written by the model.
-    #[must_use]
-    pub fn preparation(&self, source: Tokens, summary: Tokens, cache: CacheState) -> f64 {
-        let reading = match cache {
-            CacheState::Warm => self.cache_read,
-            CacheState::Cold => self.input,
+        let edit = Edit {
+            written,
+            kept,
+            freed,
         };
-        (source.as_f64() * reading + summary.as_f64() * self.output) / 1e6
+        // Only the ratio of the two prices counts, so they need not be taken relative to plain input.
+        let rates = Rates {
+            write: self.cache_write,
+            read: self.cache_read,
+            output: self.output,
+        };
+        edit.pays_after(cache, rates)
     }
 }
 
@@ -133,20 +109,6 @@ mod tests {
                 unit(read).break_even(Tokens::ZERO, thousand(10), thousand(10), CacheState::Warm);
             assert!((turns - factor).abs() < 1e-9, "{turns} instead of {factor}");
         }
-    }
-
-    #[test]
-    fn a_compaction_of_150k_pays_after_five_turns_warm_and_25_cold() {
-        let prices = unit(0.05);
-        let (before, summary) = (thousand(150), thousand(5));
-        let write = summary.as_f64() * 1.25;
-        let saved = (before.as_f64() - summary.as_f64()) * 0.05;
-        let warm = prices.preparation(before, summary, CacheState::Warm) * 1e6 + write;
-        let cold = prices.preparation(before, summary, CacheState::Cold) * 1e6 + write;
-        assert_eq!(warm, 38_750.0);
-        assert_eq!(cold, 181_250.0);
-        assert_eq!((warm / saved).round(), 5.0);
-        assert_eq!((cold / saved).round(), 25.0);
     }
 
     #[test]

@@ -25,17 +25,40 @@ pub enum Cache {
     Cold,
 }
 
-/// After how many turns an edit of cached history pays back: `k = T·(w − r) ÷ (D·r)`.
-///
-/// The edit frees `freed` tokens (D) with `suffix` tokens (T) behind it. These are written again once
-/// instead of read; from then on every turn reads D tokens less. Infinite where nothing is freed.
-#[must_use]
-pub fn edit_pays_after(freed: Tokens, suffix: Tokens, rates: Rates) -> f64 {
-    let saved = freed.as_f64() * rates.read;
-    if saved > 0.0 {
-        suffix.as_f64() * (rates.write - rates.read) / saved
-    } else {
-        f64::INFINITY
+/// A change of what the model is shown: some tokens come in, some stay behind them, some go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edit {
+    /// New tokens: a summary, restated pins. Zero where something is only taken out.
+    pub written: Tokens,
+    /// The tokens behind the change (T). They are written again once instead of read.
+    pub kept: Tokens,
+    /// What the view loses on balance (D). Every later turn reads so much less.
+    pub freed: Tokens,
+}
+
+impl Edit {
+    /// After how many turns it pays back: `k = (N·w + T·(w − r)) ÷ (D·r)`, with N the tokens
+    /// written; without them the formula of the source. Where the prefix is not cached any more,
+    /// everything must be written anyway and a smaller view pays at once. Infinite where nothing is
+    /// freed.
+    #[must_use]
+    pub fn pays_after(self, cache: Cache, rates: Rates) -> f64 {
+        if self.freed == Tokens::ZERO {
+            return f64::INFINITY;
+        }
+        if cache == Cache::Cold {
+            return 0.0;
+        }
+        let rewritten = self.kept.as_f64() * (rates.write - rates.read);
+        let once = self.written.as_f64() * rates.write + rewritten;
+        let each = self.freed.as_f64() * rates.read;
+        if once <= 0.0 {
+            0.0
+        } else if each <= 0.0 {
+            f64::INFINITY
+        } else {
+            once / each
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The section's numbers.
 
-use super::price::{Cache, Compaction, Rates, edit_pays_after};
+use super::price::{Cache, Compaction, Edit, Rates};
 use crate::units::Tokens;
 
 fn rates(write: f64, read: f64) -> Rates {
@@ -21,10 +21,33 @@ fn an_edit_pays_back_after_the_documented_turns() {
         (2.0, 0.05, 39.0),
         (2.0, 0.025, 79.0),
     ] {
-        let turns = edit_pays_after(Tokens::new(1_000), Tokens::new(3_000), rates(write, read));
+        let turns = edit(0, 3_000, 1_000).pays_after(Cache::Warm, rates(write, read));
         assert!((turns - factor * 3.0).abs() < 1e-9, "{turns}");
     }
-    assert!(edit_pays_after(Tokens::ZERO, Tokens::new(1), rates(1.25, 0.1)).is_infinite());
+}
+
+fn edit(written: u64, kept: u64, freed: u64) -> Edit {
+    Edit {
+        written: Tokens::new(written),
+        kept: Tokens::new(kept),
+        freed: Tokens::new(freed),
+    }
+}
+
+#[test]
+fn an_edit_that_frees_nothing_never_pays_and_a_cold_one_pays_at_once() {
+    let rates = rates(1.25, 0.1);
+    assert!(edit(0, 1, 0).pays_after(Cache::Warm, rates).is_infinite());
+    assert!(edit(5, 1, 0).pays_after(Cache::Cold, rates).is_infinite());
+    assert_eq!(edit(5, 9, 1).pays_after(Cache::Cold, rates), 0.0);
+    // What is written anew is written at the full price of writing.
+    assert!((edit(8, 0, 100).pays_after(Cache::Warm, rates) - 1.0).abs() < 1e-9);
+    let free_reading = Rates { read: 0.0, ..rates };
+    assert!(
+        edit(1, 1, 1)
+            .pays_after(Cache::Warm, free_reading)
+            .is_infinite()
+    );
 }
 
 #[test]
