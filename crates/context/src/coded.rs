@@ -50,3 +50,43 @@ pub struct CodeEntry {
     /// What to do, as one sentence.
     pub remedy: &'static str,
 }
+
+/// How many entries several tables have together; for [`joined`].
+#[must_use]
+pub const fn total(tables: &[&[CodeEntry]]) -> usize {
+    let mut rest = tables;
+    let mut total = 0;
+    while let [table, others @ ..] = rest {
+        total += table.len();
+        rest = others;
+    }
+    total
+}
+
+/// Several tables as one, at compile time. `N` is their [`total`]; another number does not compile
+/// where the result is a constant.
+#[must_use]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where an index out of range is a compile error"
+)]
+pub const fn joined<const N: usize>(tables: &[&[CodeEntry]]) -> [CodeEntry; N] {
+    let none = CodeEntry {
+        code: ErrorCode::new(""),
+        meaning: "",
+        remedy: "",
+    };
+    let mut out = [none; N];
+    let (mut at, mut rest) = (0, tables);
+    while let [table, others @ ..] = rest {
+        let mut entries: &[CodeEntry] = table;
+        while let [entry, more @ ..] = entries {
+            out[at] = *entry;
+            at += 1;
+            entries = more;
+        }
+        rest = others;
+    }
+    assert!(at == N, "the tables have another number of entries");
+    out
+}

@@ -46,3 +46,17 @@ pub use counter::{Heuristic, TokenCounter};
 pub use text::Text;
 pub use turn::{CallId, Part, Provenance, Role, Turn, TurnDraft, TurnId};
 pub use units::{Pressure, Tokens};
+
+const TABLES: &[&[coded::CodeEntry]] = &[
+    archive::CODES,
+    linearity::CODES,
+    pin::CODES,
+    projector::CODES,
+    quality::CODES,
+    summary::CODES,
+    vitality::CODES,
+    window::CODES,
+];
+
+/// The error codes of this crate.
+pub const CODES: &[coded::CodeEntry] = &coded::joined::<{ coded::total(TABLES) }>(TABLES);

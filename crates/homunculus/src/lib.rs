@@ -22,6 +22,7 @@
 //! - every request is sent, or held for one stated reason and asked for again at a stated time;
 //! - where compaction no longer helps, the machine stops and says why.
 
+mod codes;
 mod event;
 mod limits;
 mod machine;
@@ -31,6 +32,7 @@ pub mod strategies;
 mod strategy;
 mod view;
 
+pub use codes::CODES;
 pub use event::{
     Acknowledged, Action, Event, JobId, Preparation, Refusal, StopReason, Telemetry, Verdict,
 };

@@ -6,3 +6,9 @@
 
 pub mod api;
 pub mod session;
+
+const TABLES: &[&[context::coded::CodeEntry]] = &[api::CODES, session::CODES];
+
+/// The error codes of this crate.
+pub const CODES: &[context::coded::CodeEntry] =
+    &context::coded::joined::<{ context::coded::total(TABLES) }>(TABLES);
