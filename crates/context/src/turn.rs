@@ -157,6 +157,8 @@ pub struct Attachment {
     pub kind: Text,
     /// Its encoded size in bytes, as it stands in the message.
     pub bytes: usize,
+    /// What tells it from another of the same kind and size.
+    pub digest: Digest,
 }
 
 /// A block of an unknown type.
@@ -166,6 +168,38 @@ pub struct Opaque {
     pub kind: Text,
     /// Its size in bytes, as it stands in the message.
     pub bytes: usize,
+    /// What tells it from another of the same kind and size.
+    pub digest: Digest,
+}
+
+/// A hash over content that a turn does not hold itself: the first 16 bytes of its blake3 hash.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 16]);
+
+impl Digest {
+    /// The digest of this content.
+    #[must_use]
+    pub fn of(content: &[u8]) -> Self {
+        let mut digest = [0; 16];
+        blake3::Hasher::new()
+            .update(content)
+            .finalize_xof()
+            .fill(&mut digest);
+        Self(digest)
+    }
+
+    /// A digest that was computed elsewhere, over a canonical form of the content.
+    #[must_use]
+    pub const fn from_bytes(digest: [u8; 16]) -> Self {
+        Self(digest)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, ..] = self.0;
+        write!(f, "Digest({a:02x}{b:02x}{c:02x}{d:02x}…)")
+    }
 }
 
 /// Where a turn comes from.
@@ -410,11 +444,11 @@ fn chain(parent: TurnId, role: Role, parts: &[Part]) -> TurnId {
             }
             Part::Attachment(attachment) => {
                 field(b"attachment", attachment.kind.as_bytes());
-                field(b"size", &(attachment.bytes as u64).to_le_bytes());
+                field(b"digest", &attachment.digest.0);
             }
             Part::Opaque(opaque) => {
                 field(b"opaque", opaque.kind.as_bytes());
-                field(b"size", &(opaque.bytes as u64).to_le_bytes());
+                field(b"digest", &opaque.digest.0);
             }
         }
     }
@@ -425,8 +459,9 @@ fn chain(parent: TurnId, role: Role, parts: &[Part]) -> TurnId {
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, TurnDraft, TurnId};
+    use super::{Attachment, Digest, Opaque, Part, Role, TurnDraft, TurnId};
     use crate::counter::Heuristic;
+    use crate::text::Text;
 
     #[test]
     fn the_same_words_in_another_place_have_another_id() {
@@ -436,6 +471,33 @@ mod tests {
         let again = TurnDraft::text(Role::User, "go on").after(TurnId::ROOT, &Heuristic);
         assert_eq!(first.id(), again.id());
         assert!(second.follows(first.id()) && !second.follows(TurnId::ROOT));
+    }
+
+    #[test]
+    fn two_pictures_of_one_size_are_two() {
+        let id = |part| {
+            TurnDraft::said(Role::User, vec![part])
+                .after(TurnId::ROOT, &Heuristic)
+                .id()
+        };
+        let picture = |content: &[u8]| {
+            id(Part::Attachment(Attachment {
+                kind: Text::from("image/png"),
+                bytes: content.len(),
+                digest: Digest::of(content),
+            }))
+        };
+        let block = |content: &[u8]| {
+            id(Part::Opaque(Opaque {
+                kind: Text::from("image/png"),
+                bytes: content.len(),
+                digest: Digest::of(content),
+            }))
+        };
+        assert_eq!(picture(b"cat"), picture(b"cat"));
+        assert_ne!(picture(b"cat"), picture(b"dog"));
+        assert_ne!(block(b"cat"), block(b"dog"));
+        assert_ne!(block(b"cat"), picture(b"cat"));
     }
 
     #[test]

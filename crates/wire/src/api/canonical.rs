@@ -33,12 +33,14 @@ pub(super) fn hash<'t>(dialect: Dialect, elements: impl Iterator<Item = Value<'t
             None => form.block(element),
         }
     }
-    let mut id = [0; 16];
-    blake3::Hasher::new()
-        .update(&form.out)
-        .finalize_xof()
-        .fill(&mut id);
-    id
+    form.hash()
+}
+
+/// The hash of one content block.
+pub(super) fn hash_of_block(block: Value<'_>) -> [u8; 16] {
+    let mut form = Form::default();
+    form.block(block);
+    form.hash()
 }
 
 /// The canonical form, unambiguous: every value starts with its sort, every string with its length.
@@ -48,6 +50,15 @@ struct Form {
 }
 
 impl Form {
+    fn hash(&self) -> [u8; 16] {
+        let mut id = [0; 16];
+        blake3::Hasher::new()
+            .update(&self.out)
+            .finalize_xof()
+            .fill(&mut id);
+        id
+    }
+
     fn open(&mut self, sort: u8) {
         self.out.push(sort);
     }

@@ -1,9 +1,10 @@
 //! Parts of turns that all dialects make alike.
 
 use context::Text;
-use context::turn::{Attachment, Opaque, Outcome, ToolCall, ToolResult};
+use context::turn::{Attachment, Digest, Opaque, Outcome, ToolCall, ToolResult};
 use context::{CallId, Part, Role, TurnDraft};
 
+use super::canonical;
 use super::json::scan::Kind;
 use super::json::tree::Value;
 
@@ -45,6 +46,7 @@ pub(super) fn opaque_of(value: Value<'_>, kind: &str) -> Part {
     Part::Opaque(Opaque {
         kind: Text::from(kind),
         bytes: value.raw().len(),
+        digest: digest(value),
     })
 }
 
@@ -53,7 +55,13 @@ pub(super) fn attachment(value: Value<'_>, kind: &str) -> Part {
     Part::Attachment(Attachment {
         kind: Text::from(kind),
         bytes: value.raw().len(),
+        digest: digest(value),
     })
+}
+
+/// What tells one block from another: where its cache breakpoint stands does not count.
+fn digest(value: Value<'_>) -> Digest {
+    Digest::from_bytes(canonical::hash_of_block(value))
 }
 
 /// The media type in a `data:` address that starts with `prefix`, such as `image/png`.

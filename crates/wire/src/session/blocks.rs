@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 
 use context::Text;
-use context::turn::{Attachment, CallId, Opaque, Outcome, Part, Role, ToolCall, ToolResult};
+use context::turn::{
+    Attachment, CallId, Digest, Opaque, Outcome, Part, Role, ToolCall, ToolResult,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -139,6 +141,7 @@ impl Parts {
         self.parts.push(Part::Attachment(Attachment {
             kind: Text::from(kind),
             bytes: raw.get().len(),
+            digest: Digest::of(raw.get().as_bytes()),
         }));
     }
 
@@ -146,6 +149,7 @@ impl Parts {
         self.parts.push(Part::Opaque(Opaque {
             kind: Text::from(kind),
             bytes: raw.get().len(),
+            digest: Digest::of(raw.get().as_bytes()),
         }));
     }
 }

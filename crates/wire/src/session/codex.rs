@@ -4,7 +4,7 @@
 //! `response_item` records are what the model saw. What one response of the model holds, reasoning,
 //! text and calls, are records of their own in a row; they become one turn.
 
-use context::turn::{Attachment, CallId, Opaque, Outcome, Part, Role, ToolCall};
+use context::turn::{Attachment, CallId, Digest, Opaque, Outcome, Part, Role, ToolCall};
 use context::{Text, TokenCounter, Tokens};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -284,12 +284,14 @@ fn item(payload: &Payload<'_>, record: &Record<'_>) -> Option<(Role, Parts)> {
         "tool_search_call" => parts.parts.push(call("tool_search", payload.arguments)),
         "image_generation_call" => parts.parts.push(Part::Attachment(Attachment {
             kind: Text::from("image"),
-            bytes: size(record),
+            bytes: raw(record).len(),
+            digest: Digest::of(raw(record)),
         })),
         // Run by the provider: its result is in the next message of the model's.
         kind @ "web_search_call" => parts.parts.push(Part::Opaque(Opaque {
             kind: Text::from(kind),
-            bytes: size(record),
+            bytes: raw(record).len(),
+            digest: Digest::of(raw(record)),
         })),
         "ghost_snapshot" => return None,
         kind if kind.ends_with("_output") => {
@@ -305,7 +307,8 @@ fn item(payload: &Payload<'_>, record: &Record<'_>) -> Option<(Role, Parts)> {
             parts.unknown.push(kind.to_owned());
             parts.parts.push(Part::Opaque(Opaque {
                 kind: Text::from(kind),
-                bytes: size(record),
+                bytes: raw(record).len(),
+                digest: Digest::of(raw(record)),
             }));
             return Some((Role::Other, parts));
         }
@@ -313,8 +316,9 @@ fn item(payload: &Payload<'_>, record: &Record<'_>) -> Option<(Role, Parts)> {
     Some((Role::Assistant, parts))
 }
 
-fn size(record: &Record<'_>) -> usize {
-    record.payload.map_or(0, |raw| raw.get().len())
+/// The payload as it stands in the line.
+fn raw<'a>(record: &Record<'a>) -> &'a [u8] {
+    record.payload.map_or(&[], |raw| raw.get().as_bytes())
 }
 
 fn call_id<'a>(payload: &'a Payload<'_>) -> &'a str {
@@ -343,6 +347,7 @@ fn reasoning(payload: &Payload<'_>) -> Part {
         return Part::Opaque(Opaque {
             kind: Text::from("reasoning"),
             bytes: encrypted.len(),
+            digest: Digest::of(encrypted.as_bytes()),
         });
     }
     Part::Thinking(Text::from(texts.join("\n")))
