@@ -5,36 +5,58 @@ use std::borrow::Cow;
 use crate::note::grouped;
 
 /// The text without terminal escape sequences (CSI and OSC), which say nothing to a model, and
-/// which must not be cut in the middle. A carriage return inside a line (a progress bar that
+/// which must not be cut in the middle. Of a sequence that is broken off, only its beginning goes: it
+/// must not take the text behind it along. A carriage return inside a line (a progress bar that
 /// overwrites itself) becomes a line feed.
 pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\x1b', b'\r', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(character) = rest.next() {
-        match character {
-            '\x1b' => match rest.next() {
-                Some('[') => {
-                    // Parameters and intermediates up to a final byte.
-                    let _ = rest.find(|next| matches!(next, '@'..='~'));
-                }
-                Some(']') => {
-                    let _ = rest.find(|next| matches!(next, '\x07' | '\x1b'));
-                    let _ = rest.next_if_eq(&'\\');
-                }
-                _ => {}
-            },
-            '\r' => {
-                if rest.peek() != Some(&'\n') {
+    let mut rest = text;
+    while let Some(at) = memchr::memchr2(b'\x1b', b'\r', rest.as_bytes()) {
+        let (plain, sequence) = rest.split_at(at);
+        out.push_str(plain);
+        rest = match sequence.strip_prefix('\r') {
+            Some(after) => {
+                if !after.starts_with('\n') {
                     out.push('\n');
                 }
+                after
             }
-            plain => out.push(plain),
-        }
+            None => after_escape(sequence),
+        };
     }
+    out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// What follows the escape sequence that a text begins with.
+fn after_escape(sequence: &str) -> &str {
+    let mut inner = sequence.chars();
+    inner.next();
+    match inner.next() {
+        Some('[') => {
+            // Parameters and intermediates, then a final byte.
+            let body = inner.as_str();
+            let end = body.trim_start_matches(|next: char| (' '..='?').contains(&next));
+            end.strip_prefix(|last: char| ('@'..='~').contains(&last))
+                .unwrap_or(end)
+        }
+        Some(']') => {
+            let body = inner.as_str();
+            let line = body.split('\n').next().unwrap_or(body);
+            match line.find(['\x07', '\x1b']) {
+                Some(end) => {
+                    let after = body.split_at(end + 1).1;
+                    after.strip_prefix('\\').unwrap_or(after)
+                }
+                None => body,
+            }
+        }
+        Some(_) => inner.as_str(),
+        None => "",
+    }
 }
 
 /// The longest prefix of at most `bytes` bytes that ends between two characters.
@@ -76,6 +98,8 @@ mod tests {
             ("10 %\r20 %\r\ndone", "10 %\n20 %\ndone"),
             ("cut\x1b[3", "cut"),
             ("cut\x1b", "cut"),
+            ("a\x1b[\nb", "a\nb"),
+            ("a\x1b]0;never closed\nb\nc", "a0;never closed\nb\nc"),
         ] {
             assert_eq!(without_escapes(text), expected);
         }
