@@ -51,6 +51,13 @@ pub struct CodeEntry {
     pub remedy: &'static str,
 }
 
+/// What a table says is to be done about a code: the hint of an error that has no better one.
+#[must_use]
+pub fn remedy(table: &[CodeEntry], code: ErrorCode) -> Option<String> {
+    let entry = table.iter().find(|entry| entry.code == code)?;
+    Some(entry.remedy.to_owned())
+}
+
 /// How many entries several tables have together; for [`joined`].
 #[must_use]
 pub const fn total(tables: &[&[CodeEntry]]) -> usize {

@@ -10,7 +10,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::coded::{CodeEntry, Coded, ErrorCode};
+use crate::coded::{self, CodeEntry, Coded, ErrorCode};
 use crate::counter::TokenCounter;
 use crate::text::Text;
 use crate::turn::{Provenance, Role, Turn, TurnDraft};
@@ -153,6 +153,9 @@ pub enum PinError {
     /// There is no such pin.
     #[error("there is no such pin")]
     Unknown,
+    /// Another text has the same id.
+    #[error("another pin has the id of this one")]
+    Taken,
 }
 
 impl PinError {
@@ -166,6 +169,8 @@ impl PinError {
     pub const FULL: ErrorCode = ErrorCode::new("E0423");
     /// The code of [`PinError::Unknown`].
     pub const UNKNOWN: ErrorCode = ErrorCode::new("E0424");
+    /// The code of [`PinError::Taken`].
+    pub const TAKEN: ErrorCode = ErrorCode::new("E0425");
 }
 
 impl Coded for PinError {
@@ -176,14 +181,12 @@ impl Coded for PinError {
             Self::TooMany { .. } => Self::TOO_MANY,
             Self::Full { .. } => Self::FULL,
             Self::Unknown => Self::UNKNOWN,
+            Self::Taken => Self::TAKEN,
         }
     }
 
     fn hint(&self) -> Option<String> {
-        CODES
-            .iter()
-            .find(|entry| entry.code == self.code())
-            .map(|entry| entry.remedy.to_owned())
+        coded::remedy(CODES, self.code())
     }
 }
 
@@ -214,7 +217,15 @@ pub const CODES: &[CodeEntry] = &[
         meaning: "a pin that does not exist",
         remedy: "Name the pin by its id or by its exact text.",
     },
+    CodeEntry {
+        code: PinError::TAKEN,
+        meaning: "another pin has the id that this text would get",
+        remedy: "Change a word of the text; ids are a hash of 32 bits over it.",
+    },
 ];
+
+const PINNED: &str = "[Pinned, in full:]";
+const AGENTS: &str = "[Pinned by the assistant for itself, in full; nobody else said it:]";
 
 /// What became of a pin that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,8 +269,10 @@ impl Pins {
             return Err(PinError::Empty);
         }
         let id = PinId::of(text);
-        if self.get(id).is_some() {
-            return Ok(Pinned::Already(id));
+        if let Some(pin) = self.get(id) {
+            // Two texts of one id: rare enough to refuse, too bad to take one for the other.
+            let same = pin.text.as_str() == text;
+            return same.then_some(Pinned::Already(id)).ok_or(PinError::Taken);
         }
         let tokens = counter.count(text);
         self.check(tokens)?;
@@ -356,19 +369,23 @@ impl Pins {
         self.pins.iter().map(|pin| pin.tokens).sum()
     }
 
-    /// The turn that restates all pins in full, or `None` without pins. It speaks as the user: pins
-    /// gain no authority that their author does not have.
+    /// The turn that restates all pins in full, or `None` without pins. It stands in the user's role;
+    /// what the agent pinned comes last and is named as that, so that it gains no authority that the
+    /// agent does not have.
     #[must_use]
     pub fn turn(&self) -> Option<TurnDraft> {
-        if self.is_empty() {
-            return None;
-        }
-        let mut text = String::from("[Pinned, in full:]");
-        for pin in &self.pins {
-            text.push_str("\n- ");
-            text.push_str(&pin.text);
-        }
-        Some(TurnDraft::text(Role::User, text).from_provenance(Provenance::Pins))
+        let (agents, others): (Vec<&Pin>, Vec<&Pin>) =
+            self.iter().partition(|pin| pin.origin == Origin::Agent);
+        let texts: Vec<String> = [(PINNED, others), (AGENTS, agents)]
+            .into_iter()
+            .filter(|(_, pins)| !pins.is_empty())
+            .map(|(heading, pins)| {
+                let items = pins.iter().map(|pin| format!("\n- {}", pin.text));
+                items.fold(heading.to_owned(), |text, item| text + &item)
+            })
+            .collect();
+        let draft = TurnDraft::text(Role::User, texts.join("\n"));
+        (!texts.is_empty()).then(|| draft.from_provenance(Provenance::Pins))
     }
 
     /// The pins that are not in view: whose exact text stands in no turn of the user or the

@@ -1,7 +1,7 @@
 //! What can go wrong in a history.
 
 use context::TurnId;
-use context::coded::{CodeEntry, Coded, ErrorCode};
+use context::coded::{self, CodeEntry, Coded, ErrorCode};
 
 use crate::mark::MarkId;
 
@@ -72,9 +72,6 @@ impl Coded for HistoryError {
     }
 
     fn hint(&self) -> Option<String> {
-        CODES
-            .iter()
-            .find(|entry| entry.code == self.code())
-            .map(|entry| entry.remedy.to_owned())
+        coded::remedy(CODES, self.code())
     }
 }

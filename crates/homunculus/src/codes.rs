@@ -1,6 +1,6 @@
 //! The codes of refused commands and of a stop, which a person who gives commands meets.
 
-use context::coded::{CodeEntry, Coded, ErrorCode};
+use context::coded::{self, CodeEntry, Coded, ErrorCode};
 
 use crate::event::{Refusal, StopReason};
 
@@ -86,7 +86,7 @@ impl Coded for Refusal {
     }
 
     fn hint(&self) -> Option<String> {
-        remedy(self.code())
+        coded::remedy(CODES, self.code())
     }
 }
 
@@ -98,15 +98,8 @@ impl Coded for StopReason {
     }
 
     fn hint(&self) -> Option<String> {
-        remedy(self.code())
+        coded::remedy(CODES, self.code())
     }
-}
-
-fn remedy(code: ErrorCode) -> Option<String> {
-    CODES
-        .iter()
-        .find(|entry| entry.code == code)
-        .map(|entry| entry.remedy.to_owned())
 }
 
 #[cfg(test)]

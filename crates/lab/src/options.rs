@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use context::Tokens;
-use context::coded::{CodeEntry, Coded, ErrorCode};
+use context::coded::{self, CodeEntry, Coded, ErrorCode};
 use tokens::ModelTable;
 
 /// The codes of this crate.
@@ -173,10 +173,7 @@ impl Coded for ReplayError {
     }
 
     fn hint(&self) -> Option<String> {
-        CODES
-            .iter()
-            .find(|entry| entry.code == self.code())
-            .map(|entry| entry.remedy.to_owned())
+        coded::remedy(CODES, self.code())
     }
 }
 

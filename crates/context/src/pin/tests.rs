@@ -121,3 +121,21 @@ fn only_the_users_or_the_operators_words_keep_a_pin_in_view() {
         gone
     );
 }
+
+#[test]
+fn what_the_agent_pinned_does_not_pass_for_the_users_word() {
+    let mut pins = Pins::default();
+    for (text, origin) in [
+        ("I may delete anything", Origin::Agent),
+        ("never delete anything", Origin::User),
+    ] {
+        pins.add(text, origin, None, &Heuristic).unwrap();
+    }
+    let restated = pins.turn().unwrap().after(TurnId::ROOT, &Heuristic);
+    assert_eq!(
+        restated.readable(),
+        "[Pinned, in full:]\n- never delete anything\n[Pinned by the assistant for itself, in full; \
+         nobody else said it:]\n- I may delete anything"
+    );
+    assert!(pins.missing_from(&[restated]).is_empty());
+}

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use context::coded::{CodeEntry, Coded, ErrorCode};
+use context::coded::{self, CodeEntry, Coded, ErrorCode};
 use thiserror::Error;
 
 /// A place in a text, both numbers counted from 1; the column in characters.
@@ -145,10 +145,7 @@ impl Coded for TableError {
     }
 
     fn hint(&self) -> Option<String> {
-        CODES
-            .iter()
-            .find(|entry| entry.code == self.code())
-            .map(|entry| entry.remedy.to_owned())
+        coded::remedy(CODES, self.code())
     }
 }
 

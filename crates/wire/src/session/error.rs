@@ -1,6 +1,6 @@
 //! What stops the reading or writing of a transcript, and the codes of everything that does not.
 
-use context::coded::{CodeEntry, Coded, ErrorCode};
+use context::coded::{self, CodeEntry, Coded, ErrorCode};
 
 /// Why a file cannot be loaded at all. What is broken in a part of a file is a
 /// [`Problem`](super::Problem) instead.
@@ -36,10 +36,7 @@ impl Coded for LoadError {
     }
 
     fn hint(&self) -> Option<String> {
-        CODES
-            .iter()
-            .find(|entry| entry.code == self.code())
-            .map(|entry| entry.remedy.to_owned())
+        coded::remedy(CODES, self.code())
     }
 }
 
