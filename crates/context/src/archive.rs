@@ -3,55 +3,55 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::coded::{CodeEntry, Coded, ErrorCode};
+use crate::coded::{self, CodeEntry, Coded, ErrorCode};
 use crate::turn::{Turn, TurnId};
 
-/// Identifies a mark: the place in a conversation up to which something else stands in for its
-/// turns. It is the id of the last turn before that place, so that it names the whole path to there.
+/// A place in a conversation, right behind a turn. As a turn's id covers all turns before it, a place
+/// names the whole path to there. A mark (in the history) is a summary that stands at such a place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MarkId(TurnId);
+pub struct Place(TurnId);
 
-impl MarkId {
-    /// The mark right after a turn.
+impl Place {
+    /// The place right behind a turn.
     #[must_use]
     pub const fn after(turn: TurnId) -> Self {
         Self(turn)
     }
 
-    /// The last turn before the mark.
+    /// The last turn before the place.
     #[must_use]
     pub const fn turn(self) -> TurnId {
         self.0
     }
 }
 
-impl fmt::Display for MarkId {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-impl fmt::Debug for MarkId {
+impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MarkId({})", self.0)
+        write!(f, "Place({})", self.0)
     }
 }
 
-/// Keeps turns under marks.
+/// Keeps turns, each conversation under the places up to which it was archived.
 pub trait Archive {
     /// Keeps the turns from the start of the conversation up to `mark`, in order. Keeping the same
-    /// mark again changes nothing: it names the same turns.
+    /// place again changes nothing: it names the same turns.
     ///
     /// # Errors
     /// [`ArchiveError::Unavailable`] where the store behind it fails.
-    fn put(&mut self, mark: MarkId, turns: &[Turn]) -> Result<(), ArchiveError>;
+    fn put(&mut self, mark: Place, turns: &[Turn]) -> Result<(), ArchiveError>;
 
     /// The turns up to `mark`, in order.
     ///
     /// # Errors
-    /// [`ArchiveError::Missing`] without such a mark, [`ArchiveError::Unavailable`] where the store
+    /// [`ArchiveError::Missing`] where nothing is kept there, [`ArchiveError::Unavailable`] where the store
     /// behind it fails.
-    fn get(&self, mark: MarkId) -> Result<Vec<Turn>, ArchiveError>;
+    fn get(&self, mark: Place) -> Result<Vec<Turn>, ArchiveError>;
 }
 
 /// Why turns could not be kept or given back.
@@ -61,7 +61,7 @@ pub enum ArchiveError {
     #[error("nothing is archived under mark {mark}")]
     Missing {
         /// The mark.
-        mark: MarkId,
+        mark: Place,
     },
     /// The store behind the archive failed.
     #[error("the archive is unavailable: {reason}")]
@@ -85,6 +85,10 @@ impl Coded for ArchiveError {
             Self::Unavailable { .. } => Self::UNAVAILABLE,
         }
     }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
+    }
 }
 
 /// The errors of this module.
@@ -104,7 +108,7 @@ pub const CODES: &[CodeEntry] = &[
 /// An archive in memory. Turns are shared, not copied.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryArchive {
-    kept: HashMap<MarkId, Vec<Turn>>,
+    kept: HashMap<Place, Vec<Turn>>,
 }
 
 impl MemoryArchive {
@@ -116,12 +120,12 @@ impl MemoryArchive {
 }
 
 impl Archive for MemoryArchive {
-    fn put(&mut self, mark: MarkId, turns: &[Turn]) -> Result<(), ArchiveError> {
+    fn put(&mut self, mark: Place, turns: &[Turn]) -> Result<(), ArchiveError> {
         self.kept.entry(mark).or_insert_with(|| turns.to_vec());
         Ok(())
     }
 
-    fn get(&self, mark: MarkId) -> Result<Vec<Turn>, ArchiveError> {
+    fn get(&self, mark: Place) -> Result<Vec<Turn>, ArchiveError> {
         self.kept
             .get(&mark)
             .cloned()
@@ -131,14 +135,14 @@ impl Archive for MemoryArchive {
 
 #[cfg(test)]
 mod tests {
-    use super::{Archive, ArchiveError, MarkId, MemoryArchive};
+    use super::{Archive, ArchiveError, MemoryArchive, Place};
     use crate::counter::Heuristic;
     use crate::turn::{Role, TurnDraft, TurnId};
 
     #[test]
     fn what_was_put_comes_back_and_nothing_else() {
         let turn = TurnDraft::text(Role::User, "hello").after(TurnId::ROOT, &Heuristic);
-        let mark = MarkId::after(turn.id());
+        let mark = Place::after(turn.id());
         let mut archive = MemoryArchive::new();
         assert_eq!(archive.get(mark), Err(ArchiveError::Missing { mark }));
         archive.put(mark, std::slice::from_ref(&turn)).unwrap();

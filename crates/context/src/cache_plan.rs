@@ -127,6 +127,29 @@ pub enum Conflict {
     Uncacheable,
 }
 
+/// The breakpoints that the client set, in order.
+fn explicit(layout: &Layout<'_>) -> Vec<Breakpoint> {
+    layout
+        .blocks
+        .iter()
+        .enumerate()
+        .filter_map(|(block, described)| {
+            Some(Breakpoint {
+                block,
+                ttl: described.client?,
+                reason: Reason::Client,
+            })
+        })
+        .collect()
+}
+
+/// Whether a block may carry a breakpoint.
+fn carries(blocks: &[Block], block: usize) -> bool {
+    blocks
+        .get(block)
+        .is_some_and(|block| block.kind != BlockKind::Uncacheable)
+}
+
 /// The tokens of the request up to and including each block.
 fn cumulative(blocks: &[Block]) -> Vec<Tokens> {
     blocks

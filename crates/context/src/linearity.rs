@@ -8,7 +8,7 @@ use std::fmt;
 
 use rpds::{HashTrieMapSync, VectorSync};
 
-use crate::coded::{CodeEntry, Coded, ErrorCode};
+use crate::coded::{self, CodeEntry, Coded, ErrorCode};
 use crate::text::Text;
 use crate::turn::TurnId;
 
@@ -186,6 +186,10 @@ impl Coded for Refusal {
             Self::NotHigher { .. } => Self::NOT_HIGHER,
             Self::NotDroppable { .. } => Self::NOT_DROPPABLE,
         }
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
     }
 }
 

@@ -15,12 +15,14 @@
 mod order;
 mod plan;
 
+use std::collections::HashSet;
 use std::fmt;
 
-use crate::archive::{Archive, ArchiveError, MarkId};
-use crate::coded::{CodeEntry, Coded, ErrorCode};
+use crate::archive::{Archive, ArchiveError, Place};
+use crate::coded::{self, CodeEntry, Coded, ErrorCode};
 use crate::counter::TokenCounter;
 use crate::linearity::ResourceClass;
+use crate::summary::{self, Replaced};
 use crate::text::Text;
 use crate::turn::{Part, Provenance, Role, Turn, TurnDraft, TurnId};
 use crate::units::{Pressure, Tokens};
@@ -60,6 +62,10 @@ impl SummarizerError {
 impl Coded for SummarizerError {
     fn code(&self) -> ErrorCode {
         Self::CODE
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
     }
 }
 
@@ -265,13 +271,9 @@ impl<'a> ContextProjector<'a> {
         let Some(last) = last_of(&turns, &plan.dropped, &summarised) else {
             return Ok(unchanged(given, Outcome::Unchanged, written));
         };
-        let mark = MarkId::after(turns.get(last).map_or(TurnId::ROOT, Turn::id));
-        let text = stand_in(
-            plan.dropped.len(),
-            summarised.len(),
-            mark,
-            summary.as_deref(),
-        );
+        let mark = Place::after(turns.get(last).map_or(TurnId::ROOT, Turn::id));
+        let replaced = replaced(&turns, &plan.dropped, &summarised);
+        let text = stand_in(&replaced, plan.dropped.len(), mark, summary.as_deref());
         let replacement = Replacement {
             summarised,
             dropped: plan.dropped,
@@ -325,8 +327,9 @@ impl<'a> ContextProjector<'a> {
     /// More tokens than a stand-in without a summary ever has. It must not depend on what is dropped:
     /// then a larger window never has fewer turns dropped than a smaller one.
     fn reserve(&self) -> Tokens {
-        let hexadecimal_digits_and_counts = Tokens::new(32 + 16);
-        let frame = draft(&stand_in(0, 0, MarkId::after(TurnId::ROOT), None));
+        let hexadecimal_digits_and_counts = Tokens::new(32 + 24);
+        let replaced = Replaced::default();
+        let frame = draft(&stand_in(&replaced, 1, Place::after(TurnId::ROOT), None));
         self.counter.count_parts(&frame.parts) + hexadecimal_digits_and_counts
     }
 }
@@ -354,14 +357,22 @@ fn last_of(turns: &[Turn], dropped: &[TurnId], summarised: &[TurnId]) -> Option<
     last(dropped).max(last(summarised))
 }
 
-/// What the model reads in place of the turns that it does not see.
-fn stand_in(dropped: usize, summarised: usize, mark: MarkId, summary: Option<&str>) -> String {
-    let marker = format!(
-        "[Earlier turns are not shown here: {dropped} dropped, {summarised} summarised. All of them \
-         are kept; expand mark {mark} to read them.]"
-    );
+/// The turns that are taken out.
+fn replaced(turns: &[Turn], dropped: &[TurnId], summarised: &[TurnId]) -> Replaced {
+    let gone: HashSet<TurnId> = dropped.iter().chain(summarised).copied().collect();
+    let gone = || turns.iter().filter(|turn| gone.contains(&turn.id()));
+    Replaced {
+        turns: gone().count(),
+        tokens: gone().map(Turn::tokens).sum(),
+    }
+}
+
+/// What the model reads in place of the turns that it does not see: one marker, whether the
+/// summariser wrote one of its own or not.
+fn stand_in(replaced: &Replaced, dropped: usize, mark: Place, summary: Option<&str>) -> String {
+    let marker = summary::marker(replaced, dropped, Some(mark));
     match summary {
-        Some(summary) => format!("{marker}\n\n{summary}"),
+        Some(summary) => format!("{marker}\n{}", summary::without_marker(summary)),
         None => marker,
     }
 }

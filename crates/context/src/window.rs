@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rpds::VectorSync;
 
 use crate::classify::{Classifier, Demands, Standing};
-use crate::coded::{CodeEntry, Coded, ErrorCode};
+use crate::coded::{self, CodeEntry, Coded, ErrorCode};
 use crate::counter::TokenCounter;
 use crate::linearity::{LinearityMap, Refusal, ResourceClass};
 use crate::store::Store;
@@ -71,6 +71,10 @@ impl Coded for WindowError {
         match self {
             Self::AlreadyThere { .. } => Self::ALREADY_THERE,
         }
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
     }
 }
 

@@ -19,6 +19,9 @@ pub const FACTOR_BOUNDS: (f64, f64) = (0.6, 1.8);
 /// The readings that a factor rests on; older ones are forgotten.
 const WINDOW: usize = 96;
 
+/// The most models, each with each kind of text, that are learned about: names come from clients.
+const MOST: usize = 1_024;
+
 /// Differences below this many tokens are not learned from: frames outweigh text there.
 const SMALLEST: Tokens = Tokens::new(64);
 
@@ -83,16 +86,17 @@ impl Calibration {
         Self::default()
     }
 
-    /// Learns from one reading. Readings that are too small to say anything are ignored.
+    /// Learns from one reading. Readings that are too small to say anything are ignored, and so are
+    /// those of new models where a thousand factors are learned already.
     pub fn observe(&mut self, model: &str, reading: Reading) {
         if reading.estimated < SMALLEST || reading.reported == Tokens::ZERO {
             return;
         }
         let mut learn = |kind| {
-            self.learned
-                .entry((model.to_owned(), kind))
-                .or_default()
-                .observe(reading);
+            let key = (model.to_owned(), kind);
+            if self.learned.len() < MOST || self.learned.contains_key(&key) {
+                self.learned.entry(key).or_default().observe(reading);
+            }
         };
         learn(None);
         if reading.kind.is_some() {

@@ -3,8 +3,8 @@
 use crate::units::Tokens;
 
 use super::{
-    Block, BlockKind, Breakpoint, CachePlan, Conflict, Layout, Reason, Ttl, candidates, cumulative,
-    last_cacheable,
+    Block, BlockKind, Breakpoint, CachePlan, Conflict, Layout, Reason, Ttl, candidates, carries,
+    cumulative, explicit, last_cacheable,
 };
 
 /// What the model asks for.
@@ -75,21 +75,6 @@ pub fn positions(blocks: &[Block]) -> Vec<usize> {
         .collect()
 }
 
-fn explicit(layout: &Layout<'_>) -> Vec<Breakpoint> {
-    layout
-        .blocks
-        .iter()
-        .enumerate()
-        .filter_map(|(block, described)| {
-            Some(Breakpoint {
-                block,
-                ttl: described.client?,
-                reason: Reason::Client,
-            })
-        })
-        .collect()
-}
-
 /// The breakpoint that the provider will place by itself.
 fn automatic(layout: &Layout<'_>) -> Option<Breakpoint> {
     Some(Breakpoint {
@@ -119,12 +104,6 @@ fn conflict(layout: &Layout<'_>, breakpoints: &[Breakpoint]) -> Option<Conflict>
     } else {
         Some(Conflict::TtlOrder)
     }
-}
-
-fn carries(blocks: &[Block], block: usize) -> bool {
-    blocks
-        .get(block)
-        .is_some_and(|block| block.kind != BlockKind::Uncacheable)
 }
 
 /// Whether the entry that the last request wrote is further back than the provider looks from the

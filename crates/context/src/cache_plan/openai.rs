@@ -3,7 +3,7 @@
 use crate::units::Tokens;
 
 use super::{
-    BlockKind, Breakpoint, CachePlan, Conflict, Layout, Reason, Ttl, candidates, cumulative,
+    Breakpoint, CachePlan, Conflict, Layout, Reason, Ttl, candidates, carries, cumulative, explicit,
 };
 
 /// How a model caches.
@@ -54,27 +54,10 @@ impl Rules {
 /// found; only the latest are written, so one of ours never pushes out one of the client's.
 #[must_use]
 pub fn plan(layout: &Layout<'_>, rules: &Rules) -> CachePlan {
-    let mut breakpoints: Vec<Breakpoint> = layout
-        .blocks
-        .iter()
-        .enumerate()
-        .filter_map(|(block, described)| {
-            Some(Breakpoint {
-                block,
-                ttl: described.client?,
-                reason: Reason::Client,
-            })
-        })
-        .collect();
-    let carries = |block: usize| {
-        layout
-            .blocks
-            .get(block)
-            .is_some_and(|block| block.kind != BlockKind::Uncacheable)
-    };
+    let mut breakpoints = explicit(layout);
     if !breakpoints
         .iter()
-        .all(|breakpoint| carries(breakpoint.block))
+        .all(|breakpoint| carries(layout.blocks, breakpoint.block))
     {
         return CachePlan {
             breakpoints,
@@ -95,7 +78,7 @@ pub fn plan(layout: &Layout<'_>, rules: &Rules) -> CachePlan {
             && !implied
             && big_enough
             && !taken
-            && carries(block)
+            && carries(layout.blocks, block)
         {
             let at = breakpoints.partition_point(|other| other.block < block);
             breakpoints.insert(

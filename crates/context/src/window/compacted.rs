@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{ContextWindow, State};
-use crate::archive::{Archive, ArchiveError, MarkId};
+use crate::archive::{Archive, ArchiveError, Place};
 use crate::linearity::{LinearityMap, ResourceClass};
 use crate::turn::{Turn, TurnId};
 
 /// One turn of the window, the stand-in, that stands for turns which are not shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compacted {
-    mark: MarkId,
+    mark: Place,
     stand_in: TurnId,
     summarised: Vec<TurnId>,
     dropped: Vec<TurnId>,
@@ -22,7 +22,7 @@ pub struct Compacted {
 impl Compacted {
     /// The mark under which the archive has all turns up to the last one that is not shown.
     #[must_use]
-    pub const fn mark(&self) -> MarkId {
+    pub const fn mark(&self) -> Place {
         self.mark
     }
 
@@ -92,7 +92,7 @@ impl ContextWindow {
             .cloned()
             .collect();
         let compacted = Compacted {
-            mark: MarkId::after(last),
+            mark: Place::after(last),
             stand_in: stand_in.id(),
             summarised: summarised.clone(),
             dropped: dropped.clone(),

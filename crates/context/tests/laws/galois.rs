@@ -136,11 +136,11 @@ proptest! {
         let turns = turns.to_vec();
         let mut archive = MemoryArchive::new();
         for (index, turn) in turns.iter().enumerate() {
-            let mark = context::archive::MarkId::after(turn.id());
+            let mark = context::archive::Place::after(turn.id());
             archive.put(mark, &turns[..=index]).unwrap();
         }
         for (index, turn) in turns.iter().enumerate() {
-            let mark = context::archive::MarkId::after(turn.id());
+            let mark = context::archive::Place::after(turn.id());
             prop_assert_eq!(archive.get(mark).unwrap(), &turns[..=index]);
         }
     }

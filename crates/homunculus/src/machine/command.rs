@@ -156,7 +156,9 @@ impl Machine {
         let before = self.size(&self.shown, path);
         let freed = before.saturating_sub(self.size(shown, path));
         let kept = path.tail(shown.from);
-        let written = shown.summary;
+        let restated = path.front(shown.from);
+        let restated = restated.saturating_sub(path.front(self.shown.from));
+        let written = shown.summary + restated;
         let prices = &self.limits.prices;
         let requests = prices.break_even(written, kept, freed, self.cache(now));
         if requests > self.limits.horizon {
