@@ -17,7 +17,7 @@ pub struct Limits {
     pub hard: f64,
     /// How large a summary may be.
     pub summary: Tokens,
-    /// How much may stand verbatim behind the mark at a swap.
+    /// How much may stand verbatim behind the mark at a swap below the hard threshold.
     pub tail_cap: Tokens,
     /// When a prepared summary is too old.
     pub staleness: Staleness,

@@ -140,12 +140,15 @@ impl Machine {
             // To fit, anything that helps is right.
             return Ok(shown);
         }
+        // From the hard threshold on, a summary that is there is worth more than a better one that
+        // may not be ready in time.
+        let is_early = before < self.limits.hard_tokens();
         let tail = path.tail(cut);
-        if tail > self.limits.tail_cap {
+        if is_early && tail > self.limits.tail_cap {
             return Err(Refusal::TailTooLong(tail));
         }
         self.gains(before, after)?;
-        if before < self.limits.hard_tokens() {
+        if is_early {
             self.pays(&shown, path, now)?;
         }
         Ok(shown)

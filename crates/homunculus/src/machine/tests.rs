@@ -155,7 +155,7 @@ fn not_ready_at_the_hard_threshold_it_goes_on_and_at_the_wall_it_extracts() {
 #[test]
 fn a_fat_tail_is_prepared_again_while_the_old_summary_stands_by() {
     let sizes = [
-        1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 700, 1_400, 1_000, 300, 300,
+        1_000, 1_000, 1_000, 500, 400, 400, 2_400, 400, 400, 300, 300,
     ];
     let mut driver = Driver::new(Prepared::default(), limits(10_000), &sizes);
     let first = ordered(&driver.request(7)).unwrap();
@@ -171,6 +171,38 @@ fn a_fat_tail_is_prepared_again_while_the_old_summary_stands_by() {
         "{next:?}"
     );
     assert!(sent(&next).is_some());
+}
+
+#[test]
+fn at_the_hard_threshold_a_fat_tail_is_no_reason_to_go_on_to_the_wall() {
+    let sizes = [
+        1_000, 1_000, 1_000, 500, 400, 400, 2_400, 400, 400, 600, 600,
+    ];
+    let mut driver = Driver::new(Prepared::default(), limits(10_000), &sizes);
+    let first = ordered(&driver.request(7)).unwrap();
+    driver.finish(first.job, 500);
+    let second = ordered(&driver.request(9)).expect("the tail has outgrown its cap");
+    let hard = driver.request(11);
+    let shown = sent(&hard).expect("sends at once");
+    assert_eq!((shown.from, shown.summary), (first.cut, Tokens::new(500)));
+    assert_eq!(driver.machine.preparing(), Some(second.job));
+}
+
+#[test]
+fn what_is_sent_while_a_summary_is_written_leaves_room_for_the_answer() {
+    let sizes = [
+        1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 700, 2_100, 900, 200,
+    ];
+    let mut driver = Driver::new(Prepared::default(), limits(10_000), &sizes);
+    assert!(ordered(&driver.request(7)).is_some());
+    let wall = driver.request(9);
+    let extract = ordered(&wall).expect("made at once above 95 %");
+    assert_eq!(extract.route, Route::Extractive);
+    driver.finish(extract.job, 600);
+    let path = Path::new(&driver.outline, 9, &[]);
+    let again = driver.machine.on(Event::Request(path), at(driver.second));
+    let shown = sent(&again).expect("sends");
+    assert!(shown.tokens(&path) < Tokens::new(8_500));
 }
 
 #[test]
@@ -438,7 +470,9 @@ impl Watch {
                 assert!(after < before, "a swap that makes the view larger");
                 assert!(!self.stopped, "a swap after the stop");
                 let tail = path.tail(shown.from);
-                assert!(tail <= limits.tail_cap || before + Tokens::new(4_000) > limits.window);
+                assert!(
+                    tail <= limits.tail_cap || before + Tokens::new(4_000) > limits.hard_tokens()
+                );
             }
         }
         if shown.from < self.shown.from {

@@ -16,6 +16,9 @@ pub struct Prepared {
     pub soft: f64,
     /// The share of the window that stays verbatim behind a new mark.
     pub keep: f64,
+    /// The share of the window at which a request is no longer sent as it is while the summary is
+    /// being written. What is above it is left for the model's answer, and for what our count misses.
+    pub wall: f64,
     /// How summaries are made in the background.
     pub route: Route,
 }
@@ -28,6 +31,7 @@ impl Default for Prepared {
         Self {
             soft: 2.0 / 3.0,
             keep: 0.05,
+            wall: 0.95,
             route: Route::Readable,
         }
     }
@@ -39,7 +43,7 @@ impl Strategy for Prepared {
         match (situation.stage, situation.standby) {
             (Stage::Ready { swap, .. }, _) => self.with_summary(situation, swap),
             (Stage::Preparing { .. }, Some(Ok(_))) if situation.is_hard() => vec![Command::Swap],
-            _ if !situation.fits() => self.at_the_wall(situation),
+            _ if self.is_at_the_wall(situation) => self.at_the_wall(situation),
             (Stage::None, _) if situation.view >= soft => self.prepare(situation),
             (Stage::None | Stage::Preparing { .. }, _) => Vec::new(),
         }
@@ -47,6 +51,14 @@ impl Strategy for Prepared {
 }
 
 impl Prepared {
+    fn wall_tokens(&self, situation: &Situation<'_>) -> Tokens {
+        situation.limits.window.scaled(self.wall)
+    }
+
+    fn is_at_the_wall(&self, situation: &Situation<'_>) -> bool {
+        situation.view > self.wall_tokens(situation)
+    }
+
     fn with_summary(
         &self,
         situation: &Situation<'_>,
@@ -59,7 +71,7 @@ impl Prepared {
             }
             Ok(_) if wanted => vec![Command::Swap],
             Ok(_) => Vec::new(),
-            Err(_) if !situation.fits() => self.at_the_wall(situation),
+            Err(_) if self.is_at_the_wall(situation) => self.at_the_wall(situation),
             Err(Refusal::Stale | Refusal::TailTooLong(_)) => self.prepare(situation),
             Err(_) => Vec::new(),
         }
@@ -80,7 +92,7 @@ impl Prepared {
         }]
     }
 
-    /// The view does not fit and no summary makes it fit: wait for the one under way as long as
+    /// The view fills the window and no summary changes that: wait for the one under way as long as
     /// patience lasts, else make one without a model.
     fn at_the_wall(&self, situation: &Situation<'_>) -> Vec<Command> {
         let held = match situation.moment {
