@@ -8,6 +8,17 @@ use context::Tokens;
 /// # Errors
 /// What is wrong with `text`, as clap shows it behind the argument's name.
 pub fn parse(text: &str) -> Result<Tokens, String> {
+    match parse_any(text)? {
+        Tokens::ZERO => Err("expected at least one token".to_owned()),
+        tokens => Ok(tokens),
+    }
+}
+
+/// As [`parse`], with 0 for nothing at all.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_any(text: &str) -> Result<Tokens, String> {
     let plain: String = text.trim().chars().filter(|c| *c != '_').collect();
     let (digits, factor) = match plain.chars().last() {
         Some('k' | 'K') => (plain.trim_end_matches(['k', 'K']), 1e3),
@@ -19,7 +30,6 @@ pub fn parse(text: &str) -> Result<Tokens, String> {
     let tokens = number.map(|number| (number * factor).round());
     match tokens {
         None => Err("expected a size such as 64k, 1.5M or 200_000".to_owned()),
-        Some(tokens) if tokens < 1.0 => Err("expected at least one token".to_owned()),
         Some(tokens) if tokens > 1e12 => Err("more than 1,000,000M tokens".to_owned()),
         Some(tokens) => Ok(Tokens::new(1).scaled(tokens)),
     }
@@ -27,7 +37,7 @@ pub fn parse(text: &str) -> Result<Tokens, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, parse_any};
 
     fn check(text: &str, expected: Option<u64>) {
         assert_eq!(
@@ -46,6 +56,12 @@ mod tests {
         check(" 8K ", Some(8_000));
         check("0.5k", Some(500));
         check("1", Some(1));
+    }
+
+    #[test]
+    fn nothing_at_all_where_it_makes_sense() {
+        assert_eq!(parse_any("0"), Ok(context::Tokens::ZERO));
+        assert!(parse_any("-1").is_err() && parse_any("").is_err());
     }
 
     #[test]

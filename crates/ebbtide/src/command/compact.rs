@@ -6,7 +6,7 @@ use clap::Args;
 use context::extract::extract;
 use context::split::{self, Rule};
 use context::summary::Summary;
-use context::{Role, TokenCounter, Tokens, Turn, TurnId};
+use context::{Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use lab::figures;
 use serde::Serialize;
 use wire::session::Session;
@@ -34,8 +34,9 @@ pub struct CompactArgs {
     /// The most tokens that the summary may have
     #[arg(long, value_name = "SIZE", default_value = "4k", value_parser = size::parse)]
     pub budget: Tokens,
-    /// How many tokens of the newest messages stay as they are, at least the last step
-    #[arg(long, value_name = "SIZE", default_value = "20k", value_parser = size::parse)]
+    /// How many tokens of the newest messages stay as they are, at least the last step; with 0 that
+    /// stays only if it is unfinished
+    #[arg(long, value_name = "SIZE", default_value = "20k", value_parser = size::parse_any)]
     pub keep_recent: Tokens,
     /// Of a file that holds several sessions, this one, counted from 1
     #[arg(long, value_name = "N")]
@@ -128,7 +129,11 @@ fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) ->
         .take_while(|turn| turn.role() == Role::System)
         .count();
     let (system, said) = turns.split_at_checked(leading).unwrap_or((&[], turns));
-    let (old, kept) = split::by_tokens(said, args.keep_recent, Rule::Provider).divide(said);
+    let (old, kept) = if args.keep_recent == Tokens::ZERO && is_finished(said) {
+        (said, &[][..])
+    } else {
+        split::by_tokens(said, args.keep_recent, Rule::Provider).divide(said)
+    };
     let old_tokens: Tokens = old.iter().map(Turn::tokens).sum();
     let summary = extract(old, kept, args.budget, counter);
     let tokens = summary.tokens(counter);
@@ -144,6 +149,14 @@ fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) ->
         summary: Some(summary.render()),
         summary_tokens: tokens,
     }
+}
+
+/// Whether nobody waits for anything: the assistant spoke last and called no tool.
+fn is_finished(turns: &[Turn]) -> bool {
+    turns.last().is_some_and(|turn| {
+        let calls = |part: &Part| matches!(part, Part::Call(_));
+        turn.role() == Role::Assistant && !turn.parts().iter().any(calls)
+    })
 }
 
 fn shown(

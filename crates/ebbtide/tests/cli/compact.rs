@@ -87,3 +87,34 @@ fn of_several_sessions_one_must_be_named() {
     let one = [&["compact", "-", "--session", "2"], &SMALL[..]].concat();
     assert_eq!(run(program(&one), two.as_bytes()).exit, 0);
 }
+
+/// With nothing kept, all that is finished is summarised; a call in flight stays.
+#[test]
+fn nothing_is_kept_but_what_is_unfinished() {
+    let whole: Vec<Value> = serde_json::from_str(&conversation()).expect("JSON");
+    let arguments = ["compact", "-", "--keep-recent", "0", "--budget", "300"];
+    let after = |said: &[Value]| -> Vec<Value> {
+        let input = Value::Array(said.to_vec()).to_string();
+        let ran = run(program(&arguments), input.as_bytes());
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        let text = run(
+            program(&[&arguments[..], &["--summary-only"]].concat()),
+            input.as_bytes(),
+        );
+        assert_eq!(text.exit, 0, "{}", text.stderr);
+        assert!(text.stdout.contains("module_2"), "{}", text.stdout);
+        serde_json::from_str(&ran.stdout).expect("the same format")
+    };
+    assert_eq!(after(&whole).len(), 1, "the assistant has answered");
+    let (_, asked) = whole.split_last().expect("messages");
+    let shown = after(asked);
+    assert_eq!(shown.last(), asked.last(), "a question stays");
+    let call = serde_json::json!({ "role": "assistant", "content": null, "tool_calls": [
+        { "id": "c1", "type": "function", "function": { "name": "ls", "arguments": "{}" } }
+    ] });
+    let in_flight = [&whole[..], &[whole[0].clone(), call.clone()]].concat();
+    assert_eq!(after(&in_flight).last(), Some(&call), "a call stays");
+    let result = serde_json::json!({ "role": "tool", "tool_call_id": "c1", "content": "a b c" });
+    let mid_step = [&in_flight[..], std::slice::from_ref(&result)].concat();
+    assert_eq!(after(&mid_step)[1..], mid_step[mid_step.len() - 2..]);
+}
