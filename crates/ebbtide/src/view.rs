@@ -1,6 +1,7 @@
 //! A comparison as text: a heading, the table, and what one needs to know to read it.
 
 use lab::compare::{Comparison, Simulation};
+use lab::equal_size::board;
 use lab::scoreboard::{scoreboard, verdict};
 use lab::total::{Total, totals};
 use lab::{figures, options};
@@ -69,6 +70,30 @@ fn scores(totals: &[Total], console: &mut Console) -> Result<(), Failure> {
         console.line(line)?;
     }
     Ok(())
+}
+
+/// Ways to compact at equal size, over these sessions, with an empty line behind; nothing where
+/// nothing could be measured.
+///
+/// # Errors
+/// Where standard output cannot be written to.
+pub fn recall(comparisons: &[Comparison], console: &mut Console) -> Result<(), Failure> {
+    let Some(board) = board(comparisons) else {
+        return Ok(());
+    };
+    let heading = "Recall by the size of the summary, whatever the strategy";
+    console.line(console.palette.paint(Tone::Heading, heading))?;
+    let names: Vec<String> = board.ways.iter().map(|&way| way.to_owned()).collect();
+    let columns = board.columns.into_iter().map(|column| Column {
+        heading: vec![column.budget, column.figure.to_owned()],
+        cells: column.cells,
+    });
+    let columns: Vec<Column> = columns.collect();
+    for line in table::render("way to compact", &names, &columns, console.width) {
+        console.line(line)?;
+    }
+    paragraph(&board.note, console)?;
+    console.line("")
 }
 
 /// What the table does not say, each as a paragraph.

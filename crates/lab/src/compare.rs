@@ -7,6 +7,8 @@
 
 use serde::Serialize;
 
+use crate::equal_size::EqualSize;
+
 /// The name and version of the shape.
 pub const SCHEMA: &str = "ebbtide.replay/1";
 
@@ -21,6 +23,8 @@ pub struct Comparison {
     pub simulation: Simulation,
     /// What happened, in the order in which the strategies were asked for.
     pub strategies: Vec<Outcome>,
+    /// Ways to compact at equal size, whatever the strategy and the window.
+    pub recall: EqualSize,
 }
 
 /// What was replayed.

@@ -5,6 +5,7 @@
 
 pub mod cache;
 pub mod compare;
+pub mod equal_size;
 pub mod figures;
 pub mod latency;
 pub mod options;

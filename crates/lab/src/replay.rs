@@ -26,6 +26,7 @@ use tokens::Model;
 use wire::session::Session;
 
 use crate::compare::{Comparison, Outcome, SCHEMA, Simulation};
+use crate::equal_size::{self, EqualSize};
 use crate::latency::Latency;
 use crate::options::{Options, Progress, RecallMeasure, ReplayError, SMALLEST_WINDOW};
 use pins::PinSpan;
@@ -98,23 +99,34 @@ pub fn run_with(
         recall: options.recall,
         model,
     };
-    let strategies = side_by_side(&scene, options, progress);
+    let (strategies, recall) = side_by_side(&scene, options, progress);
     Ok(Comparison {
         schema: SCHEMA,
         session: facts::of(&scene),
         simulation: simulation(&scene),
         strategies,
+        recall,
     })
 }
 
-/// One thread a strategy; the outcomes in the order of the options.
+/// One thread a strategy, the outcomes in the order of the options; and beside them, ways to compact
+/// at equal size.
 fn side_by_side(
     scene: &Scene<'_>,
     options: &Options,
     progress: &mut dyn FnMut(Progress),
-) -> Vec<Outcome> {
+) -> (Vec<Outcome>, EqualSize) {
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
+        // First, since it takes longest.
+        let recall = scope.spawn(|| {
+            equal_size::measure(
+                scene.session,
+                &scene.model.name,
+                scene.counter,
+                scene.recall,
+            )
+        });
         let running: Vec<_> = options
             .strategies
             .iter()
@@ -132,14 +144,16 @@ fn side_by_side(
         for step in receiver {
             progress(step);
         }
-        running
-            .into_iter()
-            .map(|thread| match thread.join() {
-                Ok(outcome) => outcome,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-            .collect()
+        (running.into_iter().map(joined).collect(), joined(recall))
     })
+}
+
+/// What a thread found; its panic goes on here.
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    match thread.join() {
+        Ok(found) => found,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
 fn model(session: &Session, options: &Options) -> Result<Model, ReplayError> {

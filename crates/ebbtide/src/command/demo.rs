@@ -87,6 +87,7 @@ pub fn run(
     }
     view::session(&comparison, console)?;
     console.line("")?;
+    view::recall(std::slice::from_ref(&comparison), console)?;
     view::legend(&comparison.simulation, console)?;
     what_next(args, console)?;
     Ok(Exit::Done)

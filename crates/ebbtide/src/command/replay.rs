@@ -7,6 +7,7 @@ use clap::Args;
 use context::Tokens;
 use context::coded::Coded;
 use lab::compare::Comparison;
+use lab::equal_size::{Pooled, pooled};
 use lab::total::{Total, totals};
 use lab::{Options, RecallMeasure, StrategyName, figures};
 use serde::Serialize;
@@ -130,6 +131,7 @@ struct Report<'a> {
     schema: &'static str,
     comparisons: &'a [Comparison],
     totals: Vec<Total>,
+    recall_totals: Vec<Pooled>,
     skipped: &'a [Skipped],
 }
 
@@ -228,6 +230,7 @@ impl Replay {
                 schema: SCHEMA,
                 comparisons: &self.comparisons,
                 totals: totals(&self.comparisons),
+                recall_totals: pooled(&self.comparisons),
                 skipped: &self.skipped,
             });
         }
@@ -245,6 +248,7 @@ impl Replay {
             view::total(&self.comparisons, console)?;
             console.line("")?;
         }
+        view::recall(&self.comparisons, console)?;
         if let Some(first) = self.comparisons.first() {
             view::legend(&first.simulation, console)?;
         }
@@ -296,6 +300,7 @@ pub fn print_json(comparison: &Comparison, console: &mut Console) -> Result<(), 
         schema: SCHEMA,
         comparisons,
         totals: totals(comparisons),
+        recall_totals: pooled(comparisons),
         skipped: &[],
     })
 }

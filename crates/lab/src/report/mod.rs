@@ -6,6 +6,7 @@ mod plot;
 use askama::Template;
 
 use crate::compare::{Compaction, Comparison, Outcome, Simulation};
+use crate::equal_size::{Board, board};
 use crate::figures;
 use crate::scoreboard::{Score, Source, scoreboard, verdict};
 use crate::total::{Total, totals};
@@ -25,6 +26,8 @@ struct Page<'a> {
     /// The table over all sessions, where there are several.
     total: Option<Table>,
     sessions: Vec<Section<'a>>,
+    /// Ways to compact at equal size, over all sessions.
+    recall: Option<Board>,
     definitions: Vec<Score>,
     assumptions: Vec<(&'static str, String)>,
 }
@@ -77,6 +80,7 @@ impl<'a> Page<'a> {
             title,
             total: (comparisons.len() > 1).then(|| Table::of(&all)),
             sessions: comparisons.iter().map(Section::of).collect(),
+            recall: board(comparisons),
             definitions: scoreboard(&[]),
             assumptions: comparisons
                 .first()

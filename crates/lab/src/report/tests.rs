@@ -85,6 +85,7 @@ fn comparison(title: &str) -> Comparison {
             ..Simulation::default()
         },
         strategies: vec![outcome("prepared", 0.0), outcome("stop_the_world", 41.0)],
+        recall: crate::equal_size::EqualSize::default(),
     }
 }
 
