@@ -36,6 +36,8 @@ pub enum Kind {
     Name,
     /// A number of three digits and more.
     Number,
+    /// Two words joined by a dot, as in `filepath.Join`; found by [`members`] alone.
+    Member,
 }
 
 /// One identifier in a text.
@@ -65,6 +67,49 @@ pub fn scan(text: &str) -> Scan<'_> {
         at: 0,
         pieces: 0,
     }
+}
+
+/// The words joined by one dot in `text` that [`scan`] does not take for file names, such as
+/// `filepath.Join`, `entry.Type` and files of rare types, in order. Agents write them much as they
+/// write names, and a reader who takes every such word for a file name looks for them too.
+pub fn members(text: &str) -> impl Iterator<Item = Identifier<'_>> {
+    const LONGEST: usize = 8;
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'.', bytes).filter_map(move |dot| {
+        let before = bytes.get(..dot)?;
+        let after = bytes.get(dot + 1..)?;
+        let name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let stem = before.iter().rev().take_while(name).count();
+        let end = after.iter().take_while(name).count();
+        let start = dot - stem;
+        let beside = |at: Option<&u8>| at.is_some_and(|&byte| is_part(byte));
+        let last = after.get(..end)?;
+        let plain = last.iter().all(u8::is_ascii_alphabetic) && (1..=LONGEST).contains(&end);
+        let alone = !beside(start.checked_sub(1).and_then(|at| bytes.get(at)))
+            && !beside(
+                after
+                    .get(end)
+                    .filter(|_| after.get(end + 1).is_some_and(|&b| is_word(b))),
+            );
+        let letters = bytes.get(start..dot)?.first()?.is_ascii_alphabetic();
+        if !(plain && alone && letters) {
+            return None;
+        }
+        let found = text.get(start..=dot + end)?;
+        let extension = found
+            .rsplit_once('.')
+            .is_some_and(|(_, end)| is_extension(end));
+        (!extension).then_some(Identifier {
+            text: found,
+            kind: Kind::Member,
+            start,
+        })
+    })
+}
+
+/// Whether a byte can be part of a path or a longer dotted name.
+fn is_part(byte: u8) -> bool {
+    is_word(byte) || matches!(byte, b'.' | b'/' | b'-' | b'@')
 }
 
 /// Where `identifier` stands whole in `text`: not directly beside a letter, a digit or an
@@ -361,7 +406,12 @@ impl<'a> Scan<'a> {
         let length = name
             .find(|inner: char| !inner.is_ascii_alphanumeric() && inner != '-' && inner != '_')
             .unwrap_or(name.len());
-        let name = name.get(..length)?.trim_end_matches('-');
+        let (name, rest) = name.split_at_checked(length)?;
+        // `-aé` is a word of another script, not the flag `-a`.
+        if rest.chars().next().is_some_and(is_word_letter) {
+            return None;
+        }
+        let name = name.trim_end_matches('-');
         Some(start + (run.len() - run.trim_start_matches('-').len()) + name.len())
     }
 

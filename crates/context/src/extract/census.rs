@@ -67,7 +67,8 @@ impl<'a> Census<'a> {
             if piece.origin == Origin::Thinking {
                 continue;
             }
-            for found in identifiers::scan(&piece.text) {
+            let members = identifiers::members(&piece.text);
+            for found in identifiers::scan(&piece.text).chain(members) {
                 let place = Place {
                     piece: number,
                     at: found.start,

@@ -128,7 +128,7 @@ impl<'a> Shown<'a> {
         let tail = source::pieces(tail);
         let mut identifiers = HashSet::new();
         for shown in tail.iter().map(|piece| &*piece.text).chain([text]) {
-            for found in identifiers::scan(shown) {
+            for found in identifiers::scan(shown).chain(identifiers::members(shown)) {
                 identifiers.extend(select::ends(found.text).map(str::to_owned));
                 identifiers.insert(found.text.to_owned());
             }

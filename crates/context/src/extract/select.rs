@@ -14,7 +14,7 @@ use super::source::Piece;
 use super::spans::{self, Span};
 
 /// What context is worth beside being named at all.
-const CONTEXT: f32 = 0.05;
+const CONTEXT: f32 = 0.06;
 /// How many identifiers are considered for each token of the budget.
 const PER_TOKEN: f32 = 0.3;
 /// The fewest and the most identifiers that are considered.

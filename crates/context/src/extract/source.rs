@@ -31,9 +31,10 @@ pub(super) struct Piece<'a> {
     pub turn: usize,
     /// Who wrote it, and how.
     pub origin: Origin,
-    /// The text as it stands in the turn.
+    /// The text as it stands in the turn; of a call, its arguments.
     pub raw: &'a str,
-    /// The text to quote from: escapes of arguments undone, file listings without line numbers.
+    /// The text to quote from: a call's name and its arguments with their escapes undone, file
+    /// listings without line numbers.
     pub text: Cow<'a, str>,
 }
 
@@ -70,7 +71,11 @@ fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part) -> Option<Piece<'a>> 
         Part::Call(call) => (
             Origin::Call,
             call.arguments.as_str(),
-            identifiers::unescaped(&call.arguments),
+            Cow::Owned(format!(
+                "{} {}",
+                call.name,
+                identifiers::unescaped(&call.arguments)
+            )),
         ),
         Part::Result(result) => {
             let origin = match result.outcome {

@@ -55,7 +55,8 @@ pub(super) fn options(
             continue;
         };
         let units = units(&piece.text, place.at, entry.text.len(), census);
-        found.extend(best_of(place, number, &units, value));
+        let identifier = (place.at, place.at + entry.text.len());
+        found.extend(best_of(place.piece, number, identifier, &units, value));
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
     found.truncate(OPTIONS);
@@ -145,8 +146,15 @@ fn push(window: &str, start: usize, end: usize, units: &mut Vec<Unit>) {
 }
 
 /// The two best spans around one place, with their value per token.
-fn best_of(place: Place, number: usize, units: &[Unit], value: &[f32]) -> Vec<(f32, Span)> {
-    let Some(center) = units.iter().position(|unit| unit.start == place.at) else {
+fn best_of(
+    piece: usize,
+    number: usize,
+    identifier: (usize, usize),
+    units: &[Unit],
+    value: &[f32],
+) -> Vec<(f32, Span)> {
+    let (start, end) = identifier;
+    let Some(center) = units.iter().position(|unit| unit.start == start) else {
         return Vec::new();
     };
     let mut best = [(f32::MIN, 0, 0); 2];
@@ -167,8 +175,9 @@ fn best_of(place: Place, number: usize, units: &[Unit], value: &[f32]) -> Vec<(f
         let mut sum = base;
         for (offset, unit) in right.iter().enumerate() {
             sum.add(unit, worth(unit));
-            let own = right.first().map_or(0, |unit| unit.words);
-            if sum.words >= own + CONTEXT_WORDS {
+            let own = right.iter().take_while(|unit| unit.start < end);
+            let own: usize = own.map(|unit| unit.words).sum();
+            if unit.end >= end && sum.words >= own + CONTEXT_WORDS {
                 keep(
                     &mut best,
                     (sum.value / (sum.cost + SEPARATOR), from, center + offset),
@@ -179,7 +188,7 @@ fn best_of(place: Place, number: usize, units: &[Unit], value: &[f32]) -> Vec<(f
     best.iter()
         .filter(|found| found.0 > f32::MIN)
         .filter_map(|&(density, from, to)| {
-            Some((density, span(place.piece, number, units.get(from..=to)?)?))
+            Some((density, span(piece, number, units.get(from..=to)?)?))
         })
         .collect()
 }
@@ -222,6 +231,7 @@ fn span(piece: usize, number: usize, units: &[Unit]) -> Option<Span> {
             ))
         })
         .collect();
+    members.push((number, true));
     members.sort_unstable();
     members.dedup();
     Some(Span {

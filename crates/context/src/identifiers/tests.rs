@@ -125,3 +125,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_flag_ends_where_no_letter_of_any_script_goes_on() {
+    for text in ["'-aೠ", "--größe", "/\u{d7}:"] {
+        for found in scan(text) {
+            assert!(mentions(text, found.text), "{:?} in {text:?}", found.text);
+        }
+    }
+    assert_eq!(
+        scan("use -a.").map(|found| found.text).collect::<Vec<_>>(),
+        ["-a"]
+    );
+}
+
+#[test]
+fn members_are_two_words_and_a_dot_that_name_no_file() {
+    let found = |text: &'static str| -> Vec<&str> {
+        super::members(text).map(|found| found.text).collect()
+    };
+    assert_eq!(
+        found("filepath.Join(a.b, entry.Type) ends."),
+        ["filepath.Join", "a.b", "entry.Type"]
+    );
+    assert_eq!(found("see main.go, x.rs and Cargo.toml"), [""; 0], "files");
+    assert_eq!(found("a.b.c v1.2.3 ./x.y https://a.io/b.c"), [""; 0]);
+    assert_eq!(found("done. Next.js? 3.5 .5 x. .y é.z"), [""; 0]);
+}
