@@ -139,3 +139,21 @@ fn what_the_agent_pinned_does_not_pass_for_the_users_word() {
     );
     assert!(pins.missing_from(&[restated]).is_empty());
 }
+
+#[test]
+fn a_text_is_not_taken_for_another_of_the_same_id() {
+    let mut seen = std::collections::HashMap::new();
+    let (one, two) = (0..)
+        .map(|number| format!("text {number}"))
+        .find_map(|text| {
+            let before = seen.insert(PinId::of(&text), text.clone())?;
+            Some((before, text))
+        })
+        .unwrap();
+    let mut pins = Pins::default();
+    pins.add(&one, Origin::User, None, &Heuristic).unwrap();
+    let refused = pins.add(&two, Origin::User, None, &Heuristic);
+    assert_eq!(refused, Err(PinError::Taken));
+    let again = pins.add(&one, Origin::User, None, &Heuristic);
+    assert_eq!(again, Ok(Pinned::Already(PinId::of(&one))));
+}

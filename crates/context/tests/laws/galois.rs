@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use context::archive::{Archive, MemoryArchive};
-use context::projector::{Compression, ContextProjector, Outcome, Says, Summarizer};
+use context::projector::{
+    Compression, ContextProjector, Outcome, Says, Summarizer, SummarizerError,
+};
 use context::step::steps;
 use context::window::ContextWindow;
-use context::{Heuristic, Tokens, Turn, TurnDraft, TurnId};
+use context::{Heuristic, Provenance, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -100,6 +102,24 @@ impl<'a> Cycle<'a> {
     }
 }
 
+/// The first words, after a look at what they are taken from.
+struct FromOriginals;
+
+impl Summarizer for FromOriginals {
+    fn summarize(
+        &self,
+        old: &[Turn],
+        tail: &[Turn],
+        budget: Tokens,
+        counter: &dyn TokenCounter,
+    ) -> Result<Text, SummarizerError> {
+        let said = |turn: &Turn| turn.provenance() == Provenance::Said;
+        assert!(old.iter().all(said), "a summary of a summary");
+        assert!(tail.iter().all(said), "a summary in the tail");
+        FirstWords.summarize(old, tail, budget, counter)
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -120,6 +140,18 @@ proptest! {
         }
         let expanded = compressed.expand(&cycle.archive).unwrap();
         prop_assert_eq!(ids(&expanded), everything, "all turns come back, in order");
+    }
+
+    #[test]
+    fn every_summary_is_made_from_what_was_said(
+        (window, later) in rounds(),
+        target in 0..6_000_u64,
+    ) {
+        let mut cycle = Cycle::new(&FromOriginals, target, 0);
+        let mut compressed = cycle.compress(&window).window;
+        for drafts in later {
+            compressed = cycle.compress(&compressed.append_all(drafts, &Heuristic)).window;
+        }
     }
 
     #[test]
