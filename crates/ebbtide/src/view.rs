@@ -82,7 +82,9 @@ pub fn recall(comparisons: &[Comparison], console: &mut Console) -> Result<(), F
         return Ok(());
     };
     let heading = "Recall by the size of the summary, whatever the strategy";
-    console.line(console.palette.paint(Tone::Heading, heading))?;
+    for line in table::wrap(heading, console.width) {
+        console.line(console.palette.paint(Tone::Heading, &line))?;
+    }
     let names: Vec<String> = board.ways.iter().map(|&way| way.to_owned()).collect();
     let columns = board.columns.into_iter().map(|column| Column {
         heading: vec![column.budget, column.figure.to_owned()],
@@ -92,6 +94,7 @@ pub fn recall(comparisons: &[Comparison], console: &mut Console) -> Result<(), F
     for line in table::render("way to compact", &names, &columns, console.width) {
         console.line(line)?;
     }
+    console.line("")?;
     paragraph(&board.note, console)?;
     console.line("")
 }

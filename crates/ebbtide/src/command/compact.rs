@@ -103,7 +103,7 @@ pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
             .map_err(|error| Failure::reported(&error, &args.file))?;
         console.data(&bytes)?;
     }
-    remark(session, &compacted, console);
+    remark(session, &compacted, args.keep_recent, console);
     Ok(Exit::Done)
 }
 
@@ -187,12 +187,16 @@ fn report(session: &Session, compacted: &Compacted, console: &mut Console) -> Re
 }
 
 /// What was done, for the person who waits.
-fn remark(session: &Session, compacted: &Compacted, console: &mut Console) {
+fn remark(session: &Session, compacted: &Compacted, keep_recent: Tokens, console: &mut Console) {
     let before = tokens(&session.turns);
+    let why = if keep_recent == Tokens::ZERO {
+        "what is finished is smaller than its summary would be"
+    } else {
+        "a smaller --keep-recent or --budget leaves more to summarise"
+    };
     console.remark(match &compacted.summary {
         None => format!(
-            "nothing to compact: {} tokens in {}; a smaller --keep-recent or --budget leaves more to \
-             summarise",
+            "nothing to compact: {} tokens in {}; {why}",
             figures::count(before.get()),
             figures::plural(session.turns.len(), "turn"),
         ),

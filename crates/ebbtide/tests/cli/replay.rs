@@ -147,3 +147,39 @@ fn a_folder_without_a_usable_file() {
     assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("a.json") && ran.stderr.contains("error[E0006]"));
 }
+
+#[test]
+fn recall_at_equal_size_is_in_the_report_and_in_the_table() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let filler = "the parser reads the next line and looks at it. ".repeat(40);
+    let mut said = vec![serde_json::json!({ "role": "user",
+        "content": "Look at src/parser/lexer_state.rs, it fails on port 48213." })];
+    for number in 0..160 {
+        let role = if number % 2 == 0 { "assistant" } else { "user" };
+        said.push(serde_json::json!({ "role": role, "content": filler }));
+    }
+    said.push(serde_json::json!({ "role": "assistant",
+        "content": "So src/parser/lexer_state.rs binds 48213 twice." }));
+    let path = folder.path().join("long.json");
+    fs::write(&path, serde_json::to_vec(&said).expect("JSON")).expect("written");
+    let path = path.display().to_string();
+    let report = json(&ebbtide(&["replay", &path, "--json"]));
+    let recall = &report["comparisons"][0]["recall"];
+    assert_eq!(recall["absent"], serde_json::Value::Null);
+    assert_eq!(recall["rows"].as_array().map(Vec::len), Some(6));
+    let pooled = &report["recall_totals"][0];
+    assert_eq!(
+        (&pooled["place"], &pooled["way"]),
+        (&"fixed".into(), &"extractive".into())
+    );
+    assert_eq!(
+        (&pooled["needed"], &pooled["named_share"]),
+        (&2.into(), &1.0.into())
+    );
+    let text = ebbtide(&["replay", &path]);
+    assert!(
+        text.stdout.contains("extractive        100 %"),
+        "{}",
+        text.stdout
+    );
+}
