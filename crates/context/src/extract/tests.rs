@@ -1,3 +1,5 @@
+//! Tests of extractive compaction: budget, determinism, nothing invented, what must be there.
+
 use proptest::prelude::*;
 
 use super::{Extractive, extract, ledger};

@@ -28,6 +28,7 @@ struct Probe<'a> {
     role: Option<IgnoredAny>,
     timestamp: Option<IgnoredAny>,
     instructions: Option<IgnoredAny>,
+    tokens_before: Option<IgnoredAny>,
 }
 
 /// What a file is, with what was found on the way.
@@ -81,6 +82,7 @@ fn by_line(text: &[u8]) -> Option<Format> {
         "file-history-snapshot" if probe.message_id.is_some() => Some(Format::ClaudeCode),
         "session" if probe.cwd.is_some() => Some(Format::Pi),
         "message" if probe.message.is_some() => Some(Format::Pi),
+        "compaction" if probe.tokens_before.is_some() => Some(Format::Pi),
         "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"
             if probe.payload.is_some() =>
         {

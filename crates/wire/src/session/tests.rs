@@ -422,6 +422,14 @@ fn haystacks_are_one_session_each_and_keep_their_chats_apart() {
 }
 
 #[test]
+fn a_log_that_begins_with_its_compaction_is_known_by_it() {
+    let log = r#"{"type":"compaction","summary":"s","firstKeptEntryIndex":0,"tokensBefore":7}"#;
+    let document = load(log.as_bytes(), "", &Heuristic).unwrap();
+    assert_eq!(document.sessions[0].format, Format::Pi);
+    assert_eq!(&*document.sessions[0].compactions[0].summary, "s");
+}
+
+#[test]
 fn what_cannot_be_loaded_says_why() {
     let check = |text: &str, expected: LoadError| {
         assert_eq!(load(text.as_bytes(), "", &Heuristic).unwrap_err(), expected);
