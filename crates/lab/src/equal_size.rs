@@ -5,8 +5,9 @@
 //! window: each way is given the same part of the session and the same number of tokens. They are
 //! counts, so that sessions can be put together: see [`pooled`].
 
-use context::{TokenCounter, Tokens};
+use context::{TokenCounter, Tokens, TurnId};
 use serde::Serialize;
+use tokens::{Encoding, ExactCounter};
 use wire::session::Session;
 
 use crate::compare::Comparison;
@@ -16,8 +17,9 @@ use crate::recall::{Cut, EvalOptions, Place, RecallRow, Score, evaluate};
 /// What one session says about ways to compact.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EqualSize {
-    /// The model whose tokens are counted: budgets, sizes and the place of the fixed cut.
-    pub tokens_of: String,
+    /// The vocabulary that tokens are counted with: budgets, sizes and the place of the fixed cut.
+    /// The same for all sessions, whatever their model, so that figures compare.
+    pub tokens_of: &'static str,
     /// The tokens that the session holds at the fixed cut.
     pub cut_tokens: u64,
     /// The most tokens before the fixed cut that stay verbatim.
@@ -72,16 +74,14 @@ pub struct Pooled {
     pub in_context_share: Option<f64>,
 }
 
+/// The vocabulary that everything here is counted with.
+const VOCABULARY: Encoding = Encoding::Cl100k;
+
 /// Measures a session, unless that is not asked for.
-pub(crate) fn measure(
-    session: &Session,
-    tokens_of: &str,
-    counter: &dyn TokenCounter,
-    wanted: RecallMeasure,
-) -> EqualSize {
+pub(crate) fn measure(session: &Session, wanted: RecallMeasure) -> EqualSize {
     let options = EvalOptions::default();
     let mut found = EqualSize {
-        tokens_of: tokens_of.to_owned(),
+        tokens_of: VOCABULARY.as_str(),
         cut_tokens: options.cut.get(),
         tail_tokens: options.tail.get(),
         ..EqualSize::default()
@@ -90,6 +90,8 @@ pub(crate) fn measure(
         found.absent = Some("it was not asked for".to_owned());
         return found;
     }
+    let counter = ExactCounter::new(VOCABULARY);
+    let session = &recounted(session, &counter);
     let fixed = Cut::at_tokens(&session.turns, options.cut, options.tail);
     if fixed.is_none() {
         let held: Tokens = session.turns.iter().map(context::Turn::tokens).sum();
@@ -99,11 +101,25 @@ pub(crate) fn measure(
         ));
     }
     let fixed = fixed.map_or(0, |cut| cut.old.len() + cut.tail.len());
-    found.rows = evaluate(session, &options, counter)
+    found.rows = evaluate(session, &options, &counter)
         .iter()
         .map(|row| found_row(row, session, fixed))
         .collect();
     found
+}
+
+/// The session with its turns counted by `counter`.
+fn recounted(session: &Session, counter: &dyn TokenCounter) -> Session {
+    let mut parent = TurnId::ROOT;
+    let turns = session.turns.iter().map(|turn| {
+        let turn = turn.draft().after(parent, counter);
+        parent = turn.id();
+        turn
+    });
+    Session {
+        turns: turns.collect(),
+        ..session.clone()
+    }
 }
 
 fn found_row(row: &RecallRow, session: &Session, fixed: usize) -> EqualSizeRow {
@@ -292,7 +308,7 @@ fn note(comparisons: &[Comparison], pools: &[Pooled]) -> String {
             identifiers(product.needed),
         ));
     }
-    note.push_str("Tokens are those of each session's model.");
+    note.push_str(&format!("Tokens are counted with {}.", VOCABULARY.as_str()));
     note
 }
 

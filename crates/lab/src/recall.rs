@@ -3,7 +3,7 @@
 //! A session is cut where a compaction falls. What stands before the tail is compacted. An identifier
 //! is *needed later* if
 //!
-//! - the assistant writes it, in text or in the arguments of a tool call, in its next 40 messages
+//! - the assistant writes it, in text or in the arguments of a tool call, in the next 40 messages
 //!   after the cut (reasoning does not count: it is not shown to anybody and is not an act),
 //! - it stands in the compacted part,
 //! - and before that first use it could not be learnt from the tail, nor from a user message or tool

@@ -119,14 +119,7 @@ fn side_by_side(
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         // First, since it takes longest.
-        let recall = scope.spawn(|| {
-            equal_size::measure(
-                scene.session,
-                &scene.model.name,
-                scene.counter,
-                scene.recall,
-            )
-        });
+        let recall = scope.spawn(|| equal_size::measure(scene.session, scene.recall));
         let running: Vec<_> = options
             .strategies
             .iter()

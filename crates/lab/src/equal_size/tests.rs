@@ -81,12 +81,7 @@ fn what_was_not_measured_says_why() {
     assert!(reason.ends_with("never reaches 60000"), "{reason}");
     assert_eq!(board(&[comparison]), None);
     let document = load(&log(2_000), "made", &Heuristic).expect("loads");
-    let skipped = measure(
-        &document.sessions[0],
-        "m",
-        &Heuristic,
-        RecallMeasure::Skipped,
-    );
+    let skipped = measure(&document.sessions[0], RecallMeasure::Skipped);
     assert_eq!(skipped.absent.as_deref(), Some("it was not asked for"));
 }
 

@@ -54,10 +54,10 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// The choices that the definition leaves open. The default is the strictest reading.
+/// The choices that the definition leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How many assistant messages after the cut count.
+    /// How many messages after the cut count, whoever wrote them.
     pub next: usize,
     /// What a word is.
     pub words: Words,
@@ -182,15 +182,10 @@ pub fn needed_later(cut: &Cut<'_>, rules: Rules) -> Vec<Needed> {
     let mut learnt = text_of(cut.tail);
     let mut seen = HashSet::new();
     let mut needed = Vec::new();
-    let mut messages = 0;
-    for turn in cut.future {
+    for turn in cut.future.iter().take(rules.next) {
         if turn.role() != Role::Assistant {
             learnt.push_str(&text_of([turn]));
             continue;
-        }
-        messages += 1;
-        if messages > rules.next {
-            break;
         }
         let text = written(turn);
         for found in identifiers::scan(&text) {
