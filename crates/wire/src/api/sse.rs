@@ -48,7 +48,7 @@ impl Event {
     #[must_use]
     pub fn encode(&self) -> String {
         let mut out = String::with_capacity(self.data.len() + self.name.len() + 16);
-        let one_line = |text: &str| text.replace(['\r', '\n', '\0'], " ");
+        let one_line = |text: &str| text.replace(['\r', '\n'], " ");
         if self.name != "message" {
             out.push_str("event: ");
             out.push_str(&one_line(&self.name));

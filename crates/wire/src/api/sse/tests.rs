@@ -123,3 +123,13 @@ proptest! {
         prop_assert_eq!(decode(&[one, other], 16), decode(&[&bytes], 16));
     }
 }
+
+#[test]
+fn control_characters_in_a_name_arrive_again() {
+    let mut decoder = Decoder::default();
+    decoder.push(b"event: a\0b\x01\ndata: x\n\n");
+    let event = decoder.next_event().unwrap().unwrap();
+    let mut again = Decoder::default();
+    again.push(event.encode().as_bytes());
+    assert_eq!(again.next_event().unwrap().unwrap(), event);
+}
