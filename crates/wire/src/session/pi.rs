@@ -132,8 +132,8 @@ pub(super) fn load(
 }
 
 /// For each record whether it is on the path from the last record to the root. Records without an
-/// id, as in the first version, all are; a parent that is not in the file is taken to be the record
-/// above.
+/// id, as in the first version, all are, and so are broken ones without a type; a parent that is not
+/// in the file is taken to be the record above.
 fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
     let mut index_of: HashMap<&str, usize> = HashMap::new();
     let mut before = Vec::with_capacity(records.len());
@@ -143,7 +143,7 @@ fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
         .iter()
         .any(|(_, record)| record.parent_id.text().is_some());
     for (index, (_, record)) in records.iter().enumerate() {
-        let id = record.id.text().filter(|_| !is_header(record));
+        let id = record.id.text().filter(|_| is_node(record));
         let parent = record.parent_id.text();
         let known = parent.and_then(|parent| index_of.get(parent)).copied();
         let root = chained && parent.is_none() && id.is_some();
@@ -155,7 +155,7 @@ fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
     }
     let mut kept: Vec<bool> = records
         .iter()
-        .map(|(_, record)| record.id.text().is_none() || is_header(record))
+        .map(|(_, record)| record.id.text().is_none() || !is_node(record))
         .collect();
     let mut current = above;
     while let Some(index) = current {
@@ -167,8 +167,9 @@ fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
     kept
 }
 
-fn is_header(record: &Record<'_>) -> bool {
-    record.kind.text() == Some("session")
+/// Whether a record can be a link of the tree: the header is none, nor is one without a type.
+fn is_node(record: &Record<'_>) -> bool {
+    record.kind.text().is_some_and(|kind| kind != "session")
 }
 
 fn read(recording: &mut Recording, record: &Record<'_>, line: usize) {

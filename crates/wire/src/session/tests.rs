@@ -422,6 +422,16 @@ fn haystacks_are_one_session_each_and_keep_their_chats_apart() {
 }
 
 #[test]
+fn a_broken_last_record_does_not_hide_the_pi_conversation() {
+    let log = r#"{"type":"session","version":3,"id":"x","cwd":"/"}
+{"type":"message","id":"a","parentId":"x","message":{"role":"user","content":"one"}}
+{"t9pe":"message","id":"b","parentId":null}
+"#;
+    let document = load(log.as_bytes(), "", &Heuristic).unwrap();
+    assert_eq!(document.sessions[0].turns.len(), 1);
+}
+
+#[test]
 fn a_log_that_begins_with_its_compaction_is_known_by_it() {
     let log = r#"{"type":"compaction","summary":"s","firstKeptEntryIndex":0,"tokensBefore":7}"#;
     let document = load(log.as_bytes(), "", &Heuristic).unwrap();
