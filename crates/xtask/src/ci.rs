@@ -53,7 +53,7 @@ const STEPS: [Step; 10] = [
     },
     Step {
         name: "fuzz",
-        run: |root| fuzz::run(root, &["--seconds", "5"]),
+        run: |root| fuzz::run(root, &["--runs", "10000"]),
     },
     Step {
         name: "nothing left behind",

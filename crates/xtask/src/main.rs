@@ -20,7 +20,8 @@ cargo xtask COMMAND
   docs [--check]                writes the generated pages of docs/, or says which differ
   licences                      checks the licences of all dependencies
   advisories                    asks for known vulnerabilities; needs cargo-deny and the network
-  fuzz [TARGET] [--seconds N]   builds the fuzz targets and runs one, or each, for N seconds (60)
+  fuzz [TARGET] [--seconds N]   builds the fuzz targets and runs one, or each, for N seconds (60);
+       [--runs N]               or for N inputs, the same each time
   help                          prints this
 ";
 

@@ -12,6 +12,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 
 use crate::command::{self, cargo, say};
+use session::Length;
 
 /// The flags that instrument the code: libFuzzer's counters, table of places, and comparisons.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -26,13 +27,13 @@ struct Target {
     corpus: Vec<String>,
 }
 
-/// `cargo xtask fuzz [TARGET] [--seconds N]`.
+/// `cargo xtask fuzz [TARGET] [--seconds N | --runs N]`.
 ///
 /// # Errors
 /// The arguments are wrong, a target does not build, a run finds a failing input, or a run's coverage
 /// does not grow.
 pub fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let (wanted, seconds) = parse(arguments)?;
+    let (wanted, length) = parse(arguments)?;
     let folder = root.join("fuzz");
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml"))
         .context("cannot read fuzz/Cargo.toml")?;
@@ -52,28 +53,34 @@ pub fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     for target in &targets {
         seeds::lay_out(&folder, target)?;
         let program = folder.join(format!("target/{triple}/release/{}", target.name));
-        session::run(&folder, target, &program, seconds)?;
+        session::run(&folder, target, &program, length)?;
     }
     Ok(())
 }
 
-fn parse<'a>(arguments: &[&'a str]) -> anyhow::Result<(Option<&'a str>, u32)> {
-    let (mut target, mut seconds) = (None, 60);
+fn parse<'a>(arguments: &[&'a str]) -> anyhow::Result<(Option<&'a str>, Length)> {
+    let (mut target, mut length) = (None, Length::Seconds(60));
     let mut rest = arguments.iter();
     while let Some(&argument) = rest.next() {
         match argument {
-            "--seconds" => {
-                let number = rest.next().context("--seconds needs a number")?;
-                seconds = number
+            "--seconds" | "--runs" => {
+                let number = rest
+                    .next()
+                    .with_context(|| format!("{argument} needs a number"))?;
+                let number = number
                     .parse()
-                    .with_context(|| format!("--seconds {number} is not a number"))?;
+                    .with_context(|| format!("{argument} {number} is not a number"))?;
+                length = match argument {
+                    "--runs" => Length::Runs(number),
+                    _ => Length::Seconds(number),
+                };
             }
             flag if flag.starts_with('-') => bail!("unknown flag `{flag}`"),
             name if target.is_none() => target = Some(name),
             extra => bail!("one target at a time, or none for each; what is `{extra}`?"),
         }
     }
-    Ok((target, seconds))
+    Ok((target, length))
 }
 
 /// The targets that the manifest of the fuzz crate names.
@@ -134,16 +141,20 @@ fn build(folder: &Path, triple: &str, target: Option<&str>) -> anyhow::Result<()
 
 #[cfg(test)]
 mod tests {
-    use super::{Target, parse, targets};
+    use super::{Length, Target, parse, targets};
 
     #[test]
     fn arguments() {
-        assert_eq!(parse(&[]).unwrap(), (None, 60));
-        assert_eq!(parse(&["count"]).unwrap(), (Some("count"), 60));
-        assert_eq!(parse(&["--seconds", "5"]).unwrap(), (None, 5));
+        let minute = Length::Seconds(60);
+        assert_eq!(parse(&[]).unwrap(), (None, minute));
+        assert_eq!(parse(&["count"]).unwrap(), (Some("count"), minute));
         assert_eq!(
-            parse(&["count", "--seconds", "5"]).unwrap(),
-            (Some("count"), 5)
+            parse(&["--seconds", "5"]).unwrap(),
+            (None, Length::Seconds(5))
+        );
+        assert_eq!(
+            parse(&["count", "--runs", "5"]).unwrap(),
+            (Some("count"), Length::Runs(5))
         );
         for bad in [
             &["a", "b"][..],

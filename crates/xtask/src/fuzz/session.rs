@@ -8,12 +8,21 @@ use anyhow::{Context as _, bail};
 use super::Target;
 use crate::command::{self, say};
 
-/// Runs a built target on its corpus for a number of seconds.
+/// How long a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// So many seconds, from another random seed each time: to look for what is not known yet.
+    Seconds(u32),
+    /// So many inputs, from the same seed each time: to see that nothing known has come back.
+    Runs(u32),
+}
+
+/// Runs a built target on its corpus.
 ///
 /// # Errors
 /// An input fails (it is kept in `artifacts/TARGET/`), or the run reports no coverage: then the
 /// target is not instrumented, and a run proves nothing.
-pub fn run(folder: &Path, target: &Target, program: &Path, seconds: u32) -> anyhow::Result<()> {
+pub fn run(folder: &Path, target: &Target, program: &Path, length: Length) -> anyhow::Result<()> {
     let name = &target.name;
     let artifacts = folder.join("artifacts").join(name);
     fs::create_dir_all(&artifacts)
@@ -22,11 +31,14 @@ pub fn run(folder: &Path, target: &Target, program: &Path, seconds: u32) -> anyh
     let mut arguments = vec![
         format!("corpus/{name}"),
         format!("-artifact_prefix=artifacts/{name}/"),
-        format!("-max_total_time={seconds}"),
         "-timeout=20".to_owned(),
         "-rss_limit_mb=4096".to_owned(),
         "-print_final_stats=1".to_owned(),
     ];
+    match length {
+        Length::Seconds(seconds) => arguments.push(format!("-max_total_time={seconds}")),
+        Length::Runs(runs) => arguments.extend([format!("-runs={runs}"), "-seed=1".to_owned()]),
+    }
     let words = format!("dictionaries/{name}.dict");
     if folder.join(&words).is_file() {
         arguments.push(format!("-dict={words}"));
