@@ -133,7 +133,8 @@ pub(super) fn load(
 
 /// For each record whether it is on the path from the last record to the root. Records without an
 /// id, as in the first version, all are, and so are broken ones without a type; a parent that is not
-/// in the file is taken to be the record above.
+/// in the file is taken to be the record above. Where the links are so broken that no message is on
+/// the path, all records are.
 fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
     let mut index_of: HashMap<&str, usize> = HashMap::new();
     let mut before = Vec::with_capacity(records.len());
@@ -164,7 +165,12 @@ fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
         }
         current = before.get(index).copied().flatten();
     }
-    kept
+    let said = |(record, kept): (&(usize, Record<'_>), &bool)| *kept && record.1.message.is_some();
+    if records.iter().zip(&kept).any(said) {
+        kept
+    } else {
+        vec![true; records.len()]
+    }
 }
 
 /// Whether a record can be a link of the tree: the header is none, nor is one without a type.

@@ -429,6 +429,9 @@ fn a_broken_last_record_does_not_hide_the_pi_conversation() {
 "#;
     let document = load(log.as_bytes(), "", &Heuristic).unwrap();
     assert_eq!(document.sessions[0].turns.len(), 1);
+    let no_message = log.replace("t9pe", "type").replace("null", "\"x\"");
+    let document = load(no_message.as_bytes(), "", &Heuristic).unwrap();
+    assert_eq!(document.sessions[0].turns.len(), 1);
 }
 
 #[test]
