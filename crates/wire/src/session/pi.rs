@@ -165,11 +165,20 @@ fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
         }
         current = before.get(index).copied().flatten();
     }
-    let said = |(record, kept): (&(usize, Record<'_>), &bool)| *kept && record.1.message.is_some();
+    let said = |((_, record), kept): (&(usize, Record<'_>), &bool)| *kept && is_said(record);
     if records.iter().zip(&kept).any(said) {
         kept
     } else {
         vec![true; records.len()]
+    }
+}
+
+/// Whether a record is a turn of the conversation.
+fn is_said(record: &Record<'_>) -> bool {
+    match record.kind.or_empty() {
+        "message" => record.message.is_some(),
+        "branch_summary" | "custom_message" => true,
+        _ => false,
     }
 }
 
