@@ -1,0 +1,1 @@
+//! A provider that is stricter than the real ones, in process and over HTTP.
