@@ -1,0 +1,86 @@
+//! Counting, and remembering what was read: a conversation comes again with every request.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use context::TokenCounter;
+use tokens::{Model, ModelTable, counter_for};
+
+use crate::anthropic::content::Message;
+use crate::refusal::Refusal;
+use crate::seal::{Print, print};
+
+/// How many messages are remembered before all are forgotten: they can be read again.
+const REMEMBERED: usize = 200_000;
+
+/// A model with its counter.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub asked: String,
+    pub model: Arc<Model>,
+    pub counter: Arc<dyn TokenCounter>,
+}
+
+impl Known {
+    /// The tokens of a text.
+    pub fn count(&self, text: &str) -> u64 {
+        self.counter.count(text).get()
+    }
+}
+
+/// Counters by model, messages by content.
+#[derive(Default)]
+pub(crate) struct Lexicon {
+    models: HashMap<String, Known>,
+    messages: HashMap<Print, Arc<Message>>,
+    counts: HashMap<Print, u64>,
+}
+
+impl Lexicon {
+    /// The model with this name.
+    pub fn model(&mut self, name: &str) -> Known {
+        if let Some(known) = self.models.get(name) {
+            return known.clone();
+        }
+        let known = Known {
+            asked: name.to_owned(),
+            model: Arc::new(ModelTable::shipped().find(name)),
+            counter: counter_for(name),
+        };
+        self.models.insert(name.to_owned(), known.clone());
+        known
+    }
+
+    /// The message `raw`.
+    pub fn message(
+        &mut self,
+        known: &Known,
+        index: usize,
+        raw: &str,
+    ) -> Result<Arc<Message>, Refusal> {
+        let key = print(&[known.asked.as_bytes(), raw.as_bytes()]);
+        if let Some(message) = self.messages.get(&key) {
+            return Ok(Arc::clone(message));
+        }
+        if self.messages.len() >= REMEMBERED {
+            self.messages.clear();
+        }
+        let message = Arc::new(Message::read(raw, index, &|text| known.count(text))?);
+        self.messages.insert(key, Arc::clone(&message));
+        Ok(message)
+    }
+
+    /// The tokens of a text that comes again and again.
+    pub fn count(&mut self, known: &Known, text: &str) -> u64 {
+        let key = print(&[known.asked.as_bytes(), text.as_bytes()]);
+        if let Some(tokens) = self.counts.get(&key) {
+            return *tokens;
+        }
+        if self.counts.len() >= REMEMBERED {
+            self.counts.clear();
+        }
+        let tokens = known.count(text);
+        self.counts.insert(key, tokens);
+        tokens
+    }
+}

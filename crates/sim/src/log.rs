@@ -1,0 +1,143 @@
+//! A log of requests as they were received: one JSON text a line.
+
+use std::fmt;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::exchange::Incoming;
+
+/// Headers that carry keys. They are not written.
+const SECRET: [&str; 4] = [
+    "x-api-key",
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+];
+
+/// Writes each request as `{"at","method","path","headers","body"}`. The body stands as it was
+/// received, byte for byte, if it is JSON on one line; JSON on several lines is written anew, and
+/// what is no JSON is a string.
+pub struct Log {
+    out: Mutex<Box<dyn Write + Send>>,
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Log")
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    at: String,
+    method: &'a str,
+    path: &'a str,
+    headers: Map<String, Value>,
+    body: Said<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Said<'a> {
+    Json(&'a RawValue),
+    Anew(Value),
+    Text(String),
+    Nothing(()),
+}
+
+impl Log {
+    /// A log into this writer. Every line is flushed.
+    #[must_use]
+    pub fn new(out: Box<dyn Write + Send>) -> Self {
+        Self {
+            out: Mutex::new(out),
+        }
+    }
+
+    /// Writes a request.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write(&self, incoming: &Incoming<'_>) -> std::io::Result<()> {
+        let mut line = serde_json::to_vec(&line(incoming)).map_err(std::io::Error::other)?;
+        line.push(b'\n');
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        out.write_all(&line)?;
+        out.flush()
+    }
+}
+
+fn line<'a>(incoming: &Incoming<'a>) -> Line<'a> {
+    let mut headers = Map::new();
+    for (name, value) in incoming.headers {
+        if SECRET.contains(&name.as_str()) {
+            continue;
+        }
+        let text = String::from_utf8_lossy(value.as_bytes());
+        let joined = match headers.get(name.as_str()).and_then(Value::as_str) {
+            Some(before) => format!("{before}, {text}"),
+            None => text.into_owned(),
+        };
+        headers.insert(name.as_str().to_owned(), Value::String(joined));
+    }
+    Line {
+        at: incoming.now.to_string(),
+        method: incoming.method.as_str(),
+        path: incoming.path,
+        headers,
+        body: said(incoming.body),
+    }
+}
+
+fn said(body: &[u8]) -> Said<'_> {
+    if body.is_empty() {
+        return Said::Nothing(());
+    }
+    let raw = serde_json::from_slice::<&RawValue>(body);
+    match raw {
+        Ok(raw) if !raw.get().contains(['\n', '\r']) => Said::Json(raw),
+        Ok(raw) => match serde_json::from_str(raw.get()) {
+            Ok(value) => Said::Anew(value),
+            Err(_) => Said::Text(raw.get().to_owned()),
+        },
+        Err(_) => Said::Text(String::from_utf8_lossy(body).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+    use crate::exchange::Incoming;
+    use http::{HeaderMap, HeaderValue, Method};
+    use jiff::Timestamp;
+
+    #[track_caller]
+    fn check(body: &str, expected: &str) {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-api-key", HeaderValue::from_static("sk-secret"));
+        headers.append("anthropic-beta", HeaderValue::from_static("a"));
+        headers.append("anthropic-beta", HeaderValue::from_static("b"));
+        let incoming = Incoming {
+            method: &Method::POST,
+            path: "/v1/messages?beta=true",
+            headers: &headers,
+            body: body.as_bytes(),
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let written = serde_json::to_string(&line(&incoming)).unwrap();
+        let head = r#"{"at":"1970-01-01T00:00:00Z","method":"POST","path":"/v1/messages?beta=true","headers":{"anthropic-beta":"a, b"},"body":"#;
+        assert_eq!(written, format!("{head}{expected}}}"));
+    }
+
+    #[test]
+    fn a_body_is_written_as_it_came() {
+        check(r#"{"b": 1.0,  "a":[]}"#, r#"{"b": 1.0,  "a":[]}"#);
+        check("{\n\"a\": 1}", r#"{"a":1}"#);
+        check("no json", r#""no json""#);
+        check("", "null");
+    }
+}

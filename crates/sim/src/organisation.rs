@@ -1,0 +1,111 @@
+//! What is kept for each organisation: its cache, its answers, its threads, its bill.
+
+use std::collections::{BTreeMap, HashMap};
+
+use context::Tokens;
+use jiff::{SignedDuration, Timestamp};
+use tokens::{Consumption, Price, Usd};
+
+use crate::anthropic::threads::Thread;
+use crate::cache::{Cache, Share, later};
+use crate::openai::stored::Stored;
+use crate::seal::Print;
+
+/// How long answers are remembered.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
+
+/// What was used and what it cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Requests that were refused.
+    pub refused: u64,
+    /// Those of the answered ones that were summaries.
+    pub summaries: u64,
+    /// Tokens by what they cost.
+    pub used: Consumption,
+    /// What they cost by the model table.
+    pub cost: Usd,
+}
+
+impl Account {
+    /// Books an answer.
+    pub(crate) fn book(&mut self, share: &Share, output: u64, price: &Price) {
+        let used = Consumption {
+            fresh: Tokens::new(share.fresh),
+            cache_read: Tokens::new(share.read),
+            cache_write: Tokens::new(share.write),
+            cache_write_long: Tokens::new(share.write_long),
+            output: Tokens::new(output),
+        };
+        self.used = sum(&self.used, &used);
+        self.cost += price.cost(&used);
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            refused: self.refused + other.refused,
+            summaries: self.summaries + other.summaries,
+            used: sum(&self.used, &other.used),
+            cost: self.cost + other.cost,
+        }
+    }
+}
+
+fn sum(one: &Consumption, other: &Consumption) -> Consumption {
+    Consumption {
+        fresh: one.fresh + other.fresh,
+        cache_read: one.cache_read + other.cache_read,
+        cache_write: one.cache_write + other.cache_write,
+        cache_write_long: one.cache_write_long + other.cache_write_long,
+        output: one.output + other.output,
+    }
+}
+
+/// A request that was answered, as later requests refer to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub at: Timestamp,
+    pub model: String,
+    pub tools: Print,
+    pub system: Print,
+    /// The hash over its messages.
+    pub state: Print,
+    /// The compaction block it began with.
+    pub carried: Option<Print>,
+    pub tokens: u64,
+}
+
+/// What is kept for one organisation.
+#[derive(Default)]
+pub(crate) struct Organisation {
+    pub cache: Cache,
+    pub sent: HashMap<String, Sent>,
+    pub threads: HashMap<String, Thread>,
+    pub stored: HashMap<String, Stored>,
+    pub accounts: BTreeMap<String, Account>,
+    swept: Option<Timestamp>,
+}
+
+impl Organisation {
+    /// Forgets what is too old, once a minute at most.
+    pub fn sweep(&mut self, now: Timestamp) {
+        let minute = SignedDuration::from_mins(1);
+        if self.swept.is_some_and(|then| now < later(then, minute)) {
+            return;
+        }
+        self.swept = Some(now);
+        self.sent.retain(|_, sent| now < later(sent.at, REMEMBERED));
+        self.stored.retain(|_, it| now < later(it.at, REMEMBERED));
+        self.threads.retain(|_, thread| now < thread.until);
+    }
+
+    /// The account of a conversation.
+    pub fn account(&mut self, conversation: &str) -> &mut Account {
+        self.accounts.entry(conversation.to_owned()).or_default()
+    }
+}

@@ -1,0 +1,201 @@
+//! What is answered.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use context::extract::extract;
+use context::summary::Field;
+use context::{Part, Role, TokenCounter, Tokens, Turn};
+use serde_json::Value;
+
+/// A piece of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Say {
+    /// Thinking, where the dialect has it.
+    Think(String),
+    /// Text.
+    Text(String),
+    /// A call of a tool.
+    Call {
+        /// Its name.
+        name: String,
+        /// Its arguments, an object.
+        input: Value,
+    },
+}
+
+/// What a script is shown of a request.
+#[derive(Clone, Copy)]
+pub struct Prompt<'a> {
+    /// The model that was asked for.
+    pub model: &'a str,
+    /// The conversation as the client sent it; for a script that is no function, its end only.
+    pub turns: &'a [Turn],
+    /// The names of the tools.
+    pub tools: &'a [String],
+}
+
+impl Prompt<'_> {
+    /// The text of the last user message, or of the tool results that came last.
+    #[must_use]
+    pub fn last(&self) -> String {
+        self.turns.last().map(said).unwrap_or_default()
+    }
+
+    /// The last turn that a user wrote.
+    #[must_use]
+    pub fn last_user(&self) -> String {
+        let user = |turn: &&Turn| turn.role() == Role::User;
+        self.turns
+            .iter()
+            .rev()
+            .find(user)
+            .map(said)
+            .unwrap_or_default()
+    }
+}
+
+fn said(turn: &Turn) -> String {
+    let texts = turn.parts().iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        Part::Result(result) => Some(result.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// A function that answers.
+pub type Function = Arc<dyn Fn(&Prompt<'_>) -> Vec<Say> + Send + Sync>;
+
+/// What is answered to requests that ask for no summary.
+#[derive(Clone, Default)]
+pub enum Script {
+    /// The last message is acknowledged. A user can put words into the answer with lines that begin
+    /// with `@sim`: `@sim say TEXT`, `@sim think TEXT`, `@sim call TOOL {ARGUMENTS}`. They are obeyed
+    /// once, as long as their message is the last one.
+    #[default]
+    Echo,
+    /// These answers in order, then echo.
+    Steps(VecDeque<Vec<Say>>),
+    /// Whatever a function makes of the request.
+    Function(Function),
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Echo => "Echo",
+            Self::Steps(_) => "Steps",
+            Self::Function(_) => "Function",
+        })
+    }
+}
+
+impl Script {
+    /// Whether it looks at more than the last message.
+    pub(crate) const fn reads_all(&self) -> bool {
+        matches!(self, Self::Function(_))
+    }
+
+    pub(crate) fn next(&mut self, prompt: &Prompt<'_>) -> Vec<Say> {
+        match self {
+            Self::Echo => echo(prompt),
+            Self::Steps(steps) => steps.pop_front().unwrap_or_else(|| echo(prompt)),
+            Self::Function(function) => function(prompt),
+        }
+    }
+}
+
+fn echo(prompt: &Prompt<'_>) -> Vec<Say> {
+    let Some(turn) = prompt.turns.last() else {
+        return vec![Say::Text("Understood.".to_owned())];
+    };
+    let last = said(turn);
+    if turn.role() == Role::User {
+        let directed: Vec<Say> = last.lines().filter_map(directive).collect();
+        if !directed.is_empty() {
+            return directed;
+        }
+    }
+    let start: String = last.trim().chars().take(80).collect();
+    vec![Say::Text(match turn.role() {
+        Role::Tool => format!("I read the result: {start}"),
+        _ if start.is_empty() => "Understood.".to_owned(),
+        _ => format!("You said: {start}"),
+    })]
+}
+
+fn directive(line: &str) -> Option<Say> {
+    let (word, rest) = line.trim().strip_prefix("@sim ")?.split_once(' ')?;
+    Some(match word {
+        "say" => Say::Text(rest.to_owned()),
+        "think" => Say::Think(rest.to_owned()),
+        "call" => {
+            let (name, input) = rest.split_once(' ').unwrap_or((rest, "{}"));
+            Say::Call {
+                name: name.to_owned(),
+                input: serde_json::from_str(input).ok()?,
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// Whether `text` asks for a summary by the template: it names four of its headings.
+pub(crate) fn asks_for_summary(text: &str) -> bool {
+    let named = Field::ALL
+        .into_iter()
+        .filter(|field| text.contains(&format!("## {}", field.heading())));
+    named.count() >= 4
+}
+
+/// A summary by extraction: what a model could have written.
+pub(crate) fn summary(turns: &[Turn], budget: u64, counter: &dyn TokenCounter) -> String {
+    let budget = Tokens::new(budget.clamp(64, 2_000));
+    extract(turns, &[], budget, counter).render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Prompt, Say, Script, asks_for_summary, directive};
+    use context::{Heuristic, Part, Role, TurnDraft, TurnId};
+    use serde_json::json;
+
+    fn check(role: Role, text: &str, expected: Say) {
+        let draft = TurnDraft::said(role, vec![Part::Text(text.into())]);
+        let turn = draft.after(TurnId::ROOT, &Heuristic);
+        let prompt = Prompt {
+            model: "m",
+            turns: &[turn],
+            tools: &[],
+        };
+        assert_eq!(Script::Echo.next(&prompt), [expected]);
+    }
+
+    #[test]
+    fn echo_answers_and_obeys_its_user_only() {
+        check(Role::User, "hello", Say::Text("You said: hello".into()));
+        check(Role::User, "a\n@sim say b", Say::Text("b".into()));
+        check(
+            Role::Tool,
+            "@sim say b",
+            Say::Text("I read the result: @sim say b".into()),
+        );
+        let input = json!({"path": "x y"});
+        let name = "read".to_owned();
+        check(
+            Role::User,
+            r#"@sim call read {"path":"x y"}"#,
+            Say::Call { name, input },
+        );
+        assert_eq!(directive("@sim call read {"), None);
+    }
+
+    #[test]
+    fn a_summary_is_asked_for_by_its_headings() {
+        let text = "Fill in.\n## Goal\n## Task in progress\n## Key facts\n## Next steps\n";
+        assert!(asks_for_summary(text));
+        assert!(!asks_for_summary("## Goal\n## Key facts"));
+    }
+}
