@@ -16,7 +16,7 @@ pub struct Refusal {
     /// The stable code: `details.error_code` (Anthropic) or `code` (OpenAI).
     pub code: Option<&'static str>,
     /// More members of `details` (Anthropic).
-    pub details: Option<Value>,
+    pub details: Option<Box<Value>>,
     /// The parameter that is wrong (OpenAI).
     pub param: Option<String>,
     /// Seconds after which to come again.
@@ -67,7 +67,7 @@ impl Refusal {
     /// The same with another member in `details`.
     #[must_use]
     pub fn detailed(mut self, details: Value) -> Self {
-        self.details = Some(details);
+        self.details = Some(Box::new(details));
         self
     }
 
@@ -75,7 +75,8 @@ impl Refusal {
     #[must_use]
     pub fn anthropic(&self, request: &str) -> String {
         let mut error = json!({"type": self.kind, "message": self.message});
-        let mut details = self.details.clone().unwrap_or_else(|| json!({}));
+        let own = self.details.as_deref().cloned();
+        let mut details = own.unwrap_or_else(|| json!({}));
         if let (Some(code), Some(details)) = (self.code, details.as_object_mut()) {
             details.insert("error_code".to_owned(), json!(code));
         }

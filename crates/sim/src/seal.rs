@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(seal.open::<2>(&signature), Some([[1; 16], [2; 16]]));
         assert_eq!(seal.open::<1>(&signature), None);
         assert_eq!(Seal::new("b").open::<2>(&signature), None);
-        let mut forged = signature.clone();
+        let mut forged = signature;
         forged.replace_range(6..7, "9");
         assert_eq!(seal.open::<2>(&forged), None);
         assert_eq!(seal.open::<2>("é"), None);

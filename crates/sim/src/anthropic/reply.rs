@@ -62,7 +62,7 @@ impl Written {
     /// The answer as one JSON text.
     pub fn whole(&self, pace: Pace) -> Answer {
         let content: Vec<&Value> = self.blocks.iter().map(|(value, _)| value).collect();
-        let mut message = self.frame(json!(content), json!(self.stop));
+        let mut message = self.frame(&json!(content), &json!(self.stop));
         if let Some(message) = message.as_object_mut() {
             message.insert("usage".to_owned(), Value::Object(self.usage.clone()));
             message.extend(self.more.clone());
@@ -73,7 +73,7 @@ impl Written {
         })
     }
 
-    fn frame(&self, content: Value, stop: Value) -> Value {
+    fn frame(&self, content: &Value, stop: &Value) -> Value {
         json!({
             "id": self.id,
             "type": "message",
@@ -99,7 +99,7 @@ impl Written {
         let mut opening = self.usage.clone();
         opening.shift_remove("iterations");
         opening.insert("output_tokens".to_owned(), json!(0));
-        let mut message = self.frame(json!([]), Value::Null);
+        let mut message = self.frame(&json!([]), &Value::Null);
         let (late, early): (Map<_, _>, Map<_, _>) = self
             .more
             .clone()

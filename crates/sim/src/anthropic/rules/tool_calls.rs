@@ -41,7 +41,7 @@ pub(crate) fn check(call: &Call) -> Result<(), Refusal> {
             }
             None => calls(Some(turn)).collect(),
         };
-        if !unanswered.is_empty() && !(call.compacts() && place + 1 == turns.len()) {
+        if !unanswered.is_empty() {
             return Err(unanswered_calls(turn.at, &unanswered));
         }
     }
