@@ -48,6 +48,13 @@ pub(crate) struct Prefix {
     mark: Option<Life>,
 }
 
+impl Prefix {
+    /// Whether a breakpoint stands at its end.
+    pub const fn is_marked(&self) -> bool {
+        self.mark.is_some()
+    }
+}
+
 /// All prefixes of a prompt, the shortest first. `scope` keeps models apart.
 pub(crate) fn prefixes(scope: &[u8], segments: &[Segment]) -> Vec<Prefix> {
     let mut key = print(&[scope]);

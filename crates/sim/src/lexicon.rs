@@ -7,6 +7,7 @@ use context::TokenCounter;
 use tokens::{Model, ModelTable, counter_for};
 
 use crate::anthropic::content::Message;
+use crate::openai::Item;
 use crate::refusal::Refusal;
 use crate::seal::{Print, print};
 
@@ -33,6 +34,7 @@ impl Known {
 pub(crate) struct Lexicon {
     models: HashMap<String, Known>,
     messages: HashMap<Print, Arc<Message>>,
+    items: HashMap<Print, Arc<Item>>,
     counts: HashMap<Print, u64>,
 }
 
@@ -68,6 +70,20 @@ impl Lexicon {
         let message = Arc::new(Message::read(raw, index, &|text| known.count(text))?);
         self.messages.insert(key, Arc::clone(&message));
         Ok(message)
+    }
+
+    /// The item `raw`.
+    pub fn item(&mut self, known: &Known, raw: &str) -> Result<Arc<Item>, Refusal> {
+        let key = print(&[known.asked.as_bytes(), raw.as_bytes()]);
+        if let Some(item) = self.items.get(&key) {
+            return Ok(Arc::clone(item));
+        }
+        if self.items.len() >= REMEMBERED {
+            self.items.clear();
+        }
+        let item = Arc::new(Item::read(raw, known)?);
+        self.items.insert(key, Arc::clone(&item));
+        Ok(item)
     }
 
     /// The tokens of a text that comes again and again.

@@ -8,6 +8,7 @@ use tokens::{Consumption, Price, Usd};
 
 use crate::anthropic::threads::Thread;
 use crate::cache::{Cache, Share, later};
+use crate::openai::Compared;
 use crate::openai::stored::Stored;
 use crate::seal::Print;
 
@@ -87,6 +88,7 @@ pub(crate) struct Organisation {
     pub sent: HashMap<String, Sent>,
     pub threads: HashMap<String, Thread>,
     pub stored: HashMap<String, Stored>,
+    pub compared: HashMap<String, (Timestamp, Compared)>,
     pub accounts: BTreeMap<String, Account>,
     swept: Option<Timestamp>,
 }
@@ -101,6 +103,8 @@ impl Organisation {
         self.swept = Some(now);
         self.sent.retain(|_, sent| now < later(sent.at, REMEMBERED));
         self.stored.retain(|_, it| now < later(it.at, REMEMBERED));
+        self.compared
+            .retain(|_, (at, _)| now < later(*at, REMEMBERED));
         self.threads.retain(|_, thread| now < thread.until);
     }
 

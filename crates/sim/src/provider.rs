@@ -206,6 +206,11 @@ impl Provider {
         format!("{prefix}01{digits}")
     }
 
+    /// Ids for so many calls.
+    pub(crate) fn call_ids(&self, count: usize) -> Vec<String> {
+        (0..count as u64).map(|at| self.id("call_", at)).collect()
+    }
+
     /// What the provider holds, as JSON for people: totals only.
     #[must_use]
     pub fn status(&self) -> String {

@@ -1,11 +1,24 @@
 //! OpenAI Chat Completions and Responses.
 
+mod account;
+mod chat;
+mod diagnostics;
+mod items;
+mod models;
+mod responses;
+mod rules;
+mod speech;
 pub(crate) mod stored;
+mod write_chat;
+mod write_responses;
 
 use crate::exchange::{Answer, Incoming};
 use crate::provider::Provider;
 use crate::refusal::Refusal;
 use crate::seal::Print;
+
+pub(crate) use self::diagnostics::Compared;
+pub(crate) use self::items::Item;
 
 /// Whether a request is meant for OpenAI: by its path, or on a path that both have by the header that
 /// only Anthropic's clients send.
@@ -19,9 +32,21 @@ pub(crate) fn speaks(incoming: &Incoming<'_>) -> bool {
 
 /// Routes a request. `None`: there is no such route here.
 pub(crate) fn route(
-    _provider: &mut Provider,
-    _incoming: &Incoming<'_>,
-    _organisation: Print,
+    provider: &mut Provider,
+    incoming: &Incoming<'_>,
+    organisation: Print,
 ) -> Option<Result<Answer, Refusal>> {
-    None
+    Some(match (incoming.method.as_str(), incoming.route()) {
+        ("POST", "/v1/chat/completions") => chat::complete(provider, incoming, organisation),
+        ("POST", "/v1/responses") => responses::create(provider, incoming, organisation),
+        ("POST", "/v1/responses/compact") => responses::compact(provider, incoming, organisation),
+        ("POST", "/v1/responses/input_tokens") => {
+            responses::input_tokens(provider, incoming, organisation)
+        }
+        ("GET", "/v1/models") => Ok(models::list()),
+        ("GET", path) if path.starts_with("/v1/models/") => {
+            models::one(path.trim_start_matches("/v1/models/"))
+        }
+        _ => return None,
+    })
 }

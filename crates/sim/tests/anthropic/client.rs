@@ -53,7 +53,7 @@ impl Client {
 
     /// Asks for an answer: what is missing from `body` gets a default.
     pub fn ask(&mut self, body: Value) -> (u16, Value) {
-        let answer = self.send("/v1/messages", &complete(body).to_string());
+        let answer = self.send("/v1/messages", &complete(&body).to_string());
         let value = serde_json::from_str(&answer.text()).unwrap();
         (answer.status, value)
     }
@@ -81,7 +81,7 @@ impl Client {
 }
 
 /// The body with a model, `max_tokens` and a message, where it has none.
-pub fn complete(body: Value) -> Value {
+pub fn complete(body: &Value) -> Value {
     let mut whole = json!({"model": MODEL, "max_tokens": 1_000, "messages": [user("hi")]});
     for (key, value) in body.as_object().unwrap() {
         whole[key] = value.clone();

@@ -156,7 +156,7 @@ fn by_threshold() {
         "greater than or equal to 50000",
     );
     let body = json!({"messages": messages, "context_management": edit(50_000, false)});
-    let answer = client.answered(body.clone());
+    let answer = client.answered(body);
     assert_eq!(answer["content"][0]["type"], "compaction");
     assert_eq!(answer["content"][1]["type"], "text");
     let iterations = answer["usage"]["iterations"].as_array().unwrap();

@@ -277,7 +277,7 @@ fn overflow() {
 fn counts_are_what_is_billed() {
     let mut client = Client::with(&[]);
     let body = json!({"system": "Be brief.", "tools": [tool()]});
-    let mut counted = complete(body.clone());
+    let mut counted = complete(&body);
     counted.as_object_mut().unwrap().remove("max_tokens");
     let answer = client.send("/v1/messages/count_tokens", &counted.to_string());
     let count: Value = serde_json::from_str(&answer.text()).unwrap();
@@ -302,7 +302,7 @@ fn editing() {
     let answer = client.answered(body.clone());
     let applied = &answer["context_management"]["applied_edits"][0];
     assert_eq!(applied["cleared_tool_uses"], 3, "{answer}");
-    let counted = client.send("/v1/messages/count_tokens", &complete(body).to_string());
+    let counted = client.send("/v1/messages/count_tokens", &complete(&body).to_string());
     let counted: Value = serde_json::from_str(&counted.text()).unwrap();
     let before = counted["context_management"]["original_input_tokens"]
         .as_u64()

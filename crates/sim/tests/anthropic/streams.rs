@@ -6,7 +6,7 @@ use sim::{Body, Config, Latency};
 use wire::api::{Accumulator, Decoder, Dialect, Response};
 
 fn reply(client: &mut Client, body: &Value, streams: bool) -> wire::api::Reply {
-    let mut body = complete(body.clone());
+    let mut body = complete(body);
     body["stream"] = json!(streams);
     let answer = client.send("/v1/messages", &body.to_string());
     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -64,7 +64,7 @@ fn events_come_when_they_are_due() {
         latency: Some(Latency::default()),
         ..Config::default()
     });
-    let body = complete(json!({"stream": true}));
+    let body = complete(&json!({"stream": true}));
     let answer = client.send("/v1/messages", &body.to_string());
     let Body::Stream { events, .. } = answer.body else {
         panic!("no stream")

@@ -1,0 +1,165 @@
+//! What is said, within its limits, before it takes a form.
+
+use context::{Heuristic, TurnId};
+use serde_json::Value;
+use wire::api::Request;
+
+use super::items::Call;
+use crate::anthropic::answer::GARBAGE;
+use crate::faults::Fault;
+use crate::provider::Provider;
+use crate::script::{Prompt, Say, asks_for_summary, summary};
+
+/// What is said.
+#[derive(Debug, Default)]
+pub(super) struct Speech {
+    /// What is said, with the tokens of each piece.
+    pub says: Vec<(Say, u64)>,
+    /// Whether the limit was reached.
+    pub cut: bool,
+}
+
+impl Speech {
+    /// All tokens.
+    pub fn tokens(&self) -> u64 {
+        self.says.iter().map(|(_, tokens)| tokens).sum()
+    }
+
+    /// The tokens of reasoning.
+    pub fn reasoning(&self) -> u64 {
+        let reasoning = self
+            .says
+            .iter()
+            .filter(|(say, _)| matches!(say, Say::Think(_)));
+        reasoning.map(|(_, tokens)| tokens).sum()
+    }
+
+    /// Whether a tool is called.
+    pub fn calls(&self) -> bool {
+        self.says
+            .iter()
+            .any(|(say, _)| matches!(say, Say::Call { .. }))
+    }
+}
+
+/// Whether the last message asks for a summary in words.
+pub(super) fn asks_in_words(call: &Call) -> bool {
+    let last = call.items.last().map(|item| item.value.to_string());
+    let first = call
+        .items
+        .first()
+        .filter(|item| item.text("role") == "system");
+    let first = first.map(|item| item.value.to_string());
+    let instructions = call.text("instructions").to_owned();
+    [last, first, Some(instructions)]
+        .into_iter()
+        .flatten()
+        .any(|text| text.contains("## ") && asks_for_summary(&text.replace("\\n", "\n")))
+}
+
+/// A summary by extraction, or what a fault makes of it.
+pub(super) fn summarise(
+    call: &Call,
+    request: &Request<'_>,
+    room: u64,
+    in_words: bool,
+    fault: Option<&Fault>,
+) -> String {
+    match fault {
+        Some(Fault::SummaryEmpty) => String::new(),
+        Some(Fault::SummaryGarbage) => GARBAGE.to_owned(),
+        _ => {
+            let mut turns = request.turns(&Heuristic);
+            if in_words && turns.len() > 1 {
+                turns.pop();
+            }
+            summary(&turns, room, &*call.known.counter)
+        }
+    }
+}
+
+/// What the script says.
+pub(super) fn speak(
+    provider: &mut Provider,
+    call: &Call,
+    request: &Request<'_>,
+    room: u64,
+) -> Speech {
+    let turns = if provider.script().reads_all() {
+        request.turns(&Heuristic)
+    } else {
+        let last = request
+            .len()
+            .checked_sub(1)
+            .and_then(|at| request.message(at));
+        last.map(|message| message.draft().after(TurnId::ROOT, &Heuristic))
+            .into_iter()
+            .collect()
+    };
+    let tools = tools(call);
+    let says = provider.script().next(&Prompt {
+        model: &call.known.asked,
+        turns: &turns,
+        tools: &tools,
+    });
+    let silent = call.text("tool_choice") == "none";
+    let can = |say: &Say| match say {
+        Say::Call { name, .. } => !silent && tools.contains(name),
+        Say::Text(text) | Say::Think(text) => !text.is_empty(),
+    };
+    fit(call, says.into_iter().filter(can), room)
+}
+
+/// The names of the tools, in either form.
+fn tools(call: &Call) -> Vec<String> {
+    let list = call.field("tools").and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(|tool| {
+            let inner = tool.get("function").unwrap_or(tool);
+            inner.get("name")?.as_str().map(str::to_owned)
+        })
+        .collect()
+}
+
+/// Cuts what is said to a number of tokens.
+pub(super) fn fit(call: &Call, says: impl Iterator<Item = Say>, room: u64) -> Speech {
+    let mut speech = Speech::default();
+    let mut left = room;
+    for say in says {
+        let tokens = match &say {
+            Say::Text(text) | Say::Think(text) => call.known.count(text),
+            Say::Call { name, input } => {
+                call.known.count(name) + call.known.count(&input.to_string())
+            }
+        };
+        if tokens <= left {
+            left -= tokens;
+            speech.says.push((say, tokens));
+            continue;
+        }
+        speech.cut = true;
+        if let Say::Text(text) = say {
+            let (text, tokens) = shorten(call, text, left);
+            if !text.is_empty() {
+                speech.says.push((Say::Text(text), tokens));
+            }
+        }
+        break;
+    }
+    speech
+}
+
+fn shorten(call: &Call, mut text: String, limit: u64) -> (String, u64) {
+    let mut tokens = call.known.count(&text);
+    while tokens > limit {
+        let characters = text.chars().count();
+        let keep = characters as u64 * limit / tokens.max(1);
+        let keep = usize::try_from(keep)
+            .unwrap_or(0)
+            .min(characters.saturating_sub(1));
+        text = text.chars().take(keep).collect();
+        tokens = call.known.count(&text);
+    }
+    (text, tokens)
+}

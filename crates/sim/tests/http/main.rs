@@ -1,0 +1,4 @@
+//! The provider on a real socket.
+
+#[cfg(test)]
+mod served;
