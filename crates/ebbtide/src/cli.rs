@@ -8,6 +8,7 @@ use crate::command::demo::DemoArgs;
 use crate::command::docs::DocsArgs;
 use crate::command::inspect::InspectArgs;
 use crate::command::replay::ReplayArgs;
+use crate::command::sim::SimArgs;
 
 /// Memory for long-running LLM agents: replay recorded sessions under different memory strategies,
 /// compact a conversation without a model, look into a session.
@@ -52,6 +53,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Make a session by walking real files, and replay it
     Demo(DemoArgs),
+    /// Serve a provider that is stricter than the real ones, for tests
+    Sim(SimArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print generated documentation as Markdown

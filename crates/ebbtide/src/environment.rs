@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -77,6 +78,16 @@ impl Environment {
             },
         }
     }
+}
+
+/// The clock, for what runs on.
+#[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the clock"
+)]
+pub fn clock() -> Arc<dyn Fn() -> Timestamp + Send + Sync> {
+    Arc::new(Timestamp::now)
 }
 
 /// A variable that is set to something.

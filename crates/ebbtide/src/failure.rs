@@ -1,6 +1,7 @@
 //! What can go wrong on the command line, and how it is shown.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use context::coded::{CodeEntry, Coded, ErrorCode};
@@ -79,6 +80,14 @@ pub enum Failure {
     Unwritable {
         /// The file.
         path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// An address cannot be listened on.
+    #[error("cannot listen on {address}: {}", reason(source))]
+    Unlistenable {
+        /// The address.
+        address: SocketAddr,
         /// What the system says.
         source: io::Error,
     },
@@ -203,6 +212,11 @@ pub const CODES: &[CodeEntry] = &[
         "a file holds several sessions, and one must be named",
         "Name one with --session N; `ebbtide inspect FILE` lists them.",
     ),
+    entry(
+        "E0012",
+        "an address cannot be listened on",
+        "Another program may use the port: name a free one, or port 0 for any.",
+    ),
 ];
 
 const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {
@@ -250,7 +264,10 @@ impl Failure {
     pub const fn exit(&self) -> Exit {
         match self {
             Self::ReaderLeft => Exit::Done,
-            Self::Unreadable { .. } | Self::Unwritable { .. } | Self::Output { .. } => Exit::Failed,
+            Self::Unreadable { .. }
+            | Self::Unwritable { .. }
+            | Self::Unlistenable { .. }
+            | Self::Output { .. } => Exit::Failed,
             Self::Reported { exit, .. } => *exit,
             _ => Exit::NotUnderstood,
         }
@@ -286,6 +303,7 @@ impl Coded for Failure {
             Self::NoSuchSession { .. } => "E0007",
             Self::Unwritable { .. } => "E0008",
             Self::SeveralSessions { .. } => "E0011",
+            Self::Unlistenable { .. } => "E0012",
             Self::TooLittleText { .. } => "E0009",
             Self::Output { .. } | Self::ReaderLeft => "E0010",
             Self::Reported { code, .. } => return *code,

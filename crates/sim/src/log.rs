@@ -1,12 +1,12 @@
 //! A log of requests as they were received: one JSON text a line.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::exchange::Incoming;
 
@@ -31,24 +31,6 @@ impl fmt::Debug for Log {
     }
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    at: String,
-    method: &'a str,
-    path: &'a str,
-    headers: Map<String, Value>,
-    body: Said<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Said<'a> {
-    Json(&'a RawValue),
-    Anew(Value),
-    Text(String),
-    Nothing(()),
-}
-
 impl Log {
     /// A log into this writer. Every line is flushed.
     #[must_use]
@@ -63,15 +45,15 @@ impl Log {
     /// # Errors
     /// The writer's.
     pub fn write(&self, incoming: &Incoming<'_>) -> std::io::Result<()> {
-        let mut line = serde_json::to_vec(&line(incoming)).map_err(std::io::Error::other)?;
-        line.push(b'\n');
+        let mut line = line(incoming);
+        line.push('\n');
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        out.write_all(&line)?;
+        out.write_all(line.as_bytes())?;
         out.flush()
     }
 }
 
-fn line<'a>(incoming: &Incoming<'a>) -> Line<'a> {
+fn line(incoming: &Incoming<'_>) -> String {
     let mut headers = Map::new();
     for (name, value) in incoming.headers {
         if SECRET.contains(&name.as_str()) {
@@ -84,27 +66,28 @@ fn line<'a>(incoming: &Incoming<'a>) -> Line<'a> {
         };
         headers.insert(name.as_str().to_owned(), Value::String(joined));
     }
-    Line {
-        at: incoming.now.to_string(),
-        method: incoming.method.as_str(),
-        path: incoming.path,
-        headers,
-        body: said(incoming.body),
-    }
+    // Written by hand, because the body must keep its spelling.
+    format!(
+        r#"{{"at":{},"method":{},"path":{},"headers":{},"body":{}}}"#,
+        json!(incoming.now.to_string()),
+        json!(incoming.method.as_str()),
+        json!(incoming.path),
+        Value::Object(headers),
+        said(incoming.body)
+    )
 }
 
-fn said(body: &[u8]) -> Said<'_> {
+fn said(body: &[u8]) -> Cow<'_, str> {
     if body.is_empty() {
-        return Said::Nothing(());
+        return Cow::Borrowed("null");
     }
-    let raw = serde_json::from_slice::<&RawValue>(body);
-    match raw {
-        Ok(raw) if !raw.get().contains(['\n', '\r']) => Said::Json(raw),
-        Ok(raw) => match serde_json::from_str(raw.get()) {
-            Ok(value) => Said::Anew(value),
-            Err(_) => Said::Text(raw.get().to_owned()),
+    match serde_json::from_slice::<&RawValue>(body) {
+        Ok(raw) if !raw.get().contains(['\n', '\r']) => Cow::Borrowed(raw.get()),
+        Ok(raw) => match serde_json::from_str::<Value>(raw.get()) {
+            Ok(value) => Cow::Owned(value.to_string()),
+            Err(_) => Cow::Owned(json!(raw.get()).to_string()),
         },
-        Err(_) => Said::Text(String::from_utf8_lossy(body).into_owned()),
+        Err(_) => Cow::Owned(json!(String::from_utf8_lossy(body)).to_string()),
     }
 }
 
@@ -128,7 +111,7 @@ mod tests {
             body: body.as_bytes(),
             now: Timestamp::UNIX_EPOCH,
         };
-        let written = serde_json::to_string(&line(&incoming)).unwrap();
+        let written = line(&incoming);
         let head = r#"{"at":"1970-01-01T00:00:00Z","method":"POST","path":"/v1/messages?beta=true","headers":{"anthropic-beta":"a, b"},"body":"#;
         assert_eq!(written, format!("{head}{expected}}}"));
     }

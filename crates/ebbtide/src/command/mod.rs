@@ -7,6 +7,7 @@ pub mod discover;
 pub mod docs;
 pub mod inspect;
 pub mod replay;
+pub mod sim;
 
 use crate::cli::Command;
 use crate::console::Console;
@@ -28,6 +29,7 @@ pub fn run(
         Command::Demo(args) => demo::run(args, environment, console),
         Command::Compact(args) => compact::run(args, console),
         Command::Inspect(args) => inspect::run(args, console),
+        Command::Sim(args) => sim::run(args, console),
         Command::Docs(args) => docs::run(args, console),
     }
 }
