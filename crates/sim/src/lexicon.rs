@@ -11,8 +11,11 @@ use crate::openai::Item;
 use crate::refusal::Refusal;
 use crate::seal::{Print, print};
 
-/// How many messages are remembered before all are forgotten: they can be read again.
-const REMEMBERED: usize = 200_000;
+/// How many counts are remembered before all are forgotten: they can be made again.
+const COUNTS: usize = 200_000;
+
+/// How many bytes of messages are remembered before all are forgotten: they can be read again.
+const REMEMBERED: usize = 128 << 20;
 
 /// A model with its counter.
 #[derive(Clone)]
@@ -36,6 +39,8 @@ pub(crate) struct Lexicon {
     messages: HashMap<Print, Arc<Message>>,
     items: HashMap<Print, Arc<Item>>,
     counts: HashMap<Print, u64>,
+    /// The bytes of the messages and items that are remembered.
+    held: usize,
 }
 
 impl Lexicon {
@@ -64,9 +69,7 @@ impl Lexicon {
         if let Some(message) = self.messages.get(&key) {
             return Ok(Arc::clone(message));
         }
-        if self.messages.len() >= REMEMBERED {
-            self.messages.clear();
-        }
+        self.make_room(raw.len());
         let message = Arc::new(Message::read(raw, index, &|text| known.count(text))?);
         self.messages.insert(key, Arc::clone(&message));
         Ok(message)
@@ -78,12 +81,19 @@ impl Lexicon {
         if let Some(item) = self.items.get(&key) {
             return Ok(Arc::clone(item));
         }
-        if self.items.len() >= REMEMBERED {
-            self.items.clear();
-        }
+        self.make_room(raw.len());
         let item = Arc::new(Item::read(raw, known)?);
         self.items.insert(key, Arc::clone(&item));
         Ok(item)
+    }
+
+    fn make_room(&mut self, bytes: usize) {
+        if self.held + bytes > REMEMBERED {
+            self.messages.clear();
+            self.items.clear();
+            self.held = 0;
+        }
+        self.held += bytes;
     }
 
     /// The tokens of a text that comes again and again.
@@ -92,7 +102,7 @@ impl Lexicon {
         if let Some(tokens) = self.counts.get(&key) {
             return *tokens;
         }
-        if self.counts.len() >= REMEMBERED {
+        if self.counts.len() >= COUNTS {
             self.counts.clear();
         }
         let tokens = known.count(text);

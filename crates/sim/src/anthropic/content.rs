@@ -1,5 +1,7 @@
 //! Messages and blocks, read once and remembered.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::cache::Life;
@@ -186,10 +188,28 @@ pub(crate) fn unmarked(value: &Value) -> Value {
     plain
 }
 
+/// The members of a block in a fixed order, without empty ones: clients write them as they like. What
+/// is inside a member keeps its order, which the model sees.
+pub(crate) fn plain(value: &Value) -> String {
+    let Some(object) = value.as_object() else {
+        return value.to_string();
+    };
+    let said: BTreeMap<&str, &Value> = object
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| (key.as_str(), value))
+        .collect();
+    let members: Vec<String> = said
+        .into_iter()
+        .map(|(key, value)| format!("{key}:{value}"))
+        .collect();
+    members.join(",")
+}
+
 fn print_of(kind: Kind, value: &Value) -> Print {
     match (kind, value.get("text").and_then(Value::as_str)) {
         (Kind::Text, Some(text)) => print(&[b"text", text.as_bytes()]),
-        _ => print(&[b"block", unmarked(value).to_string().as_bytes()]),
+        _ => print(&[b"block", plain(&unmarked(value)).as_bytes()]),
     }
 }
 

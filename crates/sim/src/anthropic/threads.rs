@@ -146,6 +146,7 @@ pub(crate) fn mark_continued(thread: &Value, organisation: &mut Organisation) {
     let id = thread.get("previous_message_id").and_then(Value::as_str);
     if let Some(held) = id.and_then(|id| organisation.threads.get_mut(id)) {
         held.continued = true;
+        held.messages = String::new();
     }
 }
 

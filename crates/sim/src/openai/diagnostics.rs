@@ -10,7 +10,7 @@ use crate::seal::{Print, print};
 #[derive(Clone, Debug)]
 pub(crate) struct Compared {
     /// The settings that decide about the cache, in the order in which they are compared.
-    settings: [String; 7],
+    settings: [Print; 7],
     items: Vec<Print>,
     compactions: usize,
     tokens: u64,
@@ -45,7 +45,8 @@ impl Compared {
                 inner("reasoning", "effort") + &whole("reasoning_effort"),
                 inner("text", "verbosity") + &whole("verbosity"),
                 whole("service_tier"),
-            ],
+            ]
+            .map(|setting| print(&[setting.as_bytes()])),
             items: [instructions]
                 .into_iter()
                 .chain(call.shown().map(|item| item.print))

@@ -8,6 +8,8 @@ use tokens::Provider as Vendor;
 use wire::api::{ApiError, Dialect, Request};
 
 use super::models::missing;
+use super::stored::Stored;
+use crate::anthropic::content::plain as members;
 use crate::cache::{Life, Prefix, Segment, prefixes};
 use crate::lexicon::{Known, Lexicon};
 use crate::refusal::Refusal;
@@ -44,7 +46,7 @@ impl Item {
         let value: Value = serde_json::from_str(raw).map_err(|error| syntax(&error.to_string()))?;
         let (plain, mark) = unmarked(&value);
         Ok(Self {
-            print: print(&[plain.to_string().as_bytes()]),
+            print: print(&[members(&plain).as_bytes()]),
             tokens: FRAME + tokens(&plain, known),
             mark,
             value,
@@ -154,11 +156,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Reads a request; `earlier` are the items of an earlier response, as JSON without brackets.
+    /// Reads a request that goes on from an `earlier` response.
     pub fn read(
         request: &Request<'_>,
         organisation: Print,
-        earlier: Option<&str>,
+        earlier: Option<&Stored>,
         lexicon: &mut Lexicon,
     ) -> Result<Self, Refusal> {
         let list_key = request.dialect().list_key();
@@ -174,16 +176,16 @@ impl Call {
         if known.model.provider == Vendor::Anthropic {
             return Err(missing(model));
         }
-        let mut raws: Vec<Box<RawValue>> = Vec::new();
-        if let Some(earlier) = earlier {
-            let list = format!("[{earlier}]");
-            raws = serde_json::from_str(&list).map_err(|it| syntax(&it.to_string()))?;
-        }
         let own = request.field(list_key).map_or("[]", |field| field.value);
-        let mut items = Vec::new();
-        for raw in &raws {
-            items.push(lexicon.item(&known, raw.get())?);
-        }
+        let mut items = match earlier {
+            Some(earlier) if earlier.model == known.asked => earlier.items.clone(),
+            Some(earlier) => earlier
+                .items
+                .iter()
+                .map(|item| lexicon.item(&known, &item.value.to_string()))
+                .collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        };
         if own.starts_with('"') {
             let text: Value = serde_json::from_str(own).map_err(|it| syntax(&it.to_string()))?;
             let message = serde_json::json!({"role": "user", "content": text});

@@ -27,23 +27,17 @@ fn read(
     let id = request.field_text("previous_response_id");
     let org = provider.organisation(organisation);
     let earlier = match &id {
-        Some(id) => Some(
-            org.stored
-                .get(&**id)
-                .ok_or_else(|| {
-                    Refusal::invalid(format!("Previous response with id '{id}' not found."))
-                        .coded("previous_response_not_found")
-                        .about("previous_response_id")
-                })?
-                .items
-                .clone(),
-        ),
+        Some(id) => Some(org.stored.get(&**id).cloned().ok_or_else(|| {
+            Refusal::invalid(format!("Previous response with id '{id}' not found."))
+                .coded("previous_response_not_found")
+                .about("previous_response_id")
+        })?),
         None => None,
     };
     let call = Call::read(
         request,
         organisation,
-        earlier.as_deref(),
+        earlier.as_ref(),
         &mut provider.lexicon,
     )?;
     rules::parameters(&call)?;
@@ -128,7 +122,7 @@ pub(super) fn create(
         reply.tokens(),
         triggered || in_words,
     );
-    store(provider, &call, &reply, incoming);
+    store(provider, &call, &reply, incoming)?;
     if fault == Some(Fault::SummaryNever) {
         return Ok(Answer::ok(Body::Never));
     }
@@ -219,20 +213,31 @@ fn reply(provider: &mut Provider, call: &Call, taken: &Taken, incoming: &Incomin
 }
 
 /// Keeps the response, so that others can go on from it.
-fn store(provider: &mut Provider, call: &Call, reply: &Reply, incoming: &Incoming<'_>) {
+fn store(
+    provider: &mut Provider,
+    call: &Call,
+    reply: &Reply,
+    incoming: &Incoming<'_>,
+) -> Result<(), Refusal> {
     if call.field("store").is_some_and(|it| it == false) {
-        return;
+        return Ok(());
     }
-    let input = call.items.iter().map(|item| item.value.to_string());
-    let kept = input.filter(|item| !item.contains("\"compaction_trigger\""));
-    let output = reply.outputs.iter().map(|(item, _)| item.to_string());
-    let items: Vec<String> = kept.chain(output).collect();
+    let said = call.items.iter();
+    let mut items: Vec<Arc<Item>> = said
+        .filter(|item| item.kind() != "compaction_trigger")
+        .cloned()
+        .collect();
+    for (item, _) in &reply.outputs {
+        items.push(provider.lexicon.item(&call.known, &item.to_string())?);
+    }
     let stored = Stored {
         at: incoming.now,
-        items: items.join(","),
+        model: call.known.asked.clone(),
+        items,
     };
     let org = provider.organisation(call.organisation);
     org.stored.insert(reply.id.clone(), stored);
+    Ok(())
 }
 
 /// `/v1/responses/compact`: all user messages and one compaction item.

@@ -13,6 +13,9 @@ mod caching;
 #[cfg(test)]
 mod compaction;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
+#[cfg(test)]
 mod rules;
 #[cfg(test)]
 mod streams;
