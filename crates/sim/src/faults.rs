@@ -26,12 +26,14 @@ pub enum Fault {
     SummaryLate(Duration),
     /// The summary never comes.
     SummaryNever,
+    /// 529 with the code `compaction_unavailable`.
+    SummaryUnavailable,
 }
 
 impl Fault {
     /// Reads the word of the header `x-sim-fault`: `429`, `429:SECONDS`, `500`, `529`, `reset`,
     /// `cut`, `cut:EVENTS`, `summary-empty`, `summary-garbage`, `summary-late:SECONDS`,
-    /// `summary-never`.
+    /// `summary-never`, `summary-unavailable`.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         let (name, number) = match word.trim().split_once(':') {
@@ -48,6 +50,7 @@ impl Fault {
             "summary-garbage" => Self::SummaryGarbage,
             "summary-late" => Self::SummaryLate(Duration::from_secs(number.unwrap_or(5))),
             "summary-never" => Self::SummaryNever,
+            "summary-unavailable" => Self::SummaryUnavailable,
             _ => return None,
         })
     }
@@ -57,7 +60,11 @@ impl Fault {
     pub const fn of_summaries(&self) -> bool {
         matches!(
             self,
-            Self::SummaryEmpty | Self::SummaryGarbage | Self::SummaryLate(_) | Self::SummaryNever
+            Self::SummaryEmpty
+                | Self::SummaryGarbage
+                | Self::SummaryLate(_)
+                | Self::SummaryNever
+                | Self::SummaryUnavailable
         )
     }
 
@@ -74,6 +81,12 @@ impl Fault {
             },
             Self::Internal => Refusal::new(500, "api_error", "Internal server error"),
             Self::Overloaded => Refusal::new(529, "overloaded_error", "Overloaded"),
+            Self::SummaryUnavailable => Refusal::new(
+                529,
+                "overloaded_error",
+                "Compaction is unavailable for a moment",
+            )
+            .coded("compaction_unavailable"),
             _ => return None,
         })
     }

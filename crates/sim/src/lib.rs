@@ -28,8 +28,8 @@
 //! | system messages between others: models, text only, `clear_at`, none between a call and its result | yes |
 //! | breakpoints: four with the automatic one, order of lifetimes, none on thinking or empty text | yes |
 //! | cache: look-back of 20 positions with runs as one, minimum, 5 m and 1 h, renewal, readable once answered, per organisation and model; a change of `tool_choice` or `thinking` costs the messages | yes |
-//! | compaction on demand: every error code but the three below, incompatible parameters, usage in iterations, whole block in a stream, thinking in the tail stays valid only over a correct swap | yes |
-//! | `compaction_unavailable` | as fault 529 without the code |
+//! | compaction on demand: every error code but the one below, incompatible parameters, usage in iterations, whole block in a stream, thinking in the tail stays valid only over a correct swap | yes |
+//! | `compaction_unavailable` | as a fault |
 //! | `compaction_too_many_tool_references` | no: the limit is not documented |
 //! | `compaction_incomplete_turn` | an open call or an empty last assistant message |
 //! | compaction by threshold: least trigger, pause, iterations, what stands before the block is ignored | yes |

@@ -26,7 +26,7 @@ Speaks Anthropic Messages, OpenAI Chat Completions and OpenAI Responses, takes a
 refuses what the documented rules refuse. It answers by echo; a user's line `@sim say TEXT`,
 `@sim think TEXT` or `@sim call TOOL {ARGUMENTS}` puts words into the next answer. The header
 x-sim-fault makes one request fail: 429[:SECONDS], 500, 529, reset, cut[:EVENTS],
-summary-empty, summary-garbage, summary-late[:SECONDS], summary-never.")]
+summary-empty, summary-garbage, summary-late[:SECONDS], summary-never, summary-unavailable.")]
 pub struct SimArgs {
     /// The address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4010")]

@@ -51,12 +51,17 @@ pub(crate) fn route(
 
 fn versioned(incoming: &Incoming<'_>) -> Result<(), Refusal> {
     match incoming.header("anthropic-version") {
-        Some("2023-06-01" | "2023-01-01") => Ok(()),
+        Some(version) if is_date(version) => Ok(()),
         Some(other) => Err(Refusal::invalid(format!(
             "anthropic-version: \"{other}\" is not a valid version"
         ))),
         None => Err(Refusal::invalid("anthropic-version: header is required")),
     }
+}
+
+/// Versions are dates. Which of them exist is an open list.
+fn is_date(version: &str) -> bool {
+    version.parse::<jiff::civil::Date>().is_ok() && version.len() == 10
 }
 
 /// `/v1/messages/count_tokens`.

@@ -27,7 +27,8 @@ fn card(model: &Model) -> Value {
 pub(super) fn list() -> Answer {
     let cards: Vec<Value> = ModelTable::shipped()
         .models()
-        .filter(|model| model.provider == Provider::Anthropic)
+        // An entry without a dash is a family, no model.
+        .filter(|model| model.provider == Provider::Anthropic && model.name.contains('-'))
         .map(card)
         .collect();
     let id = |card: Option<&Value>| card.and_then(|card| card.get("id").cloned());

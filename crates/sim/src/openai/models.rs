@@ -14,7 +14,8 @@ fn card(name: &str) -> Value {
 pub(super) fn list() -> Answer {
     let models = ModelTable::shipped().models();
     let cards: Vec<Value> = models
-        .filter(|model| model.provider == Provider::OpenAi)
+        // The entry for all the others is no model.
+        .filter(|model| model.provider == Provider::OpenAi && model.name != "gpt")
         .map(|model| card(&model.name))
         .collect();
     Answer::json(200, json!({"object": "list", "data": cards}).to_string())

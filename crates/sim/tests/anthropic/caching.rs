@@ -1,6 +1,6 @@
 //! What is read from the cache and what is written, over requests.
 
-use crate::client::{Client, assistant, says, user};
+use crate::client::{Client, assistant, result, says, tool, user};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -126,6 +126,36 @@ proptest! {
             client.second += 60;
             messages.push(assistant("yes"));
             messages.push(user(&text));
+        }
+    }
+
+    #[test]
+    fn steps_with_tools_and_thinking_are_accepted(
+        kinds in prop::collection::vec((0_usize..4, "[a-z]{1,8}"), 1..12),
+    ) {
+        let mut client = Client::with(&["thinking-binding-controls-2026-08-01"]);
+        let mut messages = vec![user("begin")];
+        let mut tokens = 0;
+        for (kind, word) in kinds {
+            let lines = ["@sim say", "@sim think hm\n@sim say", "@sim call read {}\n@sim say", "plain"];
+            messages.push(user(&format!("{} {word}", lines[kind])));
+            let answer = client.answered(json!({
+                "messages": messages, "tools": [tool()], "thinking": {"type": "adaptive"},
+                "cache_control": {"type": "ephemeral"},
+            }));
+            prop_assert_eq!(&answer["input_transformations"], &json!([]));
+            let (fresh, read, written) = cache(&answer);
+            prop_assert!(fresh + read + written > tokens, "the prompt grows");
+            tokens = fresh + read + written;
+            messages.push(says("assistant", answer["content"].clone()));
+            let calls = answer["content"].as_array().unwrap().iter();
+            let results: Vec<Value> = calls
+                .filter(|block| block["type"] == "tool_use")
+                .map(|block| result(block["id"].as_str().unwrap()))
+                .collect();
+            if !results.is_empty() {
+                messages.push(says("user", json!(results)));
+            }
         }
     }
 }

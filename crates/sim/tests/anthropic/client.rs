@@ -14,6 +14,7 @@ pub struct Client {
     pub key: &'static str,
     pub betas: Vec<&'static str>,
     pub second: i64,
+    pub version: &'static str,
 }
 
 impl Client {
@@ -23,6 +24,7 @@ impl Client {
             key: "key",
             betas: Vec::new(),
             second: 0,
+            version: "2023-06-01",
         }
     }
 
@@ -37,7 +39,7 @@ impl Client {
     pub fn send(&mut self, path: &str, body: &str) -> Answer {
         let mut headers = HeaderMap::new();
         headers.insert("x-api-key", HeaderValue::from_static(self.key));
-        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        headers.insert("anthropic-version", HeaderValue::from_static(self.version));
         if !self.betas.is_empty() {
             let list = self.betas.join(",");
             headers.insert("anthropic-beta", HeaderValue::from_str(&list).unwrap());

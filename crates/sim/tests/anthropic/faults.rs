@@ -40,6 +40,10 @@ fn native_summaries_go_wrong() {
         Body::Whole { after, .. } => assert_eq!(after, late),
         other => panic!("{other:?}"),
     }
+    client
+        .provider
+        .inject(When::Next, Fault::SummaryUnavailable);
+    client.refused(ask(), 529, "compaction_unavailable", "");
     assert_eq!(client.answered(ask())["stop_reason"], "compaction");
 }
 

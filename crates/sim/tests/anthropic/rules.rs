@@ -24,6 +24,11 @@ fn headers() {
     let (status, answer) = client.ask(json!({}));
     assert_eq!(status, 401);
     assert_eq!(answer["error"]["type"], "authentication_error");
+    client.key = "key";
+    for (version, expected) in [("2026-10-21", 200), ("latest", 400), ("2026-13-01", 400)] {
+        client.version = version;
+        assert_eq!(client.ask(json!({})).0, expected, "{version}");
+    }
 }
 
 #[test]
