@@ -42,6 +42,10 @@ fn a_summary_on_demand() {
     client.answered(with(block, vec![assistant("a"), user("b")]));
     let front = says("user", json!([block, {"type": "text", "text": "b"}]));
     client.answered(json!({"messages": [front]}));
+    // A block alone has nothing to summarise again.
+    let mut again = with(block, vec![]);
+    again["compaction"] = json!({"type": "summarize"});
+    client.refused(again, 400, "compaction_nothing_to_summarize", "");
     // What it says is cacheable.
     let mut marked = block.clone();
     marked["cache_control"] = json!({"type": "ephemeral"});

@@ -2,7 +2,7 @@
 
 use crate::client::{Client, user};
 use serde_json::{Value, json};
-use sim::{Config, Threads};
+use sim::{Config, Latency, Threads};
 
 const BETA: &str = "message-threads-2026-08-12";
 
@@ -46,6 +46,19 @@ fn what_does_not_fit() {
         "thread_unsupported_request",
         "context_management",
     );
+    client.answered(go_on(&first));
+}
+
+#[test]
+fn one_answer_at_a_time() {
+    let mut client = Client::new(Config {
+        latency: Some(Latency::default()),
+        ..Config::default()
+    });
+    client.betas = vec![BETA];
+    let first = create(&mut client);
+    client.refused(go_on(&first), 400, "thread_continue_in_flight", "");
+    client.second += 10;
     client.answered(go_on(&first));
 }
 

@@ -101,6 +101,38 @@ async fn faults() {
 }
 
 #[tokio::test]
+async fn other_endpoints() {
+    let (running, client, _) = started().await;
+    let get = async |method: &str, path: &str| {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", running.url()))
+            .header("x-api-key", "k")
+            .header("anthropic-version", "2023-06-01")
+            .body(Full::new(Bytes::new()))
+            .unwrap();
+        let response = client.request(request).await.unwrap();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let value = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+        (status, value)
+    };
+    assert_eq!(get("HEAD", "/api/hello").await.0, 200);
+    let (_, list) = get("GET", "/v1/models?limit=1000").await;
+    assert!(list["data"].as_array().unwrap().len() > 10);
+    let (_, model) = get("GET", "/v1/models/claude-opus-5-5").await;
+    assert_eq!(
+        model["capabilities"]["compaction"]["summarize"]["supported"],
+        true
+    );
+    assert_eq!(model["max_input_tokens"], 1_000_000);
+    assert_eq!(get("GET", "/v1/models/none").await.0, 404);
+    assert_eq!(get("GET", "/v1/messages").await.0, 405);
+    assert_eq!(get("GET", "/elsewhere").await.0, 404);
+    running.shutdown().await;
+}
+
+#[tokio::test]
 async fn too_much_and_nonsense() {
     let (running, client, _) = started().await;
     let url = running.url();
