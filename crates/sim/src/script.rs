@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use context::extract::extract;
-use context::summary::Field;
+use context::summary::{Field, Summary};
 use context::{Part, Role, TokenCounter, Tokens, Turn};
 use serde_json::Value;
 
@@ -142,11 +142,15 @@ fn directive(line: &str) -> Option<Say> {
     })
 }
 
-/// Whether `text` asks for a summary by the template: it names four of its headings.
+/// Whether `text` asks for a summary by the template: it names four of its headings, those of
+/// summaries that stand in the text already not counted.
 pub(crate) fn asks_for_summary(text: &str) -> bool {
+    let empty = Summary::default().render();
+    let marker = empty.split('.').next().unwrap_or_default();
+    let held = text.matches(marker).count();
     let named = Field::ALL
         .into_iter()
-        .filter(|field| text.contains(&format!("## {}", field.heading())));
+        .filter(|field| text.matches(&format!("## {}", field.heading())).count() > held);
     named.count() >= 4
 }
 
@@ -158,7 +162,7 @@ pub(crate) fn summary(turns: &[Turn], budget: u64, counter: &dyn TokenCounter) -
 
 #[cfg(test)]
 mod tests {
-    use super::{Prompt, Say, Script, asks_for_summary, directive};
+    use super::{Prompt, Say, Script, Summary, asks_for_summary, directive};
     use context::{Heuristic, Part, Role, TurnDraft, TurnId};
     use serde_json::json;
 
@@ -197,5 +201,9 @@ mod tests {
         let text = "Fill in.\n## Goal\n## Task in progress\n## Key facts\n## Next steps\n";
         assert!(asks_for_summary(text));
         assert!(!asks_for_summary("## Goal\n## Key facts"));
+        // A summary that is carried along asks for nothing; a request about one does.
+        let carried = Summary::default().render();
+        assert!(!asks_for_summary(&carried));
+        assert!(asks_for_summary(&format!("{carried}\n{text}")));
     }
 }
