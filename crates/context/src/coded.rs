@@ -5,7 +5,8 @@ use std::fmt;
 /// A stable error code such as `E0102`. It never changes its meaning; a retired code is not reused.
 ///
 /// Ranges: `E00xx` command line, `E01xx` wire and transcripts, `E02xx` tokens and models,
-/// `E03xx` lab, `E04xx` context, `E05xx` history, `E06xx` homunculus.
+/// `E03xx` lab, `E04xx` context, `E05xx` history and its engines, `E06xx` homunculus, `E07xx` model,
+/// `E08xx` gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ErrorCode(&'static str);
 

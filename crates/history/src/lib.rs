@@ -8,16 +8,26 @@
 //! to nodes, so every branch through a node shares its marks. [`view()`] makes what the model is shown
 //! from one path and one mark on it.
 //!
-//! Engines implement [`NodeStore`] and [`MarkStore`]; [`Memory`] is the one in memory.
+//! A store of one tenant's tree implements [`NodeStore`], [`MarkStore`], [`ConversationStore`],
+//! [`PinStore`] and [`EditionStore`]; [`Memory`] is the one in memory. An [`Engine`] keeps the stores of
+//! many tenants and hands out each within a transaction.
 
+mod conversation;
+mod edition;
+mod engine;
 mod error;
 mod mark;
 mod memory;
 mod store;
+mod tenant;
 mod view;
 
+pub use conversation::{Conversation, ConversationId, Labels, Standing, Totals};
+pub use edition::{Change, Edition};
+pub use engine::{ConversationStore, EditionStore, Engine, PinStore, Purge, Purged, Store};
 pub use error::{CODES, HistoryError};
 pub use mark::{Mark, MarkId, Route};
 pub use memory::{Limits, Memory};
 pub use store::{MarkStore, NodeStore, Recorded, Stored};
+pub use tenant::Tenant;
 pub use view::{Pinned, summary_turn, view};

@@ -1,0 +1,163 @@
+//! What is known of the conversations, for the dashboard, the control interface and the command line.
+
+use serde::Serialize;
+
+/// All conversations that the asker may see.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Overview {
+    /// The gateway's version.
+    pub version: String,
+    /// `on` or `observe`.
+    pub mode: &'static str,
+    /// The strategy's name.
+    pub strategy: String,
+    /// The conversations, the one last seen first.
+    pub conversations: Vec<Line>,
+    /// All of them together.
+    pub totals: Money,
+}
+
+/// One conversation in a list.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Line {
+    /// Its id.
+    pub id: String,
+    /// The client's name for it; empty where it has none.
+    pub name: String,
+    /// The conversation that started it or that it branched off from.
+    pub parent: Option<String>,
+    /// The model.
+    pub model: String,
+    /// `idle`, `preparing`, `ready`, `backing-off` or `stopped`.
+    pub state: &'static str,
+    /// Tokens of the view as last sent.
+    pub tokens: u64,
+    /// The window.
+    pub window: u64,
+    /// Messages of the conversation.
+    pub turns: u64,
+    /// Swaps so far.
+    pub compactions: u32,
+    /// When it was first seen, RFC 3339.
+    pub began: String,
+    /// When it was last seen, RFC 3339.
+    pub seen: String,
+    /// What it used.
+    pub money: Money,
+}
+
+/// Tokens and money.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Money {
+    /// Requests answered.
+    pub requests: u64,
+    /// Input tokens, neither read from nor written to the cache.
+    pub fresh: u64,
+    /// Input tokens read from the cache.
+    pub cache_read: u64,
+    /// Input tokens written to the cache.
+    pub cache_write: u64,
+    /// Output tokens.
+    pub output: u64,
+    /// Cost in USD.
+    pub cost: f64,
+    /// What the same requests would have cost unchanged: an estimate.
+    pub cost_without: f64,
+    /// Requests that would have waited or failed at the window without us.
+    pub stalls_avoided: u32,
+}
+
+/// One conversation in full.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Detail {
+    /// What the list says of it.
+    pub line: Line,
+    /// The thresholds, in tokens.
+    pub thresholds: Thresholds,
+    /// The size of each of the newest requests, oldest first.
+    pub pressure: Vec<Sample>,
+    /// Its summaries, oldest first.
+    pub marks: Vec<MarkReport>,
+    /// What is in the window now.
+    pub classes: Vec<Share>,
+    /// The pins in force.
+    pub pins: Vec<PinReport>,
+    /// What happened, newest first: swaps, preparations, failures, refusals.
+    pub journal: Vec<Entry>,
+}
+
+/// Both thresholds, in tokens.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Thresholds {
+    /// A preparation starts here.
+    pub soft: u64,
+    /// A summary is swapped in here.
+    pub hard: u64,
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Sample {
+    /// Seconds since the conversation began.
+    pub at: f64,
+    /// Tokens of the view.
+    pub tokens: u64,
+    /// Tokens of the conversation as it was said.
+    pub unchanged: u64,
+    /// Whether a summary was swapped in with it.
+    pub swapped: bool,
+}
+
+/// One summary.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MarkReport {
+    /// Its id.
+    pub id: String,
+    /// `native`, `readable` or `extractive`.
+    pub route: &'static str,
+    /// When it was made, RFC 3339.
+    pub at: String,
+    /// `standing`, `ready` or `replaced`.
+    pub state: &'static str,
+    /// How many messages it stands for.
+    pub replaced_turns: usize,
+    /// Their tokens.
+    pub replaced_tokens: u64,
+    /// Its own tokens.
+    pub tokens: u64,
+    /// Its text; for a native block the readable part.
+    pub text: String,
+}
+
+/// A class of content and its size.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Share {
+    /// `summary`, `pins`, `notes`, `user`, `assistant`, `tool results`, `system and tools`.
+    pub class: &'static str,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+/// A pin.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PinReport {
+    /// Its id.
+    pub id: String,
+    /// Its text.
+    pub text: String,
+    /// Who set it: `user`, `api`, `agent`.
+    pub origin: &'static str,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Whether it can be removed here: a pin in a user line is removed by an unpin line.
+    pub removable: bool,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Entry {
+    /// When, RFC 3339.
+    pub at: String,
+    /// What, in one line without content.
+    pub text: String,
+}

@@ -1,0 +1,39 @@
+//! Makes the bytes that are sent from the bytes that were received. Pure.
+
+use history::Change;
+
+/// How one request is to be shown. Message indices count the request's messages as received.
+#[derive(Clone, Debug, Default)]
+pub struct Recipe<'a> {
+    /// What stands in front of the shown messages.
+    pub front: Front<'a>,
+    /// Messages before this are not shown, system and developer messages excepted (OpenAI) .
+    pub from: usize,
+    /// Tool results before this are replaced by a placeholder.
+    pub cleared: usize,
+    /// Thinking is taken out of messages before this.
+    pub stripped: usize,
+    /// What was changed about single messages when they were first sent, and what is changed now; in
+    /// the order of the messages, each message's in the order in which they were made.
+    pub changes: &'a [(usize, Change)],
+}
+
+/// What stands in front of the shown messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Front<'a> {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A user message: pins in full, then the summary.
+    Readable {
+        /// The text that restates the pins that nothing shown says; empty where there is none.
+        pins: &'a str,
+        /// The summary; empty where turns were dropped without one.
+        summary: &'a str,
+    },
+    /// The provider's own message or item with its compaction block, byte for byte.
+    Native {
+        /// Its JSON.
+        message: &'a str,
+    },
+}

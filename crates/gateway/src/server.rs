@@ -1,0 +1,1 @@
+//! The outer half: sockets, bodies and streams.

@@ -1,0 +1,94 @@
+//! The closed list of words in which the gateway says what it did to a request.
+//!
+//! They stand in the response header `x-ebbtide-did`, separated by commas, and are the labels of the
+//! metrics.
+
+use std::fmt;
+
+/// What was done to one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Did {
+    /// Sent as it was received: nothing was due.
+    Kept,
+    /// Sent as it was received: it is of a kind the gateway does not look into.
+    Passed,
+    /// Sent as it was received, since something of ours failed.
+    Failed,
+    /// A summary was swapped in with this request.
+    Swapped,
+    /// Shown under a summary that was swapped in earlier.
+    Compacted,
+    /// A summary began to be prepared with this request.
+    Preparing,
+    /// Held until a summary was ready.
+    Waited,
+    /// The provider refused it as too long; it was made smaller and sent once more.
+    Rescued,
+    /// An oversized tool result in it was shortened before it was first sent.
+    Shrunk,
+    /// A note about the agent's own state was added.
+    Noted,
+    /// Pins were restated.
+    Pinned,
+    /// The client's own compaction was answered from the prepared summary.
+    Answered,
+    /// The client's own compaction was sent on; ours stood back.
+    Yielded,
+    /// Refused before it was sent.
+    Refused,
+    /// Observed only: a swap would have happened here.
+    WouldSwap,
+    /// Observed only: a preparation would have begun here.
+    WouldPrepare,
+}
+
+impl Did {
+    /// Every word.
+    pub const ALL: [Self; 16] = [
+        Self::Kept,
+        Self::Passed,
+        Self::Failed,
+        Self::Swapped,
+        Self::Compacted,
+        Self::Preparing,
+        Self::Waited,
+        Self::Rescued,
+        Self::Shrunk,
+        Self::Noted,
+        Self::Pinned,
+        Self::Answered,
+        Self::Yielded,
+        Self::Refused,
+        Self::WouldSwap,
+        Self::WouldPrepare,
+    ];
+
+    /// The word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Swapped => "swapped",
+            Self::Compacted => "compacted",
+            Self::Preparing => "preparing",
+            Self::Waited => "waited",
+            Self::Rescued => "rescued",
+            Self::Shrunk => "shrunk",
+            Self::Noted => "noted",
+            Self::Pinned => "pinned",
+            Self::Answered => "answered",
+            Self::Yielded => "yielded",
+            Self::Refused => "refused",
+            Self::WouldSwap => "would-swap",
+            Self::WouldPrepare => "would-prepare",
+        }
+    }
+}
+
+impl fmt::Display for Did {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

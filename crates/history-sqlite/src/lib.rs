@@ -1,0 +1,1 @@
+//! The history on SQLite: one file, written ahead, for one machine.
