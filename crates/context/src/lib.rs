@@ -14,6 +14,7 @@
 //! | decide when | [`threshold`], [`vitality`] |
 //! | tell the agent about itself | [`note`] |
 //! | keep the provider's cache | [`cache_plan`] |
+//! | write figures for people | [`figures`] |
 
 pub mod archive;
 pub mod cache_plan;
@@ -21,6 +22,7 @@ pub mod classify;
 pub mod coded;
 pub mod counter;
 pub mod extract;
+pub mod figures;
 pub mod identifiers;
 pub mod linearity;
 pub mod note;

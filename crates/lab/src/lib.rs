@@ -6,7 +6,6 @@
 pub mod cache;
 pub mod compare;
 pub mod equal_size;
-pub mod figures;
 pub mod latency;
 pub mod options;
 pub mod recall;
@@ -17,4 +16,5 @@ pub mod strategies;
 pub mod total;
 
 pub use compare::Comparison;
+pub use context::figures;
 pub use options::{CODES, Options, Progress, RecallMeasure, ReplayError, StrategyName};

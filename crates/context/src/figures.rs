@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-use context::Tokens;
+use crate::Tokens;
 
 /// A count with commas between the thousands: `374,112`.
 #[must_use]
@@ -98,7 +98,7 @@ pub fn plural(number: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{bytes, count, dollars, percent, plural, price, seconds, short};
-    use context::Tokens;
+    use crate::Tokens;
 
     #[test]
     fn thousands_are_set_apart() {
