@@ -30,10 +30,8 @@ pub struct Line {
     pub model: String,
     /// `idle`, `preparing`, `ready`, `backing-off` or `stopped`.
     pub state: &'static str,
-    /// Tokens of the view as last sent.
-    pub tokens: u64,
-    /// The window.
-    pub window: u64,
+    /// How full its window is.
+    pub gauge: Gauge,
     /// Messages of the conversation.
     pub turns: u64,
     /// Swaps so far.
@@ -44,6 +42,19 @@ pub struct Line {
     pub seen: String,
     /// What it used.
     pub money: Money,
+}
+
+/// How full a window is. Everything in tokens.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Gauge {
+    /// The view as last sent.
+    pub tokens: u64,
+    /// The window; 0 where it is not known.
+    pub window: u64,
+    /// A preparation starts here.
+    pub soft: u64,
+    /// A summary is swapped in here.
+    pub hard: u64,
 }
 
 /// Tokens and money.
@@ -72,8 +83,6 @@ pub struct Money {
 pub struct Detail {
     /// What the list says of it.
     pub line: Line,
-    /// The thresholds, in tokens.
-    pub thresholds: Thresholds,
     /// The size of each of the newest requests, oldest first.
     pub pressure: Vec<Sample>,
     /// Its summaries, oldest first.
@@ -84,15 +93,6 @@ pub struct Detail {
     pub pins: Vec<PinReport>,
     /// What happened, newest first: swaps, preparations, failures, refusals.
     pub journal: Vec<Entry>,
-}
-
-/// Both thresholds, in tokens.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Thresholds {
-    /// A preparation starts here.
-    pub soft: u64,
-    /// A summary is swapped in here.
-    pub hard: u64,
 }
 
 /// One request.
@@ -126,6 +126,30 @@ pub struct MarkReport {
     /// Its own tokens.
     pub tokens: u64,
     /// Its text; for a native block the readable part.
+    pub text: String,
+}
+
+/// One summary and some of the turns it stands for.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Replaced {
+    /// What the list says of the conversation.
+    pub line: Line,
+    /// The summary. Its `replaced_turns` says how many turns there are in all.
+    pub mark: MarkReport,
+    /// The turns asked for, oldest first.
+    pub originals: Vec<Original>,
+}
+
+/// A turn as it was said.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Original {
+    /// Its place in the conversation, from 0.
+    pub index: usize,
+    /// `system`, `user`, `assistant` or `tool`.
+    pub role: &'static str,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Its text, with calls and results of tools as text.
     pub text: String,
 }
 
