@@ -1,6 +1,26 @@
 //! Makes the bytes that are sent from the bytes that were received. Pure.
 
+mod compaction;
+mod error;
+mod note;
+mod render;
+mod shrink;
+mod threads;
+
 use history::Change;
+
+pub use compaction::{ClientCompaction, Form, Wants, answer, answer_sealed, own_compaction};
+pub use error::{CODES, RewriteError};
+pub use note::{Addition, note, restate};
+pub use render::{betas, render};
+pub use shrink::shrink_new;
+pub use threads::refuse_thread;
+
+/// Names of betas that the gateway itself needs.
+pub(crate) mod beta {
+    /// Compaction on demand, and every request that carries its block.
+    pub(crate) const COMPACT: &str = "compact-2026-09-04";
+}
 
 /// How one request is to be shown. Message indices count the request's messages as received.
 #[derive(Clone, Debug, Default)]

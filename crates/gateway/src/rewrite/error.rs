@@ -1,0 +1,82 @@
+//! Why a request could not be shown as a recipe says.
+
+use context::coded::{self, CodeEntry, Coded, ErrorCode};
+use wire::api::ApiError;
+
+/// The error codes of this module.
+pub const CODES: &[CodeEntry] = &[
+    CodeEntry {
+        code: ErrorCode::new("E0850"),
+        meaning: "a request could not be put together again from its parts",
+        remedy: "The request was sent as it came. Report it: a request that could be read should be writable.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0851"),
+        meaning: "a view would leave nothing of what the client said last",
+        remedy: "The request was sent as it came. Report it, with the strategy in use.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0852"),
+        meaning: "a view would begin at a place that the provider refuses",
+        remedy: "The request was sent as it came. Report it, with the strategy in use.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0853"),
+        meaning: "a change that was made to a message earlier does not fit it any more",
+        remedy: "The request was sent as it came. Report it, with the client and its version.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0854"),
+        meaning: "the provider's own summary can not be carried by this request",
+        remedy: "Set `route = \"readable\"` for this client, or switch its own compaction off.",
+    },
+];
+
+/// Why a request could not be shown as a recipe says. Whoever gets it sends the client's own bytes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RewriteError {
+    /// The wire would not have it.
+    #[error("the request could not be written: {0}")]
+    Wire(#[from] ApiError),
+    /// The recipe shows none of the messages.
+    #[error("the view would begin at message {from}, of {count} messages")]
+    NothingKept {
+        /// Where it says the view begins.
+        from: usize,
+        /// How many messages there are.
+        count: usize,
+    },
+    /// The view would begin between a call and its result, or at a system message.
+    #[error("the view would begin at message {from}: {why}")]
+    IllegalCut {
+        /// Where it says the view begins.
+        from: usize,
+        /// What is wrong with the place.
+        why: &'static str,
+    },
+    /// A change names a message or a result that is not there, or that has no place for it.
+    #[error("a change of message {message} does not fit it")]
+    DoesNotFit {
+        /// The message.
+        message: usize,
+    },
+    /// The provider's own summary may not stand in this request.
+    #[error("the provider's summary can not be carried: {0}")]
+    NotCarried(&'static str),
+}
+
+impl Coded for RewriteError {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::new(match self {
+            Self::Wire(_) => "E0850",
+            Self::NothingKept { .. } => "E0851",
+            Self::IllegalCut { .. } => "E0852",
+            Self::DoesNotFit { .. } => "E0853",
+            Self::NotCarried(_) => "E0854",
+        })
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
+    }
+}
