@@ -1,12 +1,79 @@
 //! The inner half: keeps the conversations and decides what is sent.
 
+use std::fmt;
+use std::sync::Arc;
+
 use bytes::Bytes;
-use history::Tenant;
+use context::Tokens;
+use history::{Engine, HistoryError, Tenant};
 use http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
 use wire::api::Dialect;
 
+use crate::config::Config;
+use crate::metrics::Metrics;
 use crate::words::Did;
+
+/// Tells the time. Only the binary knows a real one.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What the inner half is made of.
+#[derive(Clone)]
+pub struct Parts {
+    /// What was set.
+    pub config: Arc<Config>,
+    /// Where the history is kept.
+    pub engine: Arc<dyn Engine>,
+    /// The time, for what is not called with one.
+    pub clock: Clock,
+    /// Where it counts what it does.
+    pub metrics: Arc<Metrics>,
+}
+
+/// The conversations of all tenants, and what is decided about their requests.
+pub struct Core {
+    parts: Parts,
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").finish_non_exhaustive()
+    }
+}
+
+impl Core {
+    /// An inner half without conversations.
+    ///
+    /// # Errors
+    /// Where the engine fails.
+    pub fn new(parts: Parts) -> Result<Self, HistoryError> {
+        Ok(Self { parts })
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub const fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// Decides about a request. It may wait; dropping it says that the client went away. The caller
+    /// keeps the arrival's bytes and sends them where this panics.
+    pub async fn arrive(&self, arrival: Arrival, _now: Timestamp) -> Verdict {
+        let did = vec![Did::Passed];
+        let outgoing = Outgoing {
+            body: arrival.body,
+            betas: Vec::new(),
+            did,
+            conversation: None,
+            tokens: None,
+        };
+        Verdict::Send(outgoing, Ticket::default())
+    }
+
+    /// Ends what is under way: no new preparation begins, and what is to be kept is kept when this
+    /// returns.
+    pub async fn close(&self) {}
+}
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +121,8 @@ pub struct Outgoing {
     pub did: Vec<Did>,
     /// The conversation, for the header `x-ebbtide-conversation`.
     pub conversation: Option<history::ConversationId>,
+    /// The tokens of the view, for the header `x-ebbtide-tokens`.
+    pub tokens: Option<Tokens>,
 }
 
 /// An answer that is made here.
@@ -67,6 +136,18 @@ pub struct Direct {
     pub body: Bytes,
     /// What was done.
     pub did: Vec<Did>,
+    /// The conversation, for the header `x-ebbtide-conversation`.
+    pub conversation: Option<history::ConversationId>,
+}
+
+/// How much of an answer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// There is more to come.
+    Part,
+    /// With this piece the answer is whole: its last event, or the end of its body. The ticket is
+    /// finished before the client gets the piece, so that what a client saw the end of is kept.
+    Whole,
 }
 
 /// Accompanies one request that was sent. Dropping it early says that the exchange was cut.
@@ -91,8 +172,10 @@ impl Ticket {
     /// The answer has begun.
     pub fn answered(&mut self, _status: StatusCode, _headers: &HeaderMap) {}
 
-    /// A piece of the answer's body, in order, as it is passed to the client.
-    pub fn piece(&mut self, _bytes: &Bytes) {}
+    /// A piece of the answer's body, in order, before it is passed to the client.
+    pub fn piece(&mut self, _bytes: &Bytes) -> Heard {
+        Heard::Part
+    }
 
     /// The answer has come whole. What was said is kept when this returns.
     pub async fn finished(self, _now: Timestamp) {}

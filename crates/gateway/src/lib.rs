@@ -8,7 +8,11 @@
 
 pub mod config;
 pub mod core;
+mod error;
+pub mod metrics;
 pub mod report;
 pub mod rewrite;
 pub mod server;
 pub mod words;
+
+pub use error::CODES;

@@ -1,6 +1,118 @@
 //! What is known of the conversations, for the dashboard, the control interface and the command line.
 
+use std::ops::Range;
+
+use context::coded::{Coded, ErrorCode};
+use context::pin::PinId;
+use futures_util::future::BoxFuture;
+use history::{ConversationId, HistoryError, MarkId, Tenant};
 use serde::Serialize;
+
+use crate::error;
+
+/// Who asks, and what they may see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// The owner of a key: their own conversations.
+    Tenant(Tenant),
+    /// Who may see everything.
+    All,
+}
+
+impl Asker {
+    /// Whether the asker may see what a tenant owns.
+    #[must_use]
+    pub fn may_see(self, owner: Tenant) -> bool {
+        match self {
+            Self::Tenant(tenant) => tenant == owner,
+            Self::All => true,
+        }
+    }
+}
+
+/// What the supervisor of a conversation is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Begin to prepare a summary.
+    Prepare,
+    /// Swap the prepared summary in with the next request.
+    Swap,
+}
+
+/// Why a report was not given or an order not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// There is no such conversation, or the asker may not see it: both are answered alike.
+    #[error("there is no such conversation")]
+    NoConversation,
+    /// There is no such summary in the conversation.
+    #[error("there is no such summary in the conversation")]
+    NoMark,
+    /// It was refused by a rule of another crate.
+    #[error("{message}")]
+    Refused {
+        /// That crate's code.
+        code: ErrorCode,
+        /// What it says. No message text.
+        message: String,
+    },
+    /// The store failed.
+    #[error("the store failed: {0}")]
+    Store(#[from] HistoryError),
+}
+
+impl ReportError {
+    /// As another crate says it.
+    #[must_use]
+    pub fn refused(reason: &dyn Coded) -> Self {
+        Self::Refused {
+            code: reason.code(),
+            message: reason.to_string(),
+        }
+    }
+}
+
+impl Coded for ReportError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::NoConversation => error::NO_CONVERSATION,
+            Self::NoMark => error::NO_MARK,
+            Self::Refused { code, .. } => *code,
+            Self::Store(_) => error::STORE,
+        }
+    }
+}
+
+/// What a report answers with.
+pub type Report<'a, T> = BoxFuture<'a, Result<T, ReportError>>;
+
+/// Tells of the conversations and takes orders about them. What the asker may not see does not exist
+/// for them.
+pub trait Reports: Send + Sync {
+    /// All conversations that the asker may see.
+    fn overview(&self, asker: Asker) -> Report<'_, Overview>;
+
+    /// One conversation.
+    fn detail(&self, asker: Asker, id: ConversationId) -> Report<'_, Detail>;
+
+    /// A summary and these of the turns it stands for, counted from 0.
+    fn replaced(
+        &self,
+        asker: Asker,
+        id: ConversationId,
+        mark: MarkId,
+        turns: Range<usize>,
+    ) -> Report<'_, Replaced>;
+
+    /// Sets a pin.
+    fn pin(&self, asker: Asker, id: ConversationId, text: String) -> Report<'_, PinReport>;
+
+    /// Removes a pin; `false` where there was none.
+    fn unpin(&self, asker: Asker, id: ConversationId, pin: PinId) -> Report<'_, bool>;
+
+    /// Gives the conversation's supervisor an order.
+    fn order(&self, asker: Asker, id: ConversationId, order: Order) -> Report<'_, ()>;
+}
 
 /// All conversations that the asker may see.
 #[derive(Clone, Debug, Default, Serialize)]

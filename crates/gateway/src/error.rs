@@ -1,0 +1,110 @@
+//! The codes of this crate.
+
+use context::coded::{CodeEntry, ErrorCode};
+
+/// A request's body is larger than the limit.
+pub(crate) const BODY_TOO_LARGE: ErrorCode = ErrorCode::new("E0801");
+/// A request did not come in time.
+pub(crate) const TOO_SLOW: ErrorCode = ErrorCode::new("E0802");
+/// The provider cannot be reached.
+pub(crate) const UNREACHABLE: ErrorCode = ErrorCode::new("E0803");
+/// The provider was silent for too long.
+pub(crate) const SILENT: ErrorCode = ErrorCode::new("E0804");
+/// Too many requests at the same time.
+pub(crate) const BUSY: ErrorCode = ErrorCode::new("E0805");
+/// Too many bytes of bodies at the same time.
+pub(crate) const FULL: ErrorCode = ErrorCode::new("E0806");
+/// A WebSocket was asked for where requests have to be read.
+pub(crate) const NO_UPGRADE: ErrorCode = ErrorCode::new("E0807");
+/// A request's body broke off or was malformed.
+pub(crate) const BROKEN_BODY: ErrorCode = ErrorCode::new("E0808");
+/// The provider broke the connection before it answered.
+pub(crate) const BROKEN_ANSWER: ErrorCode = ErrorCode::new("E0809");
+/// There is no such conversation.
+pub(crate) const NO_CONVERSATION: ErrorCode = ErrorCode::new("E0820");
+/// There is no such summary.
+pub(crate) const NO_MARK: ErrorCode = ErrorCode::new("E0821");
+/// The store failed.
+pub(crate) const STORE: ErrorCode = ErrorCode::new("E0822");
+
+/// The codes of this crate.
+pub const CODES: &[CodeEntry] = &[
+    entry(
+        BODY_TOO_LARGE,
+        "a request's body is larger than the gateway takes",
+        "Send less, or raise `limits.body`; providers take 32 MB.",
+    ),
+    entry(
+        TOO_SLOW,
+        "a request did not come whole in time",
+        "Send it again; for slow lines raise `limits.read`.",
+    ),
+    entry(
+        UNREACHABLE,
+        "the provider cannot be reached from the gateway",
+        "Check the upstream's URL and the network; the request was not sent.",
+    ),
+    entry(
+        SILENT,
+        "the provider was silent for too long",
+        "Send it again; for slow models raise `limits.silence`.",
+    ),
+    entry(
+        BUSY,
+        "the gateway has as many requests under way as it may",
+        "Send it again a little later, or raise `limits.requests`.",
+    ),
+    entry(
+        FULL,
+        "the gateway holds as many bytes of requests as it may",
+        "Send it again a little later, or raise `limits.bodies`.",
+    ),
+    entry(
+        NO_UPGRADE,
+        "a WebSocket was asked for at an endpoint that the gateway has to read",
+        "Use HTTP there; clients fall back to it by themselves.",
+    ),
+    entry(
+        BROKEN_BODY,
+        "a request's body broke off or was malformed",
+        "Send it again.",
+    ),
+    entry(
+        BROKEN_ANSWER,
+        "the provider closed the connection before it answered",
+        "Send it again.",
+    ),
+    entry(
+        NO_CONVERSATION,
+        "there is no such conversation, or it is not yours",
+        "`GET /ebbtide/api/overview` lists those you may see.",
+    ),
+    entry(
+        NO_MARK,
+        "there is no such summary in the conversation",
+        "`GET /ebbtide/api/conversations/ID` lists its summaries.",
+    ),
+    entry(
+        STORE,
+        "the gateway's store failed",
+        "Check the disk it lies on; requests are passed on meanwhile.",
+    ),
+];
+
+const fn entry(code: ErrorCode, meaning: &'static str, remedy: &'static str) -> CodeEntry {
+    CodeEntry {
+        code,
+        meaning,
+        remedy,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CODES;
+
+    #[test]
+    fn codes_are_in_order_and_unique() {
+        assert!(CODES.is_sorted_by(|a, b| a.code < b.code));
+    }
+}
