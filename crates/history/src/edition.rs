@@ -30,3 +30,13 @@ pub enum Change {
         text: Text,
     },
 }
+
+impl Change {
+    /// The text that is sent.
+    #[must_use]
+    pub const fn text(&self) -> &Text {
+        match self {
+            Self::Appended(text) | Self::Followed(text) | Self::Shrunk { text, .. } => text,
+        }
+    }
+}

@@ -26,13 +26,15 @@ pub trait ConversationStore {
     /// Where the engine fails. One that is not there is `Ok(None)`.
     fn conversation(&self, id: ConversationId) -> Result<Option<Conversation>, HistoryError>;
 
-    /// The conversations whose head is one of these turns, the one last seen first.
+    /// The conversations whose head is one of these turns, each once, the one last seen first; of two
+    /// seen at the same moment, the one with the smaller id first.
     ///
     /// # Errors
     /// Where the engine fails.
     fn headed(&self, heads: &[TurnId]) -> Result<Vec<Conversation>, HistoryError>;
 
-    /// At most `most` conversations, the one last seen first, that were last seen before `before`.
+    /// At most `most` conversations, the one last seen first, that were last seen before `before`. In
+    /// the order of [`headed`](Self::headed). The next page begins before the last one's moment.
     ///
     /// # Errors
     /// Where the engine fails.
@@ -46,7 +48,8 @@ pub trait ConversationStore {
 /// Keeps the pins that were set from outside a conversation: by HTTP, the command line, the dashboard,
 /// the agent. Pins in user lines follow from the turns and are not kept.
 pub trait PinStore {
-    /// Sets a pin. One with the same text is left alone and the answer is `false`.
+    /// Sets a pin. One with the same id, that is with the same text, is left alone and the answer is
+    /// `false`. The conversation need not be saved yet.
     ///
     /// # Errors
     /// [`HistoryError::Full`] at a limit, and where the engine fails.
@@ -67,7 +70,8 @@ pub trait PinStore {
 
 /// Keeps what was sent besides or instead of what was said, and what a turn alone does not hold.
 pub trait EditionStore {
-    /// Keeps an edition. One that is there already is left alone.
+    /// Keeps an edition. One that is there already is left alone, whenever it was sent: the same change
+    /// of the same turn is the same edition.
     ///
     /// # Errors
     /// [`HistoryError::UnknownNode`] where its turn is not there, [`HistoryError::Full`] at a limit,
@@ -81,7 +85,7 @@ pub trait EditionStore {
     fn editions(&self, of: &[TurnId]) -> Result<Vec<Edition>, HistoryError>;
 
     /// Keeps the message that a turn was read from, byte for byte. Needed only where the turn does not
-    /// hold all of it: images, signatures, blocks of unknown types.
+    /// hold all of it: images, signatures, blocks of unknown types. One that is kept already stays.
     ///
     /// # Errors
     /// As for [`add_edition`](Self::add_edition).
@@ -94,6 +98,7 @@ pub trait EditionStore {
     fn original(&self, of: TurnId) -> Result<Option<Vec<u8>>, HistoryError>;
 
     /// Keeps the summary of a stretch of turns under a hash of its content, so that it is not made twice.
+    /// One that is kept already stays.
     ///
     /// # Errors
     /// [`HistoryError::Full`] at a limit, and where the engine fails.
@@ -111,7 +116,13 @@ pub trait Store: MarkStore + ConversationStore + PinStore + EditionStore {}
 
 impl<T: MarkStore + ConversationStore + PinStore + EditionStore> Store for T {}
 
-/// What is to be removed.
+/// What is to be removed: the conversations that all of this holds for.
+///
+/// With a conversation goes what nothing else needs: its pins, the turns that no remaining conversation's
+/// head leads to, and the marks, editions and kept messages at these. So a turn has to be appended in the
+/// same transaction as the conversation that leads to it is saved; else a purge between the two takes it.
+/// Chunk summaries are a cache without a place in the tree: all of a tenant's go when a turn of it
+/// goes, or when it has no conversation left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purge {
     /// Of this tenant only; `None`: of all.
@@ -131,8 +142,17 @@ pub struct Purged {
     pub turns: u64,
     /// Marks on them.
     pub marks: u64,
-    /// Bytes given back to the file system, as far as the engine knows.
+    /// Bytes given back, as far as the engine knows: by a file to the file system, in memory of text.
     pub bytes: u64,
+}
+
+impl std::ops::AddAssign for Purged {
+    fn add_assign(&mut self, other: Self) {
+        self.conversations += other.conversations;
+        self.turns += other.turns;
+        self.marks += other.marks;
+        self.bytes += other.bytes;
+    }
 }
 
 /// Keeps the trees of many tenants. Shared by threads.
@@ -150,7 +170,8 @@ pub trait Engine: Send + Sync {
     fn tenants(&self) -> Result<Vec<Tenant>, HistoryError>;
 
     /// Runs `work` on a tenant's store. Everything it writes is kept together or, where it fails or the
-    /// process ends, not at all; when this returns `Ok`, the end of the process does not undo it.
+    /// process ends, not at all; when this returns `Ok`, the end of the process does not undo it. One
+    /// write at a time: `work` must not start another one, nor a purge, on the same engine.
     ///
     /// # Errors
     /// What `work` answers, and where the engine fails.
@@ -160,7 +181,8 @@ pub trait Engine: Send + Sync {
         work: &mut dyn FnMut(&mut dyn Store) -> Result<(), HistoryError>,
     ) -> Result<(), HistoryError>;
 
-    /// Reads from a tenant's store as it is now. Readers do not wait for writers.
+    /// Reads from a tenant's store as it is now: all of `work` sees one state, with nothing of a write
+    /// that has not returned. Readers do not wait for writers.
     ///
     /// # Errors
     /// What `work` answers, and where the engine fails.
@@ -175,4 +197,10 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// Where the engine fails.
     fn purge(&self, what: Purge) -> Result<Purged, HistoryError>;
+
+    /// What [`purge`](Self::purge) would remove now. Removes nothing.
+    ///
+    /// # Errors
+    /// Where the engine fails.
+    fn preview(&self, what: Purge) -> Result<Purged, HistoryError>;
 }

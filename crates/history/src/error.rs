@@ -53,7 +53,7 @@ pub enum HistoryError {
     Full {
         /// The limit.
         limit: u64,
-        /// What it counts: `turns`, `bytes` or `marks`.
+        /// What it counts: `turns`, `bytes`, `marks` or `conversations`.
         what: &'static str,
     },
     /// The mark does not stand on this path.

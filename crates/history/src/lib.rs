@@ -10,12 +10,13 @@
 //!
 //! A store of one tenant's tree implements [`NodeStore`], [`MarkStore`], [`ConversationStore`],
 //! [`PinStore`] and [`EditionStore`]; [`Memory`] is the one in memory. An [`Engine`] keeps the stores of
-//! many tenants and hands out each within a transaction.
+//! many tenants and hands out each within a transaction; [`MemoryEngine`] is the one in memory.
 
 mod conversation;
 mod edition;
 mod engine;
 mod error;
+mod limits;
 mod mark;
 mod memory;
 mod store;
@@ -26,8 +27,9 @@ pub use conversation::{Conversation, ConversationId, Labels, Standing, Totals};
 pub use edition::{Change, Edition};
 pub use engine::{ConversationStore, EditionStore, Engine, PinStore, Purge, Purged, Store};
 pub use error::{CODES, HistoryError};
+pub use limits::Limits;
 pub use mark::{Mark, MarkId, Route};
-pub use memory::{Limits, Memory};
+pub use memory::{Memory, MemoryEngine};
 pub use store::{MarkStore, NodeStore, Recorded, Stored};
 pub use tenant::Tenant;
 pub use view::{Pinned, summary_turn, view};

@@ -1,47 +1,54 @@
 //! The engine in memory: what tests use, and what a process that need not survive uses.
 
-use std::collections::HashMap;
+mod around;
+mod engine;
+mod purge;
 
-use context::{Turn, TurnId};
+use std::sync::Arc;
 
+use context::{Text, Turn, TurnId};
+use rpds::HashTrieMapSync;
+
+use crate::conversation::{Conversation, ConversationId};
+use crate::edition::Edition;
 use crate::error::HistoryError;
+use crate::limits::Limits;
 use crate::mark::{Mark, MarkId};
 use crate::store::{MarkStore, NodeStore, Stored};
+use crate::view::Pinned;
 
-/// How much an engine may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Turns.
-    pub turns: u64,
-    /// Bytes of readable text in them.
-    pub bytes: u64,
-    /// Marks.
-    pub marks: u64,
-}
+pub use engine::MemoryEngine;
 
-impl Limits {
-    /// No limits.
-    pub const NONE: Self = Self {
-        turns: u64::MAX,
-        bytes: u64::MAX,
-        marks: u64::MAX,
-    };
-}
-
-/// A tree of turns and its marks, in memory. Cloning copies the index; turns are shared.
+/// Everything kept of one tenant, in memory. Cloning takes constant time and shares all that is there;
+/// what is written afterwards costs O(log n) more for each changed entry. So a transaction is a clone
+/// that is put in place or thrown away, and a reader has a state of its own.
 #[derive(Clone, Debug)]
 pub struct Memory {
     limits: Limits,
     stored: Stored,
-    nodes: HashMap<TurnId, Node>,
-    marks: HashMap<MarkId, Mark>,
-    marks_at: HashMap<TurnId, Vec<MarkId>>,
+    nodes: HashTrieMapSync<TurnId, Node>,
+    marks: HashTrieMapSync<MarkId, Mark>,
+    marks_at: HashTrieMapSync<TurnId, Vec<MarkId>>,
+    conversations: HashTrieMapSync<ConversationId, Conversation>,
+    heads: HashTrieMapSync<TurnId, Vec<ConversationId>>,
+    pins: HashTrieMapSync<ConversationId, Vec<Pinned>>,
+    editions: HashTrieMapSync<TurnId, Vec<Numbered>>,
+    originals: HashTrieMapSync<TurnId, Arc<[u8]>>,
+    chunks: HashTrieMapSync<[u8; 16], Text>,
+    next_edition: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Node {
     turn: Turn,
     parent: TurnId,
+}
+
+/// An edition and its number in the order in which all were added.
+#[derive(Clone, Debug)]
+struct Numbered {
+    number: u64,
+    edition: Edition,
 }
 
 impl Default for Memory {
@@ -51,20 +58,55 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// An empty tree.
+    /// Nothing yet.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
             stored: Stored::default(),
-            nodes: HashMap::new(),
-            marks: HashMap::new(),
-            marks_at: HashMap::new(),
+            nodes: HashTrieMapSync::new_sync(),
+            marks: HashTrieMapSync::new_sync(),
+            marks_at: HashTrieMapSync::new_sync(),
+            conversations: HashTrieMapSync::new_sync(),
+            heads: HashTrieMapSync::new_sync(),
+            pins: HashTrieMapSync::new_sync(),
+            editions: HashTrieMapSync::new_sync(),
+            originals: HashTrieMapSync::new_sync(),
+            chunks: HashTrieMapSync::new_sync(),
+            next_edition: 0,
         }
     }
 
     fn contains(&self, node: TurnId) -> bool {
         node == TurnId::ROOT || self.nodes.contains_key(&node)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+            && self.conversations.is_empty()
+            && self.pins.is_empty()
+            && self.chunks.is_empty()
+    }
+
+    /// Counts in what is about to be held, unless that is too much.
+    fn hold(&mut self, more: Stored) -> Result<(), HistoryError> {
+        let held = Stored {
+            turns: self.stored.turns.saturating_add(more.turns),
+            bytes: self.stored.bytes.saturating_add(more.bytes),
+            marks: self.stored.marks.saturating_add(more.marks),
+            conversations: self.stored.conversations.saturating_add(more.conversations),
+            beside: self.stored.beside.saturating_add(more.beside),
+        };
+        self.limits.allow(&held)?;
+        self.stored = held;
+        Ok(())
+    }
+
+    fn hold_beside(&mut self, bytes: usize) -> Result<(), HistoryError> {
+        self.hold(Stored {
+            beside: bytes as u64,
+            ..Stored::default()
+        })
     }
 }
 
@@ -82,13 +124,13 @@ impl NodeStore for Memory {
         if self.nodes.contains_key(&turn.id()) {
             return Ok(false);
         }
-        let bytes = self.stored.bytes.saturating_add(text_bytes(turn));
-        within(self.stored.turns + 1, self.limits.turns, "turns")?;
-        within(bytes, self.limits.bytes, "bytes")?;
-        self.stored.turns += 1;
-        self.stored.bytes = bytes;
+        self.hold(Stored {
+            turns: 1,
+            bytes: text_bytes(turn),
+            ..Stored::default()
+        })?;
         let turn = turn.clone();
-        self.nodes.insert(turn.id(), Node { turn, parent });
+        self.nodes.insert_mut(turn.id(), Node { turn, parent });
         Ok(true)
     }
 
@@ -113,10 +155,13 @@ impl MarkStore for Memory {
         if self.marks.contains_key(&id) {
             return Ok(false);
         }
-        within(self.stored.marks + 1, self.limits.marks, "marks")?;
-        self.stored.marks += 1;
-        self.marks_at.entry(mark.node).or_default().push(id);
-        self.marks.insert(id, mark);
+        self.hold(Stored {
+            marks: 1,
+            beside: mark.summary.len() as u64,
+            ..Stored::default()
+        })?;
+        pushed(&mut self.marks_at, mark.node, id);
+        self.marks.insert_mut(id, mark);
         Ok(true)
     }
 
@@ -135,11 +180,17 @@ impl MarkStore for Memory {
     }
 }
 
-fn within(wanted: u64, limit: u64, what: &'static str) -> Result<(), HistoryError> {
-    if wanted > limit {
-        return Err(HistoryError::Full { limit, what });
+/// Adds an entry to the list at a key. The lists are short.
+fn pushed<K, V>(lists: &mut HashTrieMapSync<K, Vec<V>>, key: K, value: V)
+where
+    K: Copy + Eq + std::hash::Hash,
+    V: Clone,
+{
+    if let Some(list) = lists.get_mut(&key) {
+        list.push(value);
+    } else {
+        lists.insert_mut(key, vec![value]);
     }
-    Ok(())
 }
 
 /// The readable bytes of a turn.

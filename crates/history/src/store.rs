@@ -25,6 +25,10 @@ pub struct Stored {
     pub bytes: u64,
     /// Marks.
     pub marks: u64,
+    /// Conversations.
+    pub conversations: u64,
+    /// Bytes of text beside the turns: summaries, pins, editions, kept messages.
+    pub beside: u64,
 }
 
 /// Keeps turns as an append-only tree. There is no operation that changes or removes a turn.

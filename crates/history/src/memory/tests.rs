@@ -6,8 +6,9 @@ use context::{Heuristic, Role, Text, Tokens, Turn, TurnDraft, TurnId};
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::{Limits, Memory};
+use super::Memory;
 use crate::error::HistoryError;
+use crate::limits::Limits;
 use crate::mark::{Mark, Route};
 use crate::store::{MarkStore, NodeStore};
 
@@ -194,6 +195,7 @@ fn limits_hold() {
         turns: 2,
         bytes: 100,
         marks: 1,
+        conversations: 1,
     };
     let mut tree = Memory::new(limits);
     let said = line(&[0, 1, 2]);

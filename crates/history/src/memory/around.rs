@@ -1,0 +1,185 @@
+//! What stands around the tree: conversations, pins, editions, kept messages, chunk summaries.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use context::pin::PinId;
+use context::{Text, TurnId};
+use jiff::Timestamp;
+
+use super::{Memory, Numbered, pushed};
+use crate::conversation::{Conversation, ConversationId};
+use crate::edition::Edition;
+use crate::engine::{ConversationStore, EditionStore, PinStore};
+use crate::error::HistoryError;
+use crate::store::Stored;
+use crate::view::Pinned;
+
+impl ConversationStore for Memory {
+    fn save(&mut self, conversation: &Conversation) -> Result<(), HistoryError> {
+        let id = conversation.id;
+        match self.conversations.get(&id).map(|known| known.head) {
+            Some(head) if head == conversation.head => {}
+            Some(head) => {
+                self.forget_head(head, id);
+                pushed(&mut self.heads, conversation.head, id);
+            }
+            None => {
+                self.hold(Stored {
+                    conversations: 1,
+                    ..Stored::default()
+                })?;
+                pushed(&mut self.heads, conversation.head, id);
+            }
+        }
+        self.conversations.insert_mut(id, conversation.clone());
+        Ok(())
+    }
+
+    fn conversation(&self, id: ConversationId) -> Result<Option<Conversation>, HistoryError> {
+        Ok(self.conversations.get(&id).cloned())
+    }
+
+    fn headed(&self, heads: &[TurnId]) -> Result<Vec<Conversation>, HistoryError> {
+        let ids: BTreeSet<ConversationId> = heads
+            .iter()
+            .filter_map(|head| self.heads.get(head))
+            .flatten()
+            .copied()
+            .collect();
+        let found = ids.iter().filter_map(|id| self.conversations.get(id));
+        Ok(newest_first(found.collect(), usize::MAX))
+    }
+
+    fn conversations(
+        &self,
+        before: Timestamp,
+        most: usize,
+    ) -> Result<Vec<Conversation>, HistoryError> {
+        let found = self.conversations.values();
+        let found = found.filter(|conversation| conversation.seen < before);
+        Ok(newest_first(found.collect(), most))
+    }
+}
+
+impl Memory {
+    pub(super) fn forget_head(&mut self, head: TurnId, id: ConversationId) {
+        let Some(ids) = self.heads.get_mut(&head) else {
+            return;
+        };
+        ids.retain(|other| *other != id);
+        if ids.is_empty() {
+            self.heads.remove_mut(&head);
+        }
+    }
+}
+
+fn newest_first(mut found: Vec<&Conversation>, most: usize) -> Vec<Conversation> {
+    found.sort_unstable_by_key(|conversation| (Reverse(conversation.seen), conversation.id));
+    found.into_iter().take(most).cloned().collect()
+}
+
+impl PinStore for Memory {
+    fn set_pin(&mut self, of: ConversationId, pin: &Pinned) -> Result<bool, HistoryError> {
+        let there = self.pins.get(&of);
+        if there.is_some_and(|pins| pins.iter().any(|other| other.pin.id == pin.pin.id)) {
+            return Ok(false);
+        }
+        self.hold_beside(pin.pin.text.len())?;
+        pushed(&mut self.pins, of, pin.clone());
+        Ok(true)
+    }
+
+    fn remove_pin(&mut self, of: ConversationId, pin: PinId) -> Result<bool, HistoryError> {
+        let Some(pins) = self.pins.get_mut(&of) else {
+            return Ok(false);
+        };
+        let Some(place) = pins.iter().position(|other| other.pin.id == pin) else {
+            return Ok(false);
+        };
+        let removed = pins.remove(place);
+        if pins.is_empty() {
+            self.pins.remove_mut(&of);
+        }
+        let bytes = removed.pin.text.len() as u64;
+        self.stored.beside = self.stored.beside.saturating_sub(bytes);
+        Ok(true)
+    }
+
+    fn pins(&self, of: ConversationId) -> Result<Vec<Pinned>, HistoryError> {
+        Ok(self.pins.get(&of).cloned().unwrap_or_default())
+    }
+}
+
+impl EditionStore for Memory {
+    fn add_edition(&mut self, edition: &Edition) -> Result<(), HistoryError> {
+        let turn = edition.turn;
+        self.there(turn)?;
+        let known = self.editions.get(&turn).into_iter().flatten();
+        if known
+            .map(|known| &known.edition.change)
+            .any(|change| *change == edition.change)
+        {
+            return Ok(());
+        }
+        self.hold_beside(edition.change.text().len())?;
+        let numbered = Numbered {
+            number: self.next_edition,
+            edition: edition.clone(),
+        };
+        self.next_edition += 1;
+        pushed(&mut self.editions, turn, numbered);
+        Ok(())
+    }
+
+    fn editions(&self, of: &[TurnId]) -> Result<Vec<Edition>, HistoryError> {
+        let turns: BTreeSet<TurnId> = of.iter().copied().collect();
+        let mut found: Vec<&Numbered> = turns
+            .iter()
+            .filter_map(|turn| self.editions.get(turn))
+            .flatten()
+            .collect();
+        found.sort_unstable_by_key(|numbered| numbered.number);
+        Ok(found
+            .into_iter()
+            .map(|numbered| numbered.edition.clone())
+            .collect())
+    }
+
+    fn keep_original(&mut self, of: TurnId, message: &[u8]) -> Result<(), HistoryError> {
+        self.there(of)?;
+        if self.originals.contains_key(&of) {
+            return Ok(());
+        }
+        self.hold_beside(message.len())?;
+        self.originals.insert_mut(of, Arc::from(message));
+        Ok(())
+    }
+
+    fn original(&self, of: TurnId) -> Result<Option<Vec<u8>>, HistoryError> {
+        Ok(self.originals.get(&of).map(|message| message.to_vec()))
+    }
+
+    fn keep_chunk(&mut self, hash: [u8; 16], summary: &Text) -> Result<(), HistoryError> {
+        if self.chunks.contains_key(&hash) {
+            return Ok(());
+        }
+        self.hold_beside(summary.len())?;
+        self.chunks.insert_mut(hash, summary.clone());
+        Ok(())
+    }
+
+    fn chunk(&self, hash: [u8; 16]) -> Result<Option<Text>, HistoryError> {
+        Ok(self.chunks.get(&hash).cloned())
+    }
+}
+
+impl Memory {
+    fn there(&self, turn: TurnId) -> Result<(), HistoryError> {
+        if self.nodes.contains_key(&turn) {
+            return Ok(());
+        }
+        Err(HistoryError::UnknownNode(turn))
+    }
+}

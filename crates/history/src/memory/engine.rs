@@ -1,0 +1,149 @@
+//! Many tenants in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use super::Memory;
+use crate::engine::{Engine, Purge, Purged, Store};
+use crate::error::HistoryError;
+use crate::limits::Limits;
+use crate::tenant::Tenant;
+
+/// Keeps the trees of many tenants in memory. The end of the process is the end of them.
+///
+/// A write works on a copy of its tenant's [`Memory`], which takes constant time to make, and puts it in
+/// place at its end; a reader holds the state it began with. Writes of different tenants do not wait for
+/// each other.
+#[derive(Debug)]
+pub struct MemoryEngine {
+    secret: [u8; 32],
+    limits: Limits,
+    tenants: RwLock<BTreeMap<Tenant, Arc<Slot>>>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    writing: Mutex<()>,
+    now: Mutex<Memory>,
+}
+
+impl MemoryEngine {
+    /// An engine that holds nothing yet and that may hold `limits` of each tenant. The secret has to be
+    /// random.
+    #[must_use]
+    pub const fn new(secret: [u8; 32], limits: Limits) -> Self {
+        Self {
+            secret,
+            limits,
+            tenants: RwLock::new(BTreeMap::new()),
+        }
+    }
+
+    fn slot(&self, tenant: Tenant) -> Option<Arc<Slot>> {
+        let tenants = self.tenants.read();
+        let tenants = tenants.unwrap_or_else(PoisonError::into_inner);
+        tenants.get(&tenant).cloned()
+    }
+
+    fn slot_to_write(&self, tenant: Tenant) -> Arc<Slot> {
+        if let Some(slot) = self.slot(tenant) {
+            return slot;
+        }
+        let tenants = self.tenants.write();
+        let mut tenants = tenants.unwrap_or_else(PoisonError::into_inner);
+        let slot = tenants.entry(tenant).or_insert_with(|| {
+            Arc::new(Slot {
+                writing: Mutex::new(()),
+                now: Mutex::new(Memory::new(self.limits)),
+            })
+        });
+        Arc::clone(slot)
+    }
+
+    /// The slots that a purge is about.
+    fn slots(&self, of: Option<Tenant>) -> Vec<Arc<Slot>> {
+        match of {
+            Some(tenant) => self.slot(tenant).into_iter().collect(),
+            None => {
+                let tenants = self.tenants.read();
+                let tenants = tenants.unwrap_or_else(PoisonError::into_inner);
+                tenants.values().cloned().collect()
+            }
+        }
+    }
+}
+
+impl Slot {
+    fn now(&self) -> Memory {
+        lock(&self.now).clone()
+    }
+
+    fn put(&self, memory: Memory) {
+        *lock(&self.now) = memory;
+    }
+}
+
+/// Takes a lock whether or not somebody panicked under it: what it guards is replaced whole, never
+/// changed in place, so it is never half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Engine for MemoryEngine {
+    fn secret(&self) -> Result<[u8; 32], HistoryError> {
+        Ok(self.secret)
+    }
+
+    fn tenants(&self) -> Result<Vec<Tenant>, HistoryError> {
+        let tenants = self.tenants.read();
+        let tenants = tenants.unwrap_or_else(PoisonError::into_inner);
+        Ok(tenants
+            .iter()
+            .filter(|(_, slot)| !lock(&slot.now).is_empty())
+            .map(|(tenant, _)| *tenant)
+            .collect())
+    }
+
+    fn write(
+        &self,
+        tenant: Tenant,
+        work: &mut dyn FnMut(&mut dyn Store) -> Result<(), HistoryError>,
+    ) -> Result<(), HistoryError> {
+        let slot = self.slot_to_write(tenant);
+        let _writing = lock(&slot.writing);
+        let mut copy = slot.now();
+        work(&mut copy)?;
+        slot.put(copy);
+        Ok(())
+    }
+
+    fn read(
+        &self,
+        tenant: Tenant,
+        work: &mut dyn FnMut(&dyn Store) -> Result<(), HistoryError>,
+    ) -> Result<(), HistoryError> {
+        match self.slot(tenant) {
+            Some(slot) => work(&slot.now()),
+            None => work(&Memory::new(self.limits)),
+        }
+    }
+
+    fn purge(&self, what: Purge) -> Result<Purged, HistoryError> {
+        let mut all = Purged::default();
+        for slot in self.slots(what.tenant) {
+            let _writing = lock(&slot.writing);
+            let mut copy = slot.now();
+            all += copy.purge(&what);
+            slot.put(copy);
+        }
+        Ok(all)
+    }
+
+    fn preview(&self, what: Purge) -> Result<Purged, HistoryError> {
+        let mut all = Purged::default();
+        for slot in self.slots(what.tenant) {
+            all += slot.now().purge(&what);
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,118 @@
+//! Taking away what is not wanted any more.
+
+use std::collections::HashSet;
+
+use context::TurnId;
+
+use super::{Memory, text_bytes};
+use crate::conversation::{Conversation, ConversationId};
+use crate::engine::{Purge, Purged};
+
+impl Memory {
+    /// Removes what is meant, whosoever's this is. Time is linear in what there is.
+    pub(super) fn purge(&mut self, what: &Purge) -> Purged {
+        let before = self.stored;
+        let gone: Vec<(ConversationId, TurnId)> = self
+            .conversations
+            .values()
+            .filter(|conversation| is_meant(conversation, what))
+            .map(|conversation| (conversation.id, conversation.head))
+            .collect();
+        for &(id, head) in &gone {
+            self.conversations.remove_mut(&id);
+            self.forget_head(head, id);
+        }
+        self.stored.conversations = self.conversations.size() as u64;
+        self.drop_pins();
+        let kept = self.led_to();
+        let lost: Vec<TurnId> = self
+            .nodes
+            .keys()
+            .filter(|node| !kept.contains(node))
+            .copied()
+            .collect();
+        for &node in &lost {
+            self.drop_node(node);
+        }
+        if !lost.is_empty() || self.conversations.is_empty() {
+            self.drop_chunks();
+        }
+        let after = self.stored;
+        Purged {
+            conversations: gone.len() as u64,
+            turns: lost.len() as u64,
+            marks: before.marks - after.marks,
+            bytes: (before.bytes + before.beside).saturating_sub(after.bytes + after.beside),
+        }
+    }
+
+    /// The turns that the conversations lead to.
+    fn led_to(&self) -> HashSet<TurnId> {
+        let mut kept = HashSet::new();
+        for conversation in self.conversations.values() {
+            let mut at = conversation.head;
+            while let Some(node) = self.nodes.get(&at) {
+                if !kept.insert(at) {
+                    break;
+                }
+                at = node.parent;
+            }
+        }
+        kept
+    }
+
+    fn drop_pins(&mut self) {
+        let gone: Vec<ConversationId> = self
+            .pins
+            .keys()
+            .filter(|of| !self.conversations.contains_key(of))
+            .copied()
+            .collect();
+        for of in gone {
+            let pins = self.pins.get(&of).into_iter().flatten();
+            let bytes = pins.map(|pinned| pinned.pin.text.len()).sum();
+            self.release(bytes);
+            self.pins.remove_mut(&of);
+        }
+    }
+
+    fn drop_node(&mut self, node: TurnId) {
+        if let Some(there) = self.nodes.get(&node) {
+            let bytes = text_bytes(&there.turn);
+            self.stored.bytes = self.stored.bytes.saturating_sub(bytes);
+            self.stored.turns = self.stored.turns.saturating_sub(1);
+        }
+        self.nodes.remove_mut(&node);
+        let marks = self.marks_at.get(&node).cloned().unwrap_or_default();
+        self.marks_at.remove_mut(&node);
+        for id in marks {
+            let bytes = self.marks.get(&id).map_or(0, |mark| mark.summary.len());
+            self.release(bytes);
+            self.marks.remove_mut(&id);
+            self.stored.marks = self.stored.marks.saturating_sub(1);
+        }
+        let editions = self.editions.get(&node).into_iter().flatten();
+        let bytes = editions
+            .map(|numbered| numbered.edition.change.text().len())
+            .sum();
+        self.release(bytes);
+        self.editions.remove_mut(&node);
+        self.release(self.originals.get(&node).map_or(0, |message| message.len()));
+        self.originals.remove_mut(&node);
+    }
+
+    fn drop_chunks(&mut self) {
+        let bytes = self.chunks.values().map(|summary| summary.len()).sum();
+        self.release(bytes);
+        self.chunks = Self::default().chunks;
+    }
+
+    fn release(&mut self, bytes: usize) {
+        self.stored.beside = self.stored.beside.saturating_sub(bytes as u64);
+    }
+}
+
+fn is_meant(conversation: &Conversation, what: &Purge) -> bool {
+    what.conversation.is_none_or(|id| conversation.id == id)
+        && what.before.is_none_or(|before| conversation.seen < before)
+}
