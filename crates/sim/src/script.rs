@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use context::extract::extract;
 use context::summary::{Field, Summary};
-use context::{Part, Role, TokenCounter, Tokens, Turn};
+use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use serde_json::Value;
+use wire::api::Request;
 
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,6 +108,21 @@ impl Script {
     }
 }
 
+/// The newest message that is answered: an instruction behind a message only tells how.
+pub(crate) fn newest(request: &Request<'_>) -> Vec<Turn> {
+    let all = || {
+        (0..request.len())
+            .rev()
+            .filter_map(|at| request.message(at))
+    };
+    let said = all().find(|message| message.role() != Role::System);
+    let newest = said.or_else(|| all().next());
+    newest
+        .map(|message| message.draft().after(TurnId::ROOT, &Heuristic))
+        .into_iter()
+        .collect()
+}
+
 fn echo(prompt: &Prompt<'_>) -> Vec<Say> {
     let Some(turn) = prompt.turns.last() else {
         return vec![Say::Text("Understood.".to_owned())];
@@ -162,9 +178,10 @@ pub(crate) fn summary(turns: &[Turn], budget: u64, counter: &dyn TokenCounter) -
 
 #[cfg(test)]
 mod tests {
-    use super::{Prompt, Say, Script, Summary, asks_for_summary, directive};
+    use super::{Prompt, Say, Script, Summary, asks_for_summary, directive, newest};
     use context::{Heuristic, Part, Role, TurnDraft, TurnId};
     use serde_json::json;
+    use wire::api::{Dialect, Request};
 
     fn check(role: Role, text: &str, expected: Say) {
         let draft = TurnDraft::said(role, vec![Part::Text(text.into())]);
@@ -194,6 +211,20 @@ mod tests {
             Say::Call { name, input },
         );
         assert_eq!(directive("@sim call read {"), None);
+    }
+
+    #[test]
+    fn an_instruction_behind_a_message_is_not_what_is_answered() {
+        let body = r#"{"messages":[{"role":"user","content":"hello"},{"role":"system","content":"be short"}]}"#;
+        let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
+        let turns = newest(&request);
+        let prompt = Prompt {
+            model: "m",
+            turns: &turns,
+            tools: &[],
+        };
+        let expected = Say::Text("You said: hello".into());
+        assert_eq!(Script::Echo.next(&prompt), [expected]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::exchange::{Answer, Body, Incoming};
 use crate::faults::Fault;
 use crate::provider::Provider;
 use crate::refusal::Refusal;
-use crate::script::{Prompt, Say, asks_for_summary, summary};
+use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
 use crate::seal::Print;
 
 /// What is answered, before it has an id.
@@ -340,13 +340,7 @@ fn spoken(provider: &mut Provider, ready: &Ready<'_>, request: &Request<'_>) -> 
         let turns = if provider.script().reads_all() {
             request.turns(&Heuristic)
         } else {
-            let last = request
-                .len()
-                .checked_sub(1)
-                .and_then(|at| request.message(at));
-            last.map(|message| message.draft().after(context::TurnId::ROOT, &Heuristic))
-                .into_iter()
-                .collect()
+            newest(request)
         };
         let names: Vec<String> = ready.call.tools.iter().map(|it| it.name.clone()).collect();
         let says = provider.script().next(&Prompt {

@@ -1,6 +1,6 @@
 //! What is said, within its limits, before it takes a form.
 
-use context::{Heuristic, TurnId};
+use context::Heuristic;
 use serde_json::Value;
 use wire::api::Request;
 
@@ -8,7 +8,7 @@ use super::items::Call;
 use crate::anthropic::answer::GARBAGE;
 use crate::faults::Fault;
 use crate::provider::Provider;
-use crate::script::{Prompt, Say, asks_for_summary, summary};
+use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
 
 /// What is said.
 #[derive(Debug, Default)]
@@ -88,13 +88,7 @@ pub(super) fn speak(
     let turns = if provider.script().reads_all() {
         request.turns(&Heuristic)
     } else {
-        let last = request
-            .len()
-            .checked_sub(1)
-            .and_then(|at| request.message(at));
-        last.map(|message| message.draft().after(TurnId::ROOT, &Heuristic))
-            .into_iter()
-            .collect()
+        newest(request)
     };
     let tools = tools(call);
     let says = provider.script().next(&Prompt {
