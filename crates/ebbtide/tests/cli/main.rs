@@ -13,6 +13,8 @@ mod help;
 mod inspect;
 mod replay;
 mod sessions;
+#[cfg(unix)]
+mod sim;
 
 #[path = "../../../lab/tests/corpus/locate.rs"]
 mod locate;
