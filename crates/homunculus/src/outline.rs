@@ -1,24 +1,40 @@
 //! A conversation without its words: sizes, roles, and where it may be cut.
 
-use context::split::{Cut, Rule, cuts};
-use context::{Role, Tokens, Turn, TurnId};
+use std::collections::HashMap;
 
-/// What the machine needs to know of a conversation: some 50 bytes a turn, no text. All sizes are
+use context::{CallId, Role, Tokens, Turn, TurnId};
+
+/// What the machine needs to know of a conversation: some 40 bytes a turn, no text. All sizes are
 /// prefix sums, so every question about a range takes constant time.
 #[derive(Clone, Debug, Default)]
 pub struct Outline {
     ids: Vec<TurnId>,
+    /// What lies before each turn but the first, and before the end.
     sums: Vec<Sums>,
-    cuts: Vec<usize>,
+    cuts: Vec<u32>,
+    end: End,
 }
 
-/// What lies before a turn.
+/// What lies before a turn. A conversation has fewer than 2^32 tokens; beyond, sizes stay there.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    tokens: Tokens,
-    system: Tokens,
-    clearable: Tokens,
-    results: usize,
+    tokens: u32,
+    system: u32,
+    clearable: u32,
+    results: u32,
+}
+
+/// What has to be known of the turns so far to place the next one.
+#[derive(Clone, Debug, Default)]
+struct End {
+    /// The turns with an unanswered call of an id, once per call.
+    waiting: HashMap<CallId, Vec<u32>>,
+    /// How many calls are unanswered without anybody having spoken since.
+    in_flight: u32,
+    /// The last turn in which somebody spoke.
+    spoke: u32,
+    /// Who the last turn is from, as the provider sees it.
+    speaker: Option<Role>,
 }
 
 /// The tokens that the placeholder for a cleared tool result takes, frame included.
@@ -28,24 +44,72 @@ impl Outline {
     /// The outline of a conversation. Takes time linear in its parts.
     #[must_use]
     pub fn of(turns: &[Turn]) -> Self {
-        let mut sums = Vec::with_capacity(turns.len() + 1);
-        let mut sum = Sums::default();
-        sums.push(sum);
+        let mut outline = Self::default();
         for turn in turns {
-            sum = sum.and(turn);
-            sums.push(sum);
+            outline.push(turn, turn.tokens());
         }
-        // Cut 0 keeps everything: there a summary would stand for nothing.
-        let cuts = cuts(turns, Rule::Provider)
-            .into_iter()
-            .map(Cut::index)
-            .filter(|&cut| cut > 0)
-            .collect();
-        Self {
-            ids: turns.iter().map(Turn::id).collect(),
-            sums,
-            cuts,
+        outline
+    }
+
+    /// Takes the next turn, which is shown with so many `tokens`: fewer than its own where it is sent
+    /// shortened. Takes time linear in its parts.
+    pub fn push(&mut self, turn: &Turn, tokens: Tokens) {
+        let index = small(self.ids.len());
+        self.place(turn, index);
+        self.sums.push(self.total().and(turn, tokens));
+        self.ids.push(turn.id());
+    }
+
+    /// Notes a cut before this turn if it may be one, and takes back those that it makes illegal.
+    /// Where a conversation may be cut is said by [`context::split::Rule::Provider`].
+    fn place(&mut self, turn: &Turn, index: u32) {
+        let end = &mut self.end;
+        let speaks = match turn.role() {
+            Role::Assistant => true,
+            Role::User => turn.texts().next().is_some(),
+            Role::System | Role::Tool | Role::Other => false,
+        };
+        if speaks {
+            end.spoke = index;
+            end.in_flight = 0;
         }
+        let speaker = match turn.role() {
+            Role::Tool | Role::Other => Role::User,
+            role => role,
+        };
+        let inside = end.in_flight > 0;
+        for call in turn.calls() {
+            end.waiting.entry(call.id.clone()).or_default().push(index);
+            end.in_flight += u32::from(end.spoke <= index);
+        }
+        let mut first_asked = None;
+        let mut stray = false;
+        for result in turn.results() {
+            let asked = end.waiting.get_mut(&result.call).and_then(Vec::pop);
+            let Some(asked) = asked else {
+                stray = true;
+                continue;
+            };
+            if end.waiting.get(&result.call).is_some_and(Vec::is_empty) {
+                end.waiting.remove(&result.call);
+            }
+            if asked >= end.spoke {
+                end.in_flight = end.in_flight.saturating_sub(1);
+            }
+            first_asked = Some(first_asked.map_or(asked, |first: u32| first.min(asked)));
+        }
+        if let Some(asked) = first_asked {
+            let legal = self.cuts.partition_point(|&cut| cut <= asked);
+            self.cuts.truncate(legal);
+        } else if index > 0
+            && !inside
+            && (!stray || turn.calls().next().is_some())
+            && speaker != Role::System
+            && end.speaker != Some(speaker)
+        {
+            self.cuts.push(index);
+        }
+        end.speaker = Some(speaker);
     }
 
     /// How many turns there are.
@@ -60,16 +124,52 @@ impl Outline {
         self.ids.is_empty()
     }
 
+    /// The ids of the turns.
+    #[must_use]
+    pub fn ids(&self) -> &[TurnId] {
+        &self.ids
+    }
+
+    /// Gives back memory that is held for turns to come.
+    pub fn shrink_to_fit(&mut self) {
+        self.ids.shrink_to_fit();
+        self.sums.shrink_to_fit();
+        self.cuts.shrink_to_fit();
+    }
+
+    /// The bytes it holds on the heap, apart from unanswered calls.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.ids.capacity() * size_of::<TurnId>()
+            + self.sums.capacity() * size_of::<Sums>()
+            + self.cuts.capacity() * size_of::<u32>()
+    }
+
     fn sum(&self, before: usize) -> Sums {
-        let last = self.sums.len().saturating_sub(1);
-        self.sums.get(before.min(last)).copied().unwrap_or_default()
+        match before.min(self.sums.len()).checked_sub(1) {
+            Some(last) => self.sums.get(last).copied().unwrap_or_default(),
+            None => Sums::default(),
+        }
+    }
+
+    fn total(&self) -> Sums {
+        self.sum(self.sums.len())
+    }
+
+    /// How many of the sums before turns `0..=len` satisfy `holds`, which holds for the first ones.
+    fn sums_where(&self, holds: impl Fn(&Sums) -> bool) -> usize {
+        if holds(&Sums::default()) {
+            1 + self.sums.partition_point(holds)
+        } else {
+            0
+        }
     }
 }
 
 impl Sums {
-    fn and(self, turn: &Turn) -> Self {
+    fn and(self, turn: &Turn, tokens: Tokens) -> Self {
         let system = if turn.role() == Role::System {
-            turn.tokens()
+            tokens
         } else {
             Tokens::ZERO
         };
@@ -82,15 +182,35 @@ impl Sums {
         let clearable = if results == 0 {
             Tokens::ZERO
         } else {
-            turn.tokens().saturating_sub(placeholders)
+            tokens.saturating_sub(placeholders)
         };
         Self {
-            tokens: self.tokens + turn.tokens(),
-            system: self.system + system,
-            clearable: self.clearable + clearable,
-            results: self.results + results,
+            tokens: self.tokens.saturating_add(few(tokens)),
+            system: self.system.saturating_add(few(system)),
+            clearable: self.clearable.saturating_add(few(clearable)),
+            results: self.results.saturating_add(small(results)),
         }
     }
+
+    fn tokens(self) -> Tokens {
+        Tokens::new(u64::from(self.tokens))
+    }
+
+    fn system(self) -> Tokens {
+        Tokens::new(u64::from(self.system))
+    }
+
+    fn clearable(self) -> Tokens {
+        Tokens::new(u64::from(self.clearable))
+    }
+}
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn few(tokens: Tokens) -> u32 {
+    u32::try_from(tokens.get()).unwrap_or(u32::MAX)
 }
 
 /// A pin's place and size.
@@ -160,13 +280,13 @@ impl<'a> Path<'a> {
     #[must_use]
     pub fn tail(&self, cut: usize) -> Tokens {
         let (end, start) = (self.outline.sum(self.len), self.outline.sum(cut));
-        end.tokens.saturating_sub(start.tokens)
+        end.tokens().saturating_sub(start.tokens())
     }
 
     /// The tokens of the turns before `cut`.
     #[must_use]
     pub fn covered(&self, cut: usize) -> Tokens {
-        self.outline.sum(cut.min(self.len)).tokens
+        self.outline.sum(cut.min(self.len)).tokens()
     }
 
     /// What stands in front of the turns from `cut` on besides a summary: system turns, and pins that
@@ -184,36 +304,54 @@ impl<'a> Path<'a> {
         } else {
             PINS_FRAME
         };
-        self.outline.sum(cut.min(self.len)).system + frame + restated.into_iter().sum()
+        self.outline.sum(cut.min(self.len)).system() + frame + restated.into_iter().sum()
     }
 
     /// What clearing the tool results of the turns `from..upto` would free.
     #[must_use]
     pub fn clearable(&self, from: usize, upto: usize) -> Tokens {
         let (start, end) = (from.min(self.len), upto.min(self.len));
-        let freed = self.outline.sum(end).clearable;
-        freed.saturating_sub(self.outline.sum(start).clearable)
+        let freed = self.outline.sum(end).clearable();
+        freed.saturating_sub(self.outline.sum(start).clearable())
     }
 
     /// Whether a summary may stand for everything before this cut.
     #[must_use]
     pub fn is_cut(&self, cut: usize) -> bool {
-        cut < self.len && self.outline.cuts.binary_search(&cut).is_ok()
+        cut < self.len && self.outline.cuts.binary_search(&small(cut)).is_ok()
+    }
+
+    /// Whether a summary may stand for all of it, so that the answer to come is the first turn behind
+    /// it: no call is open, and the last turn is not the model's.
+    #[must_use]
+    pub fn ends_whole(&self) -> bool {
+        if self.len < self.outline.len() {
+            return self.outline.cuts.binary_search(&small(self.len)).is_ok();
+        }
+        let end = &self.outline.end;
+        end.in_flight == 0 && end.speaker.is_some_and(|role| role != Role::Assistant)
     }
 
     /// The last cut at or before `index`.
     #[must_use]
     pub fn cut_at_most(&self, index: usize) -> Option<usize> {
         let index = index.min(self.len.checked_sub(1)?);
-        let after = self.outline.cuts.partition_point(|&cut| cut <= index);
-        self.outline.cuts.get(after.checked_sub(1)?).copied()
+        let after = self
+            .outline
+            .cuts
+            .partition_point(|&cut| cut as usize <= index);
+        let cut = self.outline.cuts.get(after.checked_sub(1)?).copied()?;
+        usize::try_from(cut).ok()
     }
 
     /// The first cut at or after `index`.
     #[must_use]
     pub fn cut_at_least(&self, index: usize) -> Option<usize> {
-        let at = self.outline.cuts.partition_point(|&cut| cut < index);
-        let cut = self.outline.cuts.get(at).copied()?;
+        let at = self
+            .outline
+            .cuts
+            .partition_point(|&cut| (cut as usize) < index);
+        let cut = usize::try_from(*self.outline.cuts.get(at)?).ok()?;
         (cut < self.len).then_some(cut)
     }
 
@@ -227,22 +365,21 @@ impl<'a> Path<'a> {
     /// leaves more.
     #[must_use]
     pub fn cut_keeping(&self, keep: Tokens) -> Option<usize> {
-        let end = self.outline.sum(self.len).tokens;
+        let end = self.outline.sum(self.len).tokens();
         let at = self
             .outline
-            .sums
-            .partition_point(|sum| end.saturating_sub(sum.tokens) > keep);
+            .sums_where(|sum| end.saturating_sub(sum.tokens()) > keep);
         self.cut_at_least(at).or_else(|| self.last_cut())
     }
 
     /// The index before which all tool results but the newest `keep` lie.
     #[must_use]
     pub fn before_newest_results(&self, keep: usize) -> usize {
-        let old = self.outline.sum(self.len).results.saturating_sub(keep);
+        let results = self.outline.sum(self.len).results;
+        let old = results.saturating_sub(small(keep));
         let upto = self
             .outline
-            .sums
-            .partition_point(|sum| sum.results <= old)
+            .sums_where(|sum| sum.results <= old)
             .saturating_sub(1);
         upto.min(self.len)
     }
