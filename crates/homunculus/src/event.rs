@@ -31,6 +31,12 @@ pub enum Event<'a> {
         /// Its input tokens.
         input: Tokens,
     },
+    /// What is sent besides the turns (instructions, tools) is about this large. Holds until the
+    /// provider reports usage.
+    Overhead {
+        /// Its tokens.
+        tokens: Tokens,
+    },
     /// The provider refused the last sent view as too long.
     Overflowed,
     /// A preparation has ended well; its mark is in the history.

@@ -106,7 +106,13 @@ impl Machine {
         {
             return Err(Refusal::BackingOff(until));
         }
-        let node = self.may_cut(order.cut, path)?;
+        // The provider's own summary stands for all of a request; its answer is kept.
+        let whole = order.route == Route::Native && order.cut == path.len() && path.ends_whole();
+        let node = if whole && order.cut > self.shown.from {
+            path.head()
+        } else {
+            self.may_cut(order.cut, path)?
+        };
         let before = self.size(&self.shown, path);
         let rest = path.front(order.cut) + path.tail(order.cut);
         let after = self.sending.unseen + rest + order.budget;

@@ -139,6 +139,44 @@ impl<S: Strategy> Homunculus<S> {
         }
     }
 
+    /// A supervisor of a conversation that was shown like this when it was last seen: after a restart,
+    /// or on a branch of another conversation. Where the path is too short for that, all of it is
+    /// shown.
+    #[must_use]
+    pub fn resume(strategy: S, limits: Limits, shown: Shown, path: &Path<'_>) -> Self {
+        let mut resumed = Self::new(strategy, limits);
+        if shown.edges(path).is_some() {
+            resumed.machine.show(shown, path);
+        }
+        resumed
+    }
+
+    /// Takes other guards: the model was changed, or its limits.
+    pub const fn set_limits(&mut self, limits: Limits) {
+        self.machine.limits = limits;
+    }
+
+    /// The guards.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.machine.limits
+    }
+
+    /// The summary that is ready, whether or not another is being made.
+    #[must_use]
+    pub const fn ready(&self) -> Option<MarkId> {
+        match (&self.machine.state, &self.machine.standby) {
+            (State::Ready(ready), _) | (_, Some(ready)) => Some(ready.mark),
+            (State::Idle | State::Preparing(_), None) => None,
+        }
+    }
+
+    /// Until when no preparation starts, after failures.
+    #[must_use]
+    pub const fn backing_off(&self) -> Option<Timestamp> {
+        self.machine.failure.not_before
+    }
+
     /// How the conversation is shown at the moment.
     #[must_use]
     pub const fn shown(&self) -> Shown {
@@ -188,6 +226,7 @@ impl<S: Strategy> Homunculus<S> {
                 let sending = &mut self.machine.sending;
                 sending.unseen = input.saturating_sub(sending.estimate);
             }
+            Event::Overhead { tokens } => self.machine.sending.unseen = tokens,
             Event::Prepared { job, mark, tokens } => {
                 self.machine.prepared(job, mark, tokens, &mut actions);
             }

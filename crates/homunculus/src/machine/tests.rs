@@ -130,6 +130,44 @@ fn prepared_crosses_the_boundary_without_waiting() {
 }
 
 #[test]
+fn the_providers_own_summary_stands_for_a_whole_request() {
+    let native = Prepared {
+        route: Route::Native,
+        ..Prepared::default()
+    };
+    let mut driver = Driver::new(native, limits(10_000), &[1_000; 12]);
+    let order = ordered(&driver.request(7)).expect("prepares at the soft threshold");
+    assert_eq!((order.cut, order.route), (7, Route::Native));
+    assert_eq!(order.node, order.made_from);
+    driver.finish(order.job, 500);
+    let shown = sent(&driver.request(9)).expect("sends at once");
+    assert_eq!(shown.from, 7, "from the answer on");
+}
+
+#[test]
+fn what_was_shown_is_resumed() {
+    let limits = limits(10_000);
+    let mut driver = Driver::new(Prepared::default(), limits, &[1_000; 12]);
+    let order = ordered(&driver.request(7)).unwrap();
+    driver.finish(order.job, 500);
+    let shown = sent(&driver.request(9)).unwrap();
+    let path = Path::new(&driver.outline, 11, &[]);
+    driver.machine = Homunculus::resume(Prepared::default(), limits, shown, &path);
+    assert_eq!(sent(&driver.request(11)), Some(shown));
+    let short = Path::new(&driver.outline, 3, &[]);
+    driver.machine = Homunculus::resume(Prepared::default(), limits, shown, &short);
+    assert_eq!(sent(&driver.request(3)), Some(Shown::default()));
+}
+
+#[test]
+fn what_is_sent_besides_the_turns_counts_from_the_first_request_on() {
+    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let tokens = Tokens::new(6_000);
+    driver.machine.on(Event::Overhead { tokens }, at(0));
+    assert!(ordered(&driver.request(3)).is_some());
+}
+
+#[test]
 fn not_ready_at_the_hard_threshold_it_goes_on_and_at_the_wall_it_extracts() {
     let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
     let order = ordered(&driver.request(7)).unwrap();

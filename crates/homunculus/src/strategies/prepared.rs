@@ -78,8 +78,15 @@ impl Prepared {
     }
 
     fn prepare(&self, situation: &Situation<'_>) -> Vec<Command> {
-        let keep = situation.limits.window.scaled(self.keep);
-        let Some(cut) = situation.path.cut_keeping(keep) else {
+        let path = &situation.path;
+        let cut = match self.route {
+            // The provider summarises a whole request.
+            Route::Native => path.ends_whole().then_some(path.len()),
+            Route::Readable | Route::Extractive => {
+                path.cut_keeping(situation.limits.window.scaled(self.keep))
+            }
+        };
+        let Some(cut) = cut else {
             return Vec::new();
         };
         if cut <= situation.shown.from {
