@@ -255,10 +255,12 @@ fn frames(
     stream::unfold((waiting, Some(end)), move |(mut waiting, end)| async move {
         let Some(first) = waiting.next() else {
             // A broken end comes once; after it the stream is over.
-            return match end {
-                Some(End::Cut) => Some((Err(Broken), (waiting, None))),
-                _ => None,
+            let Some(End::Cut) = end else {
+                return None;
             };
+            // What came before is written out first: an answer that is cut has begun.
+            tokio::task::yield_now().await;
+            return Some((Err(Broken), (waiting, None)));
         };
         let due = came + first.after;
         if due > Instant::now() {

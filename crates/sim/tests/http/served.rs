@@ -61,6 +61,24 @@ fn ask(stream: bool) -> String {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_cut_has_begun() {
+    let (running, client, _) = started().await;
+    let request = Request::post(format!("{}/v1/messages", running.url()))
+        .header("x-api-key", "sk-secret")
+        .header("anthropic-version", "2023-06-01")
+        .header("x-sim-fault", "cut:3")
+        .body(Full::new(Bytes::from(ask(true))))
+        .unwrap();
+    let mut body = client.request(request).await.unwrap().into_body();
+    let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    let text = String::from_utf8(first.to_vec()).unwrap();
+    assert!(text.starts_with("event: message_start"), "{text}");
+    assert!(text.contains("event: content_block_start"), "{text}");
+    assert!(body.frame().await.unwrap().is_err());
+    running.shutdown().await;
+}
+
+#[tokio::test]
 async fn answers_streams_and_logs() {
     let (running, client, kept) = started().await;
     let url = running.url();
