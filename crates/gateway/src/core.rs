@@ -154,6 +154,19 @@ pub enum Heard {
 #[derive(Debug, Default)]
 pub struct Ticket {}
 
+/// What is known of an answer that came whole: for the log and for spans. No message text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generation {
+    /// The model asked for.
+    pub model: String,
+    /// The answer as far as it tells about itself.
+    pub answer_id: Option<String>,
+    /// Why it ended, in the provider's word.
+    pub stop: Option<String>,
+    /// What the provider reported.
+    pub usage: Option<wire::api::Usage>,
+}
+
 /// What to do about a refusal.
 #[derive(Debug)]
 pub enum Rescue {
@@ -178,5 +191,7 @@ impl Ticket {
     }
 
     /// The answer has come whole. What was said is kept when this returns.
-    pub async fn finished(self, _now: Timestamp) {}
+    pub async fn finished(self, _now: Timestamp) -> Option<Generation> {
+        None
+    }
 }

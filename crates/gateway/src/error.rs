@@ -20,6 +20,10 @@ pub(crate) const NO_UPGRADE: ErrorCode = ErrorCode::new("E0807");
 pub(crate) const BROKEN_BODY: ErrorCode = ErrorCode::new("E0808");
 /// The provider broke the connection before it answered.
 pub(crate) const BROKEN_ANSWER: ErrorCode = ErrorCode::new("E0809");
+/// The gateway cannot start.
+pub(crate) const NO_START: ErrorCode = ErrorCode::new("E0810");
+/// An upstream's URL cannot be used.
+pub(crate) const BAD_UPSTREAM: ErrorCode = ErrorCode::new("E0811");
 /// There is no such conversation.
 pub(crate) const NO_CONVERSATION: ErrorCode = ErrorCode::new("E0820");
 /// There is no such summary.
@@ -73,6 +77,16 @@ pub const CODES: &[CodeEntry] = &[
         BROKEN_ANSWER,
         "the provider closed the connection before it answered",
         "Send it again.",
+    ),
+    entry(
+        NO_START,
+        "the gateway cannot start",
+        "Check the address it is to listen on and that the system has root certificates.",
+    ),
+    entry(
+        BAD_UPSTREAM,
+        "an upstream's URL cannot be used",
+        "Give a URL such as https://api.anthropic.com, with a path where the provider has one.",
     ),
     entry(
         NO_CONVERSATION,

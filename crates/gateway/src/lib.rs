@@ -16,3 +16,4 @@ pub mod server;
 pub mod words;
 
 pub use error::CODES;
+pub use server::{Gateway, Running, ServeError, serve};

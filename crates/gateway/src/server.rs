@@ -1,1 +1,0 @@
-//! The outer half: sockets, bodies and streams.

@@ -1,0 +1,108 @@
+//! How much is let in at once.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::config::ServerLimits;
+use crate::server::duration;
+use crate::server::refusal::Reason;
+
+/// Connections for each request that may be under way: most of them wait for their next request.
+const CONNECTIONS_A_REQUEST: usize = 4;
+/// What is reserved for a body before its first byte is there.
+const FIRST_RESERVATION: u64 = 1 << 20;
+
+/// Lets in as much as the limits say.
+pub(super) struct Gate {
+    limits: ServerLimits,
+    connections: Arc<Semaphore>,
+    requests: Arc<Semaphore>,
+    bytes: Arc<Semaphore>,
+}
+
+/// A body together with its place among the bytes that may be held. The place is free again when the last
+/// reference to the bytes is gone, whoever has it.
+struct Held {
+    bytes: BytesMut,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Gate {
+    pub(super) fn new(limits: ServerLimits) -> Self {
+        let semaphore =
+            |places: usize| Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)));
+        Self {
+            connections: semaphore(limits.requests.saturating_mul(CONNECTIONS_A_REQUEST)),
+            requests: semaphore(limits.requests),
+            bytes: semaphore(limits.bodies),
+            limits,
+        }
+    }
+
+    /// A place for a connection; waits for it.
+    pub(super) async fn connection(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.connections).acquire_owned().await.ok()
+    }
+
+    /// A place for a request.
+    pub(super) fn request(&self) -> Result<OwnedSemaphorePermit, Reason> {
+        Arc::clone(&self.requests)
+            .try_acquire_owned()
+            .map_err(|_| Reason::Busy)
+    }
+
+    /// Reads a body whole.
+    pub(super) async fn read(&self, body: Incoming) -> Result<Bytes, Reason> {
+        let most = self.limits.body;
+        if body.size_hint().lower() > most as u64 {
+            return Err(Reason::TooLarge { limit: most });
+        }
+        timeout(duration(self.limits.read), self.collect(body))
+            .await
+            .unwrap_or(Err(Reason::TooSlow))
+    }
+
+    async fn collect(&self, mut body: Incoming) -> Result<Bytes, Reason> {
+        let announced = body.size_hint().lower().min(FIRST_RESERVATION);
+        let mut bytes = BytesMut::with_capacity(usize::try_from(announced).unwrap_or_default());
+        let mut place: Option<OwnedSemaphorePermit> = None;
+        while let Some(frame) = body.frame().await {
+            let Ok(piece) = frame.map_err(|_| Reason::BrokenBody)?.into_data() else {
+                continue;
+            };
+            if bytes.len().saturating_add(piece.len()) > self.limits.body {
+                let limit = self.limits.body;
+                return Err(Reason::TooLarge { limit });
+            }
+            let more = self.bytes(piece.len())?;
+            match &mut place {
+                Some(place) => place.merge(more),
+                None => place = Some(more),
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        let held = Held {
+            bytes,
+            _place: place,
+        };
+        Ok(Bytes::from_owner(held))
+    }
+
+    fn bytes(&self, count: usize) -> Result<OwnedSemaphorePermit, Reason> {
+        let count = u32::try_from(count).map_err(|_| Reason::Full)?;
+        Arc::clone(&self.bytes)
+            .try_acquire_many_owned(count)
+            .map_err(|_| Reason::Full)
+    }
+}

@@ -1,0 +1,209 @@
+//! Which headers go on, and which are ours.
+
+use context::Tokens;
+use history::{ConversationId, Tenant};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::words::Did;
+
+/// What was done to the request.
+pub(crate) const DID: HeaderName = HeaderName::from_static("x-ebbtide-did");
+/// The conversation.
+pub(crate) const CONVERSATION: HeaderName = HeaderName::from_static("x-ebbtide-conversation");
+/// The tokens of what was sent.
+pub(crate) const TOKENS: HeaderName = HeaderName::from_static("x-ebbtide-tokens");
+/// The code of an error that is ours.
+pub(crate) const ERROR: HeaderName = HeaderName::from_static("x-ebbtide-error");
+/// What the names of our own headers begin with. A client's are for us and not sent on.
+const OURS: &str = "x-ebbtide-";
+
+const HOP_BY_HOP: [HeaderName; 7] = [
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    header::PROXY_AUTHENTICATE,
+    HeaderName::from_static("proxy-connection"),
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+];
+
+/// Takes out what concerns one connection only, the headers named by `connection` included
+/// (RFC 9110, section 7.6.1).
+pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+    headers.remove(header::UPGRADE);
+}
+
+/// The headers of a request as they go to the provider.
+pub(crate) fn for_upstream(headers: &mut HeaderMap) {
+    remove_hop_by_hop(headers);
+    // The provider's host stands in the URL; the length follows from the body; what a client expects
+    // before it sends its body it got from us.
+    for name in [
+        header::HOST,
+        header::CONTENT_LENGTH,
+        header::EXPECT,
+        header::PROXY_AUTHORIZATION,
+    ] {
+        headers.remove(name);
+    }
+    let ours: Vec<HeaderName> = headers
+        .keys()
+        .filter(|name| name.as_str().starts_with(OURS))
+        .cloned()
+        .collect();
+    for name in ours {
+        headers.remove(name);
+    }
+}
+
+/// Adds beta names to those of the client, which stay as they are.
+pub(crate) fn add_betas(headers: &mut HeaderMap, betas: &[&'static str]) {
+    const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
+    for beta in betas {
+        let there = headers
+            .get_all(BETA)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .any(|name| name.trim() == *beta);
+        if there {
+            continue;
+        }
+        // Into the one line where there is one: not every server joins several.
+        let joined = match headers.get(BETA).and_then(|value| value.to_str().ok()) {
+            Some(names) if !names.trim().is_empty() => format!("{names},{beta}"),
+            _ => (*beta).to_owned(),
+        };
+        if let Ok(value) = HeaderValue::from_str(&joined) {
+            headers.insert(BETA, value);
+        }
+    }
+}
+
+/// Says what was done.
+pub(crate) fn tell(
+    headers: &mut HeaderMap,
+    did: &[Did],
+    conversation: Option<ConversationId>,
+    tokens: Option<Tokens>,
+) {
+    let words: Vec<&str> = did.iter().map(|did| did.as_str()).collect();
+    let told = [
+        (DID, (!words.is_empty()).then(|| words.join(","))),
+        (CONVERSATION, conversation.map(|id| id.to_string())),
+        (TOKENS, tokens.map(|tokens| tokens.get().to_string())),
+    ];
+    for (name, value) in told {
+        if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
+            headers.insert(name, value);
+        }
+    }
+}
+
+/// The tenant that owns the key a request carries.
+pub(crate) fn tenant(headers: &HeaderMap, secret: &[u8; 32]) -> Option<Tenant> {
+    key(headers).map(|key| Tenant::of(secret, key))
+}
+
+/// The key a request carries, by either of the two headers.
+fn key(headers: &HeaderMap) -> Option<&[u8]> {
+    let bearer = headers.get(header::AUTHORIZATION).map(|value| {
+        let value = value.as_bytes();
+        match value.split_at_checked(7) {
+            Some((scheme, key)) if scheme.eq_ignore_ascii_case(b"bearer ") => key.trim_ascii(),
+            _ => value,
+        }
+    });
+    headers
+        .get("x-api-key")
+        .map(|value| value.as_bytes())
+        .or(bearer)
+        .filter(|key| !key.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, HeaderName, HeaderValue};
+
+    use super::{add_betas, for_upstream, tenant};
+
+    fn map(headers: &[(&str, &str)]) -> HeaderMap {
+        headers
+            .iter()
+            .map(|(name, value)| {
+                let name: HeaderName = name.parse().unwrap();
+                (name, HeaderValue::from_str(value).unwrap())
+            })
+            .collect()
+    }
+
+    #[track_caller]
+    fn check(received: &[(&str, &str)], sent: &[(&str, &str)]) {
+        let mut headers = map(received);
+        for_upstream(&mut headers);
+        assert_eq!(headers, map(sent));
+    }
+
+    #[test]
+    fn everything_goes_on_but_what_concerns_the_connection_or_us() {
+        check(
+            &[
+                ("anthropic-beta", "unknown-2030-01-01"),
+                ("x-stainless-os", "Linux"),
+            ],
+            &[
+                ("anthropic-beta", "unknown-2030-01-01"),
+                ("x-stainless-os", "Linux"),
+            ],
+        );
+        check(
+            &[
+                ("connection", "keep-alive, x-private"),
+                ("x-private", "1"),
+                ("keep-alive", "timeout=5"),
+                ("te", "trailers"),
+                ("transfer-encoding", "chunked"),
+                ("host", "127.0.0.1:4000"),
+                ("content-length", "7"),
+                ("expect", "100-continue"),
+                ("x-ebbtide-session", "s"),
+                ("accept", "*/*"),
+            ],
+            &[("accept", "*/*")],
+        );
+    }
+
+    #[test]
+    fn a_beta_is_added_once_beside_the_clients() {
+        let mut headers = map(&[("anthropic-beta", "a, b")]);
+        add_betas(&mut headers, &["b", "c"]);
+        assert_eq!(headers, map(&[("anthropic-beta", "a, b,c")]));
+        let mut headers = HeaderMap::new();
+        add_betas(&mut headers, &["c"]);
+        assert_eq!(headers, map(&[("anthropic-beta", "c")]));
+    }
+
+    #[test]
+    fn a_key_is_the_same_tenant_by_either_header() {
+        let secret = [7; 32];
+        let by = |headers: &[(&str, &str)]| tenant(&map(headers), &secret);
+        let one = by(&[("x-api-key", "k")]);
+        assert!(one.is_some());
+        assert_eq!(one, by(&[("authorization", "Bearer k")]));
+        assert_eq!(one, by(&[("authorization", "bearer  k")]));
+        assert_ne!(one, by(&[("x-api-key", "other")]));
+        assert_ne!(one, tenant(&map(&[("x-api-key", "k")]), &[8; 32]));
+        assert_eq!(by(&[]), None);
+        assert_eq!(by(&[("x-api-key", "")]), None);
+    }
+}

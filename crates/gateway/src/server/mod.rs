@@ -1,0 +1,251 @@
+//! The outer half: sockets, bodies and streams.
+//!
+//! [`serve`] puts a [`Gateway`] on a listener. A connection is taken in by `accept`, a request is
+//! sorted by `route` and goes to `control` (everything under `/ebbtide/`), to `tunnel` (WebSockets) or to
+//! `proxy`, which reads it within the limits of `gate`, asks the inner half, sends it with `upstream` and
+//! gives the answer back through `relay`.
+
+mod accept;
+mod exchange;
+mod gate;
+mod headers;
+mod proxy;
+mod refusal;
+mod relay;
+mod route;
+mod upstream;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use context::coded::{Coded, ErrorCode};
+use history::{Engine, HistoryError};
+use http_body_util::combinators::UnsyncBoxBody;
+use jiff::SignedDuration;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::Config;
+use crate::core::{Clock, Core, Parts};
+use crate::error;
+use crate::metrics::Metrics;
+use crate::server::gate::Gate;
+use crate::server::upstream::Upstream;
+
+/// What may break a body.
+pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
+/// A body on its way, in either direction.
+pub(crate) type Body = UnsyncBoxBody<Bytes, Broken>;
+
+/// How long open answers may take when the server is stopped.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// What a gateway is made of.
+pub struct Gateway {
+    /// What was set.
+    pub config: Config,
+    /// Where the history is kept.
+    pub engine: Arc<dyn Engine>,
+    /// Tells the time.
+    pub clock: Clock,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a gateway does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The listener has no address, or the system's certificates cannot be read.
+    #[error("the gateway cannot start: {0}")]
+    System(#[from] io::Error),
+    /// The store fails.
+    #[error("the gateway's store failed: {0}")]
+    Store(#[from] HistoryError),
+    /// An upstream's URL cannot be used.
+    #[error("`{url}` cannot be used as an upstream: {reason}")]
+    Upstream {
+        /// The URL as given.
+        url: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}
+
+impl Coded for ServeError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::System(_) => error::NO_START,
+            Self::Store(_) => error::STORE,
+            Self::Upstream { .. } => error::BAD_UPSTREAM,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        context::coded::remedy(error::CODES, self.code())
+    }
+}
+
+/// A moment at which the inner half is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Arrived,
+    Refused,
+    Answered,
+    Piece,
+    Finished,
+}
+
+/// What all requests have in common.
+pub(crate) struct State {
+    core: Core,
+    config: Arc<Config>,
+    clock: Clock,
+    metrics: Arc<Metrics>,
+    upstream: Upstream,
+    gate: Gate,
+    secret: [u8; 32],
+    #[cfg(test)]
+    sabotage: Option<Moment>,
+}
+
+impl State {
+    fn new(gateway: Gateway) -> Result<Self, ServeError> {
+        let config = Arc::new(gateway.config);
+        let metrics = Arc::new(Metrics::default());
+        let parts = Parts {
+            config: Arc::clone(&config),
+            engine: Arc::clone(&gateway.engine),
+            clock: Arc::clone(&gateway.clock),
+            metrics: Arc::clone(&metrics),
+        };
+        Ok(Self {
+            secret: gateway.engine.secret()?,
+            core: Core::new(parts)?,
+            upstream: Upstream::new(&config.upstream)?,
+            gate: Gate::new(config.limits),
+            clock: gateway.clock,
+            config,
+            metrics,
+            #[cfg(test)]
+            sabotage: None,
+        })
+    }
+}
+
+impl State {
+    /// In tests of what happens when the inner half panics, it does so here; else nothing happens.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::unused_self, reason = "only tests have something to look at")
+    )]
+    fn sabotage_point(&self, _moment: Moment) {
+        #[cfg(test)]
+        assert_ne!(self.sabotage, Some(_moment), "as the test wants it");
+    }
+}
+
+/// A gateway that runs. Dropping it does not stop it; [`shutdown`](Self::shutdown) does.
+pub struct Running {
+    address: SocketAddr,
+    state: Arc<State>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Running {
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its base URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it has counted.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.state.metrics
+    }
+
+    /// The inner half.
+    #[must_use]
+    pub fn core(&self) -> &Core {
+        &self.state.core
+    }
+
+    /// Takes no more requests, lets open answers end for half a minute at most, and stops when what
+    /// was said is kept.
+    pub async fn shutdown(self) {
+        self.shutdown_within(GRACE).await;
+    }
+
+    /// As [`shutdown`](Self::shutdown), with another time for open answers.
+    pub async fn shutdown_within(self, grace: Duration) {
+        self.stop.cancel();
+        // Answers that never end are not waited for.
+        if timeout(grace, self.tasks.wait()).await.is_err() {
+            tracing::warn!("answers that had not ended were cut");
+        }
+        self.state.core.close().await;
+    }
+}
+
+/// Serves a gateway on `listener`.
+///
+/// # Errors
+/// Where the listener has no address, the store fails or an upstream's URL cannot be used.
+pub fn serve(listener: TcpListener, gateway: Gateway) -> Result<Running, ServeError> {
+    start(listener, State::new(gateway)?)
+}
+
+fn start(listener: TcpListener, state: State) -> Result<Running, ServeError> {
+    let address = listener.local_addr()?;
+    let state = Arc::new(state);
+    let stop = CancellationToken::new();
+    let tasks = TaskTracker::new();
+    let acceptor = accept::Acceptor {
+        state: Arc::clone(&state),
+        stop: stop.clone(),
+        tasks: tasks.clone(),
+    };
+    tasks.spawn(acceptor.run(listener));
+    tasks.close();
+    Ok(Running {
+        address,
+        state,
+        stop,
+        tasks,
+    })
+}
+
+/// A duration that was checked when it was set; a negative one is none.
+fn duration(of: SignedDuration) -> Duration {
+    Duration::try_from(of).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! The life of one request.
+
+use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{FutureExt, stream};
+use history::Tenant;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Body as _, Incoming};
+use tokio::time::timeout;
+
+use crate::core::{Arrival, Direct, Endpoint, Outgoing, Rescue, Ticket, Verdict};
+use crate::metrics::Failure;
+use crate::server::exchange::Exchange;
+use crate::server::refusal::{Reason, whole};
+use crate::server::relay::{Answer, relay};
+use crate::server::route::{self, Route};
+use crate::server::{Body, Broken, Moment, State, duration, headers};
+use crate::words::Did;
+
+/// How much of a refusal is read to see whether it can be helped.
+const LONGEST_REFUSAL: usize = 1 << 20;
+
+/// What a request leads to.
+enum Outcome {
+    /// What the provider answers.
+    Provider(Box<Answer>),
+    /// What is answered here.
+    Here(Direct),
+}
+
+/// Answers a request.
+pub(super) async fn handle(
+    state: Arc<State>,
+    _peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let route = Route::of(&parts);
+    let mut exchange = Exchange::begin(state, route, &parts);
+    match answer(&mut exchange, parts, body).await {
+        Ok(Outcome::Provider(answer)) => relay(*answer, exchange),
+        Ok(Outcome::Here(direct)) => direct_answer(direct, &mut exchange),
+        Err(reason) => {
+            let response = reason.respond(route.provider);
+            exchange.refused(reason, response.status().as_u16());
+            response
+        }
+    }
+}
+
+async fn answer(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Outcome, Reason> {
+    exchange.place = Some(exchange.state.gate.request()?);
+    if parts.headers.contains_key(header::UPGRADE) && route::is_read(parts.uri.path()) {
+        return Err(Reason::NoUpgrade);
+    }
+    if exchange.route.endpoint == Endpoint::Other || is_encoded(&parts.headers) {
+        return pass(exchange, parts, body).await;
+    }
+    let body = exchange.state.gate.read(body).await?;
+    exchange.was_read(body.len());
+    match decide(exchange, &parts, body).await {
+        Verdict::Answer(direct) => Ok(Outcome::Here(direct)),
+        Verdict::Send(outgoing, ticket) => send(exchange, parts, outgoing, ticket).await,
+    }
+}
+
+/// Whether a body is compressed: such a body is not read.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_ENCODING)
+        .is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Asks the inner half; where it fails, the client's own bytes are sent.
+async fn decide(exchange: &Exchange, parts: &Parts, body: Bytes) -> Verdict {
+    let state = &exchange.state;
+    let arrival = Arrival {
+        endpoint: exchange.route.endpoint,
+        target: target(parts).to_owned(),
+        headers: parts.headers.clone(),
+        body: body.clone(),
+        tenant: headers::tenant(&parts.headers, &state.secret).unwrap_or(Tenant::ANONYMOUS),
+    };
+    let now = (state.clock)();
+    let deciding = AssertUnwindSafe(async {
+        state.sabotage_point(Moment::Arrived);
+        state.core.arrive(arrival, now).await
+    });
+    deciding.catch_unwind().await.unwrap_or_else(|_| {
+        state.metrics.failed(Failure::Deciding);
+        tracing::error!("deciding about a request failed; it is sent as it was received");
+        let outgoing = Outgoing {
+            body,
+            betas: Vec::new(),
+            did: vec![Did::Failed],
+            conversation: None,
+            tokens: None,
+        };
+        Verdict::Send(outgoing, Ticket::default())
+    })
+}
+
+fn target(parts: &Parts) -> &str {
+    parts
+        .uri
+        .path_and_query()
+        .map_or("/", |target| target.as_str())
+}
+
+/// Sends a request that was decided about, once more where the refusal can be helped.
+async fn send(
+    exchange: &mut Exchange,
+    parts: Parts,
+    outgoing: Outgoing,
+    mut ticket: Ticket,
+) -> Result<Outcome, Reason> {
+    exchange.decided(&outgoing);
+    let first = send_once(exchange, &parts, &outgoing).await?;
+    if !is_refusal(first.status()) {
+        return Ok(provider(first, Bytes::new(), Some(ticket)));
+    }
+    let (head, mut rest) = first.into_parts();
+    let (ahead, complete) = read_refusal(exchange, &mut rest).await?;
+    let original = |head, rest, ahead| Ok(provider(Response::from_parts(head, rest), ahead, None));
+    if !complete {
+        return original(head, rest, ahead);
+    }
+    let Rescue::SendAgain(smaller) = refused(exchange, &mut ticket, head.status, &ahead).await
+    else {
+        return original(head, rest, ahead);
+    };
+    let second = send_once(exchange, &parts, &smaller).await;
+    let status = second
+        .as_ref()
+        .map_or(502, |answer| answer.status().as_u16());
+    exchange.state.metrics.rescued(status);
+    match second {
+        // The client's own request was refused for what the first refusal says; what is wrong with ours
+        // does not concern the client.
+        Ok(second) if matches!(status, 400 | 413) => {
+            drop(second);
+            original(head, rest, ahead)
+        }
+        Err(_) => original(head, rest, ahead),
+        Ok(second) => {
+            exchange.decided(&smaller);
+            let ticket = (!is_refusal(second.status())).then_some(ticket);
+            Ok(provider(second, Bytes::new(), ticket))
+        }
+    }
+}
+
+fn provider(response: Response<Incoming>, ahead: Bytes, ticket: Option<Ticket>) -> Outcome {
+    Outcome::Provider(Box::new(Answer {
+        response,
+        ahead,
+        ticket,
+    }))
+}
+
+fn is_refusal(status: StatusCode) -> bool {
+    status.as_u16() >= 400
+}
+
+async fn send_once(
+    exchange: &mut Exchange,
+    parts: &Parts,
+    outgoing: &Outgoing,
+) -> Result<Response<Incoming>, Reason> {
+    let mut sent = parts.headers.clone();
+    headers::for_upstream(&mut sent);
+    headers::add_betas(&mut sent, &outgoing.betas);
+    if matches!(exchange.route.endpoint, Endpoint::Generate(_)) {
+        // The answer is read on its way.
+        let identity = HeaderValue::from_static("identity");
+        sent.insert(header::ACCEPT_ENCODING, identity);
+    }
+    dispatch(exchange, parts, sent, whole(outgoing.body.clone())).await
+}
+
+async fn dispatch(
+    exchange: &mut Exchange,
+    parts: &Parts,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response<Incoming>, Reason> {
+    let mut request = Request::new(body);
+    *request.method_mut() = parts.method.clone();
+    *request.uri_mut() = parts.uri.clone();
+    *request.headers_mut() = headers;
+    exchange.is_sent();
+    let state = &exchange.state;
+    let silence = duration(state.config.limits.silence);
+    timeout(
+        silence,
+        state.upstream.send(exchange.route.provider, request),
+    )
+    .await
+    .unwrap_or(Err(Reason::Silent))
+}
+
+/// Reads a refusal; `false` where it is longer than is read.
+async fn read_refusal(exchange: &Exchange, body: &mut Incoming) -> Result<(Bytes, bool), Reason> {
+    let silence = duration(exchange.state.config.limits.silence);
+    let mut read = BytesMut::new();
+    while read.len() <= LONGEST_REFUSAL {
+        match timeout(silence, body.frame()).await {
+            Err(_) => return Err(Reason::Silent),
+            Ok(Some(Err(_))) => return Err(Reason::BrokenAnswer),
+            Ok(None) => return Ok((read.freeze(), true)),
+            Ok(Some(Ok(frame))) => {
+                if let Some(data) = frame.data_ref() {
+                    read.extend_from_slice(data);
+                }
+            }
+        }
+    }
+    Ok((read.freeze(), false))
+}
+
+/// Tells the ticket of a refusal.
+async fn refused(
+    exchange: &Exchange,
+    ticket: &mut Ticket,
+    status: StatusCode,
+    body: &Bytes,
+) -> Rescue {
+    let state = &exchange.state;
+    let now = (state.clock)();
+    let telling = AssertUnwindSafe(async {
+        state.sabotage_point(Moment::Refused);
+        ticket.refused(status, body, now).await
+    });
+    telling.catch_unwind().await.unwrap_or_else(|_| {
+        state.metrics.failed(Failure::Deciding);
+        tracing::error!("deciding about a refusal failed; it is passed on");
+        Rescue::PassOn
+    })
+}
+
+/// Passes on a request that is not looked into, its body piece by piece.
+async fn pass(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Outcome, Reason> {
+    exchange.did(&[Did::Passed]);
+    let mut sent = parts.headers.clone();
+    headers::for_upstream(&mut sent);
+    let body = if body.is_end_stream() {
+        whole(Bytes::new())
+    } else {
+        if let Some(length) = parts.headers.get(header::CONTENT_LENGTH) {
+            sent.insert(header::CONTENT_LENGTH, length.clone());
+        }
+        piecewise(body, Arc::clone(&exchange.state))
+    };
+    let response = dispatch(exchange, &parts, sent, body).await?;
+    Ok(provider(response, Bytes::new(), None))
+}
+
+/// A client's body as it comes; one that stops coming is broken off.
+fn piecewise(body: Incoming, state: Arc<State>) -> Body {
+    let patience = duration(state.config.limits.read);
+    let pieces = stream::unfold((body, state), move |(mut body, state)| async move {
+        let piece = match timeout(patience, body.frame()).await {
+            Ok(None) => return None,
+            Ok(Some(Ok(frame))) => {
+                state
+                    .metrics
+                    .received(frame.data_ref().map_or(0, Bytes::len));
+                Ok(frame)
+            }
+            Ok(Some(Err(error))) => Err(Broken::from(error)),
+            Err(late) => Err(Broken::from(late)),
+        };
+        Some((piece, (body, state)))
+    });
+    StreamBody::new(pieces).boxed_unsync()
+}
+
+/// An answer that the inner half made.
+fn direct_answer(direct: Direct, exchange: &mut Exchange) -> Response<Body> {
+    exchange.did(&direct.did);
+    exchange.belongs_to(direct.conversation);
+    exchange.sent(direct.body.len());
+    exchange.whole();
+    let mut response = Response::new(whole(direct.body));
+    *response.status_mut() = direct.status;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static(direct.content_type),
+    );
+    exchange.answered(direct.status.as_u16(), headers);
+    response
+}

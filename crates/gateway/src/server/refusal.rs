@@ -1,0 +1,147 @@
+//! Errors that are ours, in the shape of the interface the client speaks.
+
+use bytes::Bytes;
+use context::coded::ErrorCode;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use serde_json::json;
+
+use crate::error;
+use crate::server::route::Provider;
+use crate::server::{Body, headers};
+use crate::words::Did;
+
+/// Why a request has no answer from its provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    TooLarge { limit: usize },
+    TooSlow,
+    Unreachable,
+    Silent,
+    Busy,
+    Full,
+    NoUpgrade,
+    BrokenBody,
+    BrokenAnswer,
+}
+
+impl Reason {
+    pub(crate) const fn code(self) -> ErrorCode {
+        match self {
+            Self::TooLarge { .. } => error::BODY_TOO_LARGE,
+            Self::TooSlow => error::TOO_SLOW,
+            Self::Unreachable => error::UNREACHABLE,
+            Self::Silent => error::SILENT,
+            Self::Busy => error::BUSY,
+            Self::Full => error::FULL,
+            Self::NoUpgrade => error::NO_UPGRADE,
+            Self::BrokenBody => error::BROKEN_BODY,
+            Self::BrokenAnswer => error::BROKEN_ANSWER,
+        }
+    }
+
+    /// The status; the official clients send again after 408, 409, 429 and 5xx.
+    const fn status(self, provider: Provider) -> u16 {
+        match self {
+            Self::TooLarge { .. } => 413,
+            Self::TooSlow => 408,
+            Self::Unreachable | Self::BrokenAnswer => 502,
+            Self::Silent => 504,
+            Self::Busy | Self::Full => match provider {
+                Provider::Anthropic => 529,
+                Provider::OpenAi => 503,
+            },
+            Self::NoUpgrade => 426,
+            Self::BrokenBody => 400,
+        }
+    }
+
+    /// The provider's word for it.
+    const fn kind(self, provider: Provider) -> &'static str {
+        match (provider, self) {
+            (Provider::Anthropic, Self::TooLarge { .. }) => "request_too_large",
+            (Provider::Anthropic, Self::TooSlow | Self::Silent) => "timeout_error",
+            (Provider::Anthropic, Self::Busy | Self::Full) => "overloaded_error",
+            (Provider::Anthropic, Self::Unreachable | Self::BrokenAnswer) => "api_error",
+            (_, Self::NoUpgrade | Self::BrokenBody | Self::TooLarge { .. } | Self::TooSlow) => {
+                "invalid_request_error"
+            }
+            (Provider::OpenAi, _) => "server_error",
+        }
+    }
+
+    fn message(self) -> String {
+        let text = match self {
+            Self::TooLarge { limit } => {
+                return format!(
+                    "ebbtide[{}]: the request's body has more than {limit} bytes, the limit of this gateway",
+                    self.code()
+                );
+            }
+            Self::TooSlow => "the request did not come whole in time",
+            Self::Unreachable => "the provider cannot be reached; the request was not sent",
+            Self::Silent => "the provider was silent for too long",
+            Self::Busy => "too many requests are under way in this gateway",
+            Self::Full => "this gateway holds too many bytes of requests",
+            Self::NoUpgrade => "this endpoint is not served over a WebSocket here; use HTTP",
+            Self::BrokenBody => "the request's body broke off or is malformed",
+            Self::BrokenAnswer => "the provider closed the connection before it answered",
+        };
+        format!("ebbtide[{}]: {text}", self.code())
+    }
+
+    /// What was done, for the header and the metrics.
+    pub(crate) const fn did(self) -> Did {
+        match self {
+            Self::Unreachable | Self::Silent | Self::BrokenAnswer => Did::Failed,
+            _ => Did::Refused,
+        }
+    }
+
+    /// The whole answer.
+    pub(crate) fn respond(self, provider: Provider) -> Response<Body> {
+        let kind = self.kind(provider);
+        let message = self.message();
+        let body = match provider {
+            Provider::Anthropic => {
+                json!({"type": "error", "error": {"type": kind, "message": message}})
+            }
+            Provider::OpenAi => json!({
+                "error": {"message": message, "type": kind, "param": null, "code": self.code().as_str()}
+            }),
+        };
+        let mut response = Response::new(whole(Bytes::from(body.to_string())));
+        *response.status_mut() =
+            StatusCode::from_u16(self.status(provider)).unwrap_or(StatusCode::BAD_GATEWAY);
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        headers.insert(
+            headers::ERROR,
+            HeaderValue::from_static(self.code().as_str()),
+        );
+        headers::tell(headers, &[self.did()], None, None);
+        if matches!(self, Self::Busy | Self::Full) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self == Self::NoUpgrade {
+            // RFC 9110, section 15.5.22: the answer names what it wants instead.
+            headers.insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+            headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        }
+        if matches!(self, Self::TooLarge { .. } | Self::TooSlow) {
+            // The rest of the body is not read.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+/// Bytes as a body.
+pub(crate) fn whole(bytes: Bytes) -> Body {
+    Full::new(bytes)
+        .map_err(|never| match never {})
+        .boxed_unsync()
+}

@@ -1,0 +1,176 @@
+//! What a request is and where it goes, by its method, path and headers.
+
+use http::request::Parts;
+use http::{HeaderMap, Method, header};
+use wire::api::Dialect;
+
+use crate::core::Endpoint;
+
+/// Whose interface a request speaks, and so where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Provider {
+    Anthropic,
+    OpenAi,
+}
+
+/// Where a request goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) provider: Provider,
+}
+
+impl Route {
+    pub(crate) fn of(parts: &Parts) -> Self {
+        let path = parts.uri.path();
+        Self {
+            endpoint: endpoint(&parts.method, path),
+            provider: provider(path, &parts.headers),
+        }
+    }
+
+    /// The endpoint's name in metrics and logs.
+    pub(crate) const fn name(self) -> &'static str {
+        match (self.endpoint, self.provider) {
+            (Endpoint::Generate(Dialect::Anthropic), _) => "messages",
+            (Endpoint::Generate(Dialect::Chat), _) => "chat_completions",
+            (Endpoint::Generate(Dialect::Responses), _) => "responses",
+            (Endpoint::Count(Dialect::Anthropic), _) => "count_tokens",
+            (Endpoint::Count(Dialect::Chat | Dialect::Responses), _) => "input_tokens",
+            (Endpoint::Other, Provider::Anthropic) => "other_anthropic",
+            (Endpoint::Other, Provider::OpenAi) => "other_openai",
+        }
+    }
+}
+
+/// By the end of the path, since a client's base URL may carry a prefix.
+fn endpoint(method: &Method, path: &str) -> Endpoint {
+    const ENDS: [(&str, Endpoint); 5] = [
+        ("/v1/messages", Endpoint::Generate(Dialect::Anthropic)),
+        (
+            "/v1/messages/count_tokens",
+            Endpoint::Count(Dialect::Anthropic),
+        ),
+        ("/chat/completions", Endpoint::Generate(Dialect::Chat)),
+        ("/responses", Endpoint::Generate(Dialect::Responses)),
+        (
+            "/responses/input_tokens",
+            Endpoint::Count(Dialect::Responses),
+        ),
+    ];
+    if method != Method::POST {
+        return Endpoint::Other;
+    }
+    ENDS.into_iter()
+        .find(|(end, _)| path.ends_with(end))
+        .map_or(Endpoint::Other, |(_, endpoint)| endpoint)
+}
+
+/// Whether a path leads to an endpoint that the gateway reads, whatever the method.
+pub(crate) fn is_read(path: &str) -> bool {
+    endpoint(&Method::POST, path) != Endpoint::Other
+}
+
+/// A header only Anthropic knows decides; then the path; then the way the key is given.
+fn provider(path: &str, headers: &HeaderMap) -> Provider {
+    let anthropic_header = headers
+        .keys()
+        .any(|name| name.as_str().starts_with("anthropic-"));
+    let anthropic_path = ["/v1/messages", "/v1/complete", "/api/"]
+        .iter()
+        .any(|start| path.starts_with(start))
+        || path.ends_with("/v1/messages")
+        || path.ends_with("/v1/messages/count_tokens");
+    let openai_path = ["/chat/completions", "/responses"]
+        .iter()
+        .any(|end| path.ends_with(end));
+    let bare_key =
+        headers.contains_key("x-api-key") && !headers.contains_key(header::AUTHORIZATION);
+    if anthropic_header || (!openai_path && (anthropic_path || bare_key)) {
+        Provider::Anthropic
+    } else {
+        Provider::OpenAi
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::{Provider, Route};
+
+    #[track_caller]
+    fn check(line: &str, headers: &[(&str, &str)], provider: Provider, name: &str) {
+        let (method, path) = line.split_once(' ').unwrap();
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        let route = Route::of(&parts);
+        assert_eq!((route.provider, route.name()), (provider, name), "{line}");
+    }
+
+    #[test]
+    fn generation_and_counting_by_path() {
+        use Provider::{Anthropic, OpenAi};
+        check("POST /v1/messages?beta=true", &[], Anthropic, "messages");
+        check(
+            "POST /v1/messages/count_tokens",
+            &[],
+            Anthropic,
+            "count_tokens",
+        );
+        check("POST /v1/chat/completions", &[], OpenAi, "chat_completions");
+        check("POST /v1/responses", &[], OpenAi, "responses");
+        check(
+            "POST /v1/responses/input_tokens",
+            &[],
+            OpenAi,
+            "input_tokens",
+        );
+        check("POST /prefix/v1/messages", &[], Anthropic, "messages");
+        check(
+            "POST /api/v1/chat/completions",
+            &[],
+            OpenAi,
+            "chat_completions",
+        );
+        check("POST /responses", &[], OpenAi, "responses");
+    }
+
+    #[test]
+    fn what_is_not_looked_into() {
+        use Provider::{Anthropic, OpenAi};
+        check("GET /v1/messages", &[], Anthropic, "other_anthropic");
+        check(
+            "POST /v1/messages/batches",
+            &[],
+            Anthropic,
+            "other_anthropic",
+        );
+        check("HEAD /api/hello", &[], Anthropic, "other_anthropic");
+        check("POST /v1/threads/t/messages", &[], OpenAi, "other_openai");
+        check("POST /v1/responses/compact", &[], OpenAi, "other_openai");
+        check("GET /v1/responses/resp_1", &[], OpenAi, "other_openai");
+        check("POST /v1/embeddings", &[], OpenAi, "other_openai");
+    }
+
+    #[test]
+    fn shared_paths_by_the_headers() {
+        use Provider::{Anthropic, OpenAi};
+        let version = ("anthropic-version", "2023-06-01");
+        let bearer = ("authorization", "Bearer k");
+        let models = "GET /v1/models";
+        check(models, &[version], Anthropic, "other_anthropic");
+        check(models, &[version, bearer], Anthropic, "other_anthropic");
+        check(models, &[("x-api-key", "k")], Anthropic, "other_anthropic");
+        check(models, &[bearer], OpenAi, "other_openai");
+        check(
+            "POST /v1/chat/completions",
+            &[version],
+            Anthropic,
+            "chat_completions",
+        );
+    }
+}

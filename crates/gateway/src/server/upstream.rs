@@ -1,0 +1,244 @@
+//! Sends requests to the providers.
+
+use std::error::Error;
+use std::time::Duration;
+
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client, Error as SendError};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::config::Upstreams;
+use crate::server::refusal::Reason;
+use crate::server::route::Provider;
+use crate::server::{Body, ServeError};
+
+/// How long it may take until a connection to a provider is there.
+const CONNECTING: Duration = Duration::from_secs(10);
+/// A connection that was not used for so long is closed: before the provider's side does it while a
+/// request is on its way.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Sends requests to the providers. Over HTTP/1.1: on one HTTP/2 connection a provider takes a hundred
+/// requests or so at a time, and the others would wait.
+pub(crate) struct Upstream {
+    anthropic: Base,
+    openai: Base,
+    plain: Client<HttpConnector, Body>,
+    /// Only where a provider is reached over TLS.
+    secure: Option<Client<HttpsConnector<HttpConnector>, Body>>,
+}
+
+/// What every URL of a provider begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Base {
+    scheme: Scheme,
+    authority: Authority,
+    /// Without a slash at its end.
+    prefix: String,
+}
+
+impl Base {
+    fn parse(url: &str) -> Result<Self, ServeError> {
+        let bad = |reason| ServeError::Upstream {
+            url: url.to_owned(),
+            reason,
+        };
+        let uri: Uri = url.parse().map_err(|_| bad("it is not a URL"))?;
+        let parts = uri.into_parts();
+        let scheme = parts
+            .scheme
+            .filter(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS)
+            .ok_or_else(|| bad("it does not begin with http:// or https://"))?;
+        let authority = parts.authority.ok_or_else(|| bad("it names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(bad("it holds a user name"));
+        }
+        let path = parts.path_and_query;
+        if path.as_ref().is_some_and(|path| path.query().is_some()) {
+            return Err(bad("it has a query"));
+        }
+        let prefix = path.as_ref().map_or("", |path| path.path());
+        Ok(Self {
+            scheme,
+            authority,
+            prefix: prefix.trim_end_matches('/').to_owned(),
+        })
+    }
+
+    /// The URL for a target as the client gave it. Where both the base and the target carry `/v1`, it
+    /// stands there once.
+    fn join(&self, target: &str) -> Option<Uri> {
+        let prefix = match self.prefix.strip_suffix("/v1") {
+            Some(rest) if target.starts_with("/v1/") => rest,
+            _ => self.prefix.as_str(),
+        };
+        let path: PathAndQuery = if prefix.is_empty() {
+            target.parse().ok()?
+        } else {
+            format!("{prefix}{target}").parse().ok()?
+        };
+        Uri::builder()
+            .scheme(self.scheme.clone())
+            .authority(self.authority.clone())
+            .path_and_query(path)
+            .build()
+            .ok()
+    }
+}
+
+impl Upstream {
+    pub(super) fn new(urls: &Upstreams) -> Result<Self, ServeError> {
+        let (anthropic, openai) = (Base::parse(&urls.anthropic)?, Base::parse(&urls.openai)?);
+        let tls = [&anthropic, &openai]
+            .iter()
+            .any(|base| base.scheme == Scheme::HTTPS);
+        let secure = if tls {
+            let builder = HttpsConnectorBuilder::new().with_native_roots()?;
+            let connector = builder
+                .https_only()
+                .enable_http1()
+                .wrap_connector(connector());
+            Some(client().build(connector))
+        } else {
+            None
+        };
+        Ok(Self {
+            anthropic,
+            openai,
+            plain: client().build(connector()),
+            secure,
+        })
+    }
+
+    /// Sends a request whose URI is the client's target, and waits for the head of the answer.
+    pub(crate) async fn send(
+        &self,
+        to: Provider,
+        mut request: Request<Body>,
+    ) -> Result<Response<Incoming>, Reason> {
+        let base = match to {
+            Provider::Anthropic => &self.anthropic,
+            Provider::OpenAi => &self.openai,
+        };
+        let target = request
+            .uri()
+            .path_and_query()
+            .map_or("/", |target| target.as_str());
+        *request.uri_mut() = base.join(target).ok_or(Reason::BrokenBody)?;
+        *request.version_mut() = http::Version::HTTP_11;
+        let sent = match &self.secure {
+            Some(secure) if base.scheme == Scheme::HTTPS => secure.request(request),
+            _ => self.plain.request(request),
+        };
+        sent.await.map_err(|error| {
+            tracing::warn!(error = %chain(&error), "the provider did not answer");
+            reason(&error)
+        })
+    }
+}
+
+fn connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_connect_timeout(Some(CONNECTING));
+    connector
+}
+
+fn client() -> hyper_util::client::legacy::Builder {
+    let mut builder = Client::builder(TokioExecutor::new());
+    builder
+        .pool_idle_timeout(IDLE)
+        .pool_timer(TokioTimer::new())
+        .timer(TokioTimer::new());
+    builder
+}
+
+fn reason(error: &SendError) -> Reason {
+    if error.is_connect() {
+        Reason::Unreachable
+    } else if caused_by_client(error) {
+        Reason::BrokenBody
+    } else {
+        Reason::BrokenAnswer
+    }
+}
+
+/// Whether the client's own body broke while it was sent on.
+fn caused_by_client(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error
+            .downcast_ref::<hyper::Error>()
+            .is_some_and(hyper::Error::is_user)
+        {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+/// An error with its causes. Those of connections hold no text of a request.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(error) = next {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        next = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Base;
+
+    #[track_caller]
+    fn check(base: &str, target: &str, url: &str) {
+        let joined = Base::parse(base).unwrap().join(target).unwrap();
+        assert_eq!(joined.to_string(), url);
+    }
+
+    #[test]
+    fn base_and_target_are_joined() {
+        check(
+            "https://h",
+            "/v1/messages?beta=true",
+            "https://h/v1/messages?beta=true",
+        );
+        check("https://h/", "/v1/messages", "https://h/v1/messages");
+        check(
+            "http://h:1/api/",
+            "/v1/messages",
+            "http://h:1/api/v1/messages",
+        );
+        check("https://h/v1", "/v1/models", "https://h/v1/models");
+        check(
+            "https://h/openai/v1/",
+            "/v1/models",
+            "https://h/openai/v1/models",
+        );
+        check("https://h/v1", "/models", "https://h/v1/models");
+        check("https://h", "/a%20b?q=%2F", "https://h/a%20b?q=%2F");
+    }
+
+    #[test]
+    fn what_is_no_base() {
+        for url in [
+            "",
+            "h",
+            "ftp://h",
+            "https://",
+            "https://h?x=1",
+            "https://u:p@h",
+        ] {
+            assert!(Base::parse(url).is_err(), "{url}");
+        }
+    }
+}
