@@ -1,0 +1,162 @@
+//! A gateway, what stands behind it, and a client.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use gateway::config::{Config, Upstreams};
+use gateway::{Gateway, Running};
+use history::{Limits, MemoryEngine};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use jiff::Timestamp;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// A moment at which all tests begin.
+pub fn now() -> Timestamp {
+    Timestamp::from_second(1_790_000_000).expect("a time")
+}
+
+async fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.expect("a port")
+}
+
+/// A gateway before this upstream.
+pub async fn gateway(upstream: &str, change: impl FnOnce(&mut Config)) -> Running {
+    let mut config = Config {
+        upstream: Upstreams {
+            anthropic: upstream.to_owned(),
+            openai: upstream.to_owned(),
+        },
+        ..Config::default()
+    };
+    change(&mut config);
+    let gateway = Gateway {
+        config,
+        engine: Arc::new(MemoryEngine::new([7; 32], Limits::default())),
+        clock: Arc::new(now),
+    };
+    gateway::serve(listener().await, gateway).expect("a gateway")
+}
+
+/// The strict provider.
+pub async fn sim() -> sim::Running {
+    sim::serve(
+        listener().await,
+        sim::Config::default(),
+        Arc::new(now),
+        None,
+    )
+    .expect("a provider")
+}
+
+/// A body of an upstream made by hand.
+pub type Made = BoxBody<Bytes, std::io::Error>;
+
+/// An upstream that answers each request as `answer` says.
+pub struct Upstream {
+    pub url: String,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+pub async fn upstream<F, A>(answer: F) -> Upstream
+where
+    F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Response<Made>> + Send + 'static,
+{
+    let listener = listener().await;
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let mut connections = tokio::task::JoinSet::new();
+    let serving = async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let answer = answer.clone();
+            connections.spawn(async move {
+                let service = service_fn(move |request| {
+                    let answered = answer(request);
+                    async move { Ok::<_, Infallible>(answered.await) }
+                });
+                let server = hyper::server::conn::http1::Builder::new();
+                let connection = server.serve_connection(TokioIo::new(stream), service);
+                // It ends when the gateway closes it.
+                let _ = connection.with_upgrades().await;
+            });
+        }
+    };
+    let task = tokio::task::spawn(serving);
+    Upstream { url, task }
+}
+
+/// A whole body.
+pub fn whole(text: impl Into<Bytes>) -> Made {
+    Full::new(text.into())
+        .map_err(|never| match never {})
+        .boxed()
+}
+
+/// An answer that came whole.
+#[derive(Debug)]
+pub struct Came {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Came {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("text"))
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).expect("JSON")
+    }
+}
+
+/// Sends a request and waits for the head of its answer.
+pub async fn send(request: Request<Made>) -> Response<Incoming> {
+    let client: Client<_, Made> = Client::builder(TokioExecutor::new()).build_http();
+    client.request(request).await.expect("an answer")
+}
+
+/// Sends a request and waits for its whole answer.
+pub async fn ask(request: Request<Made>) -> Came {
+    let (head, body) = send(request).await.into_parts();
+    Came {
+        status: head.status,
+        headers: head.headers,
+        body: body.collect().await.expect("a body").to_bytes(),
+    }
+}
+
+/// A request to Anthropic's interface.
+pub fn anthropic(url: &str, path: &str, body: impl Into<Bytes>) -> Request<Made> {
+    Request::post(format!("{url}{path}"))
+        .header("x-api-key", "key-of-a-test")
+        .header("anthropic-version", "2023-06-01")
+        .header("content-type", "application/json")
+        .body(whole(body))
+        .expect("a request")
+}
+
+/// A request to OpenAI's interface.
+pub fn openai(url: &str, path: &str, body: impl Into<Bytes>) -> Request<Made> {
+    Request::post(format!("{url}{path}"))
+        .header("authorization", "Bearer key-of-a-test")
+        .header("content-type", "application/json")
+        .body(whole(body))
+        .expect("a request")
+}
