@@ -13,6 +13,7 @@ pub fn all() -> Vec<CodeEntry> {
         context::CODES,
         history::CODES,
         homunculus::CODES,
+        model::CODES,
     ];
     let mut entries: Vec<CodeEntry> = tables.concat();
     entries.sort_by_key(|entry| entry.code);

@@ -1,0 +1,316 @@
+//! Where a model is reached, and with which credentials.
+
+use std::fmt;
+
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
+use http::uri::{Authority, Scheme};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use wire::api::Dialect;
+
+use crate::error::ModelError;
+
+/// The version of Anthropic's interface that is asked for where the headers name none.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// Headers that carry credentials: their values are never shown.
+const SECRET: [&str; 5] = [
+    "x-api-key",
+    "authorization",
+    "proxy-authorization",
+    "api-key",
+    "cookie",
+];
+
+/// Headers that belong to one connection or one body, not to a request that is made anew.
+const OF_THE_CONNECTION: [&str; 11] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "expect",
+    "accept-encoding",
+    "content-encoding",
+];
+
+/// Where a model is reached: what is spoken there, the URL, the headers. `Debug` shows neither the
+/// values of headers nor the path, which some providers put a key into.
+#[derive(Clone)]
+pub struct Endpoint {
+    dialect: Dialect,
+    uri: Uri,
+    headers: HeaderMap,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.keys().map(HeaderName::as_str).collect();
+        f.debug_struct("Endpoint")
+            .field("dialect", &self.dialect)
+            .field("host", &self.host())
+            .field("headers", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// The endpoint of `dialect` under a base URL, without credentials.
+    ///
+    /// The base is read as the providers' SDKs do: `https://host` or `https://host/prefix`, with or
+    /// without a slash at the end; for OpenAI with or without `/v1`. A path that holds a version
+    /// already (`/v1`, `/v1beta/openai`) gets none. A query is kept.
+    ///
+    /// # Errors
+    /// [`ModelError::BadUrl`] for anything but an absolute `http` or `https` URL without user name.
+    pub fn new(dialect: Dialect, base: &str) -> Result<Self, ModelError> {
+        let bad = |why| ModelError::BadUrl { why };
+        let uri: Uri = base.trim().parse().map_err(|_| bad("it is no URL"))?;
+        let scheme = uri.scheme().cloned().ok_or(bad("it has no scheme"))?;
+        if scheme != Scheme::HTTP && scheme != Scheme::HTTPS {
+            return Err(bad("its scheme is neither http nor https"));
+        }
+        let authority: Authority = uri.authority().cloned().ok_or(bad("it has no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(bad("it has a user name; credentials belong into headers"));
+        }
+        let mut target = path(dialect, uri.path());
+        if let Some(query) = uri.query() {
+            target.push('?');
+            target.push_str(query);
+        }
+        let uri = Uri::builder()
+            .scheme(scheme)
+            .authority(authority)
+            .path_and_query(target)
+            .build()
+            .map_err(|_| bad("its path is malformed"))?;
+        Ok(Self {
+            dialect,
+            uri,
+            headers: HeaderMap::new(),
+        })
+    }
+
+    /// The same endpoint with a key: `x-api-key` on Anthropic, else `authorization: Bearer`.
+    ///
+    /// # Errors
+    /// [`ModelError::BadHeader`] where the key cannot stand in a header.
+    pub fn with_key(self, key: &str) -> Result<Self, ModelError> {
+        match self.dialect {
+            Dialect::Anthropic => self.with_header("x-api-key", key.trim()),
+            Dialect::Chat | Dialect::Responses => {
+                self.with_header(AUTHORIZATION.as_str(), &format!("Bearer {}", key.trim()))
+            }
+        }
+    }
+
+    /// The same endpoint with one more header, in place of one of this name.
+    ///
+    /// # Errors
+    /// [`ModelError::BadHeader`] where the name or the value cannot stand in a header.
+    pub fn with_header(mut self, name: &str, value: &str) -> Result<Self, ModelError> {
+        let bad = |_| ModelError::BadHeader {
+            name: name.chars().take(64).collect(),
+        };
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad(()))?;
+        let value = HeaderValue::from_str(value).map_err(|_| bad(()))?;
+        let value = shielded(&key, &value);
+        self.headers.insert(key, value);
+        Ok(self)
+    }
+
+    /// The same endpoint with the headers of a request that was sent already, in place of those of
+    /// the same names: credentials, versions, betas, session. Headers of its connection and its body
+    /// are left out.
+    #[must_use]
+    pub fn with_headers(mut self, headers: &HeaderMap) -> Self {
+        for name in headers.keys() {
+            if is_carried(name) {
+                self.headers.remove(name);
+                for value in headers.get_all(name) {
+                    self.headers.append(name.clone(), shielded(name, value));
+                }
+            }
+        }
+        self
+    }
+
+    /// What is spoken there.
+    #[must_use]
+    pub const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The host and port.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.uri.authority().map_or("", Authority::as_str)
+    }
+
+    pub(crate) const fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// The headers of a request.
+    pub(crate) fn request_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        // What comes is read as it is; nothing here undoes a compression.
+        headers.insert("accept-encoding", HeaderValue::from_static("identity"));
+        let agent = concat!("ebbtide/", env!("CARGO_PKG_VERSION"));
+        headers
+            .entry(USER_AGENT)
+            .or_insert(HeaderValue::from_static(agent));
+        if self.dialect == Dialect::Anthropic {
+            headers
+                .entry("anthropic-version")
+                .or_insert(HeaderValue::from_static(ANTHROPIC_VERSION));
+        }
+        headers
+    }
+
+    /// The same endpoint with `name` among the values of `anthropic-beta`.
+    #[must_use]
+    pub fn with_beta(mut self, name: &'static str) -> Self {
+        let held = self.headers.get_all("anthropic-beta").iter();
+        let mut values = held.filter_map(|value| value.to_str().ok());
+        let there = values.any(|list| list.split(',').any(|each| each.trim() == name));
+        if !there {
+            let header = HeaderName::from_static("anthropic-beta");
+            self.headers.append(header, HeaderValue::from_static(name));
+        }
+        self
+    }
+}
+
+/// The value, marked as secret where its name says so.
+fn shielded(name: &HeaderName, value: &HeaderValue) -> HeaderValue {
+    let mut value = value.clone();
+    value.set_sensitive(SECRET.contains(&name.as_str()));
+    value
+}
+
+/// Whether a header of an earlier request also fits a new one with another body.
+fn is_carried(name: &HeaderName) -> bool {
+    let own = [HOST, CONTENT_LENGTH, CONTENT_TYPE];
+    !own.contains(name) && !OF_THE_CONNECTION.contains(&name.as_str())
+}
+
+/// The path of the interface under the path of a base URL.
+fn path(dialect: Dialect, base: &str) -> String {
+    let base = base.trim_end_matches('/');
+    let versioned = base.split('/').any(is_version);
+    let end = match dialect {
+        Dialect::Anthropic => "messages",
+        Dialect::Chat => "chat/completions",
+        Dialect::Responses => "responses",
+    };
+    if versioned {
+        format!("{base}/{end}")
+    } else {
+        format!("{base}/v1/{end}")
+    }
+}
+
+/// `v1`, `v1beta`, `v2`, …
+fn is_version(segment: &str) -> bool {
+    let rest = segment.strip_prefix('v');
+    rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, HeaderValue};
+    use wire::api::Dialect;
+
+    use super::Endpoint;
+
+    #[track_caller]
+    fn check(dialect: Dialect, base: &str, expected: Option<&str>) {
+        let endpoint = Endpoint::new(dialect, base).ok();
+        let uri = endpoint.map(|endpoint| endpoint.uri().to_string());
+        assert_eq!(uri.as_deref(), expected, "{base}");
+    }
+
+    #[test]
+    fn bases_are_read_as_the_sdks_do() {
+        let own = "https://api.anthropic.com/v1/messages";
+        check(Dialect::Anthropic, "https://api.anthropic.com", Some(own));
+        check(Dialect::Anthropic, "https://api.anthropic.com/", Some(own));
+        check(
+            Dialect::Anthropic,
+            "https://h:8443/anthropic",
+            Some("https://h:8443/anthropic/v1/messages"),
+        );
+        let chat = "https://api.openai.com/v1/chat/completions";
+        check(Dialect::Chat, "https://api.openai.com/v1", Some(chat));
+        check(Dialect::Chat, "https://api.openai.com/v1/", Some(chat));
+        check(Dialect::Chat, "https://api.openai.com", Some(chat));
+        check(
+            Dialect::Chat,
+            "https://h/v1beta/openai",
+            Some("https://h/v1beta/openai/chat/completions"),
+        );
+        check(
+            Dialect::Responses,
+            "http://127.0.0.1:4000/x?api-version=3",
+            Some("http://127.0.0.1:4000/x/v1/responses?api-version=3"),
+        );
+    }
+
+    #[test]
+    fn other_urls_are_refused() {
+        for base in [
+            "",
+            "api.openai.com",
+            "ftp://h",
+            "https://",
+            "https://me:key@h",
+        ] {
+            check(Dialect::Chat, base, None);
+        }
+    }
+
+    #[test]
+    fn debug_shows_no_credentials() {
+        let base = "https://host/sk-path";
+        let endpoint = Endpoint::new(Dialect::Chat, base).unwrap();
+        let mut more = HeaderMap::new();
+        more.insert("x-api-key", HeaderValue::from_static("sk-header"));
+        more.insert("x-session", HeaderValue::from_static("sk-session"));
+        let endpoint = endpoint.with_key("sk-key").unwrap().with_headers(&more);
+        let shown = format!("{endpoint:?} {:?}", endpoint.request_headers());
+        for secret in ["sk-path", "sk-header", "sk-key"] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        assert!(!format!("{endpoint:?}").contains("sk-session"));
+        assert_eq!(endpoint.request_headers()["authorization"], "Bearer sk-key");
+    }
+
+    #[test]
+    fn a_sent_request_gives_what_fits_a_new_one() {
+        let mut sent = HeaderMap::new();
+        for (name, value) in [
+            ("host", "proxy"),
+            ("content-length", "12"),
+            ("accept-encoding", "gzip"),
+            ("connection", "close"),
+            ("anthropic-version", "2023-01-01"),
+            ("anthropic-beta", "a, b"),
+        ] {
+            sent.append(name, HeaderValue::from_static(value));
+        }
+        let endpoint = Endpoint::new(Dialect::Anthropic, "http://h").unwrap();
+        let endpoint = endpoint.with_headers(&sent).with_beta("b").with_beta("c");
+        let headers = endpoint.request_headers();
+        assert!(headers.get("host").is_none() && headers.get("content-length").is_none());
+        assert!(headers.get("connection").is_none());
+        assert_eq!(headers["accept-encoding"], "identity");
+        assert_eq!(headers["anthropic-version"], "2023-01-01");
+        let betas: Vec<_> = headers.get_all("anthropic-beta").iter().collect();
+        assert_eq!(betas, ["a, b", "c"]);
+    }
+}

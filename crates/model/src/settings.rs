@@ -1,0 +1,80 @@
+//! How long is waited, and how often is tried.
+
+use std::time::Duration;
+
+/// How long is waited, how often is tried, how much is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How long is waited.
+    pub timeouts: Timeouts,
+    /// How often is tried.
+    pub retries: Retries,
+    /// The longest answer that is read, in bytes, and the longest event of a stream.
+    pub longest_answer: usize,
+}
+
+/// How long is waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the first byte of an answer; for a stream, for its first event.
+    pub first_byte: Duration,
+    /// Between two pieces of an answer. Pings of a stream count as pieces.
+    pub silence: Duration,
+    /// For all of it, repetitions and the pauses between them included.
+    pub whole: Duration,
+}
+
+/// How often is tried.
+///
+/// Repeated are requests that were answered with 408, 409, 429, 500, 502, 503, 504 or 529, that were
+/// never connected, or whose connection broke or was silent for too long before the answer began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retries {
+    /// How often a request is repeated at most.
+    pub most: u32,
+    /// The pause before the first repetition; it doubles each time.
+    pub first: Duration,
+    /// The longest pause of our own.
+    pub longest: Duration,
+    /// The longest pause that a provider may ask for (`retry-after`, `retry-after-ms`). One that asks
+    /// for more is not asked again.
+    pub longest_asked: Duration,
+}
+
+impl Default for Settings {
+    /// 64 MiB, and the defaults of the others.
+    fn default() -> Self {
+        Self {
+            timeouts: Timeouts::default(),
+            retries: Retries::default(),
+            longest_answer: 64 << 20,
+        }
+    }
+}
+
+impl Default for Timeouts {
+    /// 10 seconds, 5 minutes, 5 minutes (after so long Claude Code gives a silent stream up), 15 minutes.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_mins(5),
+            silence: Duration::from_mins(5),
+            whole: Duration::from_mins(15),
+        }
+    }
+}
+
+impl Default for Retries {
+    /// Four times, after half a second, 8 seconds at most: the SDKs' pauses, tried more often, since a
+    /// summary is made while nobody waits. A provider may ask for a minute.
+    fn default() -> Self {
+        Self {
+            most: 4,
+            first: Duration::from_millis(500),
+            longest: Duration::from_secs(8),
+            longest_asked: Duration::from_mins(1),
+        }
+    }
+}

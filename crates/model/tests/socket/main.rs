@@ -1,0 +1,6 @@
+//! Models called over real sockets.
+
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod stage;
