@@ -21,6 +21,17 @@ impl MarkId {
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
+
+    /// Reads the 32 hexadecimal digits that [`Display`](fmt::Display) writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        u128::from_str_radix(text, 16)
+            .ok()
+            .map(|value| Self(value.to_be_bytes()))
+    }
 }
 
 impl fmt::Display for MarkId {
