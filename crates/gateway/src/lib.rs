@@ -8,6 +8,7 @@
 
 pub mod config;
 pub mod core;
+pub mod dashboard;
 mod error;
 pub mod metrics;
 pub mod report;

@@ -1,0 +1,82 @@
+// Refreshes the parts of a page that are marked as live. Without this script the pages are the same,
+// as of when they were loaded.
+"use strict";
+(() => {
+  const SECONDS = 2;
+  const status = document.getElementById("live");
+  const live = () => document.querySelectorAll("[data-live]");
+  if (!status || live().length === 0) return;
+
+  const words = document.createElement("span");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet";
+  status.after(button);
+  status.append(words);
+
+  let paused = false;
+  let failures = 0;
+  let timer;
+
+  const say = (text) => {
+    if (words.textContent !== text) words.textContent = text;
+  };
+  const show = () => {
+    button.textContent = paused ? "Go on" : "Pause";
+    say(paused ? "paused" : failures > 0 ? "cannot reach the gateway" : "live");
+    status.classList.toggle("lost", !paused && failures > 0);
+  };
+
+  // What the reader folded or unfolded stays so.
+  const keepFolds = (from, to) => {
+    for (const details of from.querySelectorAll("details[id]")) {
+      const twin = to.querySelector(`#${CSS.escape(details.id)}`);
+      if (twin) twin.open = details.open;
+    }
+  };
+
+  // A part in which something has the focus or is being selected is left alone until later.
+  const busy = (part) => {
+    const selection = document.getSelection();
+    return part.contains(document.activeElement)
+      || (selection && !selection.isCollapsed && part.contains(selection.anchorNode));
+  };
+
+  const refresh = async () => {
+    const answer = await fetch(location.href, { cache: "no-store", credentials: "same-origin" });
+    if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of live()) {
+      const next = fresh.getElementById(part.id);
+      if (!next || busy(part)) continue;
+      keepFolds(part, next);
+      if (next.innerHTML !== part.innerHTML) part.replaceChildren(...next.childNodes);
+    }
+  };
+
+  const tick = async () => {
+    if (!paused && !document.hidden) {
+      try {
+        await refresh();
+        failures = 0;
+      } catch {
+        failures += 1;
+      }
+      show();
+    }
+    timer = setTimeout(tick, SECONDS * 1000 * Math.min(1 + failures, 10));
+  };
+
+  button.addEventListener("click", () => {
+    paused = !paused;
+    show();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) {
+      clearTimeout(timer);
+      tick();
+    }
+  });
+  show();
+  timer = setTimeout(tick, SECONDS * 1000);
+})();

@@ -1,0 +1,324 @@
+//! One conversation: its size over time, what is in its window, its summaries, its pins, its cost.
+
+use askama::Template;
+use context::{Tokens, figures};
+use jiff::Timestamp;
+
+use super::Visit;
+use super::gauge::{Filled, class_name, filled, ratio, stacked};
+use super::moment::Moment;
+use super::overview::{State, Tile, money_tiles, name};
+use super::plot;
+use super::text::{one_line, visible};
+use crate::report::{Detail, MarkReport, Money, PinReport, Sample, Share};
+
+/// Requests in the table that says in numbers what the plot shows.
+const TABLE: usize = 20;
+/// Summaries whose text stands in the page; that of others has its own page.
+const TEXTS: usize = 5;
+/// Entries of the journal.
+const ENTRIES: usize = 100;
+/// Characters of a summary in this page.
+const SUMMARY: usize = 20_000;
+
+/// The page of one conversation.
+///
+/// # Errors
+/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+pub fn conversation_page(detail: &Detail, visit: &Visit) -> Result<String, askama::Error> {
+    Page::of(detail, visit).render()
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/conversation.html")]
+struct Page<'a> {
+    visit: &'a Visit,
+    head: Head,
+    tiles: Vec<Tile>,
+    pressure: Pressure,
+    window: Window,
+    marks: Vec<Summary>,
+    pins: Vec<Pin>,
+    cost: Vec<(&'static str, String)>,
+    journal: Vec<(Moment, String)>,
+}
+
+/// What it is and where it stands.
+struct Head {
+    id: String,
+    name: String,
+    parent: Option<String>,
+    model: String,
+    state: State,
+    counts: Vec<String>,
+    began: Moment,
+    seen: Moment,
+}
+
+/// Its size over time.
+struct Pressure {
+    plot: String,
+    soft: String,
+    hard: String,
+    table: Vec<Request>,
+}
+
+/// One request in numbers.
+struct Request {
+    after: String,
+    tokens: String,
+    unchanged: String,
+    swapped: bool,
+}
+
+/// What is in its window.
+struct Window {
+    filled: Filled,
+    stack: String,
+    classes: Vec<Class>,
+}
+
+/// A class of content in numbers.
+struct Class {
+    class: String,
+    name: &'static str,
+    tokens: String,
+    share: String,
+}
+
+/// A summary.
+pub struct Summary {
+    /// Its id.
+    pub id: String,
+    /// What it stands for, in words.
+    pub title: String,
+    /// `native`, `readable` or `extractive`.
+    pub route: &'static str,
+    /// `standing`, `ready` or `replaced`.
+    pub state: &'static str,
+    /// When it was made.
+    pub at: Moment,
+    /// The tokens it replaced.
+    pub before: String,
+    /// Its own tokens.
+    pub after: String,
+    /// Its text, or the beginning of it; empty where it has none.
+    pub text: String,
+    /// Whether the text is only the beginning.
+    pub cut: bool,
+}
+
+/// A pin.
+struct Pin {
+    id: String,
+    text: String,
+    /// Its beginning, to tell one button from another.
+    label: String,
+    tokens: String,
+    origin: &'static str,
+    removable: bool,
+}
+
+impl<'a> Page<'a> {
+    fn of(detail: &Detail, visit: &'a Visit) -> Self {
+        Self {
+            visit,
+            head: Head::of(detail, visit.now),
+            tiles: money_tiles(&detail.line.money),
+            pressure: Pressure::of(detail),
+            window: Window::of(detail),
+            marks: summaries(&detail.marks, visit.now),
+            pins: detail.pins.iter().map(Pin::of).collect(),
+            cost: cost(&detail.line.money),
+            journal: detail
+                .journal
+                .iter()
+                .take(ENTRIES)
+                .map(|entry| (Moment::of(&entry.at, visit.now), visible(&entry.text)))
+                .collect(),
+        }
+    }
+
+    /// Whether a summary can be ordered now.
+    fn can_prepare(&self) -> bool {
+        matches!(self.head.state.word, "idle" | "backing-off" | "stopped")
+    }
+
+    /// Whether one waits to be swapped in.
+    fn can_swap(&self) -> bool {
+        self.head.state.word == "ready"
+    }
+}
+
+impl Head {
+    fn of(detail: &Detail, now: Timestamp) -> Self {
+        let line = &detail.line;
+        let plural = |count: u64, noun| figures::plural(usize::try_from(count).unwrap_or(0), noun);
+        Self {
+            id: line.id.clone(),
+            name: name(line),
+            parent: line.parent.clone(),
+            model: one_line(&line.model, 60),
+            state: State::of(line.state),
+            counts: vec![
+                plural(line.turns, "turn"),
+                plural(line.money.requests, "request"),
+                plural(u64::from(line.compactions), "swap"),
+            ],
+            began: Moment::of(&line.began, now),
+            seen: Moment::of(&line.seen, now),
+        }
+    }
+}
+
+impl Pressure {
+    fn of(detail: &Detail) -> Self {
+        let gauge = &detail.line.gauge;
+        let threshold = |tokens: u64| match tokens {
+            0 => String::new(),
+            tokens => figures::short(Tokens::new(tokens)),
+        };
+        Self {
+            plot: plot::pressure(&detail.pressure, gauge),
+            soft: threshold(gauge.soft),
+            hard: threshold(gauge.hard),
+            table: detail
+                .pressure
+                .iter()
+                .rev()
+                .take(TABLE)
+                .map(Request::of)
+                .collect(),
+        }
+    }
+}
+
+impl Request {
+    fn of(sample: &Sample) -> Self {
+        Self {
+            after: figures::seconds(sample.at),
+            tokens: figures::count(sample.tokens),
+            unchanged: figures::count(sample.unchanged),
+            swapped: sample.swapped,
+        }
+    }
+}
+
+impl Window {
+    fn of(detail: &Detail) -> Self {
+        let window = detail.line.gauge.window;
+        let sum: u64 = detail.classes.iter().map(|share| share.tokens).sum();
+        let mut shares = detail.classes.clone();
+        shares.retain(|share| share.tokens > 0);
+        let stack = stacked(&shares, window);
+        if !shares.is_empty() && window > sum {
+            shares.push(Share {
+                class: "free",
+                tokens: window - sum,
+            });
+        }
+        Self {
+            filled: filled(&detail.line.gauge),
+            stack,
+            classes: shares
+                .iter()
+                .map(|share| Class::of(share, window.max(sum)))
+                .collect(),
+        }
+    }
+}
+
+impl Class {
+    fn of(share: &Share, whole: u64) -> Self {
+        Self {
+            class: class_name(share.class),
+            name: share.class,
+            tokens: figures::count(share.tokens),
+            share: figures::percent(ratio(share.tokens, whole)),
+        }
+    }
+}
+
+/// The newest first. The text of those that stand or wait is shown, and of the newest others.
+fn summaries(marks: &[MarkReport], now: Timestamp) -> Vec<Summary> {
+    marks
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(place, mark)| {
+            let shown = place < TEXTS || mark.state != "replaced";
+            Summary::of(mark, if shown { SUMMARY } else { 0 }, now)
+        })
+        .collect()
+}
+
+impl Summary {
+    /// With at most this many characters of its text.
+    #[must_use]
+    pub fn of(mark: &MarkReport, characters: usize, now: Timestamp) -> Self {
+        let text = visible(&mark.text);
+        let end = text.char_indices().nth(characters).map(|(end, _)| end);
+        Self {
+            id: mark.id.clone(),
+            title: format!(
+                "In place of {}",
+                figures::plural(mark.replaced_turns, "turn")
+            ),
+            route: mark.route,
+            state: mark.state,
+            at: Moment::of(&mark.at, now),
+            before: figures::count(mark.replaced_tokens),
+            after: figures::count(mark.tokens),
+            cut: end.is_some(),
+            text: end.map_or_else(
+                || text.clone(),
+                |end| text.get(..end).unwrap_or_default().to_owned(),
+            ),
+        }
+    }
+
+    /// Whether its text is unfolded from the start.
+    fn open(&self) -> bool {
+        self.state == "standing"
+    }
+}
+
+impl Pin {
+    fn of(pin: &PinReport) -> Self {
+        Self {
+            id: pin.id.clone(),
+            text: visible(&pin.text),
+            label: one_line(&pin.text, 40),
+            tokens: figures::plural(usize::try_from(pin.tokens).unwrap_or(0), "token"),
+            origin: match pin.origin {
+                "user" => "the user, in a message",
+                "agent" => "the agent",
+                _ => "hand: here, by HTTP or on the command line",
+            },
+            removable: pin.removable,
+        }
+    }
+}
+
+fn cost(money: &Money) -> Vec<(&'static str, String)> {
+    let tokens = |count: u64| format!("{} tokens", figures::count(count));
+    vec![
+        ("Requests answered", figures::count(money.requests)),
+        ("Input, read from the cache", tokens(money.cache_read)),
+        ("Input, written to the cache", tokens(money.cache_write)),
+        ("Input, other", tokens(money.fresh)),
+        ("Output", tokens(money.output)),
+        ("Cost, summaries included", figures::dollars(money.cost)),
+        (
+            "Cost unchanged (estimate)",
+            figures::dollars(money.cost_without),
+        ),
+        (
+            "Stalls avoided",
+            figures::count(u64::from(money.stalls_avoided)),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! The page of one conversation: every part with something in it, empty, and with hostile text.
+
+use super::conversation_page;
+use crate::dashboard::sample::{HOSTILE, detail, mark, part, visit};
+use crate::report::Detail;
+
+fn page(detail: &Detail) -> String {
+    conversation_page(detail, &visit()).expect("renders")
+}
+
+#[test]
+fn each_part_says_what_is_known() {
+    let page = page(&detail());
+    for id in ["state", "window", "marks", "pin-list", "cost", "journal"] {
+        insta::assert_snapshot!(
+            id,
+            part(&page, &format!("id=\"{id}\" data-live>"), "\n</div>\n")
+        );
+    }
+}
+
+#[test]
+fn empty_parts_say_what_to_do() {
+    let mut empty = detail();
+    empty.pressure.clear();
+    empty.marks.clear();
+    empty.classes.clear();
+    empty.pins.clear();
+    empty.journal.clear();
+    let page = page(&empty);
+    for said in [
+        "No request has been answered yet",
+        "reaches the soft threshold, 43k tokens",
+        "Nothing is known of its content yet",
+        "write a line that begins with <code>#pin</code>",
+        "Nothing has happened yet",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn nothing_a_conversation_says_becomes_markup() {
+    let mut hostile = detail();
+    hostile.line.name = HOSTILE.to_owned();
+    hostile.line.model = HOSTILE.to_owned();
+    for mark in &mut hostile.marks {
+        mark.text = HOSTILE.to_owned();
+    }
+    for pin in &mut hostile.pins {
+        pin.text = HOSTILE.to_owned();
+    }
+    for entry in &mut hostile.journal {
+        entry.text = HOSTILE.to_owned();
+        entry.at = HOSTILE.to_owned();
+    }
+    let page = page(&hostile);
+    for wrong in [
+        "<script>alert",
+        "onload='x'",
+        "\u{200b}",
+        "\" onload",
+        "<!--",
+    ] {
+        assert!(!page.contains(wrong), "{wrong}");
+    }
+    assert!(
+        page.contains("&#60;script&#62;alert(1)"),
+        "it is there as text"
+    );
+}
+
+#[test]
+fn of_many_summaries_the_newest_have_their_text() {
+    let mut many = detail();
+    many.marks = (0..40).map(|id| mark(id, "replaced")).collect();
+    many.marks[0].state = "standing";
+    many.marks[39].text = "x".repeat(30_000);
+    let page = page(&many);
+    assert_eq!(page.matches("<article class=\"summary").count(), 40);
+    assert_eq!(page.matches("<pre class=\"said\"").count(), 6);
+    assert_eq!(page.matches("This is its beginning").count(), 1);
+}
+
+#[test]
+fn orders_are_offered_where_they_make_sense() {
+    let orders = |state| {
+        let mut detail = detail();
+        detail.line.state = state;
+        let page = page(&detail);
+        (
+            page.contains("value=\"prepare\""),
+            page.contains("value=\"swap\""),
+        )
+    };
+    assert_eq!(orders("idle"), (true, false));
+    assert_eq!(orders("preparing"), (false, false));
+    assert_eq!(orders("ready"), (false, true));
+}

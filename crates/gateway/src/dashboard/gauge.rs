@@ -1,0 +1,167 @@
+//! The bars: how full a window is, and of what. SVG elements whose colours come from the style sheet.
+//!
+//! They are SVG and not styled boxes because the pages allow no style attributes.
+
+use std::fmt::Write;
+
+use context::{Tokens, figures};
+
+use crate::report::{Gauge, Share};
+
+/// How full a window is: a bar with both thresholds marked, and the words for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filled {
+    /// The bar; hidden from screen readers, which read the words.
+    pub svg: String,
+    /// `41k of 64k`, or `41k` where the window is not known.
+    pub size: String,
+    /// `64 %`; empty where the window is not known.
+    pub share: String,
+    /// Where that is: below, between or above the thresholds; empty where they are not known.
+    pub place: &'static str,
+}
+
+/// The bar of this gauge.
+#[must_use]
+pub fn filled(gauge: &Gauge) -> Filled {
+    let tokens = figures::short(Tokens::new(gauge.tokens));
+    let place = place(gauge);
+    if gauge.window == 0 {
+        return Filled {
+            svg: String::new(),
+            size: tokens,
+            share: String::new(),
+            place,
+        };
+    }
+    let class = match place {
+        "past the hard threshold" => "past-hard",
+        "past the soft threshold" => "past-soft",
+        _ => "below",
+    };
+    let mut svg = String::from(r#"<svg class="gauge" aria-hidden="true" focusable="false">"#);
+    // Writing to a string cannot fail; the results are dropped for that reason throughout.
+    let _ = write!(
+        svg,
+        r#"<rect class="fill {class}" width="{:.2}%" height="100%" rx="3"/>"#,
+        percent(gauge.tokens, gauge.window)
+    );
+    for (class, threshold) in [("soft", gauge.soft), ("hard", gauge.hard)] {
+        if threshold > 0 {
+            let _ = write!(
+                svg,
+                r#"<rect class="tick {class}" x="{:.2}%" width="2" height="100%"/>"#,
+                percent(threshold, gauge.window).min(99.0)
+            );
+        }
+    }
+    svg.push_str("</svg>");
+    Filled {
+        svg,
+        size: format!("{tokens} of {}", figures::short(Tokens::new(gauge.window))),
+        share: figures::percent(ratio(gauge.tokens, gauge.window)),
+        place,
+    }
+}
+
+fn place(gauge: &Gauge) -> &'static str {
+    if gauge.hard > 0 && gauge.tokens >= gauge.hard {
+        "past the hard threshold"
+    } else if gauge.soft > 0 && gauge.tokens >= gauge.soft {
+        "past the soft threshold"
+    } else if gauge.soft > 0 || gauge.hard > 0 {
+        "below both thresholds"
+    } else {
+        ""
+    }
+}
+
+/// What is in a window, one after the other in one bar, with room for what is free.
+#[must_use]
+pub fn stacked(classes: &[Share], window: u64) -> String {
+    let sum: u64 = classes.iter().map(|share| share.tokens).sum();
+    let whole = window.max(sum).max(1);
+    let mut svg = String::from(r#"<svg class="stack" aria-hidden="true" focusable="false">"#);
+    let mut at = 0;
+    for share in classes.iter().filter(|share| share.tokens > 0) {
+        let _ = write!(
+            svg,
+            r#"<rect class="c-{}" x="{:.2}%" width="{:.2}%" height="100%"/>"#,
+            class_name(share.class),
+            percent(at, whole),
+            percent(share.tokens, whole)
+        );
+        at += share.tokens;
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// A class of content as a name in the style sheet.
+#[must_use]
+pub fn class_name(class: &str) -> String {
+    class.replace(' ', "-")
+}
+
+/// A part of a whole; 0 where there is no whole.
+#[must_use]
+pub fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        return 0.0;
+    }
+    Tokens::new(part).as_f64() / Tokens::new(whole).as_f64()
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    (ratio(part, whole) * 100.0).min(100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{filled, stacked};
+    use crate::report::{Gauge, Share};
+
+    fn gauge(tokens: u64) -> Gauge {
+        Gauge {
+            tokens,
+            window: 64_000,
+            soft: 40_000,
+            hard: 56_000,
+        }
+    }
+
+    #[test]
+    fn a_bar_says_where_it_stands() {
+        let shown = [0, 40_000, 56_000, 90_000].map(|tokens| {
+            let filled = filled(&gauge(tokens));
+            format!("{}, {}, {}", filled.size, filled.share, filled.place)
+        });
+        assert_eq!(
+            shown,
+            [
+                "0 of 64k, 0 %, below both thresholds",
+                "40k of 64k, 62 %, past the soft threshold",
+                "56k of 64k, 88 %, past the hard threshold",
+                "90k of 64k, 141 %, past the hard threshold",
+            ]
+        );
+    }
+
+    #[test]
+    fn bars_stay_within_their_frame() {
+        insta::assert_snapshot!(filled(&gauge(90_000)).svg);
+        let classes = [("summary", 2_000), ("notes", 0), ("tool results", 30_000)];
+        let classes = classes.map(|(class, tokens)| Share { class, tokens });
+        insta::assert_snapshot!(stacked(&classes, 64_000));
+    }
+
+    #[test]
+    fn without_a_window_there_is_no_bar() {
+        let unknown = filled(&Gauge {
+            tokens: 812,
+            ..Gauge::default()
+        });
+        assert_eq!((unknown.svg.as_str(), unknown.size.as_str()), ("", "812"));
+        assert!(!stacked(&[], 0).contains("NaN"));
+    }
+}

@@ -1,0 +1,29 @@
+//! The dashboard: pages about the conversations, made here and complete without a script.
+//!
+//! Each page is a pure function from a report to HTML. The browser gets no style and no script from
+//! inside a page, so that nothing a conversation says can become either; a small script from an address
+//! of its own refreshes the parts of a page that are marked as live.
+
+mod assets;
+mod conversation;
+mod form;
+mod gauge;
+mod moment;
+mod notice;
+mod overview;
+mod plot;
+mod replaced;
+mod reply;
+#[cfg(test)]
+mod sample;
+mod session;
+mod site;
+mod text;
+mod visit;
+
+pub use conversation::conversation_page;
+pub use notice::{Notice, login_page, notice_page};
+pub use overview::{Search, overview_page};
+pub use replaced::replaced_page;
+pub use site::{Ask, Dashboard};
+pub use visit::Visit;

@@ -1,0 +1,288 @@
+//! The list of conversations, with what they cost together.
+
+use std::collections::{HashMap, HashSet};
+
+use askama::Template;
+use context::figures;
+use jiff::Timestamp;
+
+use super::Visit;
+use super::gauge::{Filled, filled, ratio};
+use super::moment::Moment;
+use super::text::one_line;
+use crate::report::{Line, Money, Overview};
+
+/// Conversations on one page.
+const ROWS: usize = 100;
+
+/// What of the list is asked for, from the address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// Only conversations whose name, model or id contains this.
+    pub find: String,
+    /// The first row, from 0.
+    pub from: usize,
+}
+
+/// The page that lists the conversations.
+///
+/// # Errors
+/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+pub fn overview_page(
+    overview: &Overview,
+    search: &Search,
+    visit: &Visit,
+) -> Result<String, askama::Error> {
+    Page::of(overview, search, visit).render()
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/overview.html")]
+struct Page<'a> {
+    visit: &'a Visit,
+    strategy: &'a str,
+    find: &'a str,
+    tiles: Vec<Tile>,
+    rows: Vec<Row>,
+    /// `1–100 of 230`.
+    range: String,
+    earlier: Option<usize>,
+    later: Option<usize>,
+    /// Whether there is a conversation at all.
+    any: bool,
+}
+
+/// One figure of the totals.
+pub struct Tile {
+    /// What it is.
+    pub name: &'static str,
+    /// The figure.
+    pub value: String,
+    /// What to read it against.
+    pub note: String,
+}
+
+struct Row {
+    id: String,
+    name: String,
+    model: String,
+    depth: usize,
+    parent: Option<String>,
+    state: State,
+    filled: Filled,
+    turns: String,
+    swaps: u32,
+    stalls: u32,
+    cost: String,
+    without: String,
+    seen: Moment,
+}
+
+/// A state with what it means.
+#[derive(Clone, Copy, Debug)]
+pub struct State {
+    /// The word.
+    pub word: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+impl State {
+    /// The state of this name.
+    #[must_use]
+    pub fn of(word: &'static str) -> Self {
+        let meaning = match word {
+            "idle" => "nothing is being prepared",
+            "preparing" => "a summary is being made",
+            "ready" => "a summary is ready to be swapped in",
+            "backing-off" => "a preparation failed; the next one waits",
+            "stopped" => "swaps made no progress, so no more are made",
+            _ => "",
+        };
+        Self { word, meaning }
+    }
+}
+
+impl<'a> Page<'a> {
+    fn of(overview: &'a Overview, search: &'a Search, visit: &'a Visit) -> Self {
+        let found = found(&overview.conversations, &search.find);
+        let tree = tree(&found);
+        let from = search.from.min(tree.len().saturating_sub(1)) / ROWS * ROWS;
+        let to = (from + ROWS).min(tree.len());
+        let names: HashMap<&str, String> = overview
+            .conversations
+            .iter()
+            .map(|line| (line.id.as_str(), name(line)))
+            .collect();
+        Self {
+            visit,
+            strategy: &overview.strategy,
+            find: &search.find,
+            tiles: tiles(overview),
+            rows: tree
+                .iter()
+                .skip(from)
+                .take(ROWS)
+                .map(|(line, depth)| Row::of(line, *depth, &names, visit.now))
+                .collect(),
+            range: if tree.is_empty() {
+                String::new()
+            } else {
+                format!(
+                    "{}–{} of {}",
+                    from + 1,
+                    to,
+                    figures::count(tree.len() as u64)
+                )
+            },
+            earlier: (from > 0).then(|| from.saturating_sub(ROWS)),
+            later: (to < tree.len()).then_some(to),
+            any: !overview.conversations.is_empty(),
+        }
+    }
+}
+
+impl Row {
+    fn of(line: &Line, depth: usize, names: &HashMap<&str, String>, now: Timestamp) -> Self {
+        let parent = line.parent.as_deref();
+        Self {
+            id: line.id.clone(),
+            name: name(line),
+            model: one_line(&line.model, 60),
+            depth: depth.min(3),
+            parent: parent.and_then(|parent| names.get(parent).cloned()),
+            state: State::of(line.state),
+            filled: filled(&line.gauge),
+            turns: figures::count(line.turns),
+            swaps: line.compactions,
+            stalls: line.money.stalls_avoided,
+            cost: figures::dollars(line.money.cost),
+            without: figures::dollars(line.money.cost_without),
+            seen: Moment::of(&line.seen, now),
+        }
+    }
+}
+
+/// The name for people, or the beginning of the id.
+#[must_use]
+pub fn name(line: &Line) -> String {
+    let name = one_line(&line.name, 80);
+    if name.is_empty() {
+        format!("conversation {}", line.id.get(..8).unwrap_or(&line.id))
+    } else {
+        name
+    }
+}
+
+/// The totals as figures.
+#[must_use]
+pub fn money_tiles(money: &Money) -> Vec<Tile> {
+    let input = money.fresh + money.cache_read + money.cache_write;
+    vec![
+        Tile {
+            name: "Cost",
+            value: figures::dollars(money.cost),
+            note: format!(
+                "{} unchanged (estimate)",
+                figures::dollars(money.cost_without)
+            ),
+        },
+        saved(money),
+        Tile {
+            name: "Stalls avoided",
+            value: figures::count(u64::from(money.stalls_avoided)),
+            note: "requests that would have waited or failed".to_owned(),
+        },
+        Tile {
+            name: "From the cache",
+            value: figures::percent(ratio(money.cache_read, input)),
+            note: format!(
+                "of {} input tokens",
+                figures::short(context::Tokens::new(input))
+            ),
+        },
+    ]
+}
+
+fn tiles(overview: &Overview) -> Vec<Tile> {
+    let lines = &overview.conversations;
+    let swaps: u64 = lines.iter().map(|line| u64::from(line.compactions)).sum();
+    let mut tiles = vec![Tile {
+        name: "Conversations",
+        value: figures::count(lines.len() as u64),
+        note: format!(
+            "{} requests, {swaps} swaps",
+            figures::count(overview.totals.requests)
+        ),
+    }];
+    tiles.extend(money_tiles(&overview.totals));
+    tiles
+}
+
+/// What was saved, or, as honestly, what was spent on top.
+fn saved(money: &Money) -> Tile {
+    let difference = money.cost_without - money.cost;
+    let share = if money.cost_without > 0.0 {
+        figures::percent((difference / money.cost_without).abs())
+    } else {
+        figures::percent(0.0)
+    };
+    Tile {
+        name: if difference < 0.0 {
+            "Spent on top"
+        } else {
+            "Saved"
+        },
+        value: figures::dollars(difference.abs()),
+        note: format!("{share} of the unchanged cost"),
+    }
+}
+
+/// The conversations that contain the text, with case ignored.
+fn found<'a>(lines: &'a [Line], find: &str) -> Vec<&'a Line> {
+    let find = find.trim().to_lowercase();
+    lines
+        .iter()
+        .filter(|line| {
+            find.is_empty()
+                || [&line.name, &line.model, &line.id]
+                    .iter()
+                    .any(|text| text.to_lowercase().contains(&find))
+        })
+        .collect()
+}
+
+/// The conversations in the given order, but each one's children right behind it, one level deeper.
+fn tree<'a>(lines: &[&'a Line]) -> Vec<(&'a Line, usize)> {
+    let known: HashSet<&str> = lines.iter().map(|line| line.id.as_str()).collect();
+    let mut children: HashMap<Option<&str>, Vec<&'a Line>> = HashMap::new();
+    for &line in lines {
+        let parent = line.parent.as_deref().filter(|id| known.contains(id));
+        children.entry(parent).or_default().push(line);
+    }
+    let mut out = Vec::with_capacity(lines.len());
+    let roots = children.remove(&None).unwrap_or_default();
+    walk(roots, &mut children, &mut out);
+    // What is its own ancestor is reached from no root; it stands at the end rather than nowhere.
+    let mut rest: Vec<&'a Line> = children.into_values().flatten().collect();
+    rest.sort_by(|a, b| b.seen.cmp(&a.seen).then(a.id.cmp(&b.id)));
+    out.extend(rest.into_iter().map(|line| (line, 0)));
+    out
+}
+
+/// Appends these and everything below them. Each list of children is taken once, so it ends.
+fn walk<'a>(
+    roots: Vec<&'a Line>,
+    children: &mut HashMap<Option<&'a str>, Vec<&'a Line>>,
+    out: &mut Vec<(&'a Line, usize)>,
+) {
+    let mut waiting: Vec<(&Line, usize)> = roots.into_iter().rev().map(|line| (line, 0)).collect();
+    while let Some((line, depth)) = waiting.pop() {
+        out.push((line, depth));
+        let below = children.remove(&Some(line.id.as_str())).unwrap_or_default();
+        waiting.extend(below.into_iter().rev().map(|child| (child, depth + 1)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! A summary beside the turns it stands for.
+
+use askama::Template;
+use context::figures;
+
+use super::Visit;
+use super::conversation::Summary;
+use super::overview::name;
+use super::text::folded;
+use crate::report::{Original, Replaced};
+
+/// Turns on one page.
+pub const TURNS: usize = 20;
+/// Characters of a turn that are shown before the fold.
+const SHOWN: usize = 1_200;
+/// Characters of a turn that are shown at all: a page is not the place for megabytes.
+const MOST: usize = 200_000;
+
+/// The page with a summary and the turns it stands for, of which the first shown is turn `from`.
+///
+/// # Errors
+/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+pub fn replaced_page(
+    replaced: &Replaced,
+    from: usize,
+    visit: &Visit,
+) -> Result<String, askama::Error> {
+    let total = replaced.mark.replaced_turns;
+    let to = from + replaced.originals.len();
+    Page {
+        visit,
+        id: &replaced.line.id,
+        name: name(&replaced.line),
+        mark: Summary::of(&replaced.mark, usize::MAX, visit.now),
+        heading: heading(from, to, total),
+        originals: replaced.originals.iter().map(Turn::of).collect(),
+        earlier: (from > 0).then(|| from.saturating_sub(TURNS)),
+        later: (to < total && to > from).then_some(to),
+    }
+    .render()
+}
+
+#[derive(Template)]
+#[template(path = "dashboard/replaced.html")]
+struct Page<'a> {
+    visit: &'a Visit,
+    id: &'a str,
+    name: String,
+    mark: Summary,
+    heading: String,
+    originals: Vec<Turn>,
+    earlier: Option<usize>,
+    later: Option<usize>,
+}
+
+struct Turn {
+    title: String,
+    role: &'static str,
+    tokens: String,
+    head: String,
+    rest: String,
+    rest_size: String,
+    /// How much is not shown at all; empty where nothing is left out.
+    left_out: String,
+}
+
+impl Turn {
+    fn of(original: &Original) -> Self {
+        let end = original.text.char_indices().nth(MOST).map(|(end, _)| end);
+        let text = end
+            .and_then(|end| original.text.get(..end))
+            .unwrap_or(&original.text);
+        let (head, rest) = folded(text, SHOWN);
+        let left_out = original.text.len() - text.len();
+        Self {
+            title: format!("{}. {}", original.index + 1, original.role),
+            role: original.role,
+            tokens: figures::plural(usize::try_from(original.tokens).unwrap_or(0), "token"),
+            head,
+            rest_size: figures::bytes(rest.len() as u64),
+            rest,
+            left_out: match left_out {
+                0 => String::new(),
+                bytes => figures::bytes(bytes as u64),
+            },
+        }
+    }
+}
+
+fn heading(from: usize, to: usize, total: usize) -> String {
+    if from == 0 && to >= total {
+        "What it replaced".to_owned()
+    } else {
+        format!(
+            "What it replaced: turns {} to {} of {}",
+            figures::count(from as u64 + 1),
+            figures::count(to.max(from + 1) as u64),
+            figures::count(total as u64)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests;

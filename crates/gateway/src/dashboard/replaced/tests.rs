@@ -1,0 +1,41 @@
+//! A summary beside its turns, page by page.
+
+use super::replaced_page;
+use crate::dashboard::sample::{HOSTILE, part, replaced, visit};
+
+#[test]
+fn both_stand_there() {
+    let page = replaced_page(&replaced(0, 20), 0, &visit()).expect("renders");
+    insta::assert_snapshot!(part(&page, "<article", "</article>"));
+    assert!(page.contains("Goal: port the parser."));
+    assert!(page.contains("What it replaced: turns 1 to 20 of 45"));
+}
+
+#[test]
+fn pages_lead_to_each_other() {
+    let links = |from, turns| {
+        let page = replaced_page(&replaced(from, turns), from, &visit()).expect("renders");
+        let link = |rel: &str| {
+            let (_, behind) = page.split_once(&format!("rel=\"{rel}\" href=\""))?;
+            Some(behind.split('"').next()?.to_owned())
+        };
+        (link("prev"), link("next"))
+    };
+    let to = |address: &str| Some(address.to_owned());
+    assert_eq!(links(0, 20), (None, to("?from=20")));
+    assert_eq!(links(20, 20), (to("?from=0"), to("?from=40")));
+    assert_eq!(links(40, 5), (to("?from=20"), None));
+    assert_eq!(links(45, 0), (to("?from=25"), None), "beyond the end");
+}
+
+#[test]
+fn long_turns_are_folded_and_hostile_ones_are_text() {
+    let mut long = replaced(0, 2);
+    long.originals[0].text = "line\n".repeat(100_000);
+    long.originals[1].text = HOSTILE.to_owned();
+    let page = replaced_page(&long, 0, &visit()).expect("renders");
+    assert!(page.len() < 250_000, "{}", page.len());
+    assert!(page.contains("Another 300 kB are not shown."));
+    assert_eq!(page.matches("<details>").count(), 1);
+    assert!(!page.contains("<script>alert"));
+}

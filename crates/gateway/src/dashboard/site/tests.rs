@@ -1,0 +1,322 @@
+//! Who sees what, what forms may do, and the headers of every answer.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use context::pin::PinId;
+use futures_util::FutureExt;
+use history::{ConversationId, MarkId, Tenant};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+
+use super::{Ask, Dashboard};
+use crate::config::{Config, Secret};
+use crate::dashboard::sample::{detail, overview, part, replaced, visit};
+use crate::report::{
+    Asker, Detail, Order, Overview, PinReport, Replaced, Report, ReportError, Reports,
+};
+
+const SECRET: [u8; 32] = [9; 32];
+
+/// Knows one conversation, of one tenant, and remembers what it was told to do.
+#[derive(Default)]
+struct Known {
+    told: Mutex<Vec<String>>,
+}
+
+fn owner() -> Tenant {
+    Tenant::of(&SECRET, b"sk-owner")
+}
+
+impl Known {
+    fn answer<T: Send + 'static>(&self, asker: Asker, of: T, told: String) -> Report<'_, T> {
+        if !asker.may_see(owner()) {
+            return std::future::ready(Err(ReportError::NoConversation)).boxed();
+        }
+        self.told.lock().unwrap().push(told);
+        std::future::ready(Ok(of)).boxed()
+    }
+}
+
+impl Reports for Known {
+    fn overview(&self, asker: Asker) -> Report<'_, Overview> {
+        let seen = if asker.may_see(owner()) {
+            overview()
+        } else {
+            Overview::default()
+        };
+        std::future::ready(Ok(seen)).boxed()
+    }
+
+    fn detail(&self, asker: Asker, _: ConversationId) -> Report<'_, Detail> {
+        self.answer(asker, detail(), "detail".to_owned())
+    }
+
+    fn replaced(
+        &self,
+        asker: Asker,
+        _: ConversationId,
+        _: MarkId,
+        turns: Range<usize>,
+    ) -> Report<'_, Replaced> {
+        let told = format!("replaced {turns:?}");
+        self.answer(asker, replaced(turns.start, 5), told)
+    }
+
+    fn pin(&self, asker: Asker, _: ConversationId, text: String) -> Report<'_, PinReport> {
+        self.answer(asker, PinReport::default(), format!("pin {text}"))
+    }
+
+    fn unpin(&self, asker: Asker, _: ConversationId, pin: PinId) -> Report<'_, bool> {
+        self.answer(asker, true, format!("unpin {pin}"))
+    }
+
+    fn order(&self, asker: Asker, _: ConversationId, order: Order) -> Report<'_, ()> {
+        self.answer(asker, (), format!("order {order:?}"))
+    }
+}
+
+struct Site {
+    known: Arc<Known>,
+    dashboard: Dashboard,
+}
+
+fn site() -> Site {
+    let known = Arc::new(Known::default());
+    let config = Config {
+        admin_token: Some(Secret::new("admin-token")),
+        ..Config::default()
+    };
+    let reports: Arc<dyn Reports> = known.clone();
+    let dashboard = Dashboard::new(reports, &config, SECRET, Arc::new(|| visit().now));
+    Site { known, dashboard }
+}
+
+impl Site {
+    fn ask(&self, ask: Ask) -> Response<Bytes> {
+        let answer = self.dashboard.answer(ask).now_or_never();
+        answer.expect("nothing here waits")
+    }
+
+    fn get(&self, path: &str, asker: Option<Asker>) -> Response<Bytes> {
+        self.ask(get(path, asker))
+    }
+
+    /// The token in the form of a page.
+    fn token(&self, ask: Ask) -> String {
+        let page = text(&self.ask(ask));
+        part(&page, "name=\"form\" value=\"", "\"").to_owned()
+    }
+}
+
+fn get(address: &str, asker: Option<Asker>) -> Ask {
+    let (path, query) = address.split_once('?').unwrap_or((address, ""));
+    let mut headers = HeaderMap::new();
+    headers.insert("host", HeaderValue::from_static("127.0.0.1:4000"));
+    Ask {
+        method: Method::GET,
+        path: path.to_owned(),
+        query: query.to_owned(),
+        headers,
+        body: Bytes::new(),
+        asker,
+    }
+}
+
+fn post(path: &str, body: String, asker: Option<Asker>) -> Ask {
+    Ask {
+        method: Method::POST,
+        body: Bytes::from(body),
+        ..get(path, asker)
+    }
+}
+
+fn with(mut ask: Ask, name: &'static str, value: &str) -> Ask {
+    let value = HeaderValue::from_str(value).unwrap();
+    ask.headers.insert(HeaderName::from_static(name), value);
+    ask
+}
+
+fn text(response: &Response<Bytes>) -> String {
+    String::from_utf8(response.body().to_vec()).unwrap()
+}
+
+fn header<'a>(response: &'a Response<Bytes>, name: &str) -> &'a str {
+    response
+        .headers()
+        .get(name)
+        .map_or("", |value| value.to_str().unwrap())
+}
+
+const ONE: &str = "/ebbtide/conversations/00000000000000000000000000000001";
+
+#[test]
+fn addresses_and_their_status() {
+    let site = site();
+    let all = Some(Asker::All);
+    let mark = format!("{ONE}/marks/00000000000000000000000000000008?from=40");
+    let cases = [
+        ("/ebbtide", all, 303),
+        ("/ebbtide/", all, 200),
+        ("/ebbtide/", None, 303),
+        ("/ebbtide/?find=a&from=x", all, 200),
+        ("/ebbtide/login", None, 200),
+        (ONE, all, 200),
+        (ONE, None, 303),
+        (ONE, Some(Asker::Tenant(owner())), 200),
+        (ONE, Some(Asker::Tenant(Tenant::ANONYMOUS)), 404),
+        (mark.as_str(), all, 200),
+        ("/ebbtide/conversations/../../etc", all, 404),
+        ("/ebbtide/assets/none.css", None, 404),
+        ("/ebbtide/other", all, 404),
+    ];
+    for (address, asker, status) in cases {
+        let response = site.get(address, asker);
+        assert_eq!(response.status().as_u16(), status, "{address} {asker:?}");
+        let policy = header(&response, "content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'"));
+        assert_eq!(header(&response, "x-content-type-options"), "nosniff");
+        assert!(!text(&response).contains("<script>"));
+    }
+    assert!(
+        site.known
+            .told
+            .lock()
+            .unwrap()
+            .contains(&"replaced 40..60".to_owned())
+    );
+}
+
+#[test]
+fn the_files_of_a_page_are_there_and_are_kept() {
+    let site = site();
+    let page = text(&site.get("/ebbtide/", Some(Asker::All)));
+    let addresses: Vec<&str> = page
+        .split('"')
+        .filter(|part| part.starts_with("/ebbtide/assets/"))
+        .collect();
+    assert_eq!(addresses.len(), 3);
+    for address in addresses {
+        let first = site.get(address, None);
+        assert_eq!(first.status(), StatusCode::OK);
+        assert!(header(&first, "cache-control").contains("immutable"));
+        let again = with(get(address, None), "if-none-match", header(&first, "etag"));
+        assert_eq!(site.ask(again).status(), StatusCode::NOT_MODIFIED);
+    }
+}
+
+#[test]
+fn forms_of_our_pages_are_obeyed() {
+    let site = site();
+    let all = Some(Asker::All);
+    let token = site.token(get(ONE, all));
+    let cases = [
+        ("pins", "&text=keep+this", "#pins"),
+        ("pins/0a1b2c3d/remove", "", "#pins"),
+        ("orders", "&order=prepare", ""),
+        ("orders", "&order=swap", ""),
+    ];
+    for (what, sent, part) in cases {
+        let response = site.ask(post(
+            &format!("{ONE}/{what}"),
+            format!("form={token}{sent}"),
+            all,
+        ));
+        assert_eq!(response.status(), StatusCode::SEE_OTHER);
+        assert_eq!(header(&response, "location"), format!("{ONE}{part}"));
+    }
+    assert_eq!(
+        site.known.told.lock().unwrap()[1..],
+        [
+            "pin keep this",
+            "unpin 0a1b2c3d",
+            "order Prepare",
+            "order Swap"
+        ]
+    );
+}
+
+#[test]
+fn others_are_not() {
+    let site = site();
+    let all = Some(Asker::All);
+    let token = site.token(get(ONE, all));
+    let pins = format!("{ONE}/pins");
+    let right = || post(&pins, format!("form={token}&text=x"), all);
+    let long = format!("form={token}&text={}", "x".repeat(70_000));
+    let stranger = Some(Asker::Tenant(Tenant::ANONYMOUS));
+    let cases = [
+        (with(right(), "origin", "http://evil.example"), 403),
+        (with(right(), "sec-fetch-site", "cross-site"), 403),
+        (post(&pins, "form=0&text=x".to_owned(), all), 403),
+        (post(&pins, "text=x".to_owned(), all), 403),
+        (post(&pins, long, all), 413),
+        (post(&pins, format!("form={token}&text=x"), None), 303),
+        (post(&pins, format!("form={token}&text=x"), stranger), 404),
+        (
+            post(&format!("{ONE}/orders"), format!("form={token}"), all),
+            404,
+        ),
+        (
+            post(
+                &format!("{ONE}/pins/x/remove"),
+                format!("form={token}"),
+                all,
+            ),
+            404,
+        ),
+    ];
+    for (ask, status) in cases {
+        let shown = format!("{:?} {:?}", ask.path, ask.headers);
+        assert_eq!(site.ask(ask).status().as_u16(), status, "{shown}");
+    }
+    assert_eq!(site.known.told.lock().unwrap().len(), 1, "only the look");
+}
+
+#[test]
+fn signing_in_shows_what_is_the_keys() {
+    let site = site();
+    let token = site.token(get("/ebbtide/login", None));
+    let sign_in = |key: &str| {
+        site.ask(post(
+            "/ebbtide/login",
+            format!("form={token}&key={key}"),
+            None,
+        ))
+    };
+    assert_eq!(sign_in("").status(), StatusCode::UNPROCESSABLE_ENTITY);
+    for (key, status) in [("sk-owner", 200), ("sk-other", 404), ("admin-token", 200)] {
+        let response = sign_in(key);
+        let set = header(&response, "set-cookie").to_owned();
+        assert!(set.contains("HttpOnly; SameSite=Strict") && !set.contains(key));
+        let cookie = set.split(';').next().unwrap();
+        let seen = site.ask(with(get(ONE, None), "cookie", cookie));
+        assert_eq!(seen.status().as_u16(), status, "{key}");
+        let list = with(get("/ebbtide/", None), "cookie", cookie);
+        let form = site.token(list.clone());
+        let out = post("/ebbtide/logout", format!("form={form}"), None);
+        assert_eq!(
+            header(&site.ask(with(out, "cookie", cookie)), "location"),
+            "/ebbtide/login"
+        );
+        assert_eq!(site.ask(list).status(), StatusCode::SEE_OTHER, "signed out");
+    }
+}
+
+#[test]
+fn a_session_counts_before_what_else_is_known() {
+    let site = site();
+    let token = site.token(get("/ebbtide/login", None));
+    let response = site.ask(post(
+        "/ebbtide/login",
+        format!("form={token}&key=sk-other"),
+        None,
+    ));
+    let set = header(&response, "set-cookie").to_owned();
+    let seen = with(
+        get(ONE, Some(Asker::All)),
+        "cookie",
+        set.split(';').next().unwrap(),
+    );
+    assert_eq!(site.ask(seen).status(), StatusCode::NOT_FOUND);
+}
