@@ -30,6 +30,14 @@ pub(crate) const NO_CONVERSATION: ErrorCode = ErrorCode::new("E0820");
 pub(crate) const NO_MARK: ErrorCode = ErrorCode::new("E0821");
 /// The store failed.
 pub(crate) const STORE: ErrorCode = ErrorCode::new("E0822");
+/// The request does not say who asks.
+pub(crate) const UNKNOWN_ASKER: ErrorCode = ErrorCode::new("E0823");
+/// The request was sent by a page of another site.
+pub(crate) const FOREIGN: ErrorCode = ErrorCode::new("E0824");
+/// A request to the control interface cannot be understood.
+pub(crate) const BAD_REQUEST: ErrorCode = ErrorCode::new("E0825");
+/// There is nothing at this address.
+pub(crate) const NOTHING_HERE: ErrorCode = ErrorCode::new("E0826");
 
 /// The codes of this crate.
 pub const CODES: &[CodeEntry] = &[
@@ -102,6 +110,26 @@ pub const CODES: &[CodeEntry] = &[
         STORE,
         "the gateway's store failed",
         "Check the disk it lies on; requests are passed on meanwhile.",
+    ),
+    entry(
+        UNKNOWN_ASKER,
+        "the request does not say who asks",
+        "Send the admin token or your provider key as a bearer token.",
+    ),
+    entry(
+        FOREIGN,
+        "the request was sent by a page of another site, or for another host",
+        "Use the gateway's own address, or set an admin token and send it.",
+    ),
+    entry(
+        BAD_REQUEST,
+        "a request to the control interface cannot be understood",
+        "docs/gateway.md says what each address takes.",
+    ),
+    entry(
+        NOTHING_HERE,
+        "there is nothing at this address of the gateway",
+        "docs/gateway.md lists the addresses under /ebbtide/.",
     ),
 ];
 

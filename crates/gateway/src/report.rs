@@ -297,3 +297,48 @@ pub struct Entry {
     /// What, in one line without content.
     pub text: String,
 }
+
+/// Knows of no conversation: stands for the inner half where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Reports for Nobody {
+    fn overview(&self, _asker: Asker) -> Report<'_, Overview> {
+        let overview = Overview {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            mode: "on",
+            ..Overview::default()
+        };
+        Box::pin(std::future::ready(Ok(overview)))
+    }
+
+    fn detail(&self, _asker: Asker, _id: ConversationId) -> Report<'_, Detail> {
+        unknown()
+    }
+
+    fn replaced(
+        &self,
+        _asker: Asker,
+        _id: ConversationId,
+        _mark: MarkId,
+        _turns: Range<usize>,
+    ) -> Report<'_, Replaced> {
+        unknown()
+    }
+
+    fn pin(&self, _asker: Asker, _id: ConversationId, _text: String) -> Report<'_, PinReport> {
+        unknown()
+    }
+
+    fn unpin(&self, _asker: Asker, _id: ConversationId, _pin: PinId) -> Report<'_, bool> {
+        unknown()
+    }
+
+    fn order(&self, _asker: Asker, _id: ConversationId, _order: Order) -> Report<'_, ()> {
+        unknown()
+    }
+}
+
+fn unknown<T: Send + 'static>() -> Report<'static, T> {
+    Box::pin(std::future::ready(Err(ReportError::NoConversation)))
+}

@@ -1,21 +1,28 @@
 //! Takes connections in.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hyper::service::service_fn;
+use axum::Router;
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::server::{State, duration, proxy};
+use crate::server::control::Peer;
+use crate::server::{Body, Broken, State, duration, proxy};
 
 /// How many bytes the headers of one request may have.
 const LONGEST_HEADERS: usize = 128 << 10;
@@ -29,6 +36,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Takes connections in until it is told to stop.
 pub(super) struct Acceptor {
     pub(super) state: Arc<State>,
+    /// What lies under `/ebbtide/`.
+    pub(super) control: Router,
     pub(super) stop: CancellationToken,
     pub(super) tasks: TaskTracker,
 }
@@ -47,8 +56,11 @@ impl Acceptor {
             // Without it a small event waits for the acknowledgement of the one before.
             let _ = stream.set_nodelay(true);
             let connection = Connection {
-                state: Arc::clone(&self.state),
-                peer,
+                door: Door {
+                    state: Arc::clone(&self.state),
+                    control: self.control.clone(),
+                    peer,
+                },
                 _place: place,
             };
             self.tasks.spawn(connection.run(stream, self.stop.clone()));
@@ -71,25 +83,43 @@ impl Acceptor {
     }
 }
 
-struct Connection {
+/// Where the requests of one connection go.
+#[derive(Clone)]
+struct Door {
     state: Arc<State>,
+    control: Router,
     peer: SocketAddr,
+}
+
+impl Door {
+    async fn enter(self, mut request: Request<Incoming>) -> Response<Body> {
+        let path = request.uri().path();
+        if path != "/ebbtide" && !path.starts_with("/ebbtide/") {
+            return proxy::handle(self.state, request).await;
+        }
+        request.extensions_mut().insert(Peer(self.peer));
+        let control = TowerToHyperService::new(self.control);
+        let answered = control.call(request).await;
+        let response = answered.unwrap_or_else(|never| match never {});
+        response.map(|body| body.map_err(Broken::from).boxed_unsync())
+    }
+}
+
+struct Connection {
+    door: Door,
     _place: OwnedSemaphorePermit,
 }
 
 impl Connection {
     async fn run(self, stream: TcpStream, stop: CancellationToken) {
-        let patience = duration(self.state.config.limits.read);
+        let patience = duration(self.door.state.config.limits.read);
         let asked = Arc::new(AtomicBool::new(false));
         let service = {
-            let (state, peer, asked) = (&self.state, self.peer, &asked);
-            let (state, asked) = (Arc::clone(state), Arc::clone(asked));
+            let (door, asked) = (self.door.clone(), Arc::clone(&asked));
             service_fn(move |request| {
                 asked.store(true, Ordering::Relaxed);
-                let state = Arc::clone(&state);
-                async move {
-                    Ok::<_, std::convert::Infallible>(proxy::handle(state, peer, request).await)
-                }
+                let door = door.clone();
+                async move { Ok::<_, Infallible>(door.enter(request).await) }
             })
         };
         let server = builder(patience);

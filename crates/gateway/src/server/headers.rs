@@ -116,7 +116,7 @@ pub(crate) fn tenant(headers: &HeaderMap, secret: &[u8; 32]) -> Option<Tenant> {
 }
 
 /// The key a request carries, by either of the two headers.
-fn key(headers: &HeaderMap) -> Option<&[u8]> {
+pub(crate) fn key(headers: &HeaderMap) -> Option<&[u8]> {
     let bearer = headers.get(header::AUTHORIZATION).map(|value| {
         let value = value.as_bytes();
         match value.split_at_checked(7) {

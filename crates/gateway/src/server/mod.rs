@@ -6,9 +6,12 @@
 //! gives the answer back through `relay`.
 
 mod accept;
+mod access;
+mod control;
 mod exchange;
 mod gate;
 mod headers;
+mod health;
 mod proxy;
 mod refusal;
 mod relay;
@@ -35,6 +38,8 @@ use crate::config::Config;
 use crate::core::{Clock, Core, Parts};
 use crate::error;
 use crate::metrics::Metrics;
+use crate::report::{Nobody, Reports};
+use crate::server::access::Access;
 use crate::server::gate::Gate;
 use crate::server::upstream::Upstream;
 
@@ -116,6 +121,8 @@ pub(crate) struct State {
     upstream: Upstream,
     gate: Gate,
     secret: [u8; 32],
+    access: Access,
+    reports: Arc<dyn Reports>,
     #[cfg(test)]
     sabotage: Option<Moment>,
 }
@@ -130,8 +137,11 @@ impl State {
             clock: Arc::clone(&gateway.clock),
             metrics: Arc::clone(&metrics),
         };
+        let secret = gateway.engine.secret()?;
         Ok(Self {
-            secret: gateway.engine.secret()?,
+            secret,
+            access: Access::new(config.admin_token.clone(), secret),
+            reports: Arc::new(Nobody),
             core: Core::new(parts)?,
             upstream: Upstream::new(&config.upstream)?,
             gate: Gate::new(config.limits),
@@ -229,6 +239,7 @@ fn start(listener: TcpListener, state: State) -> Result<Running, ServeError> {
     let tasks = TaskTracker::new();
     let acceptor = accept::Acceptor {
         state: Arc::clone(&state),
+        control: control::router(Arc::clone(&state)),
         stop: stop.clone(),
         tasks: tasks.clone(),
     };

@@ -1,6 +1,5 @@
 //! The life of one request.
 
-use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -34,11 +33,7 @@ enum Outcome {
 }
 
 /// Answers a request.
-pub(super) async fn handle(
-    state: Arc<State>,
-    _peer: SocketAddr,
-    request: Request<Incoming>,
-) -> Response<Body> {
+pub(super) async fn handle(state: Arc<State>, request: Request<Incoming>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts);
     let mut exchange = Exchange::begin(state, route, &parts);

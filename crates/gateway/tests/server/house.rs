@@ -17,7 +17,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use jiff::Timestamp;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 /// A moment at which all tests begin.
 pub fn now() -> Timestamp {
@@ -63,13 +63,8 @@ pub type Made = BoxBody<Bytes, std::io::Error>;
 /// An upstream that answers each request as `answer` says.
 pub struct Upstream {
     pub url: String,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Upstream {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+    /// Ends with it.
+    _serving: JoinSet<()>,
 }
 
 pub async fn upstream<F, A>(answer: F) -> Upstream
@@ -79,8 +74,9 @@ where
 {
     let listener = listener().await;
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let mut connections = tokio::task::JoinSet::new();
-    let serving = async move {
+    let mut serving = JoinSet::new();
+    serving.spawn(async move {
+        let mut connections = JoinSet::new();
         while let Ok((stream, _)) = listener.accept().await {
             let answer = answer.clone();
             connections.spawn(async move {
@@ -94,9 +90,11 @@ where
                 let _ = connection.with_upgrades().await;
             });
         }
-    };
-    let task = tokio::task::spawn(serving);
-    Upstream { url, task }
+    });
+    Upstream {
+        url,
+        _serving: serving,
+    }
 }
 
 /// A whole body.

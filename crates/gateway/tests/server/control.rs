@@ -1,0 +1,116 @@
+//! What lies under `/ebbtide/`.
+
+use gateway::config::Secret;
+use http::{Method, Request};
+
+use crate::house::{Came, ask, gateway, whole};
+
+const NO_ONE: &str = "/ebbtide/api/conversations/00000000000000000000000000000001";
+
+async fn call(url: &str, line: &str, headers: &[(&str, &str)], body: &'static str) -> Came {
+    let (method, path) = line.split_once(' ').expect("a method and a path");
+    let mut request = Request::builder()
+        .method(method.parse::<Method>().expect("a method"))
+        .uri(format!("{url}{path}"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    ask(request.body(whole(body)).expect("a request")).await
+}
+
+#[track_caller]
+fn check(came: &Came, status: u16, code: &str) {
+    assert_eq!(came.status, status, "{came:?}");
+    assert_eq!(came.json()["error"]["code"], code, "{came:?}");
+    assert_ne!(came.json()["error"]["hint"], serde_json::Value::Null);
+}
+
+#[tokio::test]
+async fn health_metrics_and_reports_as_json() {
+    let gateway = gateway("http://127.0.0.1:9", |_| {}).await;
+    let url = gateway.url();
+    let health = call(&url, "GET /ebbtide/health", &[], "").await;
+    assert_eq!(health.status, 200);
+    assert_eq!(health.json()["status"], "ok");
+    assert_eq!(health.json()["store"], "ok");
+    assert_eq!(health.json()["upstreams"]["openai"], "http://127.0.0.1:9");
+    assert_eq!(health.header("cache-control"), "no-store");
+    let metrics = call(&url, "GET /ebbtide/metrics", &[], "").await;
+    assert!(metrics.body.ends_with(b"# EOF\n"), "{metrics:?}");
+    let overview = call(&url, "GET /ebbtide/api/overview", &[], "").await;
+    assert_eq!(overview.status, 200);
+    assert!(overview.json()["conversations"].is_array(), "{overview:?}");
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_is_not_there_or_not_understood() {
+    let gateway = gateway("http://127.0.0.1:9", |_| {}).await;
+    let url = gateway.url();
+    let on = |path: &str| format!("{NO_ONE}{path}");
+    for line in [
+        format!("GET {NO_ONE}"),
+        format!("POST {}", on("/prepare")),
+        format!("POST {}", on("/swap")),
+        format!("DELETE {}", on("/pins/0123abcd")),
+        "GET /ebbtide/api/conversations/zz".to_owned(),
+    ] {
+        check(&call(&url, &line, &[], "").await, 404, "E0820");
+    }
+    let pins = format!("POST {}", on("/pins"));
+    check(
+        &call(&url, &pins, &[], r#"{"text":"x"}"#).await,
+        404,
+        "E0820",
+    );
+    check(
+        &call(&url, &pins, &[], r#"{"txt":"x"}"#).await,
+        400,
+        "E0825",
+    );
+    check(
+        &call(&url, &format!("DELETE {}", on("/pins/x")), &[], "").await,
+        400,
+        "E0825",
+    );
+    check(
+        &call(&url, "GET /ebbtide/nothing", &[], "").await,
+        404,
+        "E0826",
+    );
+    check(
+        &call(&url, "PUT /ebbtide/api/overview", &[], "").await,
+        404,
+        "E0826",
+    );
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn who_may_ask() {
+    let gateway = gateway("http://127.0.0.1:9", |config| {
+        config.admin_token = Some(Secret::new("the-token"));
+    })
+    .await;
+    let url = gateway.url();
+    let bearer = ("authorization", "Bearer the-token");
+    let overview = "GET /ebbtide/api/overview";
+    check(&call(&url, overview, &[], "").await, 401, "E0823");
+    assert_eq!(call(&url, overview, &[bearer], "").await.status, 200);
+    assert_eq!(
+        call(&url, overview, &[("x-api-key", "k")], "").await.status,
+        200
+    );
+    let metrics = "GET /ebbtide/metrics";
+    check(
+        &call(&url, metrics, &[("x-api-key", "k")], "").await,
+        401,
+        "E0823",
+    );
+    assert_eq!(call(&url, metrics, &[bearer], "").await.status, 200);
+    assert_eq!(call(&url, "GET /ebbtide/health", &[], "").await.status, 200);
+    let foreign = [bearer, ("origin", "https://elsewhere.example")];
+    let swap = format!("POST {NO_ONE}/swap");
+    check(&call(&url, &swap, &foreign, "").await, 403, "E0824");
+    gateway.shutdown().await;
+}
