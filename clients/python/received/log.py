@@ -1,0 +1,102 @@
+"""The log of the provider: each request as it was received, byte for byte."""
+
+import json
+import re
+from dataclasses import dataclass
+
+from conversation import SESSION_HEADER
+
+LIST = {"anthropic": "messages", "chat": "messages", "responses": "input"}
+PATH = {"anthropic": "/v1/messages", "chat": "/v1/chat/completions", "responses": "/v1/responses"}
+# Of these a client says that they stay the same.
+SAME = ("system", "tools", "instructions")
+DECODER = json.JSONDecoder()
+SPACE = re.compile(r"[ \t\r\n]*")
+
+
+@dataclass
+class Received:
+    """One request."""
+
+    # The JSON of each message as it stood in the body.
+    messages: list[str]
+    # The JSON of the fields that stay the same.
+    same: dict[str, str]
+
+    def newest(self) -> str:
+        """The text of the last message that is no instruction."""
+        said = [message for message in map(json.loads, self.messages) if not instructs(message)]
+        return text_of(said[-1])
+
+    def says(self, text: str) -> bool:
+        """Whether some message says this."""
+        return any(text in text_of(json.loads(message)) for message in self.messages)
+
+
+def instructs(message: dict) -> bool:
+    return message.get("role") in ("system", "developer")
+
+
+def text_of(value) -> str:
+    """All texts in a message, in their order."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(map(text_of, value))
+    if isinstance(value, dict):
+        keys = ("content", "text", "output")
+        return "\n".join(text_of(value[key]) for key in keys if key in value)
+    return ""
+
+
+def received(path: str, session: str, dialect: str) -> list[Received]:
+    """The requests of a conversation in order, without those that count or ask for a summary."""
+    found = []
+    with open(path) as file:
+        for line in file:
+            # Nothing is read of the other conversations.
+            if session not in line:
+                continue
+            head = json.loads(line)
+            if head["headers"].get(SESSION_HEADER) != session:
+                continue
+            if head["path"].split("?")[0] != PATH[dialect] or "compaction" in head["body"]:
+                continue
+            found.append(read(line, dialect))
+    return [it for it in found if re.match(rf"\[{session} \d+\]|$", it.newest())]
+
+
+def read(line: str, dialect: str) -> Received:
+    fields = dict(members(line, dict(members(line))["body"].start))
+    messages = elements(line, fields[LIST[dialect]].start)
+    same = {key: line[span] for key, span in fields.items() if key in SAME}
+    return Received([line[span] for span in messages], same)
+
+
+def members(text: str, at: int = 0):
+    """The keys of the object at this place, each with the span of its value."""
+    at = skip(text, at + 1)
+    while text[at] != "}":
+        key, at = DECODER.raw_decode(text, at)
+        start = skip(text, skip(text, at) + 1)
+        _, end = DECODER.raw_decode(text, start)
+        yield key, slice(start, end)
+        at = after_comma(text, end)
+
+
+def elements(text: str, at: int):
+    """The spans of the elements of the array at this place."""
+    at = skip(text, at + 1)
+    while text[at] != "]":
+        _, end = DECODER.raw_decode(text, at)
+        yield slice(at, end)
+        at = after_comma(text, end)
+
+
+def after_comma(text: str, at: int) -> int:
+    at = skip(text, at)
+    return skip(text, at + 1) if text[at] == "," else at
+
+
+def skip(text: str, at: int) -> int:
+    return SPACE.match(text, at).end()

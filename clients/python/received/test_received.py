@@ -1,0 +1,85 @@
+"""What the provider received of each conversation that the clients had.
+
+The bytes before the newest message change at a swap only; a swap puts a summary in front of what is
+kept; the pin stands in every request; and what the user said last is what was said.
+"""
+
+import itertools
+import json
+import os
+import re
+
+import pytest
+
+from conversation import CONVERSATIONS
+from log import Received, instructs, received, text_of
+
+LOG = os.environ["CLIENTS_PROVIDER_LOG"]
+SUMMARY = "[Summary of earlier conversation, made by compaction."
+MARK = re.compile(r',?"cache_control":\{[^{}]*\}')
+
+
+def conversations() -> list:
+    with open(CONVERSATIONS) as file:
+        lines = [json.loads(line) for line in file]
+    return [pytest.param(it, id=f"{it['client']}, {it['session']}") for it in lines]
+
+
+def front(request: Received) -> dict:
+    """The first message that is no instruction."""
+    messages = map(json.loads, request.messages)
+    return next(message for message in messages if not instructs(message))
+
+
+def is_summary(message: dict) -> bool:
+    if message.get("type") == "compaction":
+        return True
+    content = message.get("content")
+    if isinstance(content, list) and any(block.get("type") == "compaction" for block in content):
+        return message["role"] == "assistant" and len(content) == 1
+    return message.get("role") == "user" and SUMMARY in text_of(message)
+
+
+def unmarked(messages: list[str]) -> list[str]:
+    """Without the breakpoints, which a client moves."""
+    return [MARK.sub("", message) for message in messages]
+
+
+def extends(before: list[str], after: list[str]) -> bool:
+    return len(after) > len(before) and unmarked(after[: len(before)]) == unmarked(before)
+
+
+def kept(before: list[str], after: list[str]) -> int:
+    """How many messages at the end of a request stand unchanged, side by side, in the next one."""
+    before, after = unmarked(before), unmarked(after)
+    for start in range(len(before)):
+        tail = before[start:]
+        if any(after[at : at + len(tail)] == tail for at in range(len(after))):
+            return len(tail)
+    return 0
+
+
+@pytest.mark.parametrize("it", conversations())
+def test_conversation(it):
+    requests = received(LOG, it["session"], it["dialect"])
+    # Each text was received once, in order, and as it was said.
+    tagged = [request for request in requests if request.newest()]
+    assert len(tagged) == len(it["said"])
+    for request, said in zip(tagged, it["said"]):
+        assert request.newest().startswith(said)
+
+    swaps = 0
+    for before, after in itertools.pairwise(requests):
+        assert after.same == before.same
+        if extends(before.messages, after.messages):
+            continue
+        swaps += 1
+        assert is_summary(front(after)), after.messages[0][:300]
+        assert sum('"type":"compaction"' in message for message in after.messages) <= 1
+        # Nothing is kept behind the block of a client that compacts by itself.
+        if after.newest():
+            assert kept(before.messages, after.messages) > 0
+    assert swaps >= it["swaps"], f"{swaps} swaps in {len(requests)} requests"
+
+    for at, request in enumerate(requests):
+        assert request.says(it["pin"]), f"the pin is missing in request {at + 1}"
