@@ -91,11 +91,12 @@ fn table(taken: &[(&str, Duration)]) -> String {
     text
 }
 
+/// Runs something and measures how long it took.
 #[expect(
     clippy::disallowed_methods,
     reason = "how long a step took is only for people to read"
 )]
-fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
+pub fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let outcome = run();
     (outcome, start.elapsed())

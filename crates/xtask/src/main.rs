@@ -1,6 +1,7 @@
 //! Continuous integration, tidiness checks, generated pages and fuzzing: `cargo xtask help` says what there is.
 
 mod ci;
+mod clients;
 mod command;
 mod docs;
 mod fuzz;
@@ -18,6 +19,8 @@ cargo xtask COMMAND
   ci                            everything that continuous integration runs, in order
   tidy                          checks the house style: crate edges, lengths, names
   docs [--check]                writes the generated pages of docs/, or says which differ
+  clients                       runs the official SDKs through the gateway to the strict provider;
+                                needs python3, node, npm and their package registries
   licences                      checks the licences of all dependencies
   advisories                    asks for known vulnerabilities; needs cargo-deny and the network
   fuzz [TARGET] [--seconds N]   builds the fuzz targets and runs one, or each, for N seconds (60);
@@ -44,6 +47,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
         Some((&"tidy", [])) => tidy::run(&root()?),
         Some((&"docs", [])) => docs::run(&root()?, docs::Mode::Write),
         Some((&"docs", ["--check"])) => docs::run(&root()?, docs::Mode::Check),
+        Some((&"clients", [])) => clients::run(&root()?),
         Some((&"licences", [])) => licences::run(&root()?),
         Some((&"advisories", [])) => licences::advisories(&root()?),
         None | Some((&("help" | "--help" | "-h"), _)) => {

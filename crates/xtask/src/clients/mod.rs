@@ -1,0 +1,166 @@
+//! `cargo xtask clients`: the official SDKs through the gateway to the strict provider, over boundaries.
+//!
+//! The tests lie in `clients/`. They run against two real processes of the program. Afterwards the log of
+//! the provider is compared with what the clients said, and its count of refusals with those that the
+//! tests expected.
+
+mod install;
+mod process;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+use self::process::Process;
+use crate::ci::timed;
+use crate::command::{self, cargo, program, say};
+
+/// The window of every model, in tokens: the smallest in which a conversation is still one.
+const WINDOW: &str = "24000";
+
+/// Installs the SDKs, starts provider and gateway, and runs the tests.
+///
+/// # Errors
+/// Python or Node is missing, a package cannot be had, a process does not start, or a test fails.
+pub fn run(root: &Path) -> anyhow::Result<()> {
+    let (installed, took) = timed(|| install::all(root));
+    let installed = installed?;
+    say(&format!("packages ready in {:.1} s", took.as_secs_f64()));
+    command::run(cargo(
+        &["build", "--quiet", "--locked", "--package", "ebbtide"],
+        root,
+    ))?;
+    let (outcome, took) = timed(|| Bench::new(root)?.run(&installed.python));
+    outcome?;
+    say(&format!("clients tested in {:.1} s", took.as_secs_f64()));
+    Ok(())
+}
+
+/// Where the tests run: the folders and the files between the processes.
+struct Bench {
+    root: PathBuf,
+    folder: PathBuf,
+}
+
+impl Bench {
+    /// An empty folder below `target/`.
+    fn new(root: &Path) -> anyhow::Result<Self> {
+        let folder = root.join("target/clients/run");
+        if folder.exists() {
+            fs::remove_dir_all(&folder).context("cannot empty target/clients/run")?;
+        }
+        fs::create_dir_all(&folder).context("cannot make target/clients/run")?;
+        Ok(Self {
+            root: root.to_owned(),
+            folder,
+        })
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn run(&self, python: &Path) -> anyhow::Result<()> {
+        let provider = self.provider()?;
+        let gateway = self.gateway(provider.url())?;
+        let tested = self.tests(python, &provider, &gateway);
+        let log = gateway.stop();
+        let totals = provider.stop()?;
+        tested?;
+        log?;
+        let environment = [("CLIENTS_PROVIDER_LOG", self.file("provider.jsonl"))];
+        self.pytest(python, "received", &environment)?;
+        self.refusals(&totals)
+    }
+
+    fn provider(&self) -> anyhow::Result<Process> {
+        let mut command = self.ebbtide(&["sim", "--listen", "127.0.0.1:0", "--window", WINDOW]);
+        command.arg("--log").arg(self.file("provider.jsonl"));
+        Process::start(command, self.file("provider.txt"))
+    }
+
+    fn gateway(&self, upstream: &str) -> anyhow::Result<Process> {
+        let mut command = self.ebbtide(&["serve", "--listen", "127.0.0.1:0", "--window", WINDOW]);
+        command.args(["--anthropic-url", upstream, "--openai-url", upstream]);
+        command.arg("--store").arg(self.file("history.db"));
+        Process::start(command, self.file("gateway.txt"))
+    }
+
+    fn ebbtide(&self, arguments: &[&str]) -> Command {
+        let program_file = self.root.join("target/debug/ebbtide");
+        program(&program_file.to_string_lossy(), arguments, &self.folder)
+    }
+
+    fn tests(&self, python: &Path, provider: &Process, gateway: &Process) -> anyhow::Result<()> {
+        let environment = [
+            ("CLIENTS_GATEWAY", PathBuf::from(gateway.url())),
+            ("CLIENTS_PROVIDER", PathBuf::from(provider.url())),
+        ];
+        let typescript = self.root.join("clients/typescript");
+        let mut node = program("node", &["--test", "--test-reporter=dot"], &typescript);
+        self.surround(&mut node, &environment);
+        command::run(node)?;
+        self.pytest(python, "tests", &environment)
+    }
+
+    fn pytest(
+        &self,
+        python: &Path,
+        folder: &str,
+        environment: &[(&str, PathBuf)],
+    ) -> anyhow::Result<()> {
+        let arguments = ["-m", "pytest", folder];
+        let clients = self.root.join("clients/python");
+        let mut pytest = program(&python.to_string_lossy(), &arguments, &clients);
+        pytest.env("PYTHONDONTWRITEBYTECODE", "1");
+        self.surround(&mut pytest, environment);
+        command::run(pytest)
+    }
+
+    fn surround(&self, command: &mut Command, environment: &[(&str, PathBuf)]) {
+        command.env("NO_PROXY", "127.0.0.1");
+        command.env("CLIENTS_WINDOW", WINDOW);
+        command.env("CLIENTS_CONVERSATIONS", self.file("conversations.jsonl"));
+        command.env("CLIENTS_REFUSALS", self.file("refusals.txt"));
+        for (name, value) in environment {
+            command.env(name, value);
+        }
+    }
+
+    /// Compares what the provider refused with what the tests expected it to refuse: a line each.
+    fn refusals(&self, totals: &str) -> anyhow::Result<()> {
+        let expected = fs::read_to_string(self.file("refusals.txt")).unwrap_or_default();
+        let expected = expected.lines().count();
+        let refused = refused(totals).with_context(|| format!("no totals in `{totals}`"))?;
+        say(&format!("provider: {}", totals.trim()));
+        ensure!(
+            refused == expected,
+            "the provider refused {refused} requests, expected were {expected}; \
+             see target/clients/run/provider.jsonl"
+        );
+        Ok(())
+    }
+}
+
+/// The number in front of `refused` in the totals that the provider prints.
+fn refused(totals: &str) -> Option<usize> {
+    totals
+        .split(&[',', ';', '\n'])
+        .find_map(|part| part.trim().strip_suffix(" refused"))?
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused;
+
+    #[test]
+    fn totals_are_read() {
+        let totals = "444 requests answered, 10 refused, 0 summaries; 19 tokens in\n";
+        assert_eq!(refused(totals), Some(10));
+        assert_eq!(refused("nothing was refused"), None);
+    }
+}
