@@ -7,6 +7,7 @@ use super::json::scan::{Kind, Span};
 use super::json::tree::{Tree, Value};
 use super::json::write::quoted;
 use super::message::Message;
+use super::message_edit::splice;
 use super::request::Request;
 
 /// Where a cache breakpoint stands.
@@ -41,6 +42,12 @@ impl Request<'_> {
     /// then the automatic one.
     #[must_use]
     pub fn breakpoints(&self) -> Vec<Breakpoint> {
+        self.breakpoints_from(0)
+    }
+
+    /// The same without those of the messages before `first`.
+    #[must_use]
+    pub fn breakpoints_from(&self, first: usize) -> Vec<Breakpoint> {
         let mut out = Vec::new();
         for (key, place) in [
             ("tools", Place::Tool as fn(usize) -> Place),
@@ -58,7 +65,7 @@ impl Request<'_> {
                 }
             }
         }
-        for message in self.messages() {
+        for message in self.messages().skip(first) {
             out.extend(message.breakpoints());
         }
         if let Some(field) = self.field("cache_control")
@@ -159,36 +166,8 @@ impl<'r> Message<'r> {
         Cow::Owned(out)
     }
 
-    /// This message with `block` (JSON) added at the end of its content. A content that is a string
-    /// becomes one text block first. `None` where there is no content to add to.
-    #[must_use]
-    pub fn with_block(&self, block: &str) -> Option<String> {
-        let tree = self.trees().into_iter().next_back()?;
-        let root = tree.root();
-        let content = root.get("content")?;
-        let span = content.span();
-        let patch = match content.kind() {
-            Kind::Plain | Kind::Escaped => {
-                let kind = self.text_type();
-                let list = format!(r#"[{{"type":"{kind}","text":{}}},{block}]"#, content.raw());
-                (span, list)
-            }
-            Kind::List => {
-                let comma = if content.elements().next().is_some() {
-                    ","
-                } else {
-                    ""
-                };
-                let end = span.end.checked_sub(1)?;
-                (Span { start: end, end }, format!("{comma}{block}"))
-            }
-            _ => return None,
-        };
-        Some(self.patched(root.raw(), vec![patch]))
-    }
-
     /// The type of a text block in this message.
-    fn text_type(&self) -> &'static str {
+    pub(super) fn text_type(&self) -> &'static str {
         match (self.dialect, self.role()) {
             (super::Dialect::Responses, context::Role::Assistant) => "output_text",
             (super::Dialect::Responses, _) => "input_text",
@@ -202,20 +181,6 @@ impl<'r> Message<'r> {
         let before = raw.strip_suffix(last).unwrap_or_default();
         format!("{before}{}", splice(last, patches))
     }
-}
-
-/// `text` with the spans replaced, which do not overlap.
-fn splice(text: &str, mut patches: Vec<(Span, String)>) -> String {
-    patches.sort_by_key(|(span, _)| span.start);
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for (span, new) in patches {
-        out.push_str(text.get(at..span.start).unwrap_or_default());
-        out.push_str(&new);
-        at = span.end;
-    }
-    out.push_str(text.get(at..).unwrap_or_default());
-    out
 }
 
 /// Cuts the marker members of `object`, each with one comma beside it.

@@ -13,7 +13,8 @@ use super::request::{List, Request};
 pub enum Piece<'p> {
     /// Messages of the request, by index, byte for byte, with what stands between them.
     Kept(Range<usize>),
-    /// One or more new messages, separated by commas: JSON in the request's dialect.
+    /// One or more new messages, separated by commas: JSON in the request's dialect. An empty text is
+    /// none.
     Written(Cow<'p, str>),
 }
 
@@ -75,89 +76,85 @@ impl<'r> Edit<'r> {
         }
         patches.sort_by_key(|patch| patch.span.start);
         let body = self.request.body;
-        let added: usize = patches.iter().map(|patch| patch.text.len()).sum();
-        let mut out = String::with_capacity(body.len() + added);
+        let mut parts: Vec<&str> = Vec::new();
         let mut at = 0;
         for patch in &patches {
             if patch.span.start < at {
                 continue;
             }
-            out.push_str(body.get(at..patch.span.start).unwrap_or_default());
-            out.push_str(&patch.text);
+            parts.push(body.get(at..patch.span.start).unwrap_or_default());
+            parts.extend(patch.texts.iter().map(|text| &**text));
             at = patch.span.end;
         }
-        out.push_str(body.get(at..).unwrap_or_default());
-        Ok(out.into_bytes())
+        parts.push(body.get(at..).unwrap_or_default());
+        Ok(parts.concat().into_bytes())
     }
 
-    fn list_patch(&self, pieces: &[Piece<'_>]) -> Result<Patch<'r>, ApiError> {
+    fn list_patch(&self, pieces: &[Piece<'r>]) -> Result<Patch<'r>, ApiError> {
         let request = self.request;
         let whole = Piece::Kept(0..request.len());
-        let joined = self.join(pieces)?;
+        let mut texts = self.join(pieces)?;
         let last = request.elements.last();
         let ends = request.elements.first().zip(last);
-        let (span, text) = match (request.list, ends) {
-            (List::Listed(_), Some((first, last))) => {
-                let (start, end) = (first.span.start, last.span.end);
-                (Span { start, end }, joined)
-            }
-            (List::Listed(list), None) => {
-                let inside = list.start + 1;
-                let span = Span {
-                    start: inside,
-                    end: inside,
-                };
-                (span, joined)
-            }
-            (List::Bare(span), _) if pieces == [whole] => {
-                (span, Cow::Borrowed(span.of(request.body)))
-            }
-            (List::Bare(span), _) => (span, Cow::Owned(format!("[{joined}]"))),
-            (List::Missing, _) if joined.is_empty() => (Span { start: 0, end: 0 }, joined),
-            (List::Missing, _) => {
-                let mut text = String::from("{");
-                push_string(&mut text, request.dialect.list_key());
-                text.push_str(":[");
-                text.push_str(&joined);
-                text.push(']');
-                if !request.fields.is_empty() {
-                    text.push(',');
+        let span = match (request.list, ends) {
+            (List::Listed(_), Some((first, last))) => Span {
+                start: first.span.start,
+                end: last.span.end,
+            },
+            (List::Listed(list), None) => Span {
+                start: list.start + 1,
+                end: list.start + 1,
+            },
+            (List::Bare(span), _) => {
+                if pieces == [whole] {
+                    texts = vec![Cow::Borrowed(span.of(request.body))];
+                } else {
+                    texts.insert(0, Cow::Borrowed("["));
+                    texts.push(Cow::Borrowed("]"));
                 }
+                span
+            }
+            (List::Missing, _) if texts.is_empty() => Span { start: 0, end: 0 },
+            (List::Missing, _) => {
+                let mut opening = String::from("{");
+                push_string(&mut opening, request.dialect.list_key());
+                opening.push_str(":[");
+                texts.insert(0, Cow::Owned(opening));
+                let comma = if request.fields.is_empty() { "]" } else { "]," };
+                texts.push(Cow::Borrowed(comma));
                 let start = request.body.find('{').unwrap_or_default();
                 let end = start + 1;
-                (Span { start, end }, Cow::Owned(text))
+                Span { start, end }
             }
         };
-        Ok(Patch { span, text })
+        Ok(Patch { span, texts })
     }
 
     /// The pieces with commas between. Kept messages that follow each other in the request are
-    /// taken with what stands between them.
-    fn join(&self, pieces: &[Piece<'_>]) -> Result<Cow<'r, str>, ApiError> {
-        let mut merged: Vec<Piece<'_>> = Vec::new();
+    /// taken with what stands between them. A piece that is empty is none.
+    fn join(&self, pieces: &[Piece<'r>]) -> Result<Vec<Cow<'r, str>>, ApiError> {
+        let mut merged: Vec<Piece<'r>> = Vec::new();
         for piece in pieces {
             match (merged.last_mut(), piece) {
                 (_, Piece::Kept(range)) if range.is_empty() => {}
+                (_, Piece::Written(json)) if json.is_empty() => {}
                 (Some(Piece::Kept(before)), Piece::Kept(range)) if before.end == range.start => {
                     before.end = range.end;
                 }
                 _ => merged.push(piece.clone()),
             }
         }
-        if let [Piece::Kept(range)] = merged.as_slice() {
-            return self.kept(range);
-        }
-        let mut out = String::new();
-        for piece in &merged {
+        let mut out = Vec::with_capacity(2 * merged.len());
+        for piece in merged {
             if !out.is_empty() {
-                out.push(',');
+                out.push(Cow::Borrowed(","));
             }
-            match piece {
-                Piece::Kept(range) => out.push_str(&self.kept(range)?),
-                Piece::Written(json) => out.push_str(json),
-            }
+            out.push(match piece {
+                Piece::Kept(range) => self.kept(&range)?,
+                Piece::Written(json) => json,
+            });
         }
-        Ok(Cow::Owned(out))
+        Ok(out)
     }
 
     fn kept(&self, range: &Range<usize>) -> Result<Cow<'r, str>, ApiError> {
@@ -200,13 +197,13 @@ impl<'r> Edit<'r> {
                     taken_end = Some(member.value.end);
                     pending.get_or_insert(Patch {
                         span: Span { start, end: start },
-                        text: Cow::Borrowed(""),
+                        texts: Vec::new(),
                     });
                     continue;
                 }
                 Some((_, Some(json))) => patches.push(Patch {
                     span: member.value,
-                    text: Cow::Owned(json.clone()),
+                    texts: vec![Cow::Owned(json.clone())],
                 }),
                 None => {}
             }
@@ -230,7 +227,7 @@ impl<'r> Edit<'r> {
         }
         patches.push(Patch {
             span: tail,
-            text: Cow::Owned(text),
+            texts: vec![Cow::Owned(text)],
         });
         patches
     }
@@ -253,7 +250,7 @@ impl<'r> Edit<'r> {
 
 struct Patch<'r> {
     span: Span,
-    text: Cow<'r, str>,
+    texts: Vec<Cow<'r, str>>,
 }
 
 #[cfg(test)]

@@ -97,6 +97,14 @@ impl<'r> Message<'r> {
         canonical::hash(self.dialect, trees.iter().map(Tree::root))
     }
 
+    /// Where in [`Self::raw`] its elements start.
+    pub(super) fn starts(&self) -> impl Iterator<Item = usize> {
+        let first = self.span.start;
+        self.elements
+            .iter()
+            .map(move |element| element.span.start - first)
+    }
+
     /// The values of its elements. They were checked when the request was read, so that reading
     /// them again under the same limit does not fail.
     pub(super) fn trees(&self) -> Vec<Tree<'r>> {

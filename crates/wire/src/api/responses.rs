@@ -60,6 +60,12 @@ pub(super) fn is_call(item: Value<'_>) -> bool {
     CALLS.iter().any(|(call, _, _)| *call == kind)
 }
 
+/// Whether `item` is what a call of the client's gave.
+pub(super) fn is_result(item: Value<'_>) -> bool {
+    let kind = item.get_text("type").unwrap_or_default();
+    kind.ends_with("_call_output")
+}
+
 fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
     let kind = item.get_text("type").unwrap_or_default();
     if let Some((_, name, arguments)) = CALLS.iter().find(|(call, _, _)| *call == kind) {

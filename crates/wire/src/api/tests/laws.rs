@@ -161,12 +161,32 @@ fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
             assert!(Request::parse(dialect, list.as_bytes()).is_ok());
         }
     }
+    edited_messages_can_be_read(dialect, &request);
     let _ = (request.instructions(), request.breakpoints());
     for dialect in DIALECTS {
         let written = Conversation::from_turns(dialect, &turns).body("m", None);
         assert!(Request::parse(dialect, written.as_bytes()).is_ok());
     }
     Some(request.len())
+}
+
+/// Every change of a message leaves JSON, and what is cleared or taken out is gone.
+fn edited_messages_can_be_read(dialect: Dialect, request: &Request<'_>) {
+    for message in request.messages() {
+        let edits = [
+            message.edit().without_thinking(),
+            message.edit().without_thinking().with_block("{}"),
+            message.edit().with_results_cleared("-").with_block("1"),
+            message.edit().with_result_text(0, "-"),
+        ];
+        for edit in edits {
+            let Some(text) = edit.render() else { continue };
+            let list = format!(r#"{{"{}":[{text}]}}"#, dialect.list_key());
+            let again = Request::parse(dialect, list.as_bytes()).unwrap();
+            let again: Vec<_> = again.messages().map(|message| message.draft()).collect();
+            assert_eq!(again.len(), usize::from(!text.is_empty()));
+        }
+    }
 }
 
 /// Reads bytes as a response and as a stream; what is rebuilt has to be JSON.

@@ -84,21 +84,3 @@ fn breakpoints_are_taken_away_and_nothing_else() {
     let request = request(body);
     assert_eq!(request.message(0).unwrap().without_breakpoints(), expected);
 }
-
-#[test]
-fn a_block_is_added_at_the_end_of_the_content() {
-    let add = |message: &str| {
-        let body = format!(r#"{{"messages":[{message}]}}"#);
-        request(&body).message(0).unwrap().with_block("{}")
-    };
-    assert_eq!(
-        add(r#"{"content":"a","role":"user"}"#).unwrap(),
-        r#"{"content":[{"type":"text","text":"a"},{}],"role":"user"}"#
-    );
-    assert_eq!(
-        add(r#"{"content":[1 ]}"#).unwrap(),
-        r#"{"content":[1 ,{}]}"#
-    );
-    assert_eq!(add(r#"{"content":[ ]}"#).unwrap(), r#"{"content":[ {}]}"#);
-    assert_eq!(add("{}"), None);
-}

@@ -1,5 +1,6 @@
 //! Tests across the files of this module.
 
+mod edits;
 mod hashes;
 mod laws;
 mod marks;

@@ -1,0 +1,287 @@
+//! One message with parts of it changed, and every other byte as it came.
+
+use std::borrow::Cow;
+
+use super::json::scan::{Kind, Span};
+use super::json::tree::{Tree, Value};
+use super::json::write::quoted;
+use super::message::Message;
+use super::{Dialect, responses};
+
+/// Changes to one message. Nothing happens before [`Self::render`].
+#[derive(Clone, Debug)]
+pub struct MessageEdit<'r> {
+    message: Message<'r>,
+    thinking: Thinking,
+    cleared: Option<&'r str>,
+    results: Vec<(usize, &'r str)>,
+    blocks: Vec<&'r str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Thinking {
+    Stays,
+    Goes,
+}
+
+type Patch = (Span, String);
+
+impl<'r> Message<'r> {
+    /// Starts a change of this message.
+    #[must_use]
+    pub const fn edit(&self) -> MessageEdit<'r> {
+        MessageEdit {
+            message: *self,
+            thinking: Thinking::Stays,
+            cleared: None,
+            results: Vec::new(),
+            blocks: Vec::new(),
+        }
+    }
+}
+
+impl<'r> MessageEdit<'r> {
+    /// Takes all thinking out. Only Anthropic's is bound to what stands before it; what the other
+    /// dialects have is left in place.
+    #[must_use]
+    pub const fn without_thinking(mut self) -> Self {
+        self.thinking = Thinking::Goes;
+        self
+    }
+
+    /// Puts `text` in place of every tool result that is longer, whatever it holds.
+    #[must_use]
+    pub const fn with_results_cleared(mut self, text: &'r str) -> Self {
+        self.cleared = Some(text);
+        self
+    }
+
+    /// Makes `text` the readable text of the tool result `index`, counted from 0 in this message. What in
+    /// it is not text stays.
+    #[must_use]
+    pub fn with_result_text(mut self, index: usize, text: &'r str) -> Self {
+        self.results.push((index, text));
+        self
+    }
+
+    /// Adds `block` (JSON) at the end of the content. A content that is a string becomes one text block
+    /// first.
+    #[must_use]
+    pub fn with_block(mut self, block: &'r str) -> Self {
+        self.blocks.push(block);
+        self
+    }
+
+    /// The new message; its own bytes where nothing changes, and nothing at all where only thinking stood
+    /// in it. `None` where a change does not fit: there is no such result, or no content to add to.
+    #[must_use]
+    pub fn render(&self) -> Option<Cow<'r, str>> {
+        let trees = self.message.trees();
+        let raw = self.message.raw();
+        if self.message.bare {
+            return self.bare();
+        }
+        let mut patches = self.result_patches(&trees)?;
+        if let Some(tree) = trees.first() {
+            let taken = self.thinking_patches(tree.root());
+            if taken.left == 0 && !taken.patches.is_empty() && self.blocks.is_empty() {
+                return Some(Cow::Borrowed(""));
+            }
+            patches.extend(taken.patches);
+        }
+        self.add_blocks(&trees, &mut patches)?;
+        if patches.is_empty() {
+            return Some(Cow::Borrowed(raw));
+        }
+        Some(Cow::Owned(splice(raw, patches)))
+    }
+
+    /// A bare `input` string becomes a message when something is added to it.
+    fn bare(&self) -> Option<Cow<'r, str>> {
+        let raw = self.message.raw();
+        if !self.results.is_empty() {
+            return None;
+        }
+        if self.blocks.is_empty() {
+            return Some(Cow::Borrowed(raw));
+        }
+        let blocks = self.blocks.join(",");
+        Some(Cow::Owned(format!(
+            r#"{{"role":"user","content":[{{"type":"input_text","text":{raw}}},{blocks}]}}"#
+        )))
+    }
+
+    fn result_patches(&self, trees: &[Tree<'r>]) -> Option<Vec<Patch>> {
+        let mut out = Vec::new();
+        if self.results.is_empty() && self.cleared.is_none() {
+            return Some(out);
+        }
+        let values = self.result_values(trees);
+        if let Some(text) = self.cleared {
+            let new = quoted(text);
+            let long = values
+                .iter()
+                .filter_map(|(base, value)| Some((base, (*value)?)))
+                .filter(|(_, value)| value.raw().len() > new.len());
+            out.extend(long.map(|(base, value)| (moved(value.span(), *base), new.clone())));
+            return Some(out);
+        }
+        for (index, text) in &self.results {
+            let (base, value) = values.get(*index)?;
+            for (span, new) in with_text(self.message.dialect, (*value)?, text)? {
+                out.push((moved(span, *base), new));
+            }
+        }
+        Some(out)
+    }
+
+    /// What each tool result says, with the place where its element starts in the message.
+    fn result_values<'t>(&self, trees: &'t [Tree<'r>]) -> Vec<(usize, Option<Value<'t>>)> {
+        let mut out = Vec::new();
+        for (tree, base) in trees.iter().zip(self.message.starts()) {
+            let root = tree.root();
+            match self.message.dialect {
+                Dialect::Anthropic => {
+                    let blocks = root.get("content").into_iter().flat_map(Value::elements);
+                    let results = blocks
+                        .filter(|block| block.get("type").is_some_and(|it| it.is("tool_result")));
+                    out.extend(results.map(|block| (base, block.get("content"))));
+                }
+                Dialect::Chat if self.message.role() == context::Role::Tool => {
+                    out.push((base, root.get("content")));
+                }
+                Dialect::Responses if responses::is_result(root) => {
+                    out.push((base, root.get("output")));
+                }
+                Dialect::Chat | Dialect::Responses => {}
+            }
+        }
+        out
+    }
+
+    fn thinking_patches(&self, root: Value<'_>) -> Cuts {
+        let goes = self.thinking == Thinking::Goes && self.message.dialect == Dialect::Anthropic;
+        let Some(content) = root.get("content").filter(|_| goes) else {
+            return Cuts::default();
+        };
+        cut_elements(content, |block| {
+            let kind = block.get_text("type");
+            kind.is_some_and(|kind| matches!(&*kind, "thinking" | "redacted_thinking"))
+        })
+    }
+
+    fn add_blocks(&self, trees: &[Tree<'r>], patches: &mut Vec<Patch>) -> Option<()> {
+        if self.blocks.is_empty() {
+            return Some(());
+        }
+        let root = trees.last()?.root();
+        let base = self.message.starts().last()?;
+        let content = root.get("content")?;
+        let span = moved(content.span(), base);
+        let blocks = self.blocks.join(",");
+        let listed = |text: &str| {
+            let kind = self.message.text_type();
+            format!(r#"[{{"type":"{kind}","text":{text}}},{blocks}]"#)
+        };
+        // The content of a tool's message is the result, which may be replaced already.
+        if let Some((_, replaced)) = patches.iter_mut().find(|patch| patch.0 == span) {
+            *replaced = listed(replaced);
+            return Some(());
+        }
+        patches.push(match content.kind() {
+            Kind::Plain | Kind::Escaped => (span, listed(content.raw())),
+            Kind::List => {
+                let left = content.elements().count() - self.thinking_patches(root).patches.len();
+                let comma = if left > 0 { "," } else { "" };
+                let end = span.end.checked_sub(1)?;
+                (Span { start: end, end }, format!("{comma}{blocks}"))
+            }
+            _ => return None,
+        });
+        Some(())
+    }
+}
+
+/// Patches that make `text` the text of a result that says `value`. A marked block of text is the one
+/// that is kept, so that no cache breakpoint is lost.
+fn with_text(dialect: Dialect, value: Value<'_>, text: &str) -> Option<Vec<Patch>> {
+    if value.kind() != Kind::List {
+        return (!value.is_null()).then(|| vec![(value.span(), quoted(text))]);
+    }
+    let is_text = |block: &Value<'_>| block.text().is_some() || block.get_text("text").is_some();
+    let texts: Vec<_> = value.elements().filter(is_text).collect();
+    let marked = texts
+        .iter()
+        .rfind(|block| block.get("cache_control").is_some());
+    let kept = *marked.or(texts.first())?;
+    let mut patches = cut_elements(value, |block| {
+        is_text(&block) && block.span() != kept.span()
+    })
+    .patches;
+    let (span, new) = match kept.get("text") {
+        Some(own) => (own.span(), quoted(text)),
+        None => {
+            let kind = match dialect {
+                Dialect::Responses => "input_text",
+                _ => "text",
+            };
+            let block = format!(r#"{{"type":"{kind}","text":{}}}"#, quoted(text));
+            (kept.span(), block)
+        }
+    };
+    patches.push((span, new));
+    Some(patches)
+}
+
+/// Elements that are cut out of a list.
+#[derive(Default)]
+struct Cuts {
+    /// A patch for each of them.
+    patches: Vec<Patch>,
+    /// How many elements are left.
+    left: usize,
+}
+
+/// Cuts elements out of `list`, each with one comma beside it.
+fn cut_elements(list: Value<'_>, goes: impl Fn(Value<'_>) -> bool) -> Cuts {
+    let mut cuts = Cuts::default();
+    let mut before = None;
+    let mut elements = list.elements().peekable();
+    while let Some(element) = elements.next() {
+        let span = element.span();
+        if !goes(element) {
+            cuts.left += 1;
+            before = Some(span.end);
+            continue;
+        }
+        let next = elements.peek().map(|next| next.span().start);
+        let (start, end) = match before {
+            Some(before) => (before, span.end),
+            None => (span.start, next.unwrap_or(span.end)),
+        };
+        before = before.map(|_| span.end);
+        cuts.patches.push((Span { start, end }, String::new()));
+    }
+    cuts
+}
+
+const fn moved(span: Span, by: usize) -> Span {
+    Span {
+        start: span.start + by,
+        end: span.end + by,
+    }
+}
+
+/// `text` with the spans replaced, which do not overlap.
+pub(super) fn splice(text: &str, mut patches: Vec<Patch>) -> String {
+    patches.sort_by_key(|(span, _)| span.start);
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (span, new) in patches {
+        out.push_str(text.get(at..span.start).unwrap_or_default());
+        out.push_str(&new);
+        at = span.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
