@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::Recovery;
 use crate::note::grouped;
 use crate::turn::{ToolCall, ToolResult};
 use crate::units::Tokens;
@@ -17,28 +18,39 @@ pub(super) struct Marker<'a> {
     id: String,
     call: Option<&'a ToolCall>,
     before: Tokens,
+    recovery: Recovery<'a>,
 }
 
 impl<'a> Marker<'a> {
-    pub(super) fn new(result: &ToolResult, call: Option<&'a ToolCall>, before: Tokens) -> Self {
+    pub(super) fn new(
+        result: &ToolResult,
+        call: Option<&'a ToolCall>,
+        before: Tokens,
+        recovery: Recovery<'a>,
+    ) -> Self {
         Self {
             id: quoted(result.call.as_str()),
             call,
             before,
+            recovery,
         }
     }
 
     /// The marker line for a result of which `shown` tokens are left, with its line feed.
     pub(super) fn line(&self, shown: Tokens) -> String {
-        let again = self
-            .call
-            .and_then(repeated)
-            .map_or_else(String::new, |call| {
-                format!(", or run the same call again: {call}")
-            });
-        let id = &self.id;
+        let call = self.call.and_then(repeated);
+        let how = match (self.recovery, call) {
+            (Recovery::Expand(id), None) => format!("use expand with the id {}", quoted(id)),
+            (Recovery::Expand(id), Some(call)) => {
+                let id = quoted(id);
+                format!("use expand with the id {id}, or run the same call again: {call}")
+            }
+            (Recovery::CallAgain, Some(call)) => format!("run the same call again: {call}"),
+            (Recovery::CallAgain, None) => "run the same call again".to_owned(),
+        };
         format!(
-            "{OPENING}{id}: about {} of {} tokens are shown; for the whole use expand with the id {id}{again}]\n",
+            "{OPENING}{}: about {} of {} tokens are shown; for the whole {how}]\n",
+            self.id,
             grouped(shown.get()),
             grouped(self.before.get()),
         )

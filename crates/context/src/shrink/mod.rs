@@ -70,15 +70,37 @@ pub struct Shrunk {
     pub after: Tokens,
 }
 
+/// How the marker says that the whole can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery<'a> {
+    /// By `expand` with this id, or by the same call again.
+    Expand(&'a str),
+    /// By the same call again: nothing else is within the model's reach.
+    CallAgain,
+}
+
 /// Shortens a result that is longer than the limit. `None` where it fits, where it was shortened
 /// before, or where the counter sees no gain. `call` is the call it answers; without it the marker
-/// names the id only.
+/// names the id only, which is the call's.
 #[must_use]
 pub fn shrink(
     result: &ToolResult,
     call: Option<&ToolCall>,
     limits: &Limits,
     counter: &dyn TokenCounter,
+) -> Option<Shrunk> {
+    let recovery = Recovery::Expand(result.call.as_str());
+    shrink_for(result, call, limits, counter, recovery)
+}
+
+/// [`shrink`] for a model that has the whole by `recovery`.
+#[must_use]
+pub fn shrink_for(
+    result: &ToolResult,
+    call: Option<&ToolCall>,
+    limits: &Limits,
+    counter: &dyn TokenCounter,
+    recovery: Recovery<'_>,
 ) -> Option<Shrunk> {
     let original = result.text.as_str();
     // No token is shorter than a byte.
@@ -91,7 +113,7 @@ pub fn shrink(
     }
     let clean = clip::without_escapes(original);
     let class = ContentClass::of(&clean);
-    let marker = marker::Marker::new(result, call, before);
+    let marker = marker::Marker::new(result, call, before, recovery);
     let (text, after) = fit(&clean, class, &marker, limits, counter)?;
     (after < before).then(|| Shrunk {
         text: text.into(),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{ContentClass, Limits, Shrunk, is_shrunk, shrink};
+use super::{ContentClass, Limits, Recovery, Shrunk, is_shrunk, shrink, shrink_for};
 use crate::counter::{Heuristic, TokenCounter};
 use crate::turn::{CallId, Outcome, ToolCall, ToolResult};
 use crate::units::Tokens;
@@ -68,6 +68,30 @@ fn what_fits_is_left_alone() {
     assert_eq!(shrink(&result("short"), None, &limits, &Heuristic), None);
     let fits = "word ".repeat(3_000);
     assert_eq!(shrink(&result(&fits), None, &limits, &Heuristic), None);
+}
+
+#[test]
+fn the_marker_names_only_what_the_model_can_do() {
+    let original = result(&"line of text\n".repeat(5_000));
+    let long = call(&"x".repeat(1_000));
+    let marker = |call, recovery| {
+        let limits = Limits::new(Tokens::new(500));
+        let shrunk = shrink_for(&original, call, &limits, &Heuristic, recovery).unwrap();
+        let line = shrunk.text.lines().next().unwrap().to_owned();
+        line.split_once("for the whole ").unwrap().1.to_owned()
+    };
+    assert_eq!(
+        marker(None, Recovery::CallAgain),
+        "run the same call again]"
+    );
+    assert_eq!(
+        marker(Some(&long), Recovery::CallAgain),
+        "run the same call again]"
+    );
+    assert_eq!(
+        marker(Some(&long), Recovery::Expand("t1")),
+        r#"use expand with the id "t1"]"#
+    );
 }
 
 #[test]

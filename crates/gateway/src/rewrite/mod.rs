@@ -1,7 +1,9 @@
 //! Makes the bytes that are sent from the bytes that were received. Pure.
 
 mod compaction;
+mod cut;
 mod error;
+mod front;
 mod note;
 mod render;
 mod shrink;
@@ -20,6 +22,10 @@ pub use threads::refuse_thread;
 pub(crate) mod beta {
     /// Compaction on demand, and every request that carries its block.
     pub(crate) const COMPACT: &str = "compact-2026-09-04";
+    /// System messages that clear themselves.
+    pub(crate) const CLEAR_AT: &str = "mid-conversation-system-clear-at-2026-08-21";
+    /// Message threads.
+    pub(crate) const THREADS: &str = "message-threads-2026-08-12";
 }
 
 /// How one request is to be shown. Message indices count the request's messages as received.
@@ -56,4 +62,16 @@ pub enum Front<'a> {
         /// Its JSON.
         message: &'a str,
     },
+}
+
+impl Recipe<'_> {
+    /// Whether it changes nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        matches!(self.front, Front::Nothing)
+            && self.from == 0
+            && self.cleared == 0
+            && self.stripped == 0
+            && self.changes.is_empty()
+    }
 }

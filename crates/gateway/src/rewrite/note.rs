@@ -1,9 +1,11 @@
 //! What is said to the model beside what the client said: the note about its own memory, and pins.
 
+use context::Role;
 use context::note::RuntimeContext;
 use history::Change;
-use tokens::Model;
-use wire::api::Request;
+use serde_json::{Value, json};
+use tokens::{Capability, Model, Provider};
+use wire::api::{Dialect, Message, Request};
 
 /// Something that is added to one message of a request, and its index among the messages.
 ///
@@ -18,19 +20,68 @@ pub struct Addition {
 }
 
 /// The note, through the channel that the model has: always at the newest message, never between a call
-/// and its result. `None` where there is nothing to say, or where the newest message is the model's own.
+/// and its result. `None` where there is nothing to say, or where the model has no channel at this place:
+/// the newest message is its own, or it is a tool's and only the first message may be a system message.
+///
+/// | dialect | model | channel |
+/// |---|---|---|
+/// | Anthropic | with mid-conversation system messages | one that clears itself at the next user message |
+/// | Anthropic | any other | a text block at the end of the newest user message |
+/// | Chat | OpenAI's | a `system` message behind the newest message |
+/// | Chat | any other: many templates take a system message only in front | a text block at the end of the newest user message |
+/// | Responses | all | a `developer` message behind the newest message |
 #[must_use]
-pub fn note(
-    _request: &Request<'_>,
-    _model: &Model,
-    _facts: &RuntimeContext<'_>,
-) -> Option<Addition> {
-    None
+pub fn note(request: &Request<'_>, model: &Model, facts: &RuntimeContext<'_>) -> Option<Addition> {
+    let text = facts.render();
+    let newest = newest(request).filter(|_| !text.is_empty())?;
+    let change = match newest.dialect() {
+        Dialect::Anthropic if model.can(Capability::MidConversationSystem) => {
+            followed(&json!({"role": "system", "clear_at": "next_user_message", "content": text}))
+        }
+        Dialect::Anthropic => appended(&newest, &text)?,
+        Dialect::Chat if model.provider == Provider::OpenAi => {
+            followed(&json!({"role": "system", "content": text}))
+        }
+        Dialect::Chat if newest.role() == Role::User => appended(&newest, &text)?,
+        Dialect::Chat => return None,
+        Dialect::Responses => followed(&json!({"role": "developer", "content": text})),
+    };
+    Some(Addition {
+        message: newest.index(),
+        change,
+    })
 }
 
-/// Pins restated at the newest message, in the user's voice. `None` where `text` is empty or the newest
-/// message is the model's own.
+/// Pins restated at the newest message, in the user's voice: a block at its end where it is the user's,
+/// else a message behind it. `None` where `text` is empty or the newest message is the model's own.
 #[must_use]
-pub fn restate(_request: &Request<'_>, _text: &str) -> Option<Addition> {
-    None
+pub fn restate(request: &Request<'_>, text: &str) -> Option<Addition> {
+    let newest = newest(request).filter(|_| !text.trim().is_empty())?;
+    let appended = appended(&newest, text).filter(|_| newest.role() == Role::User);
+    Some(Addition {
+        message: newest.index(),
+        change: appended.unwrap_or_else(|| followed(&json!({"role": "user", "content": text}))),
+    })
+}
+
+/// The newest message, unless it is the model's own or of a role that is not known.
+fn newest<'r>(request: &'r Request<'_>) -> Option<Message<'r>> {
+    let newest = request.message(request.len().checked_sub(1)?)?;
+    let ours = matches!(newest.role(), Role::User | Role::Tool | Role::System);
+    ours.then_some(newest)
+}
+
+fn followed(message: &Value) -> Change {
+    Change::Followed(message.to_string().into())
+}
+
+/// A block at the end of `message`, where it has a place for one.
+fn appended(message: &Message<'_>, text: &str) -> Option<Change> {
+    let kind = match message.dialect() {
+        Dialect::Responses => "input_text",
+        Dialect::Anthropic | Dialect::Chat => "text",
+    };
+    let block = json!({"type": kind, "text": text}).to_string();
+    message.edit().with_block(&block).render()?;
+    Some(Change::Appended(block.into()))
 }

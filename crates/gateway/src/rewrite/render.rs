@@ -1,34 +1,196 @@
 //! Puts a request together as a recipe says.
 
-use wire::api::{Dialect, Piece, Request};
+use history::Change;
+use memchr::memmem;
+use wire::api::{Dialect, Edit, Message, Piece, Request};
 
-use super::{Front, Recipe, RewriteError, beta};
+use super::{Front, Recipe, RewriteError, beta, cut, front};
+use context::Role;
+
+/// What stands in place of a tool result that was cleared.
+const CLEARED: &str = "[old tool result cleared; call the tool again if it is needed]";
 
 /// The body to send. Every byte that the recipe does not name is as it came; with an empty recipe it is
 /// the body itself.
+///
+/// Messages that are shown unchanged are not read, only copied.
 ///
 /// # Errors
 /// Where the result would not be a legal request, or a change does not fit its message. The caller then
 /// sends the client's own bytes.
 pub fn render(request: &Request<'_>, recipe: &Recipe<'_>) -> Result<Vec<u8>, RewriteError> {
-    let count = request.len();
-    if recipe.from > count {
-        return Err(RewriteError::NothingKept {
-            from: recipe.from,
-            count,
-        });
+    if recipe.is_empty() {
+        return Ok(request.body().to_vec());
     }
-    let pieces = vec![Piece::Kept(recipe.from..count)];
-    Ok(request.edit().messages(pieces).render()?)
+    cut::check(request, recipe)?;
+    let mut list = List {
+        request,
+        recipe,
+        pieces: Vec::new(),
+        changes: recipe.changes,
+    };
+    let front = front::message(request, recipe)?;
+    let native = matches!(recipe.front, Front::Native { .. });
+    // The provider's own summary opens the list; ours comes behind the operator's instructions.
+    let (before, after) = if native { (front, None) } else { (None, front) };
+    list.pieces.extend(before.map(Piece::Written));
+    let first = list.instructions();
+    list.pieces.extend(after.map(Piece::Written));
+    for index in first..request.len() {
+        list.show(index)?;
+    }
+    let edit = request.edit().messages(list.pieces);
+    Ok(carrying(request, edit, native)?.render()?)
 }
 
 /// The names that the header `anthropic-beta` has to hold for what a recipe puts into a request.
 #[must_use]
 pub fn betas(dialect: Dialect, recipe: &Recipe<'_>) -> Vec<&'static str> {
-    let native = matches!(recipe.front, Front::Native { .. });
-    if dialect == Dialect::Anthropic && native {
-        vec![beta::COMPACT]
-    } else {
-        Vec::new()
+    let mut out = Vec::new();
+    if dialect != Dialect::Anthropic {
+        return out;
     }
+    if matches!(recipe.front, Front::Native { .. }) {
+        out.push(beta::COMPACT);
+    }
+    let clears = |change: &Change| match change {
+        Change::Followed(json) => json.contains(r#""clear_at""#),
+        Change::Appended(_) | Change::Shrunk { .. } => false,
+    };
+    let mut shown = recipe.changes.iter().filter(|(at, _)| *at >= recipe.from);
+    if shown.any(|(_, change)| clears(change)) {
+        out.push(beta::CLEAR_AT);
+    }
+    out
+}
+
+/// The new list of messages, as far as it is put together.
+struct List<'r> {
+    request: &'r Request<'r>,
+    recipe: &'r Recipe<'r>,
+    pieces: Vec<Piece<'r>>,
+    /// The changes that are still to be made.
+    changes: &'r [(usize, Change)],
+}
+
+impl<'r> List<'r> {
+    /// Adds the operator's messages that stay in front although the view begins behind them, and those
+    /// that it begins with. Returns the first message after them.
+    fn instructions(&mut self) -> usize {
+        let request = self.request;
+        if request.dialect() == Dialect::Anthropic {
+            return self.recipe.from;
+        }
+        let system = |index: usize| {
+            let message = request.message(index);
+            message.is_some_and(|message| message.role() == Role::System)
+        };
+        let mut first = self.recipe.from;
+        if matches!(self.recipe.front, Front::Readable { .. }) {
+            while system(first) && !self.is_changed(first) {
+                first += 1;
+            }
+        }
+        let stays = (0..first).filter(|index| system(*index));
+        self.pieces
+            .extend(stays.map(|index| Piece::Kept(index..index + 1)));
+        first
+    }
+
+    fn is_changed(&self, index: usize) -> bool {
+        self.changes.iter().any(|(at, _)| *at == index)
+    }
+
+    /// Adds one message as it is to be shown.
+    fn show(&mut self, index: usize) -> Result<(), RewriteError> {
+        let skipped = self.changes.partition_point(|(at, _)| *at < index);
+        let until = self.changes.partition_point(|(at, _)| *at <= index);
+        let own = self.changes.get(skipped..until).unwrap_or_default();
+        self.changes = self.changes.get(until..).unwrap_or_default();
+        let message = self.message(index)?;
+        let clears = index < self.recipe.cleared && may_hold_results(&message);
+        let strips = index < self.recipe.stripped && may_think(&message);
+        if own.is_empty() && !clears && !strips {
+            self.pieces.push(Piece::Kept(index..index + 1));
+            return Ok(());
+        }
+        let mut edit = message.edit();
+        if strips {
+            edit = edit.without_thinking();
+        }
+        if clears {
+            edit = edit.with_results_cleared(CLEARED);
+        }
+        for (_, change) in own {
+            edit = match change {
+                Change::Appended(block) => edit.with_block(block),
+                Change::Shrunk { result, text } if !clears => {
+                    edit.with_result_text(*result as usize, text)
+                }
+                Change::Shrunk { .. } | Change::Followed(_) => edit,
+            };
+        }
+        let shown = edit
+            .render()
+            .ok_or(RewriteError::DoesNotFit { message: index })?;
+        self.pieces.push(if shown == message.raw() {
+            Piece::Kept(index..index + 1)
+        } else {
+            Piece::Written(shown)
+        });
+        for (_, change) in own {
+            if let Change::Followed(json) = change {
+                self.pieces.push(Piece::Written(json.as_str().into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn message(&self, index: usize) -> Result<Message<'r>, RewriteError> {
+        let count = self.request.len();
+        self.request
+            .message(index)
+            .ok_or(RewriteError::NothingKept { from: index, count })
+    }
+}
+
+/// A quick look before a thorough one.
+fn may_hold_results(message: &Message<'_>) -> bool {
+    match message.dialect() {
+        Dialect::Anthropic => holds(message, b"tool_result"),
+        Dialect::Chat | Dialect::Responses => message.role() == Role::Tool,
+    }
+}
+
+/// A quick look before a thorough one.
+fn may_think(message: &Message<'_>) -> bool {
+    message.dialect() == Dialect::Anthropic
+        && message.role() == Role::Assistant
+        && holds(message, b"thinking")
+}
+
+fn holds(message: &Message<'_>, word: &[u8]) -> bool {
+    memmem::find(message.raw().as_bytes(), word).is_some()
+}
+
+/// A request that carries the provider's own block may not say how much of a task's budget remains.
+fn carrying<'r>(
+    request: &Request<'_>,
+    edit: Edit<'r>,
+    native: bool,
+) -> Result<Edit<'r>, RewriteError> {
+    let output = request.field("output_config").filter(|_| native);
+    let Some(output) = output.filter(|field| field.value.contains("remaining")) else {
+        return Ok(edit);
+    };
+    let unreadable = |_| RewriteError::NotCarried("`output_config` can not be read");
+    let mut config: serde_json::Value = serde_json::from_str(output.value).map_err(unreadable)?;
+    let budget = config
+        .get_mut("task_budget")
+        .and_then(serde_json::Value::as_object_mut);
+    let Some(budget) = budget else {
+        return Ok(edit);
+    };
+    budget.shift_remove("remaining");
+    Ok(edit.set("output_config", config.to_string()))
 }

@@ -47,6 +47,12 @@ impl<'r> Message<'r> {
         })
     }
 
+    /// The dialect of its request.
+    #[must_use]
+    pub const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// Its place among the messages.
     #[must_use]
     pub const fn index(&self) -> usize {
