@@ -39,6 +39,7 @@ pub fn refuse_thread(request: &Request<'_>) -> Option<Direct> {
         content_type: "application/json",
         body: body.to_string().into(),
         did: vec![Did::Refused],
+        conversation: None,
     })
 }
 
