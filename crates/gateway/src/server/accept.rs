@@ -17,11 +17,13 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::server::control::Peer;
+use crate::server::refusal::Reason;
+use crate::server::route::Provider;
 use crate::server::{Body, Broken, State, duration, proxy};
 
 /// How many bytes the headers of one request may have.
@@ -99,7 +101,10 @@ impl Door {
         }
         request.extensions_mut().insert(Peer(self.peer));
         let control = TowerToHyperService::new(self.control);
-        let answered = control.call(request).await;
+        let patience = duration(self.state.config.limits.read);
+        let Ok(answered) = timeout(patience, control.call(request)).await else {
+            return Reason::TooSlow.respond(Provider::OpenAi);
+        };
         let response = answered.unwrap_or_else(|never| match never {});
         response.map(|body| body.map_err(Broken::from).boxed_unsync())
     }

@@ -1,9 +1,11 @@
-//! What lies under `/ebbtide/`: health, metrics and the control interface.
+//! What lies under `/ebbtide/`: health, metrics, the control interface and, for everything else, the
+//! dashboard.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::to_bytes;
 use axum::extract::{DefaultBodyLimit, Extension, Path, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -16,6 +18,7 @@ use history::{ConversationId, MarkId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::dashboard::Ask;
 use crate::error;
 use crate::report::{Asker, Order, Report, ReportError};
 use crate::server::access::{Denied, Visitor};
@@ -47,10 +50,10 @@ pub(super) fn router(gateway: Arc<Gateway>) -> Router {
         .route_layer(middleware::from_fn_with_state(Arc::clone(&gateway), admit));
     let inside = api
         .route("/health", get(health::health))
-        .fallback(nothing)
         .method_not_allowed_fallback(nothing);
     Router::new()
         .nest("/ebbtide", inside)
+        .fallback(page)
         .layer(middleware::map_response(harmless))
         .with_state(gateway)
 }
@@ -169,6 +172,29 @@ impl IntoResponse for Denied {
 
 async fn nothing() -> Problem {
     Problem::Nothing
+}
+
+/// A page of the dashboard.
+async fn page(State(gateway): Desk, request: Request) -> Result<Response, Problem> {
+    if request.uri().path().starts_with("/ebbtide/api/") {
+        return Err(Problem::Nothing);
+    }
+    // Who is not known by the request may be by a cookie, which is the dashboard's affair.
+    let asker = asker(&gateway, &request).ok();
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, LONGEST)
+        .await
+        .map_err(|_| Problem::Bad("the body is too long or broke off"))?;
+    let ask = Ask {
+        method: parts.method,
+        path: parts.uri.path().to_owned(),
+        query: parts.uri.query().unwrap_or_default().to_owned(),
+        headers: parts.headers,
+        body,
+        asker,
+    };
+    let page = gateway.dashboard.answer(ask).await;
+    Ok(page.map(axum::body::Body::from))
 }
 
 /// A report as JSON.

@@ -36,6 +36,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
 use crate::core::{Clock, Core, Parts};
+use crate::dashboard::Dashboard;
 use crate::error;
 use crate::metrics::Metrics;
 use crate::report::{Nobody, Reports};
@@ -123,6 +124,7 @@ pub(crate) struct State {
     secret: [u8; 32],
     access: Access,
     reports: Arc<dyn Reports>,
+    dashboard: Dashboard,
     #[cfg(test)]
     sabotage: Option<Moment>,
 }
@@ -138,10 +140,13 @@ impl State {
             metrics: Arc::clone(&metrics),
         };
         let secret = gateway.engine.secret()?;
+        let reports: Arc<dyn Reports> = Arc::new(Nobody);
+        let pages = Arc::clone(&reports);
         Ok(Self {
             secret,
+            dashboard: Dashboard::new(pages, &config, secret, Arc::clone(&gateway.clock)),
             access: Access::new(config.admin_token.clone(), secret),
-            reports: Arc::new(Nobody),
+            reports,
             core: Core::new(parts)?,
             upstream: Upstream::new(&config.upstream)?,
             gate: Gate::new(config.limits),

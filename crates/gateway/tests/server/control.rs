@@ -40,6 +40,18 @@ async fn health_metrics_and_reports_as_json() {
     let overview = call(&url, "GET /ebbtide/api/overview", &[], "").await;
     assert_eq!(overview.status, 200);
     assert!(overview.json()["conversations"].is_array(), "{overview:?}");
+    for (path, status) in [
+        ("/ebbtide/", 200),
+        ("/ebbtide", 303),
+        ("/ebbtide/login", 200),
+    ] {
+        let page = call(&url, &format!("GET {path}"), &[], "").await;
+        assert_eq!(page.status, status, "{path}");
+        assert!(
+            page.header("content-security-policy")
+                .contains("frame-ancestors 'none'")
+        );
+    }
     gateway.shutdown().await;
 }
 
@@ -74,7 +86,7 @@ async fn what_is_not_there_or_not_understood() {
         "E0825",
     );
     check(
-        &call(&url, "GET /ebbtide/nothing", &[], "").await,
+        &call(&url, "GET /ebbtide/api/nothing", &[], "").await,
         404,
         "E0826",
     );
