@@ -1,21 +1,54 @@
 //! The inner half: keeps the conversations and decides what is sent.
+//!
+//! A request joins its conversation ([`join`]), the conversation's supervisor is asked until it lets the
+//! request go ([`decide`]), what it orders is made in the background ([`prepare`]), and the answer is
+//! heard ([`ticket`]). What was said is kept ([`writer`]); text stays in memory only while it is needed.
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-use bytes::Bytes;
-use context::Tokens;
-use history::{Engine, HistoryError, Tenant};
-use http::{HeaderMap, StatusCode};
-use jiff::Timestamp;
-use wire::api::Dialect;
+use history::{Engine, HistoryError};
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::words::Did;
 
+mod call;
+mod choice;
+mod count;
+mod decide;
+mod dress;
+mod exchange;
+mod identity;
+mod join;
+mod journal;
+mod keep;
+mod live;
+mod money;
+mod pins;
+mod prepare;
+mod registry;
+mod ticket;
+mod writer;
+
+pub use exchange::{Arrival, Direct, Endpoint, Generation, Heard, Outgoing, Rescue, Verdict};
+pub use ticket::Ticket;
+
 /// Tells the time. Only the binary knows a real one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// How often conversations that rest are looked for.
+const ROUND: Duration = Duration::from_secs(15);
+
+/// After how long without a request the texts of a conversation leave memory.
+const REST: SignedDuration = SignedDuration::from_secs(45);
+
+/// How long preparations may take to notice that they are not wanted any more.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// What the inner half is made of.
 #[derive(Clone)]
@@ -32,7 +65,21 @@ pub struct Parts {
 
 /// The conversations of all tenants, and what is decided about their requests.
 pub struct Core {
+    inner: Arc<Inner>,
+}
+
+/// What requests, preparations and answers have in common.
+struct Inner {
     parts: Parts,
+    secret: [u8; 32],
+    writer: writer::Writer,
+    registry: registry::Registry,
+    models: call::Models,
+    jobs: prepare::Jobs,
+    /// How many conversations were begun.
+    begun: AtomicU64,
+    /// Whether somebody looks for conversations that rest.
+    is_watched: AtomicBool,
 }
 
 impl fmt::Debug for Core {
@@ -47,151 +94,87 @@ impl Core {
     /// # Errors
     /// Where the engine fails.
     pub fn new(parts: Parts) -> Result<Self, HistoryError> {
-        Ok(Self { parts })
+        let secret = parts.engine.secret()?;
+        let most = parts.config.limits.preparations;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                secret,
+                writer: writer::Writer::start(Arc::clone(&parts.engine)),
+                registry: registry::Registry::default(),
+                models: call::Models::default(),
+                jobs: prepare::Jobs::new(most),
+                begun: AtomicU64::new(0),
+                is_watched: AtomicBool::new(false),
+                parts,
+            }),
+        })
     }
 
     /// What it is made of.
     #[must_use]
-    pub const fn parts(&self) -> &Parts {
-        &self.parts
+    pub fn parts(&self) -> &Parts {
+        &self.inner.parts
     }
 
     /// Decides about a request. It may wait; dropping it says that the client went away. The caller
     /// keeps the arrival's bytes and sends them where this panics.
-    pub async fn arrive(&self, arrival: Arrival, _now: Timestamp) -> Verdict {
-        let did = vec![Did::Passed];
-        let outgoing = Outgoing {
-            body: arrival.body,
-            betas: Vec::new(),
-            did,
-            conversation: None,
-            tokens: None,
-        };
-        Verdict::Send(outgoing, Ticket::default())
+    pub async fn arrive(&self, arrival: Arrival, now: Timestamp) -> Verdict {
+        if !self.inner.is_watched.swap(true, Ordering::Relaxed) {
+            self.watch();
+        }
+        match arrival.endpoint {
+            Endpoint::Generate(dialect) => self.inner.generate(arrival, dialect, now).await,
+            Endpoint::Count(dialect) => self.inner.count(arrival, dialect, now).await,
+            Endpoint::Other => {
+                let outgoing = decide::as_it_came(arrival.body, Did::Passed);
+                Verdict::Send(outgoing, Ticket::default())
+            }
+        }
+    }
+
+    /// Lets conversations that rest leave memory, as long as there is a core.
+    fn watch(&self) {
+        let inner = Arc::downgrade(&self.inner);
+        let cancel = self.inner.jobs.cancel.clone();
+        self.inner.jobs.tracker.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = cancel.cancelled() => return,
+                    () = sleep(ROUND) => {}
+                }
+                let Some(inner) = inner.upgrade() else { return };
+                inner.let_rest((inner.parts.clock)());
+            }
+        });
     }
 
     /// Ends what is under way: no new preparation begins, and what is to be kept is kept when this
     /// returns.
-    pub async fn close(&self) {}
-}
-
-/// What a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Endpoint {
-    /// The next message of a conversation.
-    Generate(Dialect),
-    /// The size of one.
-    Count(Dialect),
-    /// Anything else: never looked into.
-    Other,
-}
-
-/// A request as the outer half received it.
-#[derive(Clone, Debug)]
-pub struct Arrival {
-    /// What it asks for.
-    pub endpoint: Endpoint,
-    /// The path and query as received.
-    pub target: String,
-    /// Its headers as received.
-    pub headers: HeaderMap,
-    /// Its body, whole.
-    pub body: Bytes,
-    /// Who sent it.
-    pub tenant: Tenant,
-}
-
-/// What is to be done with a request.
-#[derive(Debug)]
-pub enum Verdict {
-    /// Send this upstream, and show the ticket what comes back.
-    Send(Outgoing, Ticket),
-    /// Do not send it; this is the answer.
-    Answer(Direct),
-}
-
-/// What is sent upstream.
-#[derive(Clone, Debug)]
-pub struct Outgoing {
-    /// The body: the client's own bytes, the same allocation, where nothing was changed.
-    pub body: Bytes,
-    /// Names that must be among those of the header `anthropic-beta` besides the client's own.
-    pub betas: Vec<&'static str>,
-    /// What was done, for the header `x-ebbtide-did` and the metrics.
-    pub did: Vec<Did>,
-    /// The conversation, for the header `x-ebbtide-conversation`.
-    pub conversation: Option<history::ConversationId>,
-    /// The tokens of the view, for the header `x-ebbtide-tokens`.
-    pub tokens: Option<Tokens>,
-}
-
-/// An answer that is made here.
-#[derive(Clone, Debug)]
-pub struct Direct {
-    /// Its status.
-    pub status: StatusCode,
-    /// Its content type.
-    pub content_type: &'static str,
-    /// Its body.
-    pub body: Bytes,
-    /// What was done.
-    pub did: Vec<Did>,
-    /// The conversation, for the header `x-ebbtide-conversation`.
-    pub conversation: Option<history::ConversationId>,
-}
-
-/// How much of an answer has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// There is more to come.
-    Part,
-    /// With this piece the answer is whole: its last event, or the end of its body. The ticket is
-    /// finished before the client gets the piece, so that what a client saw the end of is kept.
-    Whole,
-}
-
-/// Accompanies one request that was sent. Dropping it early says that the exchange was cut.
-#[derive(Debug, Default)]
-pub struct Ticket {}
-
-/// What is known of an answer that came whole: for the log and for spans. No message text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Generation {
-    /// The model asked for.
-    pub model: String,
-    /// The answer as far as it tells about itself.
-    pub answer_id: Option<String>,
-    /// Why it ended, in the provider's word.
-    pub stop: Option<String>,
-    /// What the provider reported.
-    pub usage: Option<wire::api::Usage>,
-}
-
-/// What to do about a refusal.
-#[derive(Debug)]
-pub enum Rescue {
-    /// Give it to the client.
-    PassOn,
-    /// Send this instead, once.
-    SendAgain(Outgoing),
-}
-
-impl Ticket {
-    /// The provider refused the request, with this whole body.
-    pub async fn refused(&mut self, _status: StatusCode, _body: &Bytes, _now: Timestamp) -> Rescue {
-        Rescue::PassOn
+    pub async fn close(&self) {
+        let jobs = &self.inner.jobs;
+        jobs.cancel.cancel();
+        jobs.tracker.close();
+        // One that does not notice is not waited for.
+        let _ = timeout(GRACE, jobs.tracker.wait()).await;
+        self.inner.writer.flush().await;
     }
+}
 
-    /// The answer has begun.
-    pub fn answered(&mut self, _status: StatusCode, _headers: &HeaderMap) {}
-
-    /// A piece of the answer's body, in order, before it is passed to the client.
-    pub fn piece(&mut self, _bytes: &Bytes) -> Heard {
-        Heard::Part
-    }
-
-    /// The answer has come whole. What was said is kept when this returns.
-    pub async fn finished(self, _now: Timestamp) -> Option<Generation> {
-        None
+impl Inner {
+    /// The texts of conversations that rest leave memory, and idle conversations altogether.
+    fn let_rest(&self, now: Timestamp) {
+        let limits = &self.parts.config.limits;
+        self.registry.sweep(now, limits.idle, limits.conversations);
+        let rest = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
+        let oldest = now.as_millisecond().saturating_sub(rest);
+        let mut pins = 0;
+        for shared in self.registry.all(None) {
+            let mut live = shared.lock();
+            pins += live.pins.iter().count();
+            if shared.seen() < oldest && !live.is_busy() {
+                live.rest();
+            }
+        }
+        self.parts.metrics.holds(self.registry.len(), pins);
     }
 }

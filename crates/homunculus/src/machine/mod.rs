@@ -156,6 +156,12 @@ impl<S: Strategy> Homunculus<S> {
         self.machine.limits = limits;
     }
 
+    /// What the provider counts besides the turns: tools, and what our count misses.
+    #[must_use]
+    pub const fn unseen(&self) -> Tokens {
+        self.machine.sending.unseen
+    }
+
     /// The guards.
     #[must_use]
     pub const fn limits(&self) -> &Limits {

@@ -1,0 +1,75 @@
+//! The size of a conversation: of its view, so that a client that watches it does not compact by itself.
+
+use bytes::Bytes;
+use context::TurnId;
+use homunculus::Shown;
+use jiff::Timestamp;
+use wire::api::{Dialect, Request};
+
+use super::Inner;
+use super::call::Call;
+use super::decide::{as_it_came, is_held_elsewhere};
+use super::dress::Look;
+use super::exchange::{Arrival, Outgoing, Verdict};
+use super::identity::{Known, compare};
+use super::live::Shared;
+use super::ticket::Ticket;
+use crate::config::Mode;
+use crate::rewrite::{betas, render};
+use crate::words::Did;
+
+impl Inner {
+    /// What is sent to have a request counted. It changes nothing in its conversation.
+    pub(super) async fn count(
+        &self,
+        arrival: Arrival,
+        dialect: Dialect,
+        now: Timestamp,
+    ) -> Verdict {
+        let body = arrival.body.clone();
+        let parsed = Request::parse(dialect, &body);
+        let viewed = match &parsed {
+            Ok(request) if self.parts.config.mode == Mode::On && !is_held_elsewhere(request) => {
+                self.viewed(&self.call(&arrival, request, now)).await
+            }
+            Ok(_) | Err(_) => None,
+        };
+        let outgoing = viewed.unwrap_or_else(|| as_it_came(arrival.body, Did::Passed));
+        Verdict::Send(outgoing, Ticket::default())
+    }
+
+    async fn viewed(&self, call: &Call<'_>) -> Option<Outgoing> {
+        for shared in self.registry.linked(call.tenant, call.keys.links()) {
+            self.dressed(call.tenant, &shared).await.ok()?;
+            let Some(look) = look(call, &shared).filter(|look| !look.is_plain()) else {
+                continue;
+            };
+            let recipe = look.recipe();
+            // A request that can not be shown so is counted as it is.
+            let sent = render(call.request, &recipe).ok()?;
+            return Some(Outgoing {
+                body: Bytes::from(sent),
+                betas: betas(call.dialect(), &recipe),
+                did: vec![Did::Compacted],
+                conversation: Some(shared.id),
+                tokens: None,
+            });
+        }
+        None
+    }
+}
+
+/// How a request would be shown as part of this conversation, as that is shown now.
+fn look(call: &Call<'_>, shared: &Shared) -> Option<Look> {
+    let live = shared.lock();
+    let known = Known {
+        keys: &live.said.keys,
+        ids: live.said.outline.ids(),
+    };
+    let common = compare(call.request, &call.keys, known, &super::identity::Uncounted).common;
+    let shown: Shown = live.supervisor.machine.shown();
+    let reaches = |id: TurnId| live.place_of(id) <= common;
+    let standing = live.record.standing;
+    let holds = shown.from < common && reaches(standing.cleared) && reaches(standing.stripped);
+    (live.dialect == call.dialect() && holds).then(|| live.look(shown, common))
+}

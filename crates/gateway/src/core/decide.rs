@@ -1,0 +1,440 @@
+//! From a request to the bytes that are sent.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use context::Tokens;
+use context::note::{Removed, RuntimeContext};
+use history::{Change, Edition};
+use homunculus::{Preparation, Shown};
+use jiff::Timestamp;
+use tokio::time::timeout;
+use wire::api::{Dialect, Request};
+
+use super::call::Call;
+use super::dress::{Look, pins_key};
+use super::exchange::{Arrival, Outgoing, Verdict};
+use super::identity::Keys;
+use super::journal::{Happened, Sent};
+use super::keep::Keep;
+use super::live::{Decision, Live};
+use super::prepare::Source;
+use super::ticket::{Flight, Ticket};
+use super::{Inner, writer::StoreFailure};
+use crate::config::Mode;
+use crate::rewrite::{self, RewriteError, betas, render};
+use crate::words::Did;
+
+/// How long a request waits at most for a summary that is made without a model.
+const ON_THE_SPOT: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// Why a request is sent as it came though the core looked into it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    /// The store failed and something that must be shown is not known.
+    #[error(transparent)]
+    Store(#[from] StoreFailure),
+    /// The bytes can not be made.
+    #[error(transparent)]
+    Rewrite(#[from] RewriteError),
+}
+
+/// What was decided about a request.
+pub(super) struct Decided {
+    /// How it is shown.
+    pub look: Look,
+    /// The size of the view.
+    pub tokens: Tokens,
+    /// What was done.
+    pub did: Vec<Did>,
+    /// What must be kept before it is sent.
+    pub keep: Keep,
+    /// The summary to make.
+    pub prepare: Option<Preparation>,
+}
+
+impl Inner {
+    /// Decides about a request for the next message.
+    pub(super) async fn generate(
+        self: &Arc<Self>,
+        arrival: Arrival,
+        dialect: Dialect,
+        now: Timestamp,
+    ) -> Verdict {
+        let body = arrival.body.clone();
+        let Ok(request) = Request::parse(dialect, &body) else {
+            return Verdict::Send(as_it_came(arrival.body, Did::Passed), Ticket::default());
+        };
+        if let Some(direct) = rewrite::refuse_thread(&request) {
+            return Verdict::Answer(direct);
+        }
+        if is_held_elsewhere(&request) || request.is_empty() {
+            return Verdict::Send(as_it_came(arrival.body, Did::Passed), Ticket::default());
+        }
+        let call = self.call(&arrival, &request, now);
+        let joined = match self.join(&call).await {
+            Ok(joined) => joined,
+            Err(failure) => return self.failed(body.clone(), &failure.into()),
+        };
+        let flight = Flight::new(Arc::clone(self), &arrival, &call, joined);
+        self.depart(&call, flight, body.clone()).await
+    }
+
+    /// Decides how a request is shown and makes its bytes.
+    async fn depart(self: &Arc<Self>, call: &Call<'_>, mut flight: Flight, body: Bytes) -> Verdict {
+        let decided = self.decided(call, &mut flight).await;
+        match self.outgoing(call, &mut flight, decided, &body).await {
+            Ok(outgoing) => Verdict::Send(outgoing, Ticket::of(flight)),
+            Err(fault) => {
+                let why = Happened::NotRewritten(fault.to_string());
+                flight.joined.shared.lock().journal.note(call.now, why);
+                let Verdict::Send(mut outgoing, _) = self.failed(body, &fault) else {
+                    return Verdict::Send(as_it_came(Bytes::new(), Did::Failed), Ticket::default());
+                };
+                outgoing.conversation = Some(flight.joined.shared.id);
+                Verdict::Send(outgoing, Ticket::of(flight))
+            }
+        }
+    }
+
+    /// The bytes for a decision, after what they need is kept.
+    ///
+    /// # Errors
+    /// Where the bytes can not be made.
+    pub(super) async fn outgoing(
+        self: &Arc<Self>,
+        call: &Call<'_>,
+        flight: &mut Flight,
+        decided: Decided,
+        body: &Bytes,
+    ) -> Result<Outgoing, Fault> {
+        let Decided {
+            look,
+            tokens,
+            did,
+            keep,
+            prepare,
+        } = decided;
+        let observed = self.parts.config.mode == Mode::Observe;
+        let recipe = look.recipe();
+        let sent = if observed || look.is_plain() {
+            body.clone()
+        } else {
+            Bytes::from(render(call.request, &recipe)?)
+        };
+        let betas = match observed {
+            true => Vec::new(),
+            false => betas(call.dialect(), &recipe),
+        };
+        if !keep.is_empty() {
+            let receipt = self.writer.write(call.tenant, keep.work()).await;
+            if receipt.kept().await.is_err() {
+                // It is still right in memory; only a restart would not know of it.
+                self.not_kept(&flight.joined.shared, call.now);
+                flight.joined.shared.lock().is_dress_unkept = true;
+            }
+        }
+        if let Some(order) = prepare {
+            let source = Source::of(flight, sent.clone(), betas.clone());
+            self.prepare(&flight.joined.shared, order, source);
+        }
+        Ok(Outgoing {
+            body: sent,
+            betas,
+            did,
+            conversation: Some(flight.joined.shared.id),
+            tokens: Some(tokens),
+        })
+    }
+
+    /// Asks the supervisor until it lets the request go.
+    pub(super) async fn decided(self: &Arc<Self>, call: &Call<'_>, flight: &mut Flight) -> Decided {
+        let shared = Arc::clone(&flight.joined.shared);
+        let mut did = Vec::new();
+        let mut now = call.now;
+        loop {
+            let settled = shared.settled.notified();
+            tokio::pin!(settled);
+            // From here on no end of a preparation is missed.
+            settled.as_mut().enable();
+            let (decision, on_the_spot) = {
+                let mut live = shared.lock();
+                let joined = &flight.joined;
+                if !live.leads_to(joined.len, joined.head) {
+                    return self.overtaken(&mut live, &did);
+                }
+                let decision = live.ask(joined.len, now);
+                did.extend(words(self.parts.config.mode, &decision));
+                flight.swapped |= decision.swapped || decision.reduced;
+                if let Some(shown) = decision.send {
+                    return self.ready(call, flight, &mut live, (shown, decision, did));
+                }
+                let running = decision.prepare.map(|order| order.route);
+                let running =
+                    running.or_else(|| live.supervisor.job.as_ref().map(|job| job.order.route));
+                (decision, running == Some(history::Route::Extractive))
+            };
+            if let Some(order) = decision.prepare {
+                let source = Source::unsent(flight, call);
+                self.prepare(&shared, order, source);
+            }
+            if !did.contains(&Did::Waited) && self.parts.config.mode == Mode::On {
+                did.push(Did::Waited);
+            }
+            flight.waited = true;
+            match decision.until {
+                _ if on_the_spot => drop(timeout(ON_THE_SPOT, settled).await),
+                Some(until) => {
+                    let wait = until.duration_since(now).max(jiff::SignedDuration::ZERO);
+                    let wait = std::time::Duration::try_from(wait).unwrap_or_default();
+                    drop(timeout(wait, settled).await);
+                }
+                None => settled.await,
+            }
+            now = (self.parts.clock)().max(now);
+        }
+    }
+
+    /// The request goes out like this.
+    fn ready(
+        &self,
+        call: &Call<'_>,
+        flight: &mut Flight,
+        live: &mut Live,
+        (shown, decision, mut did): (Shown, Decision, Vec<Did>),
+    ) -> Decided {
+        let len = flight.joined.len;
+        let mut keep = Keep::default();
+        if self.parts.config.mode == Mode::On {
+            self.add_pins_and_note(call, flight, live, (shown, &mut keep, &mut did));
+            if flight.swapped {
+                keep.conversation = Some(live.record.clone());
+                if let Some(dress) = &live.dress
+                    && !dress.front.pins.is_empty()
+                {
+                    let key = pins_key(live.record.id, live.record.standing.compactions);
+                    keep.texts.push((key, dress.front.pins.clone()));
+                }
+            }
+        }
+        let look = live.look(shown, len);
+        let (unchanged, view) = live.sizes(shown, len);
+        let soft = live
+            .supervisor
+            .machine
+            .limits()
+            .window
+            .scaled(live.supervisor.soft);
+        live.flights.was_soft = view >= soft;
+        let since = call.now.duration_since(live.record.began).as_millis();
+        let short = |tokens: Tokens| u32::try_from(tokens.get()).unwrap_or(u32::MAX);
+        flight.before = live.journal.last();
+        live.journal.sent(Sent {
+            at: u64::try_from(since).unwrap_or(0),
+            tokens: short(view),
+            unchanged: short(unchanged),
+            swapped: flight.swapped,
+        });
+        if flight.swapped && !flight.waited {
+            live.record.totals.stalls_avoided += 1;
+        }
+        flight.shown = shown;
+        flight.view = view;
+        flight.unchanged = unchanged;
+        if self.parts.config.mode == Mode::On {
+            let reduced = shown.mark.is_some() || shown.from > 0 || shown.cleared > 0;
+            if reduced && !did.contains(&Did::Swapped) {
+                did.push(Did::Compacted);
+            }
+            let newest = len.saturating_sub(flight.joined.new);
+            let changes = look.changes.iter().filter(|&&(index, _)| index >= newest);
+            let mut changes = changes.map(|(_, change)| change);
+            if changes.any(|change| matches!(change, Change::Shrunk { .. })) {
+                did.push(Did::Shrunk);
+            }
+        }
+        if did.is_empty() {
+            did.push(Did::Kept);
+        }
+        did.sort_unstable();
+        did.dedup();
+        Decided {
+            look,
+            tokens: view,
+            did,
+            keep,
+            prepare: decision.prepare,
+        }
+    }
+
+    /// What is said beside the client's words: pins that nothing shown says, and the note.
+    fn add_pins_and_note(
+        &self,
+        call: &Call<'_>,
+        flight: &Flight,
+        live: &mut Live,
+        (shown, keep, did): (Shown, &mut Keep, &mut Vec<Did>),
+    ) {
+        if live
+            .dress
+            .as_ref()
+            .is_some_and(|dress| !dress.front.pins.is_empty() && flight.swapped)
+        {
+            did.push(Did::Pinned);
+        }
+        let mut additions = Vec::new();
+        let text = live.pins.restate(shown.from);
+        if !text.is_empty() {
+            match rewrite::restate(call.request, &text) {
+                Some(addition) => {
+                    did.push(Did::Pinned);
+                    additions.push(addition);
+                }
+                // Where they can not be said now, they are said with the next request.
+                None => live.pins.forget_restated(),
+            }
+        }
+        if self.parts.config.policy.notes && self.is_note_due(call, flight, live, shown) {
+            let addition = noted(call, live, shown, flight.joined.len);
+            if let Some(addition) = addition {
+                did.push(Did::Noted);
+                additions.push(addition);
+            }
+        }
+        for addition in additions {
+            let turn = live.id_before(addition.message + 1);
+            let dress = live.dress.get_or_insert_default();
+            dress.add(addition.message, addition.change.clone());
+            keep.editions.push(Edition {
+                turn,
+                change: addition.change,
+                at: call.now,
+            });
+        }
+    }
+
+    /// With a user's new words once there was an answer, after a swap, and when the soft threshold is
+    /// crossed. Not when the same request comes again.
+    fn is_note_due(&self, call: &Call<'_>, flight: &Flight, live: &mut Live, shown: Shown) -> bool {
+        if flight.joined.new == 0 {
+            return false;
+        }
+        let len = flight.joined.len;
+        let newest = call.request.message(len.saturating_sub(1));
+        let spoken = newest.is_some_and(|message| {
+            let draft = message.draft();
+            draft.role == context::Role::User
+        });
+        let (_, view) = live.sizes(shown, len);
+        let limits = live.supervisor.machine.limits();
+        let crossed = view >= limits.window.scaled(live.supervisor.soft) && !live.flights.was_soft;
+        let told = std::mem::take(&mut live.flights.tell);
+        (spoken && len > 2) || told || crossed
+    }
+
+    /// Somebody went on with the conversation elsewhere while this request waited: it is sent as it
+    /// came.
+    fn overtaken(&self, _live: &mut Live, did: &[Did]) -> Decided {
+        let mut did = did.to_vec();
+        did.push(Did::Kept);
+        Decided {
+            look: Look::default(),
+            tokens: Tokens::ZERO,
+            did,
+            keep: Keep::default(),
+            prepare: None,
+        }
+    }
+
+    /// A request as the core reads it.
+    pub(super) fn call<'r>(
+        &self,
+        arrival: &'r Arrival,
+        request: &'r Request<'r>,
+        now: Timestamp,
+    ) -> Call<'r> {
+        let name = context::Text::from(request.model().unwrap_or_default().into_owned());
+        Call {
+            tenant: arrival.tenant,
+            request,
+            headers: &arrival.headers,
+            keys: Keys::of(&self.secret, request),
+            model: self.models.find(&name),
+            name,
+            now,
+        }
+    }
+
+    /// Something of ours failed: the client's own bytes.
+    fn failed(&self, body: Bytes, fault: &Fault) -> Verdict {
+        tracing::warn!(%fault, "a request is sent as it came");
+        self.parts.metrics.failed(crate::metrics::Failure::Deciding);
+        Verdict::Send(as_it_came(body, Did::Failed), Ticket::default())
+    }
+}
+
+/// The client's own bytes.
+pub(super) fn as_it_came(body: Bytes, did: Did) -> Outgoing {
+    Outgoing {
+        body,
+        betas: Vec::new(),
+        did: vec![did],
+        conversation: None,
+        tokens: None,
+    }
+}
+
+/// Whether the conversation's state is the provider's, so that the request is only a part of it.
+pub(super) fn is_held_elsewhere(request: &Request<'_>) -> bool {
+    let given = |key| {
+        request
+            .field(key)
+            .is_some_and(|field| field.value != "null")
+    };
+    request.dialect() == Dialect::Responses
+        && (given("previous_response_id") || given("conversation"))
+}
+
+/// What is said of a decision.
+fn words(mode: Mode, decision: &Decision) -> Vec<Did> {
+    let (swapped, preparing) = match mode {
+        Mode::On => (Did::Swapped, Did::Preparing),
+        Mode::Observe => (Did::WouldSwap, Did::WouldPrepare),
+    };
+    let mut did = Vec::new();
+    if decision.swapped || decision.reduced {
+        did.push(swapped);
+    }
+    if decision.prepare.is_some() {
+        did.push(preparing);
+    }
+    did
+}
+
+/// The note about the agent's own state.
+fn noted(call: &Call<'_>, live: &Live, shown: Shown, len: usize) -> Option<rewrite::Addition> {
+    let path = live.path(len);
+    let (_, view) = live.sizes(shown, len);
+    let labels: Vec<&str> = live.pins.iter().map(|pin| pin.text.as_str()).collect();
+    let removed = (shown.from > 0).then(|| Removed {
+        turns: shown.from,
+        tokens: path.covered(shown.from),
+        recover: "ask the user, or read the files and run the commands again",
+    });
+    let last = live.journal.last().map(|sent| sent.at);
+    let last = last.and_then(|at| {
+        let since = jiff::SignedDuration::from_millis(i64::try_from(at).ok()?);
+        live.record.began.checked_add(since).ok()
+    });
+    let facts = RuntimeContext {
+        now: Some(call.now),
+        last_message: last,
+        used: Some(view),
+        window: Some(live.supervisor.machine.limits().window),
+        compactions: Some(live.record.standing.compactions),
+        removed,
+        pins: (!labels.is_empty()).then_some(labels.as_slice()),
+        branch: None,
+    };
+    rewrite::note(call.request, &call.model, &facts)
+}

@@ -1,0 +1,177 @@
+//! What a conversation is shown with besides its turns: the texts, which leave memory when it is idle.
+
+use std::sync::Arc;
+
+use context::{Text, TurnId};
+use history::{Change, ConversationId, Edition, Mark, MarkId, Route, Store};
+
+use crate::rewrite::{Front, Recipe};
+
+/// The text in front of the shown turns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FrontText {
+    /// The summary that stands.
+    pub mark: Option<Arc<Mark>>,
+    /// The pins that were restated at the swap.
+    pub pins: Text,
+}
+
+impl FrontText {
+    fn front(&self) -> Front<'_> {
+        match &self.mark {
+            Some(mark) if mark.route == Route::Native => Front::Native {
+                message: &mark.summary,
+            },
+            Some(mark) => Front::Readable {
+                pins: &self.pins,
+                summary: &mark.summary,
+            },
+            None if self.pins.is_empty() => Front::Nothing,
+            None => Front::Readable {
+                pins: &self.pins,
+                summary: "",
+            },
+        }
+    }
+}
+
+/// The texts of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dress {
+    /// What stands in front.
+    pub front: FrontText,
+    /// What was changed about shown turns, by their index, in order.
+    pub editions: Vec<(usize, Change)>,
+    /// A summary that is ready and not shown yet.
+    pub ready: Option<Arc<Mark>>,
+}
+
+impl Dress {
+    /// Adds a change behind those of the same and earlier turns.
+    pub(super) fn add(&mut self, index: usize, change: Change) {
+        let at = self.editions.partition_point(|&(other, _)| other <= index);
+        self.editions.insert(at, (index, change));
+    }
+
+    /// Forgets what is about turns from `len` on.
+    pub(super) fn cut(&mut self, len: usize) {
+        self.editions.retain(|&(index, _)| index < len);
+    }
+
+    /// The bytes of its texts.
+    pub(super) fn bytes(&self) -> usize {
+        let marks = [&self.front.mark, &self.ready];
+        let marks: usize = marks
+            .into_iter()
+            .flatten()
+            .map(|mark| mark.summary.len())
+            .sum();
+        let editions: usize = self.editions.iter().map(|(_, change)| size(change)).sum();
+        marks + editions + self.front.pins.len()
+    }
+}
+
+fn size(change: &Change) -> usize {
+    match change {
+        Change::Appended(text) | Change::Followed(text) | Change::Shrunk { text, .. } => text.len(),
+    }
+}
+
+/// How one request is shown, with its texts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Look {
+    /// What stands in front.
+    pub front: FrontText,
+    /// The first turn that is shown.
+    pub from: usize,
+    /// Tool results before this are cleared.
+    pub cleared: usize,
+    /// Thinking before this is taken out.
+    pub stripped: usize,
+    /// The changes of its turns.
+    pub changes: Vec<(usize, Change)>,
+}
+
+impl Look {
+    /// Whether it is the request as it came.
+    pub(super) fn is_plain(&self) -> bool {
+        self.from == 0
+            && self.cleared == 0
+            && self.stripped == 0
+            && self.changes.is_empty()
+            && self.front.mark.is_none()
+            && self.front.pins.is_empty()
+    }
+
+    /// The recipe for the bytes.
+    pub(super) fn recipe(&self) -> Recipe<'_> {
+        Recipe {
+            front: self.front.front(),
+            from: self.from,
+            cleared: self.cleared,
+            stripped: self.stripped,
+            changes: &self.changes,
+        }
+    }
+}
+
+/// Where the text of the pins in front is kept: by the conversation and its swap, since it must be sent
+/// again byte for byte though pins come and go.
+pub(super) fn pins_key(of: ConversationId, compactions: u32) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"pins in front");
+    hasher.update(of.as_bytes());
+    hasher.update(&compactions.to_le_bytes());
+    let mut key = [0; 16];
+    hasher.finalize_xof().fill(&mut key);
+    key
+}
+
+/// What is asked of the store.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// The conversation and how often it was compacted.
+    pub of: (ConversationId, u32),
+    /// The summary that stands.
+    pub mark: Option<MarkId>,
+    /// The summary that is ready.
+    pub ready: Option<MarkId>,
+    /// The index of the first turn that is shown.
+    pub from: usize,
+    /// The turns from there on.
+    pub shown: Vec<TurnId>,
+}
+
+/// Reads the texts of a conversation from the store.
+///
+/// # Errors
+/// Where the store fails, and where a mark that stands is not there any more.
+pub(super) fn load(store: &dyn Store, wanted: &Wanted) -> Result<Dress, history::HistoryError> {
+    let read = |id: Option<MarkId>| match id {
+        Some(id) => store.mark(id).map(|mark| mark.map(Arc::new)),
+        None => Ok(None),
+    };
+    let (of, compactions) = wanted.of;
+    let pins = store.chunk(pins_key(of, compactions))?;
+    let editions = store.editions(&wanted.shown)?;
+    let mut dress = Dress {
+        front: FrontText {
+            mark: read(wanted.mark)?,
+            pins: pins.unwrap_or_default(),
+        },
+        editions: Vec::with_capacity(editions.len()),
+        ready: read(wanted.ready)?,
+    };
+    let places: std::collections::HashMap<TurnId, usize> = wanted
+        .shown
+        .iter()
+        .enumerate()
+        .map(|(index, &id)| (id, wanted.from + index))
+        .collect();
+    for Edition { turn, change, .. } in editions {
+        if let Some(&index) = places.get(&turn) {
+            dress.add(index, change);
+        }
+    }
+    Ok(dress)
+}

@@ -1,0 +1,107 @@
+//! What goes between the two halves.
+
+use bytes::Bytes;
+use context::Tokens;
+use history::Tenant;
+use http::{HeaderMap, StatusCode};
+use wire::api::Dialect;
+
+use super::ticket::Ticket;
+use crate::words::Did;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// The next message of a conversation.
+    Generate(Dialect),
+    /// The size of one.
+    Count(Dialect),
+    /// Anything else: never looked into.
+    Other,
+}
+
+/// A request as the outer half received it.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// What it asks for.
+    pub endpoint: Endpoint,
+    /// The path and query as received.
+    pub target: String,
+    /// Its headers as received.
+    pub headers: HeaderMap,
+    /// Its body, whole.
+    pub body: Bytes,
+    /// Who sent it.
+    pub tenant: Tenant,
+}
+
+/// What is to be done with a request.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Send this upstream, and show the ticket what comes back.
+    Send(Outgoing, Ticket),
+    /// Do not send it; this is the answer.
+    Answer(Direct),
+}
+
+/// What is sent upstream.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// The body: the client's own bytes, the same allocation, where nothing was changed.
+    pub body: Bytes,
+    /// Names that must be among those of the header `anthropic-beta` besides the client's own.
+    pub betas: Vec<&'static str>,
+    /// What was done, for the header `x-ebbtide-did` and the metrics.
+    pub did: Vec<Did>,
+    /// The conversation, for the header `x-ebbtide-conversation`.
+    pub conversation: Option<history::ConversationId>,
+    /// The tokens of the view, for the header `x-ebbtide-tokens`.
+    pub tokens: Option<Tokens>,
+}
+
+/// An answer that is made here.
+#[derive(Clone, Debug)]
+pub struct Direct {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its content type.
+    pub content_type: &'static str,
+    /// Its body.
+    pub body: Bytes,
+    /// What was done.
+    pub did: Vec<Did>,
+    /// The conversation, for the header `x-ebbtide-conversation`.
+    pub conversation: Option<history::ConversationId>,
+}
+
+/// How much of an answer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// There is more to come.
+    Part,
+    /// With this piece the answer is whole: its last event, or the end of its body. The ticket is
+    /// finished before the client gets the piece, so that what a client saw the end of is kept.
+    Whole,
+}
+
+/// What to do about a refusal.
+#[derive(Debug)]
+pub enum Rescue {
+    /// Give it to the client.
+    PassOn,
+    /// Send this instead, once.
+    SendAgain(Outgoing),
+}
+
+/// What is known of an answer that came whole: for the log and for spans. No message text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generation {
+    /// The model asked for.
+    pub model: String,
+    /// The answer as far as it tells about itself.
+    pub answer_id: Option<String>,
+    /// Why it ended, in the provider's word.
+    pub stop: Option<String>,
+    /// What the provider reported.
+    pub usage: Option<wire::api::Usage>,
+}

@@ -1,0 +1,146 @@
+//! Which conversation a request belongs to.
+//!
+//! A conversation is known by the ids of its turns, which cover what was said and nothing else: a moved
+//! cache breakpoint or another order of keys changes no id. To read every message again for that would
+//! cost milliseconds, so a conversation also remembers a keyed hash of each message's raw bytes: where
+//! they are the same as last time, so is the turn. Only messages that are new or whose bytes changed are
+//! read.
+
+use context::{Part, TokenCounter, Tokens, Turn, TurnId};
+use wire::api::Request;
+
+/// The keyed hash of one message's raw bytes. Nobody outside knows the key, so that nobody can make a
+/// message with the hash of another.
+pub(super) type Key = u64;
+
+/// How many places near a conversation's head it can be found by.
+pub(super) const HINTS: usize = 8;
+
+/// How far back from its end a request is looked for. One that brings more new messages than that is
+/// read whole.
+const LOOK_BACK: usize = 32;
+
+/// The messages of a request by their raw bytes.
+#[derive(Debug)]
+pub(super) struct Keys {
+    keys: Vec<Key>,
+    /// At each message, a mix of the keys up to there. It only leads to candidates, which are then
+    /// compared key by key.
+    chain: Vec<u64>,
+}
+
+impl Keys {
+    /// The keys of a request's messages. `secret` belongs to the store.
+    pub(super) fn of(secret: &[u8; 32], request: &Request<'_>) -> Self {
+        let hasher = blake3::Hasher::new_keyed(secret);
+        let mut keys = Vec::with_capacity(request.len());
+        let mut chain = Vec::with_capacity(request.len());
+        let mut link = request.dialect() as u64;
+        for message in request.messages() {
+            let mut hasher = hasher.clone();
+            hasher.update(message.raw().as_bytes());
+            let mut key = [0; 8];
+            hasher.finalize_xof().fill(&mut key);
+            let key = Key::from_le_bytes(key);
+            // An odd factor (2^64 divided by the golden ratio) spreads every bit.
+            link = (link.rotate_left(23) ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            keys.push(key);
+            chain.push(link);
+        }
+        Self { keys, chain }
+    }
+
+    /// The keys, one a message.
+    pub(super) fn as_slice(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// What leads to the conversation from now on: the newest links.
+    pub(super) fn hints(&self) -> &[u64] {
+        let from = self.chain.len().saturating_sub(HINTS);
+        self.chain.get(from..).unwrap_or_default()
+    }
+
+    /// The links to look for, the newest first.
+    pub(super) fn links(&self) -> impl Iterator<Item = u64> {
+        self.chain.iter().rev().take(LOOK_BACK).copied()
+    }
+}
+
+/// What is known of a conversation's messages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known<'k> {
+    /// The raw keys as they were last sent.
+    pub keys: &'k [Key],
+    /// The ids of the turns.
+    pub ids: &'k [TurnId],
+}
+
+/// How a request's path and a known one compare.
+#[derive(Debug)]
+pub(super) struct Compared {
+    /// How many leading turns are the same.
+    pub common: usize,
+    /// The request's turns behind those.
+    pub new: Vec<Turn>,
+}
+
+/// Compares a request with what is known of a conversation, reading as few messages as possible.
+pub(super) fn compare(
+    request: &Request<'_>,
+    keys: &Keys,
+    known: Known<'_>,
+    counter: &dyn TokenCounter,
+) -> Compared {
+    let mut common = 0;
+    let mut parent = TurnId::ROOT;
+    let mut there = known.ids.iter().zip(known.keys);
+    for (message, key) in request.messages().zip(keys.as_slice()) {
+        let Some((&id, known_key)) = there.next() else {
+            break;
+        };
+        // The size of a known turn is known.
+        if key != known_key && message.draft().after(parent, &Uncounted).id() != id {
+            break;
+        }
+        parent = id;
+        common += 1;
+    }
+    Compared {
+        common,
+        new: placed(request, common, parent, counter),
+    }
+}
+
+/// The turns of a request from `from` on, behind `parent`.
+pub(super) fn placed(
+    request: &Request<'_>,
+    from: usize,
+    mut parent: TurnId,
+    counter: &dyn TokenCounter,
+) -> Vec<Turn> {
+    (from..request.len())
+        .filter_map(|index| request.message(index))
+        .map(|message| {
+            let turn = message.draft().after(parent, counter);
+            parent = turn.id();
+            turn
+        })
+        .collect()
+}
+
+/// Counts nothing, for turns whose size is known or does not matter.
+pub(super) struct Uncounted;
+
+impl TokenCounter for Uncounted {
+    fn count(&self, _text: &str) -> Tokens {
+        Tokens::ZERO
+    }
+
+    fn count_parts(&self, _parts: &[Part]) -> Tokens {
+        Tokens::ZERO
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! What counts for identity and what does not.
+
+use context::{Heuristic, TurnId};
+use wire::api::{Dialect, Request};
+
+use super::{Keys, Known, compare, placed};
+
+const SECRET: [u8; 32] = [7; 32];
+
+fn body(messages: &[&str]) -> String {
+    format!(
+        r#"{{"model":"m","max_tokens":1,"messages":[{}]}}"#,
+        messages.join(",")
+    )
+}
+
+/// How many of `then`'s messages are known, and how many are new, where `first` was sent before.
+fn check(first: &[&str], then: &[&str], common: usize) {
+    let (first, then) = (body(first), body(then));
+    let first = Request::parse(Dialect::Anthropic, first.as_bytes()).unwrap();
+    let keys = Keys::of(&SECRET, &first);
+    let turns = placed(&first, 0, TurnId::ROOT, &Heuristic);
+    let ids: Vec<TurnId> = turns.iter().map(context::Turn::id).collect();
+    let then = Request::parse(Dialect::Anthropic, then.as_bytes()).unwrap();
+    let known = Known {
+        keys: keys.as_slice(),
+        ids: &ids,
+    };
+    let compared = compare(&then, &Keys::of(&SECRET, &then), known, &Heuristic);
+    assert_eq!(compared.common, common);
+    assert_eq!(compared.new.len(), then.len() - common);
+    let all = placed(&then, 0, TurnId::ROOT, &Heuristic);
+    assert_eq!(
+        compared.new.as_slice(),
+        &all[common..],
+        "as if all were read"
+    );
+}
+
+const ASK: &str = r#"{"role":"user","content":"hi"}"#;
+const ASK_MARKED: &str = r#"{"content":[{"cache_control":{"type":"ephemeral"},"text":"hi","type":"text"}],"role":"user"}"#;
+const SAY: &str = r#"{"role":"assistant","content":"hello"}"#;
+const GO: &str = r#"{"role":"user","content":"go on"}"#;
+const STOP: &str = r#"{"role":"user","content":"stop"}"#;
+
+#[test]
+fn only_what_was_said_counts() {
+    check(&[ASK], &[ASK, SAY, GO], 1);
+    check(&[ASK_MARKED], &[ASK, SAY, GO], 1);
+    check(&[ASK, SAY, GO], &[ASK_MARKED, SAY, GO], 3);
+    check(&[ASK, SAY, GO], &[ASK, SAY, STOP], 2);
+    check(&[ASK, SAY, GO], &[ASK], 1);
+    check(&[ASK], &[GO], 0);
+}
+
+#[test]
+fn keys_depend_on_the_secret_and_links_on_all_before() {
+    let request = body(&[ASK, SAY, ASK]);
+    let request = Request::parse(Dialect::Anthropic, request.as_bytes()).unwrap();
+    let keys = Keys::of(&SECRET, &request);
+    let [first, _, third] = *keys.as_slice() else {
+        panic!("three keys");
+    };
+    assert_eq!(first, third);
+    assert_ne!(keys.hints()[0], keys.hints()[2]);
+    assert_ne!(Keys::of(&[8; 32], &request).as_slice()[0], first);
+    let links: Vec<u64> = keys.links().collect();
+    assert_eq!(links.first(), keys.hints().last());
+}

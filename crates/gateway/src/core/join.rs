@@ -1,0 +1,726 @@
+//! Finds the conversation of a request, or begins one, and takes its turns.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use context::shrink::Limits as ShrinkLimits;
+use context::{Role, Text, TokenCounter, Tokens, Turn, TurnId};
+use history::{
+    Change, Conversation, ConversationId, Edition, Labels, Pinned, Route, Standing, Totals,
+};
+use homunculus::{Event, Homunculus, Path, Shown};
+
+use super::Inner;
+use super::call::Call;
+use super::choice::{choice, route};
+use super::dress::{self, Dress, FrontText, Wanted};
+use super::identity::{Known, compare, placed};
+use super::journal::{Happened, Journal};
+use super::keep::Keep;
+use super::live::{Flights, Live, Said, Shared, Supervisor};
+use super::pins::PinBook;
+use tokens::Capability;
+
+use super::writer::{Receipt, StoreFailure};
+use crate::config::Mode;
+use crate::rewrite;
+
+/// A request in its conversation.
+pub(super) struct Joined {
+    /// The conversation.
+    pub shared: Arc<Shared>,
+    /// How many turns the request has.
+    pub len: usize,
+    /// The last of them.
+    pub head: TurnId,
+    /// The request's number in the conversation.
+    pub number: u64,
+    /// How many turns were not sent before in this conversation.
+    pub new: usize,
+    /// What it brings is on its way to the store.
+    pub receipt: Option<Receipt>,
+}
+
+/// How a request stands to a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Relation {
+    /// It goes on from its newest turn, or is the same again.
+    GoesOn,
+    /// It goes on from an earlier turn, but behind the request before the newest.
+    GoesBack,
+    /// It does not go on with it, though they may begin alike.
+    Apart,
+}
+
+/// What came of trying a conversation.
+enum Tried {
+    Joined(Joined, Keep),
+    /// Its texts have to be read first.
+    Wants(Wanted),
+    /// The request does not go on with it like that.
+    Other,
+}
+
+fn relation(live: &Live, common: usize, call: &Call<'_>) -> Relation {
+    let flying = live.flights.open > 0;
+    if common == live.len() {
+        let first_new = call.request.message(common).map(|message| message.role());
+        // What goes on before the answer is there is a question on the side.
+        let aside = flying && first_new.is_some_and(|role| role != Role::Assistant);
+        return if aside {
+            Relation::Apart
+        } else {
+            Relation::GoesOn
+        };
+    }
+    if common > 0 && common >= live.said.previous && !flying {
+        return Relation::GoesBack;
+    }
+    Relation::Apart
+}
+
+impl Inner {
+    /// Finds or begins the conversation of a request. Its turns are on their way to the store when this
+    /// returns.
+    ///
+    /// # Errors
+    /// Where the texts of a conversation can not be read.
+    pub(super) async fn join(&self, call: &Call<'_>) -> Result<Joined, StoreFailure> {
+        let linked = self.registry.linked(call.tenant, call.keys.links());
+        if let Some((joined, keep)) = self.continued(call, &linked).await? {
+            return Ok(self.kept(call, joined, keep).await);
+        }
+        // Nothing is known by its bytes: read all of it.
+        let turns = placed(call.request, 0, TurnId::ROOT, &call.model.counter());
+        let first = turns.first().map_or(TurnId::ROOT, Turn::id);
+        let alike = self.registry.beginning(call.tenant, call.dialect(), first);
+        if let Some((joined, keep)) = self.continued(call, &alike).await? {
+            return Ok(self.kept(call, joined, keep).await);
+        }
+        if let Some(live) = self.from_store(call, &turns).await
+            && let Some((joined, keep)) = self.entered(call, live, first).await?
+        {
+            return Ok(self.kept(call, joined, keep).await);
+        }
+        let nearest = nearest(&alike, &turns);
+        if let Some((shared, _)) = &nearest {
+            self.dressed(call.tenant, shared).await?;
+        }
+        let (live, begun) = self.begun(call, &turns, nearest);
+        // A conversation that is new goes on with any request.
+        let entered = self.entered(call, live, first).await?;
+        let (joined, keep) = entered.ok_or(StoreFailure::Closed)?;
+        let keep = Keep {
+            turns: keep.turns,
+            parent: keep.parent,
+            originals: keep.originals,
+            editions: keep.editions,
+            ..begun
+        };
+        Ok(self.kept(call, joined, keep).await)
+    }
+
+    /// Puts a conversation among the others and takes the request's turns into it.
+    async fn entered(
+        &self,
+        call: &Call<'_>,
+        live: Live,
+        first: TurnId,
+    ) -> Result<Option<(Joined, Keep)>, StoreFailure> {
+        let labels = live.record.labels.clone();
+        let shared = Arc::new(Shared::new(call.tenant, live));
+        let shared = self.registry.add(shared, (call.dialect(), first), &labels);
+        let limits = &self.parts.config.limits;
+        if self.registry.len() > limits.conversations {
+            self.registry
+                .sweep(call.now, limits.idle, limits.conversations);
+        }
+        self.continued(call, &[shared]).await
+    }
+
+    /// Reads the texts of a conversation where they have left memory.
+    pub(super) async fn dressed(
+        &self,
+        tenant: history::Tenant,
+        shared: &Shared,
+    ) -> Result<(), StoreFailure> {
+        let wanted = {
+            let live = shared.lock();
+            live.dress.is_none().then(|| live.wanted())
+        };
+        if let Some(wanted) = wanted {
+            let dress = self.load(tenant, wanted).await?;
+            dress_up(&mut shared.lock(), dress);
+        }
+        Ok(())
+    }
+
+    /// Hands what a request brings to the store, and lets its links lead to its conversation.
+    async fn kept(&self, call: &Call<'_>, mut joined: Joined, keep: Keep) -> Joined {
+        let old = {
+            let mut live = joined.shared.lock();
+            std::mem::replace(&mut live.said.hints, call.keys.hints().to_vec())
+        };
+        if old != call.keys.hints() {
+            self.registry
+                .relink(&joined.shared, &old, call.keys.hints());
+        }
+        joined.shared.see(call.now);
+        if !keep.is_empty() {
+            joined.receipt = Some(self.writer.write(call.tenant, keep.work()).await);
+        }
+        joined
+    }
+
+    /// Goes on with one of these conversations: the one whose newest turn lies deepest.
+    async fn continued(
+        &self,
+        call: &Call<'_>,
+        candidates: &[Arc<Shared>],
+    ) -> Result<Option<(Joined, Keep)>, StoreFailure> {
+        let mut candidates: Vec<&Arc<Shared>> = candidates.iter().collect();
+        if candidates.len() > 1 {
+            candidates.sort_by_key(|shared| std::cmp::Reverse(shared.lock().len()));
+        }
+        for goes in [Relation::GoesOn, Relation::GoesBack] {
+            for shared in &candidates {
+                loop {
+                    match self.attempt(call, shared, goes) {
+                        Tried::Joined(joined, keep) => return Ok(Some((joined, keep))),
+                        Tried::Other => break,
+                        Tried::Wants(wanted) => {
+                            let dress = self.load(call.tenant, wanted).await?;
+                            dress_up(&mut shared.lock(), dress);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads texts.
+    pub(super) async fn load(
+        &self,
+        tenant: history::Tenant,
+        wanted: Wanted,
+    ) -> Result<Dress, StoreFailure> {
+        self.writer
+            .read(tenant, move |store| dress::load(store, &wanted))
+            .await
+    }
+
+    /// Takes the turns of a request into a conversation, if it goes on with it like this.
+    fn attempt(&self, call: &Call<'_>, shared: &Arc<Shared>, goes: Relation) -> Tried {
+        let mut live = shared.lock();
+        if live.dialect != call.dialect() {
+            return Tried::Other;
+        }
+        let known = Known {
+            keys: &live.said.keys,
+            ids: live.said.outline.ids(),
+        };
+        let compared = compare(call.request, &call.keys, known, &call.model.counter());
+        let common = compared.common;
+        if relation(&live, common, call) != goes {
+            return Tried::Other;
+        }
+        if live.dress.is_none() {
+            return Tried::Wants(live.wanted());
+        }
+        let parent = live.id_before(common);
+        let mut keep = if live.said.is_unkept {
+            let all = placed(call.request, 0, TurnId::ROOT, &call.model.counter());
+            Keep::turns(call.request, 0, TurnId::ROOT, all)
+        } else {
+            Keep::turns(call.request, common, parent, compared.new.clone())
+        };
+        live.said.is_unkept = false;
+        self.change_model(&mut live, call);
+        let len = call.len();
+        if goes == Relation::GoesBack {
+            live.go_back(common);
+            let all = placed(call.request, 0, TurnId::ROOT, &call.model.counter());
+            live.journal.note(call.now, Happened::WentBack);
+            take_known(&mut live, all.get(..common).unwrap_or_default());
+        } else if len > live.len() {
+            live.said.previous = live.len();
+        }
+        keep.editions = self.take_new(&mut live, call, &compared.new);
+        live.said.keys.clear();
+        live.said.keys.extend_from_slice(call.keys.as_slice());
+        live.record.head = live.id_before(len);
+        live.record.turns = len as u64;
+        live.record.seen = call.now;
+        live.flights.open += 1;
+        live.flights.newest += 1;
+        self.note_overhead(&mut live, call);
+        let joined = Joined {
+            shared: Arc::clone(shared),
+            len,
+            head: live.record.head,
+            number: live.flights.newest,
+            new: compared.new.len(),
+            receipt: None,
+        };
+        Tried::Joined(joined, keep)
+    }
+
+    /// Takes turns that were not said before, the oversized results among them shortened.
+    fn take_new(&self, live: &mut Live, call: &Call<'_>, new: &[Turn]) -> Vec<Edition> {
+        let shrunk = self.shrink(call, new);
+        let counter = call.model.counter();
+        let first = call.len() - new.len();
+        let mut editions = Vec::new();
+        for (offset, turn) in new.iter().enumerate() {
+            let index = first + offset;
+            let changes = shrunk.iter().filter(|&&(at, _)| at == index);
+            let mut tokens = turn.tokens();
+            for (_, change) in changes {
+                tokens = resized(turn, tokens, change, &counter);
+                editions.push(Edition {
+                    turn: turn.id(),
+                    change: change.clone(),
+                    at: call.now,
+                });
+                let dress = live.dress.get_or_insert_default();
+                dress.add(index, change.clone());
+            }
+            live.push(turn, tokens);
+        }
+        editions
+    }
+
+    /// What is shortened: results behind the model's last answer. Those before it were sent before, if
+    /// not through here.
+    fn shrink(&self, call: &Call<'_>, new: &[Turn]) -> Vec<(usize, Change)> {
+        let config = &self.parts.config;
+        let Some(most) = config.policy.shrink.filter(|_| config.mode == Mode::On) else {
+            return Vec::new();
+        };
+        let behind = new
+            .iter()
+            .rposition(|turn| turn.role() == Role::Assistant)
+            .map_or(0, |last| last + 1);
+        let newest = new.get(behind..).unwrap_or_default();
+        if newest.iter().all(|turn| turn.tokens() <= most) {
+            return Vec::new();
+        }
+        let ids: Vec<TurnId> = newest.iter().map(Turn::id).collect();
+        let limits = ShrinkLimits::new(most);
+        rewrite::shrink_new(call.request, &ids, &limits, &call.model.counter())
+    }
+
+    /// The client may go on with another model.
+    fn change_model(&self, live: &mut Live, call: &Call<'_>) {
+        if Arc::ptr_eq(&live.supervisor.model, &call.model) {
+            return;
+        }
+        live.record.model = call.name.clone();
+        if live.supervisor.model.name == call.model.name {
+            live.supervisor.model = Arc::clone(&call.model);
+            return;
+        }
+        let route = self.route(call);
+        let chosen = choice(&self.parts.config.policy, route, &call.model);
+        let mut shown = live.supervisor.machine.shown();
+        let front = live
+            .dress
+            .as_ref()
+            .and_then(|dress| dress.front.mark.as_ref());
+        let is_native = front.is_some_and(|mark| mark.route == Route::Native);
+        if is_native && !call.model.can(Capability::NativeCompaction) {
+            // Another model can not read it: everything is shown until there is another summary.
+            shown = Shown::default();
+            live.record.standing = Standing {
+                compactions: live.record.standing.compactions,
+                ..Standing::WHOLE
+            };
+            if let Some(dress) = &mut live.dress {
+                dress.front = FrontText::default();
+            }
+        }
+        let path = Path::new(
+            &live.said.outline,
+            live.said.outline.len(),
+            live.pins.places(),
+        );
+        live.supervisor.machine = Homunculus::resume(chosen.strategy, chosen.limits, shown, &path);
+        live.supervisor.model = Arc::clone(&call.model);
+        live.supervisor.soft = chosen.soft;
+        live.supervisor.overhead = 0;
+        if let Some(job) = live.supervisor.job.take() {
+            job.cancel.cancel();
+        }
+    }
+
+    fn note_overhead(&self, live: &mut Live, call: &Call<'_>) {
+        let key = call.overhead_key(&self.secret);
+        if key == live.supervisor.overhead {
+            return;
+        }
+        live.supervisor.overhead = key;
+        let tokens = call.overhead();
+        live.supervisor.overhead_tokens = tokens;
+        live.supervisor
+            .machine
+            .on(Event::Overhead { tokens }, call.now);
+    }
+
+    /// How summaries are made for this request.
+    pub(super) fn route(&self, call: &Call<'_>) -> Route {
+        let config = &self.parts.config;
+        route(
+            config.mode,
+            config.policy.route,
+            &call.model,
+            call.dialect(),
+        )
+    }
+
+    /// A conversation that begins with this request, or branches off from another one.
+    fn begun(
+        &self,
+        call: &Call<'_>,
+        turns: &[Turn],
+        nearest: Option<(Arc<Shared>, usize)>,
+    ) -> (Live, Keep) {
+        let labels = call.labels();
+        let id = self.new_id(call, turns.last().map_or(TurnId::ROOT, Turn::id));
+        // One shared turn is how conversations begin; an answer in common makes a branch.
+        let branch = nearest.filter(|&(_, common)| common > 1);
+        let parent = match &branch {
+            Some((shared, _)) => Some(shared.id),
+            None => self.started_by(call, &labels),
+        };
+        let record = Conversation {
+            id,
+            parent,
+            head: TurnId::ROOT,
+            turns: 0,
+            labels,
+            model: call.name.clone(),
+            standing: Standing::WHOLE,
+            totals: Totals::default(),
+            began: call.now,
+            seen: call.now,
+        };
+        let (inherited, old) = match &branch {
+            Some((shared, common)) => (Inherited::of(&shared.lock(), *common), *common),
+            None => (Inherited::default(), 0),
+        };
+        let old = turns.get(..old).unwrap_or_default();
+        let mut live = self.revived(call, record, old, inherited);
+        let happened = match branch {
+            Some((_, common)) => Happened::Branched(common),
+            None => Happened::Began,
+        };
+        live.journal.note(call.now, happened);
+        let pins = live.pins.outside().into_iter();
+        let mut keep = Keep {
+            pins: pins.map(|pin| Pinned { pin, said_in: None }).collect(),
+            ..Keep::default()
+        };
+        let pins = live.dress.as_ref().map(|dress| dress.front.pins.clone());
+        if let Some(pins) = pins.filter(|pins| !pins.is_empty()) {
+            let key = dress::pins_key(id, live.record.standing.compactions);
+            keep.texts.push((key, pins));
+        }
+        keep.conversation = Some(Conversation {
+            head: turns.last().map_or(TurnId::ROOT, Turn::id),
+            turns: turns.len() as u64,
+            ..live.record.clone()
+        });
+        (live, keep)
+    }
+
+    /// The conversation of the agent that started this one.
+    fn started_by(&self, call: &Call<'_>, labels: &Labels) -> Option<ConversationId> {
+        let session = labels.session.as_ref()?;
+        labels.agent.as_ref()?;
+        let parent = labels
+            .parent_agent
+            .clone()
+            .unwrap_or_else(|| Text::from(""));
+        self.registry.of_agent(call.tenant, session, &parent)
+    }
+
+    fn new_id(&self, call: &Call<'_>, head: TurnId) -> ConversationId {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed);
+        let mut hasher = blake3::Hasher::new_keyed(&self.secret);
+        hasher.update(call.tenant.as_bytes());
+        hasher.update(head.as_bytes());
+        hasher.update(&number.to_le_bytes());
+        hasher.update(&call.now.as_nanosecond().to_le_bytes());
+        let mut id = [0; 16];
+        hasher.finalize_xof().fill(&mut id);
+        ConversationId::from_bytes(id)
+    }
+
+    /// The conversation of the store that this request goes on with. A store that fails is as one that
+    /// knows nothing: the request begins a conversation.
+    async fn from_store(&self, call: &Call<'_>, turns: &[Turn]) -> Option<Live> {
+        let ids: Arc<[TurnId]> = turns.iter().map(Turn::id).collect();
+        let path = Arc::clone(&ids);
+        let headed = self
+            .writer
+            .read(call.tenant, move |store| store.headed(&path));
+        let depth = |head: TurnId| ids.iter().rposition(|&id| id == head);
+        let mut record = headed
+            .await
+            .ok()?
+            .into_iter()
+            // One that is in memory was looked at there.
+            .filter(|found| self.registry.get(call.tenant, found.id).is_none())
+            .max_by_key(|found| (depth(found.head), found.seen))?;
+        let known = depth(record.head)? + 1;
+        let standing = record.standing;
+        let from = depth(standing.from).map_or(0, |last| last + 1);
+        let wanted = Wanted {
+            of: (record.id, standing.compactions),
+            mark: standing.mark,
+            ready: None,
+            from,
+            shown: ids.get(from..).unwrap_or_default().to_vec(),
+        };
+        let id = record.id;
+        let texts = self.writer.read(call.tenant, move |store| {
+            Ok((dress::load(store, &wanted)?, store.pins(id)?))
+        });
+        let (dress, pins) = texts.await.ok()?;
+        if record.labels == Labels::default() {
+            record.labels = call.labels();
+        }
+        let inherited = Inherited {
+            standing,
+            dress,
+            pins: pins.into_iter().map(|pinned| pinned.pin).collect(),
+        };
+        let old = turns.get(..known).unwrap_or_default();
+        let mut live = self.revived(call, record, old, inherited);
+        live.journal.note(call.now, Happened::CameBack);
+        Some(live)
+    }
+
+    /// A conversation in memory, of the turns that were said so far. The request's own are taken like
+    /// those of any request.
+    fn revived(
+        &self,
+        call: &Call<'_>,
+        record: Conversation,
+        turns: &[Turn],
+        inherited: Inherited,
+    ) -> Live {
+        let chosen = choice(&self.parts.config.policy, self.route(call), &call.model);
+        let counter = call.model.counter();
+        let mut pins = PinBook::default();
+        for pin in &inherited.pins {
+            // They were within the limits when they were set.
+            let _ = pins.set(&pin.text, pin.origin, &counter);
+        }
+        let machine = Homunculus::new(chosen.strategy, chosen.limits);
+        let mut live = Live {
+            record,
+            dialect: call.dialect(),
+            said: Said::default(),
+            supervisor: Supervisor {
+                machine,
+                model: Arc::clone(&call.model),
+                soft: chosen.soft,
+                overhead: 0,
+                overhead_tokens: Tokens::ZERO,
+                job: None,
+            },
+            pins,
+            dress: Some(inherited.dress),
+            is_dress_unkept: false,
+            flights: Flights::default(),
+            journal: Journal::default(),
+        };
+        // Where nothing was said before, the request brings all of it.
+        if turns.is_empty() {
+            return live;
+        }
+        take_known(&mut live, turns);
+        live.said.keys = call
+            .keys
+            .as_slice()
+            .get(..turns.len())
+            .unwrap_or_default()
+            .to_vec();
+        live.said.previous = turns.len();
+        self.resume(call, &mut live, inherited.standing);
+        live
+    }
+
+    fn resume(&self, call: &Call<'_>, live: &mut Live, standing: Standing) {
+        let dress = live.dress.get_or_insert_default();
+        let summary = dress
+            .front
+            .mark
+            .as_ref()
+            .map_or(Tokens::ZERO, |mark| mark.tokens);
+        let whole = standing.mark.is_some() && dress.front.mark.is_none();
+        let shown = Shown {
+            from: live.place_of(standing.from),
+            cleared: live.place_of(standing.cleared),
+            mark: standing.mark,
+            summary,
+        };
+        let lost = shown.from == 0 && standing.from != TurnId::ROOT;
+        if whole || lost {
+            // Its summary is gone: everything is shown again.
+            live.record.standing = Standing {
+                compactions: standing.compactions,
+                ..Standing::WHOLE
+            };
+            return;
+        }
+        live.record.standing = standing;
+        let chosen = choice(&self.parts.config.policy, self.route(call), &call.model);
+        let path = Path::new(
+            &live.said.outline,
+            live.said.outline.len(),
+            live.pins.places(),
+        );
+        live.supervisor.machine = Homunculus::resume(chosen.strategy, chosen.limits, shown, &path);
+        let texts = live.dress.iter().flat_map(|dress| {
+            let changes = dress.editions.iter().map(|(_, change)| match change {
+                Change::Appended(text) | Change::Followed(text) => text.clone(),
+                Change::Shrunk { .. } => Text::default(),
+            });
+            changes.chain([dress.front.pins.clone()])
+        });
+        let texts: Vec<Text> = texts.collect();
+        for text in texts {
+            live.pins.are_shown_by(&text);
+        }
+    }
+}
+
+/// What a conversation takes over: from the store, or from the one it branched off from.
+struct Inherited {
+    standing: Standing,
+    dress: Dress,
+    pins: Vec<context::pin::Pin>,
+}
+
+impl Default for Inherited {
+    fn default() -> Self {
+        Self {
+            standing: Standing::WHOLE,
+            dress: Dress::default(),
+            pins: Vec::new(),
+        }
+    }
+}
+
+impl Inherited {
+    /// What holds on the first `common` turns of a conversation.
+    fn of(live: &Live, common: usize) -> Self {
+        let standing = live.record.standing;
+        let from = live.place_of(standing.from);
+        let pins = live.pins.outside();
+        let (Some(dress), true) = (&live.dress, from < common) else {
+            return Self {
+                pins,
+                ..Self::default()
+            };
+        };
+        let within = |id: TurnId| match live.place_of(id) <= common {
+            true => id,
+            false => live.id_before(common),
+        };
+        let mut dress = dress.clone();
+        dress.ready = None;
+        dress.cut(common);
+        Self {
+            standing: Standing {
+                cleared: within(standing.cleared),
+                stripped: within(standing.stripped),
+                ..standing
+            },
+            dress,
+            pins,
+        }
+    }
+}
+
+/// The conversation that shares most with these turns.
+fn nearest(alike: &[Arc<Shared>], turns: &[Turn]) -> Option<(Arc<Shared>, usize)> {
+    let shared = |shared: &Arc<Shared>| {
+        let live = shared.lock();
+        let ids = live.said.outline.ids();
+        let pairs = turns.iter().zip(ids);
+        let common = pairs.take_while(|&(turn, id)| turn.id() == *id).count();
+        (Arc::clone(shared), common)
+    };
+    alike
+        .iter()
+        .map(shared)
+        .max_by_key(|&(_, common)| common)
+        .filter(|&(_, common)| common > 0)
+}
+
+/// Takes turns that were sent before, as they were shown.
+fn take_known(live: &mut Live, turns: &[Turn]) {
+    let counter = live.supervisor.model.counter();
+    let editions = live.dress.as_ref().map(|dress| dress.editions.clone());
+    let editions = editions.unwrap_or_default();
+    for (index, turn) in turns.iter().enumerate() {
+        let changes = editions.iter().filter(|&&(at, _)| at == index);
+        let tokens = changes.fold(turn.tokens(), |tokens, (_, change)| {
+            resized(turn, tokens, change, &counter)
+        });
+        live.push(turn, tokens);
+    }
+}
+
+/// A turn's tokens with a change.
+pub(super) fn resized(
+    turn: &Turn,
+    tokens: Tokens,
+    change: &Change,
+    counter: &dyn TokenCounter,
+) -> Tokens {
+    match change {
+        Change::Appended(text) | Change::Followed(text) => tokens + counter.count(text),
+        Change::Shrunk { result, text } => {
+            let nth = usize::try_from(*result).unwrap_or(usize::MAX);
+            let was = turn
+                .results()
+                .nth(nth)
+                .map(|found| counter.count(&found.text));
+            tokens.saturating_sub(was.unwrap_or(Tokens::ZERO)) + counter.count(text)
+        }
+    }
+}
+
+/// Puts texts that were read in their place.
+fn dress_up(live: &mut Live, dress: Dress) {
+    if live.dress.is_none() {
+        live.dress = Some(dress);
+    }
+}
+
+impl Live {
+    /// The last of the first `len` turns.
+    pub(super) fn id_before(&self, len: usize) -> TurnId {
+        let last = len.checked_sub(1);
+        let id = last.and_then(|last| self.said.outline.ids().get(last));
+        id.copied().unwrap_or(TurnId::ROOT)
+    }
+
+    /// What has to be read to show it.
+    fn wanted(&self) -> Wanted {
+        let from = self.place_of(self.record.standing.from);
+        let ids = self.said.outline.ids();
+        Wanted {
+            of: (self.record.id, self.record.standing.compactions),
+            mark: self.record.standing.mark,
+            ready: self.supervisor.machine.ready(),
+            from,
+            shown: ids.get(from..).unwrap_or_default().to_vec(),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What happened in a conversation, as far as the dashboard shows it: bounded, without any text of it.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use context::Tokens;
+use history::Route;
+use jiff::Timestamp;
+
+/// So many entries are remembered.
+const ENTRIES: usize = 48;
+
+/// So many requests are remembered.
+pub(super) const SAMPLES: usize = 240;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Happened {
+    /// The first request came.
+    Began,
+    /// It branched off from another conversation after so many turns.
+    Branched(usize),
+    /// It came back from the store.
+    CameBack,
+    /// The client went back to an earlier turn.
+    WentBack,
+    /// A summary began to be made.
+    Preparing(Route, usize),
+    /// A summary is ready.
+    Prepared(Route, Tokens),
+    /// A summary was not made, the n-th time in a row.
+    PreparationFailed(u32, String),
+    /// A summary was swapped in.
+    Swapped(Tokens, Tokens),
+    /// Turns were dropped or tool results cleared.
+    Reduced(usize),
+    /// A swap was refused by a rule.
+    Held(String),
+    /// The machine stopped.
+    Stopped(String),
+    /// The provider refused a request with this status.
+    Refused(u16),
+    /// It was refused as too long and made smaller.
+    Overflowed,
+    /// The client compacts by itself.
+    OwnCompaction(&'static str, bool),
+    /// Something could not be kept.
+    NotKept,
+    /// A request could not be made as it should; it was sent as it came.
+    NotRewritten(String),
+    /// The provider says that it changed the input.
+    Transformed(String),
+}
+
+impl fmt::Display for Happened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Began => f.write_str("began"),
+            Self::Branched(turns) => write!(f, "branched off after {turns} messages"),
+            Self::CameBack => f.write_str("came back from the store"),
+            Self::WentBack => f.write_str("the client went back to an earlier message"),
+            Self::Preparing(route, turns) => {
+                write!(f, "preparing a summary of {turns} messages ({route})")
+            }
+            Self::Prepared(route, tokens) => {
+                write!(f, "a summary of {tokens} tokens is ready ({route})")
+            }
+            Self::PreparationFailed(times, why) => {
+                write!(f, "no summary, time {times} in a row: {why}")
+            }
+            Self::Swapped(before, after) => {
+                write!(f, "swapped: {before} tokens before, {after} after")
+            }
+            Self::Reduced(turns) => write!(f, "took content out of the first {turns} messages"),
+            Self::Held(why) => write!(f, "a swap was refused: {why}"),
+            Self::Stopped(why) => write!(f, "compaction has stopped: {why}"),
+            Self::Refused(status) => write!(f, "the provider refused a request: {status}"),
+            Self::Overflowed => f.write_str("the provider found a request too long"),
+            Self::OwnCompaction(client, true) => {
+                write!(f, "the compaction of {client} was answered")
+            }
+            Self::OwnCompaction(client, false) => {
+                write!(f, "the compaction of {client} was sent on")
+            }
+            Self::NotKept => f.write_str("the store failed"),
+            Self::NotRewritten(why) => write!(f, "a request was sent as it came: {why}"),
+            Self::Transformed(kind) => write!(f, "the provider changed the input: {kind}"),
+        }
+    }
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// Milliseconds since the conversation began.
+    pub at: u64,
+    /// Tokens of the view.
+    pub tokens: u32,
+    /// Tokens of the conversation as it was said.
+    pub unchanged: u32,
+    /// Whether the view got smaller with it.
+    pub swapped: bool,
+}
+
+/// What is remembered of what happened.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Journal {
+    entries: VecDeque<(Timestamp, Happened)>,
+    sent: VecDeque<Sent>,
+}
+
+impl Journal {
+    /// Notes what happened; the oldest entry goes. The same again is noted once.
+    pub(super) fn note(&mut self, at: Timestamp, happened: Happened) {
+        if self
+            .entries
+            .back()
+            .is_some_and(|(_, last)| *last == happened)
+        {
+            return;
+        }
+        if self.entries.len() >= ENTRIES {
+            self.entries.pop_front();
+        }
+        self.entries.push_back((at, happened));
+    }
+
+    /// Notes a request.
+    pub(super) fn sent(&mut self, sent: Sent) {
+        if self.sent.len() >= SAMPLES {
+            self.sent.pop_front();
+        }
+        self.sent.push_back(sent);
+    }
+
+    /// What happened, newest first.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &(Timestamp, Happened)> {
+        self.entries.iter().rev()
+    }
+
+    /// The requests, oldest first.
+    pub(super) fn samples(&self) -> impl Iterator<Item = &Sent> {
+        self.sent.iter()
+    }
+
+    /// The bytes it holds on the heap, but for texts.
+    pub(super) fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<(Timestamp, Happened)>()
+            + self.sent.capacity() * size_of::<Sent>()
+    }
+
+    /// The newest request.
+    pub(super) fn last(&self) -> Option<Sent> {
+        self.sent.back().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::{ENTRIES, Happened, Journal, SAMPLES, Sent};
+
+    #[test]
+    fn it_is_bounded_and_says_a_thing_once() {
+        let mut journal = Journal::default();
+        for status in 0..200 {
+            journal.note(Timestamp::UNIX_EPOCH, Happened::Refused(status));
+            journal.note(Timestamp::UNIX_EPOCH, Happened::Refused(status));
+        }
+        assert_eq!(journal.entries().count(), ENTRIES);
+        let (_, newest) = journal.entries().next().unwrap();
+        assert_eq!(newest.to_string(), "the provider refused a request: 199");
+        for at in 0..500 {
+            let sent = Sent {
+                at,
+                tokens: 1,
+                unchanged: 1,
+                swapped: false,
+            };
+            journal.sent(sent);
+        }
+        assert_eq!(journal.samples().count(), SAMPLES);
+        assert_eq!(journal.last().unwrap().at, 499);
+    }
+}

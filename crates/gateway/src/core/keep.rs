@@ -1,0 +1,118 @@
+//! What a request brings that has to be kept.
+
+use context::{Part, Text, Turn, TurnId};
+use history::{Conversation, Edition, HistoryError, Mark, Pinned, Store};
+use wire::api::Request;
+
+use super::writer::Work;
+
+/// What is to be written together.
+#[derive(Debug)]
+pub(super) struct Keep {
+    /// Turns in order, each behind the one before it.
+    pub turns: Vec<Turn>,
+    /// The turn that the first of them stands behind.
+    pub parent: TurnId,
+    /// The messages of those turns that do not hold all of what was said.
+    pub originals: Vec<(TurnId, Box<[u8]>)>,
+    /// A summary.
+    pub mark: Option<Mark>,
+    /// Changes that were made.
+    pub editions: Vec<Edition>,
+    /// Texts under a hash.
+    pub texts: Vec<([u8; 16], Text)>,
+    /// Pins that a branch inherits.
+    pub pins: Vec<Pinned>,
+    /// The conversation as it is now.
+    pub conversation: Option<Conversation>,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Self {
+            turns: Vec::new(),
+            parent: TurnId::ROOT,
+            originals: Vec::new(),
+            mark: None,
+            editions: Vec::new(),
+            texts: Vec::new(),
+            pins: Vec::new(),
+            conversation: None,
+        }
+    }
+}
+
+impl Keep {
+    /// Turns of a request, from its message `from` on.
+    pub(super) fn turns(
+        request: &Request<'_>,
+        from: usize,
+        parent: TurnId,
+        turns: Vec<Turn>,
+    ) -> Self {
+        let originals = turns
+            .iter()
+            .enumerate()
+            .filter(|(_, turn)| turn.parts().iter().any(is_more_than_text))
+            .filter_map(|(index, turn)| {
+                let raw = request.message(from + index)?.raw();
+                Some((turn.id(), raw.as_bytes().into()))
+            })
+            .collect();
+        Self {
+            turns,
+            parent,
+            originals,
+            ..Self::default()
+        }
+    }
+
+    /// Whether there is nothing to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+            && self.mark.is_none()
+            && self.editions.is_empty()
+            && self.texts.is_empty()
+            && self.pins.is_empty()
+            && self.conversation.is_none()
+    }
+
+    /// As something that a writer takes.
+    pub(super) fn work(self) -> Work {
+        Box::new(move |store| self.write(store))
+    }
+
+    fn write(&self, store: &mut dyn Store) -> Result<(), HistoryError> {
+        let mut parent = self.parent;
+        for turn in &self.turns {
+            store.append(parent, turn)?;
+            parent = turn.id();
+        }
+        for (turn, message) in &self.originals {
+            store.keep_original(*turn, message)?;
+        }
+        if let Some(mark) = &self.mark {
+            store.add_mark(mark.clone())?;
+        }
+        for (key, text) in &self.texts {
+            store.keep_chunk(*key, text)?;
+        }
+        if let Some(conversation) = &self.conversation {
+            store.save(conversation)?;
+            for pin in &self.pins {
+                store.set_pin(conversation.id, pin)?;
+            }
+        }
+        self.editions
+            .iter()
+            .try_for_each(|edition| store.add_edition(edition))
+    }
+}
+
+/// Whether a part is more than the turn says of it: bytes, or a signature.
+pub(super) fn is_more_than_text(part: &Part) -> bool {
+    matches!(
+        part,
+        Part::Attachment(_) | Part::Opaque(_) | Part::Thinking(_)
+    )
+}

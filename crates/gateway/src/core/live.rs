@@ -1,0 +1,386 @@
+//! One conversation in memory: what is known of its turns, and its supervisor.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use context::{Tokens, Turn, TurnId};
+use history::{Conversation, ConversationId, Standing, Tenant};
+use homunculus::{Action, Event, Homunculus, JobId, Outline, Path, Preparation, Shown, Telemetry};
+use jiff::Timestamp;
+use tokens::{Capability, Model};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use wire::api::Dialect;
+
+use super::choice::AnyStrategy;
+use super::dress::{Dress, FrontText, Look};
+use super::identity::Key;
+use super::journal::{Happened, Journal};
+use super::pins::PinBook;
+
+/// A conversation that requests, preparations and reports have in common. Its lock is never held while
+/// something is waited for.
+pub(super) struct Shared {
+    /// Its id.
+    pub id: ConversationId,
+    /// Whose it is.
+    pub tenant: Tenant,
+    /// Wakes requests that are held when a preparation has ended.
+    pub settled: Notify,
+    /// When it was last seen, in milliseconds; read without the lock.
+    seen: AtomicI64,
+    live: Mutex<Live>,
+}
+
+impl Shared {
+    pub(super) fn new(tenant: Tenant, live: Live) -> Self {
+        Self {
+            id: live.record.id,
+            tenant,
+            settled: Notify::new(),
+            seen: AtomicI64::new(live.record.seen.as_millisecond()),
+            live: Mutex::new(live),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn seen(&self) -> i64 {
+        self.seen.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn see(&self, now: Timestamp) {
+        self.seen.store(now.as_millisecond(), Ordering::Relaxed);
+    }
+}
+
+/// What was said, without its words.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// The turns of the newest request.
+    pub outline: Outline,
+    /// Their raw keys.
+    pub keys: Vec<Key>,
+    /// What leads to this conversation.
+    pub hints: Vec<u64>,
+    /// How many turns the request before the newest one had.
+    pub previous: usize,
+    /// Whether the store lacks turns, so that all must be written again.
+    pub is_unkept: bool,
+}
+
+/// The supervisor and what it was made for.
+pub(super) struct Supervisor {
+    /// The machine.
+    pub machine: Homunculus<AnyStrategy>,
+    /// The model of the newest request.
+    pub model: Arc<Model>,
+    /// The share of the window at which the strategy begins to act.
+    pub soft: f64,
+    /// The hash of the instructions and tools.
+    pub overhead: u64,
+    /// Their tokens.
+    pub overhead_tokens: Tokens,
+    /// The preparation under way.
+    pub job: Option<Job>,
+}
+
+/// A preparation under way.
+#[derive(Debug)]
+pub(super) struct Job {
+    /// Its order.
+    pub order: Preparation,
+    /// Ends it.
+    pub cancel: CancellationToken,
+}
+
+/// Requests that are on their way.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    /// How many are.
+    pub open: u32,
+    /// The number of the newest.
+    pub newest: u64,
+    /// Whether the view was above the soft threshold with it.
+    pub was_soft: bool,
+    /// Whether the next request is to tell the agent of a swap.
+    pub tell: bool,
+}
+
+/// A conversation in memory.
+pub(super) struct Live {
+    /// What the store keeps of it.
+    pub record: Conversation,
+    /// What its client speaks.
+    pub dialect: Dialect,
+    /// What was said.
+    pub said: Said,
+    /// Its supervisor.
+    pub supervisor: Supervisor,
+    /// Its pins.
+    pub pins: PinBook,
+    /// Its texts; `None` where they have left memory.
+    pub dress: Option<Dress>,
+    /// Whether some of its texts are in memory only.
+    pub is_dress_unkept: bool,
+    /// Its requests.
+    pub flights: Flights,
+    /// What happened.
+    pub journal: Journal,
+}
+
+/// What the machine said to a request.
+#[derive(Debug, Default)]
+pub(super) struct Decision {
+    /// Send it, shown like this. `None`: it is held.
+    pub send: Option<Shown>,
+    /// Until when it is held at most.
+    pub until: Option<Timestamp>,
+    /// Make this summary.
+    pub prepare: Option<Preparation>,
+    /// Something was swapped in.
+    pub swapped: bool,
+    /// Something else left the view.
+    pub reduced: bool,
+}
+
+impl Live {
+    /// The path of the first `len` turns.
+    pub(super) fn path(&self, len: usize) -> Path<'_> {
+        Path::new(&self.said.outline, len, self.pins.places())
+    }
+
+    /// How many turns there are.
+    pub(super) fn len(&self) -> usize {
+        self.said.outline.len()
+    }
+
+    /// Whether the first `len` turns end with this one.
+    pub(super) fn leads_to(&self, len: usize, head: TurnId) -> bool {
+        let last = len
+            .checked_sub(1)
+            .and_then(|last| self.said.outline.ids().get(last));
+        last.copied().unwrap_or(TurnId::ROOT) == head
+    }
+
+    /// Shows the machine a request of the first `len` turns.
+    pub(super) fn ask(&mut self, len: usize, now: Timestamp) -> Decision {
+        let path = Path::new(&self.said.outline, len, self.pins.places());
+        let actions = self.supervisor.machine.on(Event::Request(path), now);
+        self.carry_out(actions, len, now)
+    }
+
+    /// Tells the machine of something that orders no sending.
+    pub(super) fn tell(&mut self, event: Event<'_>, now: Timestamp) -> Decision {
+        let actions = self.supervisor.machine.on(event, now);
+        let len = self.len();
+        self.carry_out(actions, len, now)
+    }
+
+    /// Gives the supervisor an order from outside.
+    pub(super) fn command(
+        &mut self,
+        command: homunculus::Command,
+        now: Timestamp,
+    ) -> (Decision, Option<homunculus::Refusal>) {
+        let len = self.len();
+        let path = Path::new(&self.said.outline, len, self.pins.places());
+        let event = Event::Command(command, path);
+        let actions = self.supervisor.machine.on(event, now);
+        let refusal = actions.iter().find_map(|action| match action {
+            Action::Acknowledge(told) => match told.verdict {
+                homunculus::Verdict::Refused(refusal) => Some(refusal),
+                homunculus::Verdict::Done => None,
+            },
+            _ => None,
+        });
+        (self.carry_out(actions, len, now), refusal)
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>, len: usize, now: Timestamp) -> Decision {
+        let mut decision = Decision::default();
+        for action in actions {
+            match action {
+                Action::Prepare(order) => decision.prepare = Some(order),
+                Action::Abandon(job) => self.abandon(job),
+                Action::Show(shown) => self.show(shown, len, &mut decision),
+                Action::Send(shown) => decision.send = Some(shown),
+                Action::Hold { until } => decision.until = until,
+                Action::Telemetry(telemetry) => self.note(&telemetry, now),
+                Action::Stop(reason) => {
+                    self.journal
+                        .note(now, Happened::Stopped(reason.to_string()));
+                }
+                Action::Acknowledge(_) | Action::Retry | Action::PassThrough => {}
+            }
+        }
+        decision
+    }
+
+    fn note(&mut self, telemetry: &Telemetry, now: Timestamp) {
+        let happened = match *telemetry {
+            Telemetry::Swapped { before, after, .. } => Happened::Swapped(before, after),
+            Telemetry::Branched => Happened::WentBack,
+            Telemetry::Overflowed => Happened::Overflowed,
+            Telemetry::Sent(_) | Telemetry::PreparationFailed(_) | Telemetry::LateResult(_) => {
+                return;
+            }
+        };
+        self.journal.note(now, happened);
+    }
+
+    fn abandon(&mut self, job: JobId) {
+        if let Some(running) = &self.supervisor.job
+            && running.order.job == job
+        {
+            running.cancel.cancel();
+            self.supervisor.job = None;
+        }
+    }
+
+    /// The view changes: the standing and the texts follow.
+    fn show(&mut self, shown: Shown, len: usize, decision: &mut Decision) {
+        let ids = self.said.outline.ids();
+        let before = |index: usize| {
+            let last = index.checked_sub(1).and_then(|last| ids.get(last));
+            last.copied().unwrap_or(TurnId::ROOT)
+        };
+        let was = self.record.standing;
+        let standing = Standing {
+            from: before(shown.from),
+            cleared: before(shown.cleared),
+            mark: shown.mark,
+            ..was
+        };
+        let moved = shown.mark != was.mark || standing.from != was.from;
+        let back = shown == Shown::default();
+        self.record.standing = standing;
+        if back {
+            self.record.standing.stripped = TurnId::ROOT;
+            if let Some(dress) = &mut self.dress {
+                dress.front = FrontText::default();
+            }
+            return;
+        }
+        if !moved {
+            self.strip_thinking(before(len));
+            decision.reduced = true;
+            return;
+        }
+        self.record.standing.compactions = was.compactions.saturating_add(1);
+        let dress = self.dress.get_or_insert_default();
+        let ready = dress.ready.take_if(|ready| Some(ready.id()) == shown.mark);
+        let mark = ready.or_else(|| {
+            let standing = dress.front.mark.take();
+            standing.filter(|mark| Some(mark.id()) == shown.mark)
+        });
+        let native = mark
+            .as_ref()
+            .is_some_and(|mark| mark.route == history::Route::Native);
+        let newest = before(len);
+        let pins = if native {
+            self.pins.forget_restated();
+            String::new()
+        } else {
+            self.pins.restate_all(shown.from)
+        };
+        dress.front = FrontText {
+            mark,
+            pins: pins.into(),
+        };
+        dress.editions.retain(|&(index, _)| index >= shown.from);
+        if !native {
+            self.strip_thinking(newest);
+        }
+        decision.swapped = shown.mark != was.mark;
+        decision.reduced = !decision.swapped;
+        self.flights.tell = true;
+    }
+
+    /// Earlier thinking is bound to what is no longer shown as it was; the provider's own summary alone
+    /// keeps it valid.
+    fn strip_thinking(&mut self, newest: TurnId) {
+        if self.supervisor.model.can(Capability::ThinkingBinding) {
+            self.record.standing.stripped = newest;
+        }
+    }
+
+    /// How the first `len` turns are shown.
+    pub(super) fn look(&self, shown: Shown, len: usize) -> Look {
+        let dress = self.dress.as_ref();
+        let changes = dress.map(|dress| dress.editions.as_slice());
+        let changes = changes.unwrap_or_default().iter();
+        Look {
+            front: dress.map(|dress| dress.front.clone()).unwrap_or_default(),
+            from: shown.from,
+            cleared: shown.cleared,
+            stripped: self.place_of(self.record.standing.stripped).min(len),
+            changes: changes
+                .filter(|&&(index, _)| index >= shown.from && index < len)
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// How many turns lead to `id`, itself included; 0 where it is not among them.
+    pub(super) fn place_of(&self, id: TurnId) -> usize {
+        if id == TurnId::ROOT {
+            return 0;
+        }
+        let ids = self.said.outline.ids();
+        ids.iter()
+            .rposition(|&other| other == id)
+            .map_or(0, |index| index + 1)
+    }
+
+    /// Takes the next turn of the path, shown with so many tokens.
+    pub(super) fn push(&mut self, turn: &Turn, tokens: Tokens) {
+        let counter = self.supervisor.model.counter();
+        self.pins.take(self.said.outline.len(), turn, &counter);
+        self.said.outline.push(turn, tokens);
+    }
+
+    /// Forgets all turns, to take those of another path: the client went back.
+    pub(super) fn go_back(&mut self, common: usize) {
+        self.said.outline = Outline::default();
+        self.said.keys.clear();
+        self.pins.forget_said();
+        if let Some(dress) = &mut self.dress {
+            dress.cut(common);
+        }
+    }
+
+    /// The tokens of the conversation as it was said, and those of its view, as the provider counts
+    /// them.
+    pub(super) fn sizes(&self, shown: Shown, len: usize) -> (Tokens, Tokens) {
+        let path = self.path(len);
+        let unseen = self.supervisor.machine.unseen();
+        (unseen + path.covered(len), unseen + shown.tokens(&path))
+    }
+
+    /// Whether something is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.flights.open > 0 || self.supervisor.job.is_some()
+    }
+
+    /// Lets go of memory that an idle conversation does not need.
+    pub(super) fn rest(&mut self) {
+        if !self.is_dress_unkept {
+            self.dress = None;
+        }
+        self.said.outline.shrink_to_fit();
+        self.said.keys.shrink_to_fit();
+    }
+
+    /// The bytes it holds on the heap, as far as they grow with the conversation.
+    pub(super) fn bytes(&self) -> usize {
+        self.said.outline.bytes()
+            + self.said.keys.capacity() * size_of::<Key>()
+            + self.said.hints.capacity() * size_of::<u64>()
+            + self.dress.as_ref().map_or(0, Dress::bytes)
+            + self.journal.bytes()
+    }
+}

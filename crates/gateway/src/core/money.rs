@@ -1,0 +1,172 @@
+//! What a request cost, and what it would have cost unchanged.
+
+use context::Tokens;
+use history::Totals;
+use tokens::{Consumption, Price};
+use wire::api::{Counts, Reply};
+
+use super::ticket::Flight;
+use crate::metrics::{Metrics, TokenKind};
+
+/// What one answer used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bill {
+    /// What is paid for.
+    pub used: Consumption,
+    /// The size of the view as the provider counted it.
+    pub input: Tokens,
+    /// The cost in USD.
+    pub cost: f64,
+    /// What the same request would have cost unchanged: an estimate.
+    pub cost_without: f64,
+}
+
+impl Bill {
+    /// What an answer used.
+    pub(super) fn of(flight: &Flight, reply: &Reply) -> Self {
+        let used = consumption(&reply.usage.billed());
+        let price = &flight.model.price;
+        let cost = price.cost(&used).get();
+        // A compaction of the provider counts its own input, which is not the view.
+        let passes = reply.usage.iterations.iter().rev();
+        let message = passes
+            .filter(|pass| pass.kind == "message")
+            .map(|pass| pass.counts)
+            .next();
+        let input = message.unwrap_or(reply.usage.counts).all_input();
+        let is_whole = flight.shown == homunculus::Shown::default();
+        let before = flight
+            .before
+            .map_or(Tokens::ZERO, |sent| Tokens::new(u64::from(sent.unchanged)));
+        let cost_without = if is_whole {
+            cost
+        } else {
+            unchanged(price, &used, flight.unchanged, before)
+        };
+        Self {
+            used,
+            input,
+            cost,
+            cost_without,
+        }
+    }
+
+    /// Counts it.
+    pub(super) fn report(&self, metrics: &Metrics) {
+        let used = &self.used;
+        metrics.used(TokenKind::Fresh, used.fresh.get());
+        metrics.used(TokenKind::CacheRead, used.cache_read.get());
+        let written = used.cache_write + used.cache_write_long;
+        metrics.used(TokenKind::CacheWrite, written.get());
+        metrics.used(TokenKind::Output, used.output.get());
+        metrics.cost(self.cost);
+    }
+}
+
+fn consumption(counts: &Counts) -> Consumption {
+    let long = counts.writes.hour_1 + counts.writes.hours_12;
+    Consumption {
+        fresh: counts.input,
+        cache_read: counts.cache_read,
+        cache_write: counts.cache_write.saturating_sub(long),
+        cache_write_long: long,
+        output: counts.output,
+    }
+}
+
+/// What a request of the whole conversation would have cost where this one used so much: what was there
+/// `before` would have been read from the cache if this one read from it or wrote to it, and the rest
+/// would have been paid for as this one's rest was.
+fn unchanged(price: &Price, used: &Consumption, whole: Tokens, before: Tokens) -> f64 {
+    let cached = used.cache_read > Tokens::ZERO;
+    let written = used.cache_write + used.cache_write_long;
+    let read = if cached {
+        before.min(whole)
+    } else {
+        Tokens::ZERO
+    };
+    let rest = whole.saturating_sub(read);
+    let mut without = Consumption {
+        cache_read: read,
+        output: used.output,
+        ..Consumption::default()
+    };
+    if used.cache_write_long > Tokens::ZERO {
+        without.cache_write_long = rest;
+    } else if written > Tokens::ZERO {
+        without.cache_write = rest;
+    } else {
+        without.fresh = rest;
+    }
+    price.cost(&without).get()
+}
+
+/// Adds a bill to the totals of a conversation.
+pub(super) fn add(totals: &mut Totals, bill: &Bill) {
+    totals.requests += 1;
+    totals.fresh += bill.used.fresh;
+    totals.cache_read += bill.used.cache_read;
+    totals.cache_write += bill.used.cache_write + bill.used.cache_write_long;
+    totals.output += bill.used.output;
+    totals.micros += micros(bill.cost);
+    totals.micros_without += micros(bill.cost_without);
+}
+
+/// Adds what a summary cost, which the conversation unchanged would not have.
+pub(super) fn add_summary(totals: &mut Totals, counts: &Counts, price: &Price) -> f64 {
+    let used = consumption(counts);
+    let cost = price.cost(&used).get();
+    totals.fresh += used.fresh;
+    totals.cache_read += used.cache_read;
+    totals.cache_write += used.cache_write + used.cache_write_long;
+    totals.output += used.output;
+    totals.micros += micros(cost);
+    cost
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a cost is finite and not negative, and stays far below 2^53 millionths"
+)]
+fn micros(usd: f64) -> u64 {
+    (usd * 1e6).round().max(0.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use context::Tokens;
+    use tokens::{Basis, Consumption, Price};
+
+    use super::unchanged;
+
+    const PRICE: Price = Price {
+        input: 5.0,
+        output: 25.0,
+        cache_read: 0.5,
+        cache_write: 6.25,
+        cache_write_long: 10.0,
+        long_context: None,
+        basis: Basis::Documented,
+    };
+
+    fn check(used: [u64; 3], whole: u64, before: u64, dollars: f64) {
+        let [fresh, cache_read, cache_write] = used.map(Tokens::new);
+        let used = Consumption {
+            fresh,
+            cache_read,
+            cache_write,
+            ..Consumption::default()
+        };
+        let cost = unchanged(&PRICE, &used, Tokens::new(whole), Tokens::new(before));
+        assert!((cost - dollars).abs() < 1e-9, "{cost} instead of {dollars}");
+    }
+
+    #[test]
+    fn the_cache_would_have_been_as_warm_or_as_cold() {
+        // 100,000 read at 0.5 and 10,000 written at 6.25, a million each.
+        check([0, 20_000, 10_000], 110_000, 100_000, 0.05 + 0.0625);
+        check([0, 0, 10_000], 110_000, 100_000, 0.6875);
+        check([10_000, 0, 0], 110_000, 100_000, 0.55);
+    }
+}

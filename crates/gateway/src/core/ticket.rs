@@ -1,0 +1,354 @@
+//! Accompanies one request to the provider and hears the answer.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use context::{Text, Tokens};
+use homunculus::{Event, Shown};
+use http::{HeaderMap, StatusCode, header};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokens::Model;
+use wire::api::{Accumulator, Decoder, Dialect, Failure, Reply, Request, Response, Stop};
+
+use super::Inner;
+use super::call::Call;
+use super::exchange::{Arrival, Generation, Heard, Rescue};
+use super::join::Joined;
+use super::journal::{Happened, Sent};
+use super::keep::Keep;
+use super::money::{self, Bill};
+use crate::config::Mode;
+use crate::words::Did;
+
+/// An answer that is no stream is read up to this size; what is longer is passed on unread.
+const LONGEST_ANSWER: usize = 16 << 20;
+
+/// One request under way.
+pub(super) struct Flight {
+    /// Whose it is.
+    pub inner: Arc<Inner>,
+    /// Its place in its conversation.
+    pub joined: Joined,
+    /// As it came. A refusal can make it necessary to send it otherwise.
+    pub arrival: Arrival,
+    /// What it speaks.
+    pub dialect: Dialect,
+    /// Its model.
+    pub model: Arc<Model>,
+    /// The name that it was asked for by.
+    pub name: Text,
+    /// How it was shown.
+    pub shown: Shown,
+    /// The size of the view.
+    pub view: Tokens,
+    /// The size of the conversation as it was said.
+    pub unchanged: Tokens,
+    /// The request before it.
+    pub before: Option<Sent>,
+    /// Whether something left the view with it.
+    pub swapped: bool,
+    /// Whether it waited for a summary.
+    pub waited: bool,
+}
+
+impl Flight {
+    pub(super) fn new(
+        inner: Arc<Inner>,
+        arrival: &Arrival,
+        call: &Call<'_>,
+        joined: Joined,
+    ) -> Self {
+        Self {
+            inner,
+            joined,
+            arrival: arrival.clone(),
+            dialect: call.dialect(),
+            model: Arc::clone(&call.model),
+            name: call.name.clone(),
+            shown: Shown::default(),
+            view: Tokens::ZERO,
+            unchanged: Tokens::ZERO,
+            before: None,
+            swapped: false,
+            waited: false,
+        }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        let mut live = self.joined.shared.lock();
+        live.flights.open = live.flights.open.saturating_sub(1);
+    }
+}
+
+/// What has come of an answer.
+enum Hearing {
+    /// Nothing, or nothing that is read.
+    Deaf,
+    /// An event stream.
+    Stream(Box<(Decoder, Accumulator, Vec<String>)>),
+    /// A body, and how long it says it is.
+    Body(Vec<u8>, Option<usize>),
+}
+
+/// Accompanies one request that was sent. Dropping it early says that the exchange was cut.
+pub struct Ticket {
+    flight: Option<Box<Flight>>,
+    hearing: Hearing,
+}
+
+impl Default for Ticket {
+    /// One for a request that nothing is to be known of.
+    fn default() -> Self {
+        Self {
+            flight: None,
+            hearing: Hearing::Deaf,
+        }
+    }
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").finish_non_exhaustive()
+    }
+}
+
+impl Ticket {
+    pub(super) fn of(flight: Flight) -> Self {
+        Self {
+            flight: Some(Box::new(flight)),
+            hearing: Hearing::Deaf,
+        }
+    }
+
+    /// The provider refused the request, with this whole body.
+    pub async fn refused(&mut self, status: StatusCode, body: &Bytes, now: Timestamp) -> Rescue {
+        let Some(flight) = &mut self.flight else {
+            return Rescue::PassOn;
+        };
+        let overflow = Failure::parse(body)
+            .is_ok_and(|failure| failure.is_some_and(|failure| failure.is_overflow()));
+        let inner = Arc::clone(&flight.inner);
+        let retry = {
+            let mut live = flight.joined.shared.lock();
+            live.journal.note(now, Happened::Refused(status.as_u16()));
+            overflow
+                && inner.parts.config.mode == Mode::On
+                && live.flights.newest == flight.joined.number
+                && live.is_retried_after_overflow(now)
+        };
+        if !retry {
+            return Rescue::PassOn;
+        }
+        match inner.rescue(flight, now).await {
+            Some(outgoing) => Rescue::SendAgain(outgoing),
+            None => Rescue::PassOn,
+        }
+    }
+
+    /// The answer has begun.
+    pub fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
+        let Some(flight) = &self.flight else { return };
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let plain = text(header::CONTENT_ENCODING).is_none_or(|coding| coding == "identity");
+        if !status.is_success() || !plain {
+            return;
+        }
+        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+        self.hearing = if kind.starts_with("text/event-stream") {
+            let reader = (
+                Decoder::default(),
+                Accumulator::new(flight.dialect),
+                Vec::new(),
+            );
+            Hearing::Stream(Box::new(reader))
+        } else {
+            let length = text(header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
+            Hearing::Body(Vec::new(), length)
+        };
+    }
+
+    /// A piece of the answer's body, in order, before it is passed to the client.
+    pub fn piece(&mut self, bytes: &Bytes) -> Heard {
+        let whole = match &mut self.hearing {
+            Hearing::Deaf => false,
+            Hearing::Stream(reader) => {
+                let (decoder, answer, transformed) = &mut **reader;
+                decoder.push(bytes);
+                while let Some(event) = decoder.next_event() {
+                    // An event that can not be read is the client's to judge.
+                    let Ok(event) = event else { continue };
+                    if event.data.contains("input_transformations") {
+                        transformed.extend(transformations(&event.data));
+                    }
+                    let _ = answer.accept(&event);
+                }
+                answer.is_complete()
+            }
+            Hearing::Body(body, length) => {
+                if body.len() + bytes.len() > LONGEST_ANSWER {
+                    self.hearing = Hearing::Deaf;
+                    return Heard::Part;
+                }
+                body.extend_from_slice(bytes);
+                *length == Some(body.len())
+            }
+        };
+        if whole { Heard::Whole } else { Heard::Part }
+    }
+
+    /// The answer has come whole. What was said is kept when this returns.
+    pub async fn finished(mut self, now: Timestamp) -> Option<Generation> {
+        let flight = self.flight.take()?;
+        let (reply, transformed) = match self.hearing {
+            Hearing::Deaf => (None, Vec::new()),
+            Hearing::Stream(reader) => (Some(reader.1.reply()), reader.2),
+            Hearing::Body(body, _) => {
+                let reply = Response::parse(flight.dialect, &body).map(|found| found.reply());
+                let text = String::from_utf8_lossy(&body);
+                (reply.ok(), transformations(&text))
+            }
+        };
+        let generation = reply.as_ref().map(|reply| Generation {
+            model: flight.name.to_string(),
+            answer_id: reply.id.clone(),
+            stop: reply.stop.as_ref().map(word),
+            usage: Some(reply.usage.clone()),
+        });
+        let inner = Arc::clone(&flight.inner);
+        inner.landed(*flight, reply, transformed, now).await;
+        generation
+    }
+}
+
+/// Why an answer ended, in Anthropic's word where the providers' differ.
+fn word(stop: &Stop) -> String {
+    let word = match stop {
+        Stop::EndOfTurn => "end_turn",
+        Stop::MaxTokens => "max_tokens",
+        Stop::StopSequence => "stop_sequence",
+        Stop::ToolUse => "tool_use",
+        Stop::Pause => "pause_turn",
+        Stop::Compaction => "compaction",
+        Stop::Refusal => "refusal",
+        Stop::WindowExceeded => "model_context_window_exceeded",
+        Stop::Other(other) => other.as_str(),
+    };
+    word.to_owned()
+}
+
+/// The kinds of changes to the input that a provider reports, and its reasons for a cache miss, each
+/// with what it is about in front.
+fn transformations(json: &str) -> Vec<String> {
+    let Ok(value) = serde_json::from_str::<Value>(json) else {
+        return Vec::new();
+    };
+    let message = value.get("message").unwrap_or(&value);
+    let listed = message.get("input_transformations");
+    let kinds = listed.and_then(Value::as_array).into_iter().flatten();
+    kinds
+        .filter_map(|change| change.get("type")?.as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+impl super::live::Live {
+    /// Tells the supervisor of an overflow; whether it wants another try.
+    fn is_retried_after_overflow(&mut self, now: Timestamp) -> bool {
+        let actions = self.supervisor.machine.on(Event::Overflowed, now);
+        self.journal.note(now, Happened::Overflowed);
+        actions
+            .iter()
+            .any(|action| matches!(action, homunculus::Action::Retry))
+    }
+}
+
+impl Inner {
+    /// Makes a request that was too long smaller. `None` where it did not get smaller.
+    async fn rescue(
+        self: &Arc<Self>,
+        flight: &mut Flight,
+        now: Timestamp,
+    ) -> Option<super::exchange::Outgoing> {
+        let arrival = flight.arrival.clone();
+        let request = Request::parse(flight.dialect, &arrival.body).ok()?;
+        let call = self.call(&arrival, &request, now);
+        let shown = flight.shown;
+        let mut decided = self.decided(&call, flight).await;
+        if flight.shown == shown {
+            return None;
+        }
+        decided.did.retain(|&did| did != Did::Kept);
+        decided.did.push(Did::Rescued);
+        self.outgoing(&call, flight, decided, &arrival.body)
+            .await
+            .ok()
+    }
+
+    /// An answer has come whole.
+    async fn landed(
+        self: &Arc<Self>,
+        mut flight: Flight,
+        reply: Option<Reply>,
+        transformed: Vec<String>,
+        now: Timestamp,
+    ) {
+        let receipt = flight.joined.receipt.take();
+        let shared = Arc::clone(&flight.joined.shared);
+        let mut keep = Keep::default();
+        if let Some(reply) = &reply {
+            let turn = reply
+                .draft()
+                .after(flight.joined.head, &flight.model.counter());
+            if !turn.parts().is_empty() {
+                let message = reply.message();
+                let original = turn.parts().iter().any(super::keep::is_more_than_text);
+                if original {
+                    keep.originals = vec![(turn.id(), message.as_bytes().into())];
+                }
+                keep.parent = flight.joined.head;
+                keep.turns = vec![turn];
+            }
+        }
+        {
+            let mut live = shared.lock();
+            for kind in &transformed {
+                self.parts.metrics.transformed(kind);
+                live.journal.note(now, Happened::Transformed(kind.clone()));
+            }
+            if let Some(reply) = &reply {
+                let bill = Bill::of(&flight, reply);
+                bill.report(&self.parts.metrics);
+                money::add(&mut live.record.totals, &bill);
+                let is_newest = live.flights.newest == flight.joined.number;
+                let as_shown =
+                    self.parts.config.mode == Mode::On || flight.shown == Shown::default();
+                if is_newest && as_shown && bill.input > Tokens::ZERO {
+                    let input = bill.input;
+                    live.tell(Event::Usage { input }, now);
+                }
+            }
+            live.record.seen = now;
+            keep.conversation = Some(live.record.clone());
+        }
+        let written = self.writer.write(shared.tenant, keep.work()).await;
+        let first = match receipt {
+            Some(receipt) => receipt.kept().await,
+            None => Ok(()),
+        };
+        if first.and(written.kept().await).is_err() {
+            self.not_kept(&shared, now);
+        }
+    }
+
+    /// The store failed: counted and noted, and the next request writes everything again.
+    pub(super) fn not_kept(&self, shared: &super::live::Shared, now: Timestamp) {
+        self.parts.metrics.failed(crate::metrics::Failure::Keeping);
+        let mut live = shared.lock();
+        live.said.is_unkept = true;
+        live.journal.note(now, Happened::NotKept);
+    }
+}

@@ -1,0 +1,158 @@
+//! Keeps what is said: one thread writes, so that no request waits for the disk on an async thread.
+
+use std::fmt;
+use std::sync::Arc;
+
+use history::{Engine, HistoryError, Store, Tenant};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
+
+/// What is done to a tenant's store. It may be run again after it failed, so it must not matter how
+/// often it is.
+pub(super) type Work = Box<dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + Send>;
+
+/// So many writes may wait; whoever brings one more waits himself.
+const WAITING: usize = 4_096;
+
+/// So many writes are kept together at most.
+const TOGETHER: usize = 256;
+
+struct Write {
+    tenant: Tenant,
+    work: Work,
+    done: oneshot::Sender<Result<(), HistoryError>>,
+}
+
+/// The way to the store. What is given to it is written in order.
+#[derive(Clone)]
+pub(super) struct Writer {
+    engine: Arc<dyn Engine>,
+    queue: mpsc::Sender<Write>,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").finish_non_exhaustive()
+    }
+}
+
+/// A write under way.
+#[derive(Debug)]
+pub(super) struct Receipt(oneshot::Receiver<Result<(), HistoryError>>);
+
+impl Receipt {
+    /// Waits until it is kept.
+    ///
+    /// # Errors
+    /// What the store says, and where it is closed.
+    pub(super) async fn kept(self) -> Result<(), StoreFailure> {
+        let kept = self.0.await.map_err(|_| StoreFailure::Closed)?;
+        Ok(kept?)
+    }
+}
+
+/// Why something was not kept or read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoreFailure {
+    /// The store says so.
+    #[error(transparent)]
+    Store(#[from] HistoryError),
+    /// The core is closed, or the store panicked.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl Writer {
+    /// Starts the thread that writes. It ends when the last writer is dropped. Where the system gives no
+    /// thread, every write is answered as if the store were closed.
+    pub(super) fn start(engine: Arc<dyn Engine>) -> Self {
+        let (queue, waiting) = mpsc::channel(WAITING);
+        let own = Arc::clone(&engine);
+        // Async threads must not wait for a disk, and what is kept together must come from one place.
+        let thread = std::thread::Builder::new()
+            .name("ebbtide-store".to_owned())
+            .spawn(move || write_all(&*own, waiting));
+        if let Err(error) = thread {
+            tracing::error!(%error, "nothing will be kept: no thread to write with");
+        }
+        Self { engine, queue }
+    }
+
+    /// Gives something to be written. Waits only where too much is waiting already.
+    pub(super) async fn write(&self, tenant: Tenant, work: Work) -> Receipt {
+        let (done, receipt) = oneshot::channel();
+        // Where the queue is closed, the receipt says so.
+        let _ = self.queue.send(Write { tenant, work, done }).await;
+        Receipt(receipt)
+    }
+
+    /// Reads from a tenant's store, on a thread that may wait.
+    ///
+    /// # Errors
+    /// What the store or `work` says.
+    pub(super) async fn read<T, F>(&self, tenant: Tenant, work: F) -> Result<T, StoreFailure>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Store) -> Result<T, HistoryError> + Send + 'static,
+    {
+        let engine = Arc::clone(&self.engine);
+        let reading = spawn_blocking(move || {
+            let mut work = Some(work);
+            let mut found = None;
+            engine.read(tenant, &mut |store| {
+                if let Some(work) = work.take() {
+                    found = Some(work(store)?);
+                }
+                Ok(())
+            })?;
+            found.ok_or(StoreFailure::Closed)
+        });
+        reading.await.unwrap_or(Err(StoreFailure::Closed))
+    }
+
+    /// Waits until everything given so far is written.
+    pub(super) async fn flush(&self) {
+        let nothing = Box::new(|_: &mut dyn Store| Ok(()));
+        // What failed was told to whoever gave it.
+        let _ = self.write(Tenant::ANONYMOUS, nothing).await.kept().await;
+    }
+}
+
+fn write_all(engine: &dyn Engine, mut waiting: mpsc::Receiver<Write>) {
+    while let Some(first) = waiting.blocking_recv() {
+        let mut batch = vec![first];
+        while batch.len() < TOGETHER
+            && let Ok(next) = waiting.try_recv()
+        {
+            batch.push(next);
+        }
+        // Stable, so that what one tenant gave stays in order.
+        batch.sort_by_key(|write| write.tenant);
+        let mut rest = batch.as_mut_slice();
+        while let Some(tenant) = rest.first().map(|write| write.tenant) {
+            let same = rest.partition_point(|write| write.tenant == tenant);
+            let (group, others) = rest
+                .split_at_mut_checked(same)
+                .unwrap_or((&mut [], &mut []));
+            write_group(engine, tenant, group);
+            rest = others;
+        }
+    }
+}
+
+/// Writes what one tenant gave: together, or one by one where that fails, so that one bad write does not
+/// undo the others.
+fn write_group(engine: &dyn Engine, tenant: Tenant, group: &mut [Write]) {
+    let together = engine.write(tenant, &mut |store| {
+        group.iter_mut().try_for_each(|write| (write.work)(store))
+    });
+    for write in group {
+        let kept = match &together {
+            Ok(()) => Ok(()),
+            Err(_) => engine.write(tenant, &mut |store| (write.work)(store)),
+        };
+        let (done, _) = oneshot::channel();
+        // Nobody may be waiting any more.
+        let _ = std::mem::replace(&mut write.done, done).send(kept);
+    }
+}
