@@ -1,0 +1,115 @@
+//! A text by our template: asked for, checked, asked for once more.
+
+use context::summary::{Defect, Field, Summary, validate};
+use context::{TokenCounter, Tokens};
+use wire::api::Stop;
+
+use crate::asking::{Asking, Before, was_cut};
+use crate::error::ModelError;
+use crate::prompt::{Wish, again, defect};
+use crate::work::{Work, text_of};
+
+/// A summary may be this much larger than its budget before it is asked for again.
+const LATITUDE: f64 = 1.25;
+
+/// A text that a model wrote by our template.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    /// What was read of it.
+    pub summary: Summary,
+    /// What is wrong with it.
+    pub defects: Vec<Defect>,
+    /// Why the model stopped.
+    pub stop: Option<Stop>,
+    /// How often it was asked for.
+    pub asked: u32,
+    text: String,
+    /// What else the model is told of it.
+    remarks: Vec<&'static str>,
+}
+
+/// What a draft is measured by.
+pub(crate) struct Measure<'a> {
+    /// The size of what it stands for.
+    pub source: Tokens,
+    /// The most tokens to ask for.
+    pub longest: Tokens,
+    /// Counts it.
+    pub counter: &'a dyn TokenCounter,
+}
+
+/// Asks for a summary, and once more where it has defects; the better of the two.
+pub(crate) async fn draft(
+    work: &Work<'_>,
+    asking: &Asking<'_>,
+    wish: &Wish<'_>,
+    measure: &Measure<'_>,
+) -> Result<Draft, ModelError> {
+    let ask = async |before: Option<&Before<'_>>| {
+        let body = asking.body(measure.longest, before)?;
+        let reply = work.ask(asking.endpoint(), &asking.model(), body).await?;
+        let text = text_of(&reply);
+        let mut remarks = Vec::new();
+        if was_cut(&reply) {
+            remarks.push("it was cut off because it is too long");
+        }
+        if measure.counter.count(&text) > wish.budget.scaled(LATITUDE) {
+            remarks.push("it is much longer than was asked for");
+        }
+        Ok::<_, ModelError>(Draft {
+            summary: Summary::parse(&text).summary,
+            defects: validate(&text, measure.source, measure.counter),
+            stop: reply.stop,
+            asked: 1,
+            text,
+            remarks,
+        })
+    };
+    let mut first = ask(None).await?;
+    if first.flaws() == 0 {
+        return Ok(first);
+    }
+    let mut told: Vec<String> = first.defects.iter().map(defect).collect();
+    told.extend(first.remarks.iter().map(|&remark| remark.to_owned()));
+    let remark = again(&told, wish);
+    let before = Before {
+        text: &first.text,
+        stop: first.stop.as_ref(),
+        remark: &remark,
+    };
+    match ask(Some(&before)).await {
+        Ok(second) if second.flaws() <= first.flaws() => Ok(Draft { asked: 2, ..second }),
+        Ok(_) => {
+            first.asked = 2;
+            Ok(first)
+        }
+        Err(error) if first.summary.is_empty() => Err(error),
+        // What the model wrote the first time is better than nothing.
+        Err(error) => {
+            tracing::debug!(%error, "a summary could not be asked for again");
+            Ok(first)
+        }
+    }
+}
+
+impl Draft {
+    fn flaws(&self) -> usize {
+        self.defects.len() + self.remarks.len()
+    }
+}
+
+/// Takes entries away, the least needed first, until the summary fits.
+pub(crate) fn trim(summary: &mut Summary, room: Tokens, counter: &dyn TokenCounter) {
+    const LEAST_FIRST: [Field; 7] = [
+        Field::Ledger,
+        Field::Facts,
+        Field::DeadEnds,
+        Field::NextSteps,
+        Field::Goal,
+        Field::Decisions,
+        Field::Task,
+    ];
+    for field in LEAST_FIRST {
+        while summary.tokens(counter) > room && summary.pop(field).is_some() {}
+    }
+}

@@ -1,0 +1,157 @@
+//! A summary that was made, and what became of it on the way.
+
+use std::fmt;
+
+use context::quality::Quality;
+use context::summary::Field;
+use context::{Text, Tokens};
+use history::Route;
+use tokens::{Consumption, ModelTable, Usd};
+use wire::api::Counts;
+
+use crate::error::ModelError;
+
+/// A summary.
+#[derive(Clone, PartialEq)]
+pub struct Made {
+    /// How it was made in the end.
+    pub route: Route,
+    /// The readable text. Of a native summary what the provider lets one read; empty where it is sealed.
+    pub text: Text,
+    /// Native only: what stands first in the list of messages, as JSON, byte for byte as the provider
+    /// gave it: an assistant message with the block (Anthropic) or the item (Responses).
+    pub message: Option<Text>,
+    /// Native only: identifiers with the words around them that the text does not name, as list
+    /// entries. Elsewhere they stand in the text already.
+    pub ledger: Vec<String>,
+    /// Its size as shown, by the order's counter; of a sealed native summary what the provider counted.
+    pub tokens: Tokens,
+    /// What was paid for, on the ways that failed too.
+    pub spent: Vec<Spent>,
+    /// What became of it on the way.
+    pub course: Course,
+    /// The routes that were tried before, and why they failed.
+    pub fallen: Vec<Fallen>,
+}
+
+impl fmt::Debug for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Made")
+            .field("route", &self.route)
+            .field("text", &self.text)
+            .field("message", &self.message)
+            .field("tokens", &self.tokens)
+            .field("spent", &self.spent)
+            .field("course", &self.course)
+            .field("fallen", &self.fallen)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Made {
+    /// What it cost, by the shipped prices.
+    #[must_use]
+    pub fn cost(&self) -> Usd {
+        self.spent.iter().map(|spent| spent.cost).sum()
+    }
+}
+
+/// How the model was given what it sums up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// No model was asked for text.
+    #[default]
+    None,
+    /// As the request that had been sent, with one more message.
+    Alongside,
+    /// As a transcript.
+    Apart,
+    /// As a transcript in chunks.
+    InChunks,
+}
+
+/// What became of a summary on the way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Course {
+    /// How the model was given what it sums up.
+    pub manner: Manner,
+    /// How often the final text was asked for: 2 where the first one had defects.
+    pub asked: u32,
+    /// Fields that the model left empty and that were filled by extraction.
+    pub completed: Vec<Field>,
+    /// Entries of the ledger.
+    pub ledger: usize,
+    /// Chunks and groups of chunks that a model summed up.
+    pub chunks_made: u32,
+    /// Chunks and groups of chunks whose summaries were kept from earlier.
+    pub chunks_kept: u32,
+    /// How good it is; `None` for what cannot be read.
+    pub quality: Option<Quality>,
+}
+
+/// A route that was tried in vain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fallen {
+    /// The route.
+    pub route: Route,
+    /// Why.
+    pub error: ModelError,
+}
+
+/// What one model used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spent {
+    /// The model.
+    pub model: String,
+    /// Requests that it answered.
+    pub requests: u32,
+    /// Requests that were sent, repetitions included.
+    pub attempts: u32,
+    /// The tokens, by what they cost.
+    pub used: Consumption,
+    /// What they cost by the shipped prices.
+    pub cost: Usd,
+}
+
+impl Spent {
+    /// Adds one answer to what is spent.
+    pub(crate) fn add(all: &mut Vec<Self>, model: &str, counts: &Counts, attempts: u32) {
+        let used = consumption(counts);
+        let cost = ModelTable::shipped().find(model).price.cost(&used);
+        if let Some(spent) = all.iter_mut().find(|spent| spent.model == model) {
+            spent.requests += 1;
+            spent.attempts += attempts;
+            spent.used = sum(&spent.used, &used);
+            spent.cost += cost;
+            return;
+        }
+        all.push(Self {
+            model: model.to_owned(),
+            requests: 1,
+            attempts,
+            used,
+            cost,
+        });
+    }
+}
+
+fn consumption(counts: &Counts) -> Consumption {
+    let long = counts.writes.hour_1 + counts.writes.hours_12;
+    Consumption {
+        fresh: counts.input,
+        cache_read: counts.cache_read,
+        cache_write: counts.cache_write.saturating_sub(long),
+        cache_write_long: long,
+        output: counts.output,
+    }
+}
+
+fn sum(one: &Consumption, other: &Consumption) -> Consumption {
+    Consumption {
+        fresh: one.fresh + other.fresh,
+        cache_read: one.cache_read + other.cache_read,
+        cache_write: one.cache_write + other.cache_write,
+        cache_write_long: one.cache_write_long + other.cache_write_long,
+        output: one.output + other.output,
+    }
+}

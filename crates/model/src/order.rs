@@ -1,0 +1,163 @@
+//! What is to be summed up, and by which ways.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use context::{Text, TokenCounter, Tokens, Turn};
+use history::Route;
+use tokens::{ModelTable, counter_for};
+
+use crate::chunk::Chunks;
+use crate::endpoint::Endpoint;
+
+/// An order to sum up the earlier part of a conversation. Cloning shares everything.
+#[derive(Clone)]
+pub struct Order {
+    /// The turns that the summary will stand for: the originals, from the conversation's first one to
+    /// the cut.
+    pub old: Arc<[Turn]>,
+    /// The turns behind them, which stay in view.
+    pub tail: Arc<[Turn]>,
+    /// The texts of the pins in force. They stay in view in full, so the summary does not repeat them.
+    pub pins: Vec<Text>,
+    /// How large the summary may be, its ledger included. A provider's own summary does not keep to it.
+    pub budget: Tokens,
+    /// What whoever runs this adds to what the summariser is told.
+    pub instructions: Option<Text>,
+    /// Counts for the agent's model.
+    pub counter: Arc<dyn TokenCounter>,
+    /// The agent's model.
+    pub model: String,
+}
+
+impl fmt::Debug for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Order")
+            .field("old", &self.old.len())
+            .field("tail", &self.tail.len())
+            .field("pins", &self.pins.len())
+            .field("budget", &self.budget)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Order {
+    /// The tokens of the turns that are to be summed up.
+    #[must_use]
+    pub fn source_tokens(&self) -> Tokens {
+        self.old.iter().map(Turn::tokens).sum()
+    }
+}
+
+/// Whether a request showed everything that was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shows {
+    /// All turns as they were said.
+    Originals,
+    /// A summary or a shortened text stands in place of some.
+    Part,
+}
+
+/// A request that was sent already, as it went to the provider. The provider's cache holds it from the
+/// moment its answer begins; asked earlier, the same bytes are paid again.
+#[derive(Clone)]
+pub struct Sent {
+    /// Where it was sent, with the headers that it carried
+    /// ([`Endpoint::with_headers`]).
+    pub endpoint: Endpoint,
+    /// Its body, byte for byte.
+    pub body: Bytes,
+    /// What it showed.
+    pub shows: Shows,
+    /// The size of its input: as the provider reported it, else as counted.
+    pub tokens: Tokens,
+    /// The model's window.
+    pub window: Tokens,
+}
+
+impl fmt::Debug for Sent {
+    /// Without the body.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sent")
+            .field("endpoint", &self.endpoint)
+            .field("body", &self.body.len())
+            .field("shows", &self.shows)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A model that is given a transcript to sum up.
+#[derive(Clone)]
+pub struct Writer {
+    /// Where it is reached.
+    pub endpoint: Endpoint,
+    /// Its name there.
+    pub model: String,
+    /// Its window.
+    pub window: Tokens,
+    /// The most that it writes in one answer.
+    pub longest: Tokens,
+    /// Counts for it.
+    pub counter: Arc<dyn TokenCounter>,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer")
+            .field("endpoint", &self.endpoint)
+            .field("model", &self.model)
+            .field("window", &self.window)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// A model with the window and the counter that the shipped table gives it.
+    #[must_use]
+    pub fn new(endpoint: Endpoint, model: &str) -> Self {
+        let known = ModelTable::shipped().find(model);
+        Self {
+            endpoint,
+            model: model.to_owned(),
+            window: known.window,
+            longest: known.max_output,
+            counter: counter_for(model),
+        }
+    }
+
+    /// The same model with another window.
+    #[must_use]
+    pub const fn with_window(mut self, window: Tokens) -> Self {
+        self.window = window;
+        self
+    }
+}
+
+/// The ways that are open, the first one to try among them.
+#[derive(Clone)]
+pub struct Routes {
+    /// Where to begin. From there it goes down: native, readable, extractive.
+    pub first: Route,
+    /// The request whose messages the provider sums up itself: exactly the order's `old` turns.
+    pub native: Option<Sent>,
+    /// A request behind which the agent's own model is asked for a readable summary, reading its cache.
+    /// It shows the order's `old` and `tail`. `None` where another model shall write.
+    pub alongside: Option<Sent>,
+    /// The model that is given a transcript where the request above cannot be used.
+    pub apart: Option<Writer>,
+    /// Where the summaries of chunks are kept.
+    pub chunks: Arc<dyn Chunks>,
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Routes")
+            .field("first", &self.first)
+            .field("native", &self.native)
+            .field("alongside", &self.alongside)
+            .field("apart", &self.apart)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,182 @@
+//! The route by which a model writes a summary after our template.
+//!
+//! The model is asked alongside the request that was sent last, which reads the provider's cache, or
+//! apart from it, with a transcript of the originals. What it writes is checked and asked for once more
+//! with its defects named; fields that are still empty are filled by extraction; behind its words
+//! stands a ledger of the identifiers that it did not name; and the whole has to pass the quality gate.
+
+use context::extract::{extract, ledger};
+use context::quality::{Gate, Rejection};
+use context::summary::{Defect, Field, Replaced, Summary};
+use context::{Text, TokenCounter, Tokens};
+use history::Route;
+use tokens::ModelTable;
+
+use crate::asking::{Asking, fits};
+use crate::draft::{Draft, Measure, draft, trim};
+use crate::error::ModelError;
+use crate::extractive::{shown, source};
+use crate::made::{Course, Made, Manner};
+use crate::order::{Order, Routes, Sent};
+use crate::prompt::{self, Wish};
+use crate::tree;
+use crate::work::{Work, computed, longest_answer};
+
+/// The share of the budget that a model's own words may keep where they take more than was asked for;
+/// the rest is for the ledger.
+const WORDS: f64 = 0.85;
+
+pub(crate) async fn carry_out(work: &Work<'_>, routes: &Routes) -> Result<Made, ModelError> {
+    let mut reason = ModelError::NotOpen {
+        route: Route::Readable,
+        why: "no model is named that could write it",
+    };
+    if let Some(sent) = &routes.alongside {
+        match alongside(work, sent).await {
+            Ok(made) => return Ok(made),
+            Err(error) => {
+                tracing::debug!(%error, "a summary could not be made alongside");
+                reason = error;
+            }
+        }
+    }
+    match &routes.apart {
+        Some(writer) => {
+            let (draft, course) = tree::draft_apart(work, writer, &routes.chunks).await?;
+            finished(work.order, draft, course).await
+        }
+        None => Err(reason),
+    }
+}
+
+/// Asks the agent's own model behind the request that was sent.
+async fn alongside(work: &Work<'_>, sent: &Sent) -> Result<Made, ModelError> {
+    let order = work.order;
+    let wish = wish(order, order.budget);
+    let asking = Asking::Alongside {
+        sent,
+        prompt: prompt::alongside(order.tail.len(), &wish),
+    };
+    let most = ModelTable::shipped().find(&asking.model()).max_output;
+    let longest = longest_answer(order.budget, most).min(sent.window.scaled(0.25));
+    if let Asking::Alongside { prompt, .. } = &asking {
+        fits(sent, order.counter.count(prompt), longest)?;
+    }
+    let measure = Measure {
+        source: order.source_tokens(),
+        longest,
+        counter: &*order.counter,
+    };
+    let draft = draft(work, &asking, &wish, &measure).await?;
+    let course = Course {
+        manner: Manner::Alongside,
+        ..Course::default()
+    };
+    finished(order, draft, course).await
+}
+
+/// What the order wishes, for a summary of `budget`.
+pub(crate) fn wish(order: &Order, budget: Tokens) -> Wish<'_> {
+    Wish {
+        budget,
+        instructions: order.instructions.as_deref(),
+        pins: &order.pins,
+    }
+}
+
+/// Completes a draft, appends the ledger and judges the whole.
+async fn finished(order: &Order, draft: Draft, course: Course) -> Result<Made, ModelError> {
+    let order = order.clone();
+    computed(move || finish(&order, draft, course)).await?
+}
+
+fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<Made, ModelError> {
+    let counter = &*order.counter;
+    let Draft {
+        mut summary,
+        defects,
+        stop,
+        asked,
+        ..
+    } = draft;
+    if let Some(rejection) = defects.iter().find_map(hopeless) {
+        return Err(ModelError::Rejected(rejection));
+    }
+    if summary.is_empty() {
+        return Err(ModelError::NoSummary { stop });
+    }
+    summary.replaced = Replaced {
+        turns: order.old.len(),
+        tokens: order.source_tokens(),
+    };
+    // A ledger that the model wrote was not asked for; ours is made from the originals.
+    while summary.pop(Field::Ledger).is_some() {}
+    trim(&mut summary, order.budget.scaled(WORDS), counter);
+    course.asked = asked;
+    if !defects.is_empty() {
+        course.completed = complete(&mut summary, order);
+    }
+    course.ledger = append_ledger(&mut summary, order);
+    let text = summary.render();
+    let verdict = Gate::default().judge(&source(&order.old), &text, counter);
+    if let Some(rejection) = verdict.rejection() {
+        return Err(ModelError::Rejected(rejection));
+    }
+    course.quality = Some(verdict.quality());
+    Ok(Made {
+        route: Route::Readable,
+        tokens: shown(&text, counter),
+        text: Text::from(text),
+        message: None,
+        ledger: Vec::new(),
+        spent: Vec::new(),
+        course,
+        fallen: Vec::new(),
+    })
+}
+
+/// Defects that no completion mends.
+const fn hopeless(defect: &Defect) -> Option<Rejection> {
+    match defect {
+        Defect::Degenerate { .. } => Some(Rejection::Degenerate),
+        Defect::Grows { .. } => Some(Rejection::Grew),
+        Defect::MissingHeading(_) | Defect::NoTask => None,
+    }
+}
+
+/// Fills empty fields by extraction, and says which.
+fn complete(summary: &mut Summary, order: &Order) -> Vec<Field> {
+    let counter = &*order.counter;
+    let room = order.budget.saturating_sub(summary.tokens(counter));
+    let mut by_extraction = extract(&order.old, &order.tail, room, counter);
+    // Identifiers come with the ledger, which knows what the summary names already.
+    while by_extraction.pop(Field::Ledger).is_some() {}
+    let empty = |summary: &Summary, field: Field| summary.entries(field).is_empty();
+    let before: Vec<Field> = Field::ALL
+        .into_iter()
+        .filter(|&field| empty(summary, field))
+        .collect();
+    summary.complete_from(&by_extraction);
+    trim(summary, order.budget, counter);
+    before
+        .into_iter()
+        .filter(|&field| !empty(summary, field))
+        .collect()
+}
+
+/// Appends the identifiers that neither the summary nor what stays in view names, as far as they fit.
+fn append_ledger(summary: &mut Summary, order: &Order) -> usize {
+    let counter: &dyn TokenCounter = &*order.counter;
+    let mut already = summary.render();
+    for pin in &order.pins {
+        already.push('\n');
+        already.push_str(pin);
+    }
+    let room = order.budget.saturating_sub(summary.tokens(counter));
+    let entries = ledger(&order.old, &order.tail, &already, room, counter);
+    for entry in &entries {
+        summary.push(Field::Ledger, entry);
+    }
+    while summary.tokens(counter) > order.budget && summary.pop(Field::Ledger).is_some() {}
+    summary.entries(Field::Ledger).len()
+}
