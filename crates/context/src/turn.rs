@@ -193,6 +193,12 @@ impl Digest {
     pub const fn from_bytes(digest: [u8; 16]) -> Self {
         Self(digest)
     }
+
+    /// The 16 bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
 }
 
 impl fmt::Debug for Digest {

@@ -90,23 +90,10 @@ impl Memory {
 
     /// Counts in what is about to be held, unless that is too much.
     fn hold(&mut self, more: Stored) -> Result<(), HistoryError> {
-        let held = Stored {
-            turns: self.stored.turns.saturating_add(more.turns),
-            bytes: self.stored.bytes.saturating_add(more.bytes),
-            marks: self.stored.marks.saturating_add(more.marks),
-            conversations: self.stored.conversations.saturating_add(more.conversations),
-            beside: self.stored.beside.saturating_add(more.beside),
-        };
+        let held = self.stored + more;
         self.limits.allow(&held)?;
         self.stored = held;
         Ok(())
-    }
-
-    fn hold_beside(&mut self, bytes: usize) -> Result<(), HistoryError> {
-        self.hold(Stored {
-            beside: bytes as u64,
-            ..Stored::default()
-        })
     }
 }
 
@@ -124,11 +111,7 @@ impl NodeStore for Memory {
         if self.nodes.contains_key(&turn.id()) {
             return Ok(false);
         }
-        self.hold(Stored {
-            turns: 1,
-            bytes: text_bytes(turn),
-            ..Stored::default()
-        })?;
+        self.hold(Stored::turn(turn))?;
         let turn = turn.clone();
         self.nodes.insert_mut(turn.id(), Node { turn, parent });
         Ok(true)
@@ -155,11 +138,7 @@ impl MarkStore for Memory {
         if self.marks.contains_key(&id) {
             return Ok(false);
         }
-        self.hold(Stored {
-            marks: 1,
-            beside: mark.summary.len() as u64,
-            ..Stored::default()
-        })?;
+        self.hold(Stored::mark(&mark))?;
         pushed(&mut self.marks_at, mark.node, id);
         self.marks.insert_mut(id, mark);
         Ok(true)
@@ -191,15 +170,6 @@ where
     } else {
         lists.insert_mut(key, vec![value]);
     }
-}
-
-/// The readable bytes of a turn.
-fn text_bytes(turn: &Turn) -> u64 {
-    turn.parts()
-        .iter()
-        .flat_map(context::Part::readable)
-        .map(|text| text.len() as u64)
-        .sum()
 }
 
 #[cfg(test)]

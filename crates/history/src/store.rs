@@ -1,5 +1,7 @@
 //! What an engine has to do, and what follows from that for all of them.
 
+use std::ops::Add;
+
 use context::{Turn, TurnId};
 
 use crate::error::HistoryError;
@@ -29,6 +31,61 @@ pub struct Stored {
     pub conversations: u64,
     /// Bytes of text beside the turns: summaries, pins, editions, kept messages.
     pub beside: u64,
+}
+
+impl Stored {
+    /// What keeping a turn adds.
+    #[must_use]
+    pub fn turn(turn: &Turn) -> Self {
+        let texts = turn.parts().iter().flat_map(context::Part::readable);
+        Self {
+            turns: 1,
+            bytes: texts.map(|text| text.len() as u64).sum(),
+            ..Self::default()
+        }
+    }
+
+    /// What keeping a mark adds.
+    #[must_use]
+    pub fn mark(mark: &Mark) -> Self {
+        Self {
+            marks: 1,
+            ..Self::text_beside(mark.summary.len())
+        }
+    }
+
+    /// What keeping a conversation adds.
+    #[must_use]
+    pub fn conversation() -> Self {
+        Self {
+            conversations: 1,
+            ..Self::default()
+        }
+    }
+
+    /// What keeping this many bytes beside the turns adds.
+    #[must_use]
+    pub fn text_beside(bytes: usize) -> Self {
+        Self {
+            beside: bytes as u64,
+            ..Self::default()
+        }
+    }
+}
+
+impl Add for Stored {
+    type Output = Self;
+
+    /// Both together; never more than the largest number.
+    fn add(self, other: Self) -> Self {
+        Self {
+            turns: self.turns.saturating_add(other.turns),
+            bytes: self.bytes.saturating_add(other.bytes),
+            marks: self.marks.saturating_add(other.marks),
+            conversations: self.conversations.saturating_add(other.conversations),
+            beside: self.beside.saturating_add(other.beside),
+        }
+    }
 }
 
 /// Keeps turns as an append-only tree. There is no operation that changes or removes a turn.

@@ -26,10 +26,7 @@ impl ConversationStore for Memory {
                 pushed(&mut self.heads, conversation.head, id);
             }
             None => {
-                self.hold(Stored {
-                    conversations: 1,
-                    ..Stored::default()
-                })?;
+                self.hold(Stored::conversation())?;
                 pushed(&mut self.heads, conversation.head, id);
             }
         }
@@ -86,7 +83,7 @@ impl PinStore for Memory {
         if there.is_some_and(|pins| pins.iter().any(|other| other.pin.id == pin.pin.id)) {
             return Ok(false);
         }
-        self.hold_beside(pin.pin.text.len())?;
+        self.hold(Stored::text_beside(pin.pin.text.len()))?;
         pushed(&mut self.pins, of, pin.clone());
         Ok(true)
     }
@@ -123,7 +120,7 @@ impl EditionStore for Memory {
         {
             return Ok(());
         }
-        self.hold_beside(edition.change.text().len())?;
+        self.hold(Stored::text_beside(edition.change.text().len()))?;
         let numbered = Numbered {
             number: self.next_edition,
             edition: edition.clone(),
@@ -152,7 +149,7 @@ impl EditionStore for Memory {
         if self.originals.contains_key(&of) {
             return Ok(());
         }
-        self.hold_beside(message.len())?;
+        self.hold(Stored::text_beside(message.len()))?;
         self.originals.insert_mut(of, Arc::from(message));
         Ok(())
     }
@@ -165,7 +162,7 @@ impl EditionStore for Memory {
         if self.chunks.contains_key(&hash) {
             return Ok(());
         }
-        self.hold_beside(summary.len())?;
+        self.hold(Stored::text_beside(summary.len()))?;
         self.chunks.insert_mut(hash, summary.clone());
         Ok(())
     }

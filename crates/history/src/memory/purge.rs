@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use context::TurnId;
 
-use super::{Memory, text_bytes};
+use super::Memory;
 use crate::conversation::{Conversation, ConversationId};
 use crate::engine::{Purge, Purged};
+use crate::store::Stored;
 
 impl Memory {
     /// Removes what is meant, whosoever's this is. Time is linear in what there is.
@@ -78,7 +79,7 @@ impl Memory {
 
     fn drop_node(&mut self, node: TurnId) {
         if let Some(there) = self.nodes.get(&node) {
-            let bytes = text_bytes(&there.turn);
+            let bytes = Stored::turn(&there.turn).bytes;
             self.stored.bytes = self.stored.bytes.saturating_sub(bytes);
             self.stored.turns = self.stored.turns.saturating_sub(1);
         }

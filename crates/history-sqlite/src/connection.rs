@@ -1,0 +1,139 @@
+//! Connections: one that writes, and as many that read as read at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use history::HistoryError;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::fault::fault;
+use crate::schema::{self, Found};
+
+/// How long a write waits for another process.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many connections wait to be read from again.
+const IDLE: usize = 8;
+
+/// How many statements a connection keeps prepared: all that there are.
+const STATEMENTS: usize = 64;
+
+/// Set on every connection. `synchronous = NORMAL` with a write-ahead log: the end of the process loses
+/// nothing that was committed, a power cut may lose the last commits, and neither leaves half a commit.
+/// `secure_delete` overwrites what is deleted, so that purged text is not left in the file.
+const SETTINGS: &str = "
+    PRAGMA foreign_keys = ON;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA trusted_schema = OFF;
+    PRAGMA cell_size_check = ON;
+    PRAGMA secure_delete = ON;
+    PRAGMA journal_size_limit = 67108864;
+";
+
+/// Opens the connection that writes; the file has the newest schema afterwards. The secret is for a
+/// store that is new.
+///
+/// # Errors
+/// [`HistoryError::NotAStore`], [`HistoryError::Newer`], and where SQLite fails. The file is left as it
+/// was then.
+pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
+    let mut connection = connect(file)?;
+    let not_a_store = || HistoryError::NotAStore {
+        place: file.display().to_string(),
+    };
+    match schema::look(&connection) {
+        Ok(Found::Store(taken)) if schema::is_newer(taken) => return Err(schema::newer(taken)),
+        Ok(Found::Store(_)) => {}
+        // Has to be said before anything is in the file.
+        Ok(Found::Empty) => connection
+            .pragma_update(None, "auto_vacuum", "incremental")
+            .map_err(fault)?,
+        Ok(Found::Foreign) => return Err(not_a_store()),
+        Err(error) if is_foreign(&error) => return Err(not_a_store()),
+        Err(error) => return Err(fault(error)),
+    }
+    write_ahead(&connection)?;
+    schema::migrate(&mut connection, secret)?;
+    Ok(connection)
+}
+
+fn is_foreign(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase)
+}
+
+fn connect(file: &Path) -> Result<Connection, HistoryError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(file, flags).map_err(|error| HistoryError::Unreachable {
+            place: file.display().to_string(),
+            what: error.to_string(),
+        })?;
+    connection.busy_timeout(PATIENCE).map_err(fault)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.execute_batch(SETTINGS).map_err(fault)?;
+    Ok(connection)
+}
+
+fn write_ahead(connection: &Connection) -> Result<(), HistoryError> {
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+        .map_err(fault)?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    Err(HistoryError::Engine {
+        what: "this file system has no shared memory, which a write-ahead log needs".to_owned(),
+    })
+}
+
+/// The connections that read.
+pub struct Readers {
+    file: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub const fn of(file: PathBuf) -> Self {
+        Self {
+            file,
+            idle: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Reads on a connection that nobody else uses meanwhile.
+    ///
+    /// # Errors
+    /// Those of `work`, and where no connection can be opened.
+    pub fn with<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, HistoryError>,
+    ) -> Result<T, HistoryError> {
+        let idle = lock(&self.idle).pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => self.open()?,
+        };
+        let result = work(&mut connection);
+        let mut idle = lock(&self.idle);
+        if idle.len() < IDLE {
+            idle.push(connection);
+        }
+        result
+    }
+
+    fn open(&self) -> Result<Connection, HistoryError> {
+        let connection = connect(&self.file)?;
+        connection
+            .pragma_update(None, "query_only", true)
+            .map_err(fault)?;
+        Ok(connection)
+    }
+}
+
+/// Takes a lock whether or not somebody panicked under it: a transaction that is not committed is
+/// rolled back when it is dropped, so a connection is never left half way.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

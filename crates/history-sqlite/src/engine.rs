@@ -1,0 +1,141 @@
+//! The engine.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use history::{Engine, HistoryError, Limits, Purge, Purged, Store, Tenant};
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::connection::{self, Readers, lock};
+use crate::fault::{damaged, fault};
+use crate::place::{self, Absent};
+use crate::purge;
+use crate::rows::TenantStore;
+
+/// The history in one SQLite file.
+pub struct Sqlite {
+    file: PathBuf,
+    secret: [u8; 32],
+    limits: Limits,
+    writer: Mutex<Connection>,
+    readers: Readers,
+}
+
+impl Sqlite {
+    /// Opens the store in this file. One that is not there is made, with its folder and a secret from
+    /// the operating system's generator of random numbers; one of an earlier version is brought up to
+    /// this one.
+    ///
+    /// # Errors
+    /// [`HistoryError::Unreachable`], [`HistoryError::NotAStore`], [`HistoryError::Newer`],
+    /// [`HistoryError::Corrupt`], and where SQLite fails. What is in the file stays as it was then.
+    pub fn open(place: &Path, limits: Limits) -> Result<Self, HistoryError> {
+        Self::open_where(place, limits, Absent::Made)
+    }
+
+    /// Opens the store in this file, which has to be there.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_existing(place: &Path, limits: Limits) -> Result<Self, HistoryError> {
+        Self::open_where(place, limits, Absent::Refused)
+    }
+
+    fn open_where(place: &Path, limits: Limits, absent: Absent) -> Result<Self, HistoryError> {
+        let file = place::prepare(place, absent)?;
+        let mut fresh = [0; 32];
+        getrandom::fill(&mut fresh).map_err(|error| HistoryError::Engine {
+            what: format!("no random numbers from the operating system: {error}"),
+        })?;
+        let writer = connection::writer(&file, &fresh)?;
+        let secret = writer
+            .query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| {
+                row.get(0)
+            })
+            .map_err(|error| match error {
+                rusqlite::Error::QueryReturnedNoRows => damaged("its secret is gone"),
+                error => fault(error),
+            })?;
+        Ok(Self {
+            readers: Readers::of(file.clone()),
+            writer: Mutex::new(writer),
+            file,
+            secret,
+            limits,
+        })
+    }
+
+    /// The full path of the file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+}
+
+impl fmt::Debug for Sqlite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sqlite")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine for Sqlite {
+    fn secret(&self) -> Result<[u8; 32], HistoryError> {
+        Ok(self.secret)
+    }
+
+    fn tenants(&self) -> Result<Vec<Tenant>, HistoryError> {
+        let sql = "SELECT id FROM tenant WHERE turns > 0 OR conversations > 0 \
+             OR EXISTS (SELECT 1 FROM pin WHERE pin.tenant = tenant.n) \
+             OR EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = tenant.n) ORDER BY id";
+        self.readers.with(|connection| {
+            let mut statement = connection.prepare_cached(sql).map_err(fault)?;
+            let ids = statement
+                .query_map([], |row| row.get(0).map(Tenant::from_bytes))
+                .map_err(fault)?;
+            ids.collect::<Result<_, _>>().map_err(fault)
+        })
+    }
+
+    fn write(
+        &self,
+        tenant: Tenant,
+        work: &mut dyn FnMut(&mut dyn Store) -> Result<(), HistoryError>,
+    ) -> Result<(), HistoryError> {
+        let mut connection = lock(&self.writer);
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(fault)?;
+        let mut store = TenantStore::of(&transaction, tenant, self.limits)?;
+        work(&mut store)?;
+        store.finish()?;
+        transaction.commit().map_err(fault)
+    }
+
+    fn read(
+        &self,
+        tenant: Tenant,
+        work: &mut dyn FnMut(&dyn Store) -> Result<(), HistoryError>,
+    ) -> Result<(), HistoryError> {
+        self.readers.with(|connection| {
+            let transaction = connection.transaction().map_err(fault)?;
+            work(&TenantStore::of(&transaction, tenant, self.limits)?)
+        })
+    }
+
+    fn purge(&self, what: Purge) -> Result<Purged, HistoryError> {
+        let mut connection = lock(&self.writer);
+        let before = purge::size(&self.file);
+        let mut removed = purge::remove(&mut connection, what, purge::Then::Keep)?;
+        purge::give_back(&connection).map_err(fault)?;
+        removed.bytes = before.saturating_sub(purge::size(&self.file));
+        Ok(removed)
+    }
+
+    /// Holds back writers for as long as a purge would.
+    fn preview(&self, what: Purge) -> Result<Purged, HistoryError> {
+        purge::remove(&mut lock(&self.writer), what, purge::Then::Undo)
+    }
+}

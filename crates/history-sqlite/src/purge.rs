@@ -1,0 +1,165 @@
+//! Removing what is not wanted any more, from the file as well.
+
+use std::path::Path;
+
+use history::{HistoryError, Purge, Purged};
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::fault::fault;
+use crate::moment;
+
+/// What becomes of a removal.
+#[derive(Clone, Copy)]
+pub enum Then {
+    /// It stays.
+    Keep,
+    /// It is undone; only its figures are wanted.
+    Undo,
+}
+
+/// How many pages are given back in one go, so that others can write in between.
+const PAGES: u32 = 1_000;
+
+/// Removes what is meant, in one transaction for each tenant. The bytes it answers are those of the pages
+/// that became free.
+///
+/// # Errors
+/// Where SQLite fails.
+pub fn remove(
+    connection: &mut Connection,
+    what: Purge,
+    then: Then,
+) -> Result<Purged, HistoryError> {
+    let tenants = tenants(connection, &what).map_err(fault)?;
+    let mut all = Purged::default();
+    for tenant in tenants {
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(fault)?;
+        all += remove_of(&transaction, tenant, &what).map_err(fault)?;
+        match then {
+            Then::Keep => transaction.commit(),
+            Then::Undo => transaction.rollback(),
+        }
+        .map_err(fault)?;
+    }
+    Ok(all)
+}
+
+fn tenants(connection: &Connection, what: &Purge) -> rusqlite::Result<Vec<i64>> {
+    let mut statement =
+        connection.prepare_cached("SELECT n FROM tenant WHERE ?1 IS NULL OR id = ?1")?;
+    let only = what.tenant.as_ref().map(history::Tenant::as_bytes);
+    statement.query_map([only], |row| row.get(0))?.collect()
+}
+
+const CONVERSATIONS: &str = "DELETE FROM conversation WHERE tenant = ?1 \
+     AND (?2 IS NULL OR id = ?2) AND (?3 IS NULL OR seen < ?3)";
+
+const PINS: &str = "DELETE FROM pin WHERE tenant = ?1 \
+     AND conversation NOT IN (SELECT id FROM conversation WHERE tenant = ?1)";
+
+/// Marks, editions and kept messages go with their turns, by their foreign keys.
+const TURNS: &str = "WITH RECURSIVE kept (n, parent) AS (\
+       SELECT node.n, node.parent FROM conversation \
+       JOIN node ON node.tenant = ?1 AND node.id = conversation.head \
+       WHERE conversation.tenant = ?1 \
+       UNION SELECT node.n, node.parent FROM kept JOIN node ON node.n = kept.parent) \
+     DELETE FROM node WHERE tenant = ?1 AND n NOT IN (SELECT n FROM kept)";
+
+const CHUNKS: &str = "DELETE FROM chunk WHERE tenant = ?1 AND (?2 OR NOT EXISTS (\
+     SELECT 1 FROM conversation WHERE tenant = ?1))";
+
+const COUNT: &str = "UPDATE tenant SET \
+     turns = (SELECT count(*) FROM node WHERE tenant = ?1), \
+     bytes = (SELECT coalesce(sum(text), 0) FROM node WHERE tenant = ?1), \
+     marks = (SELECT count(*) FROM mark WHERE tenant = ?1), \
+     conversations = (SELECT count(*) FROM conversation WHERE tenant = ?1), \
+     beside = \
+       (SELECT coalesce(sum(octet_length(summary)), 0) FROM mark WHERE tenant = ?1) \
+       + (SELECT coalesce(sum(octet_length(text)), 0) FROM pin WHERE tenant = ?1) \
+       + (SELECT coalesce(sum(octet_length(summary)), 0) FROM chunk WHERE tenant = ?1) \
+       + (SELECT coalesce(sum(octet_length(edition.text)), 0) FROM edition \
+          JOIN node ON node.n = edition.node WHERE node.tenant = ?1) \
+       + (SELECT coalesce(sum(octet_length(message)), 0) FROM original \
+          JOIN node ON node.n = original.node WHERE node.tenant = ?1) \
+     WHERE n = ?1";
+
+const TENANT: &str = "DELETE FROM tenant WHERE n = ?1 AND turns = 0 AND conversations = 0 \
+     AND NOT EXISTS (SELECT 1 FROM pin WHERE tenant = ?1) \
+     AND NOT EXISTS (SELECT 1 FROM chunk WHERE tenant = ?1)";
+
+fn remove_of(connection: &Connection, tenant: i64, what: &Purge) -> rusqlite::Result<Purged> {
+    let free = free_bytes(connection)?;
+    let marks = marks_of(connection, tenant)?;
+    let id = what
+        .conversation
+        .as_ref()
+        .map(history::ConversationId::as_bytes);
+    let before = what.before.map(moment::number);
+    let conversations = connection.execute(CONVERSATIONS, (tenant, id, before))?;
+    connection.execute(PINS, [tenant])?;
+    let turns = connection.execute(TURNS, [tenant])?;
+    connection.execute(CHUNKS, (tenant, turns > 0))?;
+    connection.execute(COUNT, [tenant])?;
+    let left = marks_of(connection, tenant)?;
+    connection.execute(TENANT, [tenant])?;
+    Ok(Purged {
+        conversations: conversations as u64,
+        turns: turns as u64,
+        marks: marks.saturating_sub(left),
+        bytes: free_bytes(connection)?.saturating_sub(free),
+    })
+}
+
+fn marks_of(connection: &Connection, tenant: i64) -> rusqlite::Result<u64> {
+    let count = "SELECT count(*) FROM mark WHERE tenant = ?1";
+    connection.query_row(count, [tenant], |row| row.get(0).map(i64::cast_unsigned))
+}
+
+fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
+    connection.pragma_query_value(None, name, |row| row.get(0).map(i64::cast_unsigned))
+}
+
+fn free_bytes(connection: &Connection) -> rusqlite::Result<u64> {
+    let pages = pragma(connection, "freelist_count")?;
+    Ok(pages.saturating_mul(pragma(connection, "page_size")?))
+}
+
+/// Gives free pages back to the file system and empties the write-ahead log, as far as nobody reads.
+///
+/// # Errors
+/// Where SQLite fails.
+pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
+    const INCREMENTAL: u64 = 2;
+    if pragma(connection, "auto_vacuum")? == INCREMENTAL {
+        let mut free = pragma(connection, "freelist_count")?;
+        while free > 0 {
+            // The statement frees a page with each step.
+            let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+            let mut rows = vacuum.query([])?;
+            while rows.next()?.is_some() {}
+            let left = pragma(connection, "freelist_count")?;
+            if left >= free {
+                break;
+            }
+            free = left;
+        }
+    } else {
+        // Made by hand or by another tool: written anew once, in the form that needs this no more.
+        connection.execute_batch("PRAGMA auto_vacuum = incremental; VACUUM")?;
+    }
+    // Answers a row, also where somebody reads and the log cannot be emptied now.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
+/// The bytes that the store takes on the disk.
+pub fn size(file: &Path) -> u64 {
+    let mut log = file.as_os_str().to_owned();
+    log.push("-wal");
+    [file, Path::new(&log)]
+        .into_iter()
+        .filter_map(|file| std::fs::metadata(file).ok())
+        .map(|there| there.len())
+        .sum()
+}

@@ -1,0 +1,167 @@
+//! Conversations.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use context::{Text, Tokens, TurnId};
+use history::{
+    Conversation, ConversationId, ConversationStore, HistoryError, Labels, MarkId, Standing,
+    Stored, Totals,
+};
+use jiff::Timestamp;
+use rusqlite::{Row, named_params};
+
+use super::TenantStore;
+use crate::moment;
+
+/// The columns that [`read`] reads.
+const COLUMNS: &str = "id, parent, head, turns, session, agent, parent_agent, user, model, \
+     shown_from, cleared, stripped, mark, compactions, requests, fresh, cache_read, cache_write, \
+     output, micros, micros_without, stalls_avoided, began, seen";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
+    let text = |column: &str| {
+        let text: rusqlite::Result<Option<String>> = row.get(column);
+        text.map(|text| text.map(Text::from))
+    };
+    let turn = |column: &str| row.get(column).map(TurnId::from_bytes);
+    let number = |column: &str| row.get(column).map(i64::cast_unsigned);
+    let moment = |column: &str| row.get(column).map(moment::moment);
+    let parent: Option<[u8; 16]> = row.get("parent")?;
+    let mark: Option<[u8; 16]> = row.get("mark")?;
+    Ok(Conversation {
+        id: ConversationId::from_bytes(row.get("id")?),
+        parent: parent.map(ConversationId::from_bytes),
+        head: turn("head")?,
+        turns: number("turns")?,
+        labels: Labels {
+            session: text("session")?,
+            agent: text("agent")?,
+            parent_agent: text("parent_agent")?,
+            user: text("user")?,
+        },
+        model: text("model")?.unwrap_or_default(),
+        standing: Standing {
+            from: turn("shown_from")?,
+            cleared: turn("cleared")?,
+            stripped: turn("stripped")?,
+            mark: mark.map(MarkId::from_bytes),
+            compactions: row.get("compactions")?,
+        },
+        totals: Totals {
+            requests: number("requests")?,
+            fresh: Tokens::new(number("fresh")?),
+            cache_read: Tokens::new(number("cache_read")?),
+            cache_write: Tokens::new(number("cache_write")?),
+            output: Tokens::new(number("output")?),
+            micros: number("micros")?,
+            micros_without: number("micros_without")?,
+            stalls_avoided: row.get("stalls_avoided")?,
+        },
+        began: moment("began")?,
+        seen: moment("seen")?,
+    })
+}
+
+const SAVE: &str = "INSERT OR REPLACE INTO conversation (n, tenant, id, parent, head, turns, \
+     session, agent, parent_agent, user, model, shown_from, cleared, stripped, mark, compactions, \
+     requests, fresh, cache_read, cache_write, output, micros, micros_without, stalls_avoided, \
+     began, seen) VALUES (:n, :tenant, :id, :parent, :head, :turns, :session, :agent, \
+     :parent_agent, :user, :model, :shown_from, :cleared, :stripped, :mark, :compactions, \
+     :requests, :fresh, :cache_read, :cache_write, :output, :micros, :micros_without, \
+     :stalls_avoided, :began, :seen)";
+
+impl TenantStore<'_> {
+    fn write_conversation(
+        &self,
+        tenant: i64,
+        known: Option<i64>,
+        conversation: &Conversation,
+    ) -> Result<usize, HistoryError> {
+        let Conversation {
+            labels,
+            standing,
+            totals,
+            ..
+        } = conversation;
+        let tokens = |tokens: Tokens| tokens.get().cast_signed();
+        self.run(
+            SAVE,
+            named_params! {
+                ":n": known,
+                ":tenant": tenant,
+                ":id": conversation.id.as_bytes(),
+                ":parent": conversation.parent.as_ref().map(ConversationId::as_bytes),
+                ":head": conversation.head.as_bytes(),
+                ":turns": conversation.turns.cast_signed(),
+                ":session": labels.session.as_deref(),
+                ":agent": labels.agent.as_deref(),
+                ":parent_agent": labels.parent_agent.as_deref(),
+                ":user": labels.user.as_deref(),
+                ":model": conversation.model.as_str(),
+                ":shown_from": standing.from.as_bytes(),
+                ":cleared": standing.cleared.as_bytes(),
+                ":stripped": standing.stripped.as_bytes(),
+                ":mark": standing.mark.as_ref().map(MarkId::as_bytes),
+                ":compactions": standing.compactions,
+                ":requests": totals.requests.cast_signed(),
+                ":fresh": tokens(totals.fresh),
+                ":cache_read": tokens(totals.cache_read),
+                ":cache_write": tokens(totals.cache_write),
+                ":output": tokens(totals.output),
+                ":micros": totals.micros.cast_signed(),
+                ":micros_without": totals.micros_without.cast_signed(),
+                ":stalls_avoided": totals.stalls_avoided,
+                ":began": moment::number(conversation.began),
+                ":seen": moment::number(conversation.seen),
+            },
+        )
+    }
+}
+
+impl ConversationStore for TenantStore<'_> {
+    fn save(&mut self, conversation: &Conversation) -> Result<(), HistoryError> {
+        let known = self.one(
+            "SELECT n FROM conversation WHERE tenant = ?1 AND id = ?2",
+            (self.tenant(), conversation.id.as_bytes()),
+            |row| row.get(0),
+        )?;
+        let held = match known {
+            Some(_) => self.held,
+            None => self.room_for(Stored::conversation())?,
+        };
+        let tenant = self.tenant_to_write()?;
+        self.write_conversation(tenant, known, conversation)?;
+        self.held = held;
+        Ok(())
+    }
+
+    fn conversation(&self, id: ConversationId) -> Result<Option<Conversation>, HistoryError> {
+        let sql = format!("SELECT {COLUMNS} FROM conversation WHERE tenant = ?1 AND id = ?2");
+        self.one(&sql, (self.tenant(), id.as_bytes()), read)
+    }
+
+    fn headed(&self, heads: &[TurnId]) -> Result<Vec<Conversation>, HistoryError> {
+        let sql = format!("SELECT {COLUMNS} FROM conversation WHERE tenant = ?1 AND head = ?2");
+        let heads: BTreeSet<&TurnId> = heads.iter().collect();
+        let mut found = Vec::new();
+        for head in heads {
+            found.extend(self.all(&sql, (self.tenant(), head.as_bytes()), read)?);
+        }
+        found.sort_unstable_by_key(|conversation| (Reverse(conversation.seen), conversation.id));
+        Ok(found)
+    }
+
+    fn conversations(
+        &self,
+        before: Timestamp,
+        most: usize,
+    ) -> Result<Vec<Conversation>, HistoryError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM conversation WHERE tenant = ?1 AND seen < ?2 \
+             ORDER BY seen DESC, id LIMIT ?3"
+        );
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.all(&sql, (self.tenant(), moment::number(before), most), read)
+    }
+}

@@ -1,0 +1,221 @@
+//! The tree.
+
+use context::{Provenance, Role, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
+use history::{HistoryError, NodeStore, Stored};
+use rusqlite::Row;
+
+use super::TenantStore;
+use crate::fault::damaged;
+use crate::{body, moment};
+
+/// The columns that [`Kept::read`] reads.
+const COLUMNS: &str =
+    "node.n, node.id, node.role, node.provenance, node.at, node.tokens, node.body";
+
+/// A turn as its row holds it.
+struct Kept {
+    row: i64,
+    id: TurnId,
+    role: Option<Role>,
+    provenance: Option<Provenance>,
+    at: Option<i64>,
+    tokens: Tokens,
+    body: Vec<u8>,
+}
+
+impl Kept {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            row: row.get(0)?,
+            id: TurnId::from_bytes(row.get(1)?),
+            role: role(row.get_ref(2)?.as_str()?),
+            provenance: provenance(row.get_ref(3)?.as_str()?),
+            at: row.get(4)?,
+            tokens: Tokens::new(row.get::<_, i64>(5)?.cast_unsigned()),
+            body: row.get(6)?,
+        })
+    }
+
+    /// The turn in its place. Its id is computed anew, so what does not come back as it was written is
+    /// noticed.
+    fn after(self, parent: TurnId) -> Result<Turn, HistoryError> {
+        let lost = || damaged(&format!("turn {} is not what was written", self.id));
+        let (Some(role), Some(provenance), Some(parts)) =
+            (self.role, self.provenance, body::read(&self.body))
+        else {
+            return Err(lost());
+        };
+        let draft = TurnDraft {
+            role,
+            parts,
+            at: self.at.map(moment::moment),
+            provenance,
+        };
+        let turn = draft.after(parent, &Counted(self.tokens));
+        if turn.id() == self.id {
+            Ok(turn)
+        } else {
+            Err(lost())
+        }
+    }
+}
+
+/// Says what was counted when the turn was first placed.
+struct Counted(Tokens);
+
+impl TokenCounter for Counted {
+    fn count(&self, _: &str) -> Tokens {
+        self.0
+    }
+
+    fn count_parts(&self, _: &[context::Part]) -> Tokens {
+        self.0
+    }
+}
+
+impl TenantStore<'_> {
+    /// The number of a turn's row; `None` where the turn is not there.
+    pub(super) fn row_of(&self, turn: TurnId) -> Result<Option<i64>, HistoryError> {
+        self.one(
+            "SELECT n FROM node WHERE tenant = ?1 AND id = ?2",
+            (self.tenant(), turn.as_bytes()),
+            |row| row.get(0),
+        )
+    }
+
+    /// The number of a turn's row, which has to be there.
+    pub(super) fn row_there(&self, turn: TurnId) -> Result<i64, HistoryError> {
+        self.row_of(turn)?.ok_or(HistoryError::UnknownNode(turn))
+    }
+}
+
+impl NodeStore for TenantStore<'_> {
+    fn append(&mut self, parent: TurnId, turn: &Turn) -> Result<bool, HistoryError> {
+        let parent_row = match parent {
+            TurnId::ROOT => None,
+            parent => Some(self.row_there(parent)?),
+        };
+        if !turn.follows(parent) {
+            return Err(HistoryError::NotItsChild {
+                turn: turn.id(),
+                parent,
+            });
+        }
+        if self.row_of(turn.id())?.is_some() {
+            return Ok(false);
+        }
+        let more = Stored::turn(turn);
+        let held = self.room_for(more)?;
+        let tenant = self.tenant_to_write()?;
+        self.run(
+            "INSERT INTO node (tenant, id, parent, role, provenance, at, tokens, text, body) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            (
+                tenant,
+                turn.id().as_bytes(),
+                parent_row,
+                turn.role().as_str(),
+                provenance_name(turn.provenance()),
+                turn.at().map(moment::number),
+                turn.tokens().get().cast_signed(),
+                more.bytes.cast_signed(),
+                body::write(turn.parts()),
+            ),
+        )?;
+        self.held = held;
+        Ok(true)
+    }
+
+    fn node(&self, id: TurnId) -> Result<Option<(Turn, TurnId)>, HistoryError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, parent.id FROM node LEFT JOIN node AS parent ON parent.n = node.parent \
+             WHERE node.tenant = ?1 AND node.id = ?2"
+        );
+        let found = self.one(&sql, (self.tenant(), id.as_bytes()), |row| {
+            let parent: Option<[u8; 16]> = row.get(7)?;
+            let parent = parent.map_or(TurnId::ROOT, TurnId::from_bytes);
+            Ok((Kept::read(row)?, parent))
+        })?;
+        found
+            .map(|(kept, parent)| Ok((kept.after(parent)?, parent)))
+            .transpose()
+    }
+
+    fn stored(&self) -> Result<Stored, HistoryError> {
+        Ok(self.held)
+    }
+
+    fn path(&self, node: TurnId) -> Result<Vec<Turn>, HistoryError> {
+        if node == TurnId::ROOT {
+            return Ok(Vec::new());
+        }
+        let sql = format!("{UP} SELECT {COLUMNS} FROM up JOIN node ON node.n = up.n");
+        let mut way = self.all(&sql, (self.tenant(), node.as_bytes()), Kept::read)?;
+        if way.is_empty() {
+            return Err(HistoryError::UnknownNode(node));
+        }
+        way.sort_unstable_by_key(|kept| kept.row);
+        let mut parent = TurnId::ROOT;
+        way.into_iter()
+            .map(|kept| {
+                let turn = kept.after(parent)?;
+                parent = turn.id();
+                Ok(turn)
+            })
+            .collect()
+    }
+
+    fn known(&self, turns: &[Turn]) -> Result<usize, HistoryError> {
+        let mut failed = Ok(());
+        let known = turns.partition_point(|turn| {
+            let there = self.row_of(turn.id());
+            match there {
+                Ok(row) => row.is_some(),
+                Err(error) => {
+                    failed = Err(error);
+                    false
+                }
+            }
+        });
+        failed.map(|()| known)
+    }
+}
+
+/// The numbers of the rows from a turn (`?2`, of tenant `?1`) up to the root, as the table `up`.
+pub(super) const UP: &str = "WITH RECURSIVE up (n, parent) AS (\
+     SELECT n, parent FROM node WHERE tenant = ?1 AND id = ?2 \
+     UNION ALL SELECT node.n, node.parent FROM up JOIN node ON node.n = up.parent)";
+
+fn role(name: &str) -> Option<Role> {
+    [
+        Role::System,
+        Role::User,
+        Role::Assistant,
+        Role::Tool,
+        Role::Other,
+    ]
+    .into_iter()
+    .find(|role| role.as_str() == name)
+}
+
+const fn provenance_name(provenance: Provenance) -> &'static str {
+    match provenance {
+        Provenance::Said => "said",
+        Provenance::Shrunk => "shrunk",
+        Provenance::Summary => "summary",
+        Provenance::Pins => "pins",
+        Provenance::Note => "note",
+    }
+}
+
+fn provenance(name: &str) -> Option<Provenance> {
+    [
+        Provenance::Said,
+        Provenance::Shrunk,
+        Provenance::Summary,
+        Provenance::Pins,
+        Provenance::Note,
+    ]
+    .into_iter()
+    .find(|provenance| provenance_name(*provenance) == name)
+}

@@ -1,0 +1,92 @@
+//! Pins.
+
+use context::pin::{Origin, Pin, PinId};
+use context::{Text, Tokens, TurnId};
+use history::{ConversationId, HistoryError, PinStore, Pinned, Stored};
+use rusqlite::Row;
+
+use super::TenantStore;
+use crate::fault::damaged;
+use crate::moment;
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Option<Pinned>> {
+    let id = PinId::parse(row.get_ref(0)?.as_str()?);
+    let origin = origin(row.get_ref(1)?.as_str()?);
+    let (Some(id), Some(origin)) = (id, origin) else {
+        return Ok(None);
+    };
+    let at: Option<i64> = row.get(2)?;
+    let said_in: Option<[u8; 16]> = row.get(4)?;
+    Ok(Some(Pinned {
+        pin: Pin {
+            id,
+            text: Text::from(row.get_ref(5)?.as_str()?),
+            origin,
+            at: at.map(moment::moment),
+            tokens: Tokens::new(row.get::<_, i64>(3)?.cast_unsigned()),
+        },
+        said_in: said_in.map(TurnId::from_bytes),
+    }))
+}
+
+impl PinStore for TenantStore<'_> {
+    fn set_pin(&mut self, of: ConversationId, pin: &Pinned) -> Result<bool, HistoryError> {
+        let Pinned { pin, said_in } = pin;
+        let id = pin.id.to_string();
+        let there = self.one(
+            "SELECT n FROM pin WHERE tenant = ?1 AND conversation = ?2 AND id = ?3",
+            (self.tenant(), of.as_bytes(), &id),
+            |row| row.get::<_, i64>(0),
+        )?;
+        if there.is_some() {
+            return Ok(false);
+        }
+        let held = self.room_for(Stored::text_beside(pin.text.len()))?;
+        let tenant = self.tenant_to_write()?;
+        self.run(
+            "INSERT INTO pin (tenant, conversation, id, origin, at, tokens, said_in, text) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            (
+                tenant,
+                of.as_bytes(),
+                id,
+                pin.origin.as_str(),
+                pin.at.map(moment::number),
+                pin.tokens.get().cast_signed(),
+                said_in.as_ref().map(TurnId::as_bytes),
+                pin.text.as_str(),
+            ),
+        )?;
+        self.held = held;
+        Ok(true)
+    }
+
+    fn remove_pin(&mut self, of: ConversationId, pin: PinId) -> Result<bool, HistoryError> {
+        let removed = self.all(
+            "DELETE FROM pin WHERE tenant = ?1 AND conversation = ?2 AND id = ?3 \
+             RETURNING octet_length(text)",
+            (self.tenant(), of.as_bytes(), pin.to_string()),
+            |row| row.get(0).map(i64::cast_unsigned),
+        )?;
+        let bytes: u64 = removed.iter().sum();
+        self.held.beside = self.held.beside.saturating_sub(bytes);
+        Ok(!removed.is_empty())
+    }
+
+    fn pins(&self, of: ConversationId) -> Result<Vec<Pinned>, HistoryError> {
+        let pins = self.all(
+            "SELECT id, origin, at, tokens, said_in, text FROM pin \
+             WHERE tenant = ?1 AND conversation = ?2 ORDER BY n",
+            (self.tenant(), of.as_bytes()),
+            read,
+        )?;
+        let lost = || damaged("a pin is not what was written");
+        pins.into_iter().map(|pin| pin.ok_or_else(lost)).collect()
+    }
+}
+
+fn origin(name: &str) -> Option<Origin> {
+    [Origin::User, Origin::Agent, Origin::Api]
+        .into_iter()
+        .find(|origin| origin.as_str() == name)
+}
