@@ -12,6 +12,7 @@
 //! [`PinStore`] and [`EditionStore`]; [`Memory`] is the one in memory. An [`Engine`] keeps the stores of
 //! many tenants and hands out each within a transaction; [`MemoryEngine`] is the one in memory.
 
+pub mod conformance;
 mod conversation;
 mod edition;
 mod engine;

@@ -1,0 +1,18 @@
+//! What every engine promises.
+
+use std::cell::Cell;
+
+use history::conformance;
+use history_sqlite::Sqlite;
+
+#[test]
+fn the_engine_on_sqlite_keeps_every_promise() {
+    let folder = tempfile::tempdir().unwrap();
+    let number = Cell::new(0);
+    let broken = conformance::run(&|limits| {
+        number.set(number.get() + 1);
+        let place = folder.path().join(format!("{}.db", number.get()));
+        Box::new(Sqlite::open(&place, limits).unwrap())
+    });
+    assert_eq!(broken, []);
+}

@@ -1,0 +1,213 @@
+//! Transactions.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use context::{Text, Turn, TurnId};
+
+use super::{Broken, Check, Make, ONE, OTHER, read, same, sample, write};
+use crate::engine::{Engine, Store};
+use crate::error::HistoryError;
+use crate::limits::Limits;
+use crate::store::Stored;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        promise: "the secret stays the same",
+        run: secret,
+    },
+    Check {
+        promise: "a write that fails leaves nothing, of whatever kind",
+        run: nothing_half,
+    },
+    Check {
+        promise: "a write sees what it has written",
+        run: own_writes,
+    },
+    Check {
+        promise: "a reader does not wait for a writer and sees nothing of its unfinished work",
+        run: reader_inside,
+    },
+    Check {
+        promise: "readers beside a writer see whole transactions only",
+        run: readers_beside,
+    },
+];
+
+fn secret(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let (first, second) = (engine.secret()?, engine.secret()?);
+    same("the secret", &second, &first)?;
+    same("whether it is nothing", &(first == [0; 32]), &false)
+}
+
+/// Writes one of everything.
+fn write_all(store: &mut dyn Store) -> Result<(), HistoryError> {
+    let said = sample::line(&["half"]);
+    let at = sample::head(&said);
+    store.record(&said)?;
+    store.add_mark(sample::mark(at, "half"))?;
+    store.save(&sample::conversation(5, at, sample::moment(5)))?;
+    store.set_pin(sample::conversation_id(5), &sample::pin("half"))?;
+    store.remove_pin(sample::conversation_id(1), sample::pin("whole").pin.id)?;
+    store.add_edition(&sample::appended(at, "half"))?;
+    store.keep_original(at, b"half")?;
+    store.keep_chunk([5; 16], &Text::from("half"))
+}
+
+fn nothing_half(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let whole = sample::line(&["whole"]);
+    let kept = sample::conversation(1, sample::head(&whole), sample::moment(1));
+    write(&*engine, ONE, |store| {
+        store.record(&whole)?;
+        store.save(&kept)?;
+        store.set_pin(kept.id, &sample::pin("whole"))
+    })?;
+    let before = read(&*engine, ONE, |store| store.stored())?;
+    let stop = HistoryError::UnknownNode(TurnId::ROOT);
+    for tenant in [ONE, OTHER] {
+        let answer = engine.write(tenant, &mut |store| {
+            write_all(store)?;
+            Err(stop.clone())
+        });
+        same("the answer", &answer, &Err(stop.clone()))?;
+    }
+    same("the tenants", &engine.tenants()?, &vec![ONE])?;
+    let half = sample::head(&sample::line(&["half"]));
+    let found = read(&*engine, ONE, |store| {
+        same_nothing(store, half)?;
+        Ok((store.stored()?, store.pins(kept.id)?))
+    })?;
+    same(
+        "what is held",
+        &found,
+        &(before, vec![sample::pin("whole")]),
+    )?;
+    // And the next write is not hindered by it.
+    write(&*engine, ONE, write_all)?;
+    let there = read(&*engine, ONE, |store| store.node(half))?;
+    same("whether it is there now", &there.is_some(), &true)
+}
+
+/// An error where anything of [`write_all`] is there.
+fn same_nothing(store: &dyn Store, half: TurnId) -> Result<(), HistoryError> {
+    let id = sample::conversation_id(5);
+    let there = [
+        store.node(half)?.is_some(),
+        !store.marks_at(half)?.is_empty(),
+        store.conversation(id)?.is_some(),
+        !store.headed(&[half])?.is_empty(),
+        !store.pins(id)?.is_empty(),
+        !store.editions(&[half])?.is_empty(),
+        store.original(half)?.is_some(),
+        store.chunk([5; 16])?.is_some(),
+    ];
+    if there.contains(&true) {
+        return Err(HistoryError::Engine {
+            what: format!("half a write is there: {there:?}"),
+        });
+    }
+    Ok(())
+}
+
+fn own_writes(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let half = sample::head(&sample::line(&["half"]));
+    let found = write(&*engine, ONE, |store| {
+        write_all(store)?;
+        Ok((
+            store.path(half)?.len(),
+            store.marks_on(half)?.len(),
+            store.headed(&[half])?.len(),
+            store.editions(&[half])?.len(),
+            store.stored()?,
+        ))
+    })?;
+    let held = Stored {
+        turns: 1,
+        bytes: 4,
+        marks: 1,
+        conversations: 1,
+        beside: 5 * 4,
+    };
+    same("what it sees", &found, &(1, 1, 1, 1, held))
+}
+
+fn reader_inside(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let half = sample::head(&sample::line(&["half"]));
+    let mut inside = Ok(());
+    write(&*engine, ONE, |store| {
+        write_all(store)?;
+        inside = engine.read(ONE, &mut |now| same_nothing(now, half));
+        Ok(())
+    })?;
+    same("what was seen meanwhile", &inside, &Ok(()))?;
+    let there = read(&*engine, ONE, |store| store.node(half))?;
+    same("whether it is there afterwards", &there.is_some(), &true)
+}
+
+/// How many transactions are written beside the readers, each of two turns.
+const ROUNDS: u64 = 40;
+
+fn readers_beside(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| watch(&*engine, &done)))
+            .collect();
+        let written = grow(&*engine);
+        done.store(true, Ordering::Release);
+        let seen = readers.into_iter().try_for_each(|reader| {
+            reader
+                .join()
+                .unwrap_or_else(|_| Err(Broken("a reader panicked".to_owned())))
+        });
+        written.and(seen)
+    })
+}
+
+/// A conversation that grows by two turns in each transaction.
+fn grow(engine: &dyn Engine) -> Result<(), Broken> {
+    let mut head = TurnId::ROOT;
+    for round in 1..=ROUNDS {
+        let asked = sample::turn(head, "asked");
+        let answered = sample::turn(asked.id(), "answered");
+        write(engine, ONE, |store| {
+            store.append(head, &asked)?;
+            store.append(asked.id(), &answered)?;
+            let mut grown = sample::conversation(1, answered.id(), sample::moment(1));
+            grown.turns = 2 * round;
+            store.save(&grown)
+        })?;
+        head = answered.id();
+    }
+    Ok(())
+}
+
+/// Sees a whole number of transactions, and never fewer than before.
+fn watch(engine: &dyn Engine, done: &AtomicBool) -> Result<(), Broken> {
+    let mut last = 0;
+    loop {
+        let finished = done.load(Ordering::Acquire);
+        let seen = read(engine, ONE, |store| {
+            let Some(grown) = store.conversation(sample::conversation_id(1))? else {
+                return Ok((0, 0, 0));
+            };
+            let path: Vec<Turn> = store.path(grown.head)?;
+            Ok((grown.turns, path.len() as u64, store.stored()?.turns))
+        })?;
+        let (turns, ..) = seen;
+        same(
+            "turns as saved, on the path, held",
+            &seen,
+            &(turns, turns, turns),
+        )?;
+        same("whether it went back", &(turns < last), &false)?;
+        last = turns;
+        if finished {
+            return same("turns at the end", &turns, &(2 * ROUNDS));
+        }
+    }
+}

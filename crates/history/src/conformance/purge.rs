@@ -1,0 +1,193 @@
+//! Purges.
+
+use context::{Text, Turn, TurnId};
+
+use super::{Broken, Check, Make, ONE, OTHER, read, same, sample, write};
+use crate::conversation::ConversationId;
+use crate::engine::{Engine, Purge, Purged};
+use crate::limits::Limits;
+use crate::store::Stored;
+use crate::tenant::Tenant;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        promise: "a purged conversation goes with what only it leads to; a shared beginning stays",
+        run: one,
+    },
+    Check {
+        promise: "a purge by age takes what was last seen before, and turns that nobody leads to",
+        run: by_age,
+    },
+    Check {
+        promise: "a purge of a tenant leaves the others whole, and a purge of all leaves nothing",
+        run: by_tenant,
+    },
+    Check {
+        promise: "a preview counts what a purge would remove, and removes nothing",
+        run: preview,
+    },
+];
+
+const ALL: Purge = Purge {
+    tenant: None,
+    conversation: None,
+    before: None,
+};
+
+fn counts(purged: Purged) -> (u64, u64, u64) {
+    (purged.conversations, purged.turns, purged.marks)
+}
+
+/// Keeps a conversation with a mark, an edition, a kept message at its head, and a pin.
+fn keep(engine: &dyn Engine, tenant: Tenant, n: u8, said: &[Turn]) -> Result<(), Broken> {
+    let at = sample::head(said);
+    write(engine, tenant, |store| {
+        store.record(said)?;
+        store.save(&sample::conversation(n, at, sample::moment(i64::from(n))))?;
+        store.add_mark(sample::mark(at, "ten bytes."))?;
+        store.add_edition(&sample::appended(at, "ten bytes."))?;
+        store.keep_original(at, b"ten bytes.")?;
+        store.set_pin(sample::conversation_id(n), &sample::pin("ten bytes."))?;
+        store.keep_chunk([n; 16], &Text::from("ten bytes."))
+    })
+}
+
+/// Whether a conversation is there with all that belongs to it.
+fn kept(engine: &dyn Engine, tenant: Tenant, n: u8, said: &[Turn]) -> Result<[bool; 6], Broken> {
+    let at = sample::head(said);
+    let id: ConversationId = sample::conversation_id(n);
+    read(engine, tenant, |store| {
+        Ok([
+            store.conversation(id)?.is_some() && !store.headed(&[at])?.is_empty(),
+            store.node(at)?.is_some() && store.path(at)? == said,
+            !store.marks_at(at)?.is_empty(),
+            !store.editions(&[at])?.is_empty(),
+            store.original(at)?.is_some(),
+            !store.pins(id)?.is_empty(),
+        ])
+    })
+}
+
+const WHOLE: [bool; 6] = [true; 6];
+const GONE: [bool; 6] = [false; 6];
+
+fn one(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let left = sample::line(&["a", "b", "left"]);
+    let right = sample::line(&["a", "b", "right", "more"]);
+    keep(&*engine, ONE, 1, &left)?;
+    keep(&*engine, ONE, 2, &right)?;
+    let purged = engine.purge(Purge {
+        conversation: Some(sample::conversation_id(2)),
+        ..ALL
+    })?;
+    same("what went", &counts(purged), &(1, 2, 1))?;
+    same("the other", &kept(&*engine, ONE, 1, &left)?, &WHOLE)?;
+    same("the purged", &kept(&*engine, ONE, 2, &right)?, &GONE)?;
+    let (known, chunk, stored) = read(&*engine, ONE, |store| {
+        Ok((store.known(&right)?, store.chunk([1; 16])?, store.stored()?))
+    })?;
+    same("the shared beginning", &known, &2)?;
+    same("summaries of chunks", &chunk, &None)?;
+    let held = Stored {
+        turns: 3,
+        bytes: 6,
+        marks: 1,
+        conversations: 1,
+        beside: 40,
+    };
+    same("how much is held", &stored, &held)?;
+    let nobody = engine.purge(Purge {
+        conversation: Some(sample::conversation_id(2)),
+        ..ALL
+    })?;
+    same("the second time", &counts(nobody), &(0, 0, 0))?;
+    // What was purged can be said again.
+    keep(&*engine, ONE, 2, &right)?;
+    same("said again", &kept(&*engine, ONE, 2, &right)?, &WHOLE)
+}
+
+fn by_age(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let lines = [
+        sample::line(&["one"]),
+        sample::line(&["two"]),
+        sample::line(&["three"]),
+    ];
+    for (n, said) in (1_u8..).zip(&lines) {
+        keep(&*engine, ONE, n, said)?;
+    }
+    let orphan = sample::line(&["nobody leads here"]);
+    write(&*engine, ONE, |store| store.record(&orphan))?;
+    let purged = engine.purge(Purge {
+        before: Some(sample::moment(3)),
+        ..ALL
+    })?;
+    same("what went", &counts(purged), &(2, 3, 2))?;
+    for ((n, said), expected) in (1_u8..).zip(&lines).zip([GONE, GONE, WHOLE]) {
+        same("each", &kept(&*engine, ONE, n, said)?, &expected)?;
+    }
+    let node = read(&*engine, ONE, |store| store.node(sample::head(&orphan)))?;
+    same("the orphan", &node, &None)?;
+    let both = engine.purge(Purge {
+        conversation: Some(sample::conversation_id(3)),
+        before: Some(sample::moment(3)),
+        ..ALL
+    })?;
+    same("by id, but younger", &counts(both), &(0, 0, 0))
+}
+
+fn by_tenant(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let said = sample::line(&["a", "b"]);
+    keep(&*engine, ONE, 1, &said)?;
+    keep(&*engine, OTHER, 1, &said)?;
+    let purged = engine.purge(Purge {
+        tenant: Some(ONE),
+        ..ALL
+    })?;
+    same("what went", &counts(purged), &(1, 2, 1))?;
+    same("the purged", &kept(&*engine, ONE, 1, &said)?, &GONE)?;
+    same("the other", &kept(&*engine, OTHER, 1, &said)?, &WHOLE)?;
+    same("the tenants", &engine.tenants()?, &vec![OTHER])?;
+    keep(&*engine, ONE, 2, &said)?;
+    let secret = engine.secret()?;
+    let purged = engine.purge(ALL)?;
+    same("what went of all", &counts(purged), &(2, 4, 2))?;
+    same("the tenants", &engine.tenants()?, &Vec::new())?;
+    let (stored, chunk) = read(&*engine, OTHER, |store| {
+        Ok((store.stored()?, store.chunk([1; 16])?))
+    })?;
+    same("what is held", &(stored, chunk), &(Stored::default(), None))?;
+    same("the secret", &engine.secret()?, &secret)
+}
+
+fn preview(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let said = sample::line(&["a", "b"]);
+    keep(&*engine, ONE, 1, &said)?;
+    keep(&*engine, OTHER, 2, &said)?;
+    let stored = |tenant| read(&*engine, tenant, |store| store.stored());
+    let before = (stored(ONE)?, stored(OTHER)?);
+    let pages = [
+        ALL,
+        Purge {
+            tenant: Some(OTHER),
+            ..ALL
+        },
+        Purge {
+            before: Some(sample::moment(2)),
+            ..ALL
+        },
+    ];
+    let seen = pages.map(|what| engine.preview(what).map(counts));
+    let expected = [Ok((2, 4, 2)), Ok((1, 2, 1)), Ok((1, 2, 1))];
+    same("what it says", &seen, &expected)?;
+    same("what is held", &(stored(ONE)?, stored(OTHER)?), &before)?;
+    same("the one", &kept(&*engine, ONE, 1, &said)?, &WHOLE)?;
+    let nowhere = TurnId::from_bytes([5; 16]);
+    let purged = engine.purge(ALL)?;
+    same("what a purge says then", &counts(purged), &(2, 4, 2))?;
+    let gone = read(&*engine, ONE, |store| store.headed(&[nowhere]))?;
+    same("what is left", &gone, &Vec::new())
+}

@@ -1,0 +1,161 @@
+//! The tree.
+
+use context::TurnId;
+
+use super::{Broken, Check, Make, ONE, read, same, sample, write};
+use crate::error::HistoryError;
+use crate::limits::Limits;
+use crate::store::{Recorded, Stored};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        promise: "what is appended comes back as it was, with its parent",
+        run: whole,
+    },
+    Check {
+        promise: "a turn that is there is left alone",
+        run: once,
+    },
+    Check {
+        promise: "a turn without its parent, or not its child, is refused and not stored",
+        run: refused,
+    },
+    Check {
+        promise: "recording finds what is known and adds the rest",
+        run: recorded,
+    },
+    Check {
+        promise: "branches share their beginning",
+        run: branches,
+    },
+    Check {
+        promise: "what is not there is not an error, a path to it is",
+        run: absent,
+    },
+];
+
+fn whole(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let said = sample::everything();
+    write(&*engine, ONE, |store| {
+        let mut parent = TurnId::ROOT;
+        for turn in &said {
+            store.append(parent, turn)?;
+            parent = turn.id();
+        }
+        Ok(())
+    })?;
+    read(&*engine, ONE, |store| {
+        let mut nodes = Vec::new();
+        for turn in &said {
+            nodes.push(store.node(turn.id())?);
+        }
+        Ok((nodes, store.path(sample::head(&said))?))
+    })
+    .and_then(|(nodes, path)| {
+        let mut parent = TurnId::ROOT;
+        for (node, turn) in nodes.iter().zip(&said) {
+            same("the node", node, &Some((turn.clone(), parent)))?;
+            parent = turn.id();
+        }
+        same("the path", &path, &said)
+    })
+}
+
+fn once(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let first = sample::turn(TurnId::ROOT, "said");
+    let later = first.draft().at(sample::moment(5));
+    let later = later.after(TurnId::ROOT, &context::Heuristic);
+    let fresh = write(&*engine, ONE, |store| store.append(TurnId::ROOT, &first))?;
+    same("the first time", &fresh, &true)?;
+    let again = write(&*engine, ONE, |store| store.append(TurnId::ROOT, &later))?;
+    same("the second time, at another moment", &again, &false)?;
+    let path = read(&*engine, ONE, |store| store.path(first.id()))?;
+    same("what is kept", &path, &vec![first])?;
+    let stored = read(&*engine, ONE, |store| store.stored())?;
+    let expected = Stored {
+        turns: 1,
+        bytes: 4,
+        ..Stored::default()
+    };
+    same("how much is held", &stored, &expected)
+}
+
+fn refused(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let said = sample::line(&["a", "b"]);
+    let [first, second] = said.as_slice() else {
+        return Ok(());
+    };
+    let answers = write(&*engine, ONE, |store| {
+        Ok([
+            store.append(first.id(), second),
+            store.append(TurnId::ROOT, second),
+        ])
+    })?;
+    let expected = [
+        Err(HistoryError::UnknownNode(first.id())),
+        Err(HistoryError::NotItsChild {
+            turn: second.id(),
+            parent: TurnId::ROOT,
+        }),
+    ];
+    same("the answers", &answers, &expected)?;
+    let stored = read(&*engine, ONE, |store| store.stored())?;
+    same("how much is held", &stored, &Stored::default())
+}
+
+fn recorded(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let said = sample::line(&["a", "b", "c", "d", "e"]);
+    for (end, known) in [(0, 0), (2, 0), (2, 2), (5, 2), (5, 5)] {
+        let turns = said.get(..end).unwrap_or_default();
+        let before = read(&*engine, ONE, |store| store.known(&said))?;
+        same("known before", &before, &known)?;
+        let recorded = write(&*engine, ONE, |store| store.record(turns))?;
+        let expected = Recorded {
+            known,
+            added: end - known,
+            head: sample::head(turns),
+        };
+        same("recorded", &recorded, &expected)?;
+    }
+    let empty = read(&*engine, ONE, |store| store.known(&[]))?;
+    same("known of nothing", &empty, &0)
+}
+
+fn branches(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let left = sample::line(&["a", "b", "left", "more"]);
+    let right = sample::line(&["a", "b", "right"]);
+    let found = write(&*engine, ONE, |store| {
+        store.record(&left)?;
+        store.record(&right)
+    })?;
+    same("known of the other branch", &found.known, &2)?;
+    let (paths, stored) = read(&*engine, ONE, |store| {
+        let left = store.path(sample::head(&left))?;
+        let right = store.path(sample::head(&right))?;
+        Ok(((left, right), store.stored()?))
+    })?;
+    same("the paths", &paths, &(left, right))?;
+    same("turns held", &stored.turns, &5)
+}
+
+fn absent(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let nowhere = TurnId::from_bytes([5; 16]);
+    let look = |what: &str| {
+        let (nodes, root, path) = read(&*engine, ONE, |store| {
+            let nodes = (store.node(nowhere)?, store.node(TurnId::ROOT)?);
+            Ok((nodes, store.path(TurnId::ROOT)?, store.path(nowhere)))
+        })?;
+        same(what, &nodes, &(None, None))?;
+        same(what, &root, &Vec::new())?;
+        same(what, &path, &Err(HistoryError::UnknownNode(nowhere)))
+    };
+    look("before anything is written")?;
+    write(&*engine, ONE, |store| store.record(&sample::line(&["a"])))?;
+    look("beside something else")
+}
