@@ -54,6 +54,7 @@ pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError
         Err(error) if is_foreign(&error) => return Err(not_a_store()),
         Err(error) => return Err(fault(error)),
     }
+    settle(&connection)?;
     write_ahead(&connection)?;
     schema::migrate(&mut connection, secret)?;
     Ok(connection)
@@ -72,8 +73,11 @@ fn connect(file: &Path) -> Result<Connection, HistoryError> {
         })?;
     connection.busy_timeout(PATIENCE).map_err(fault)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.execute_batch(SETTINGS).map_err(fault)?;
     Ok(connection)
+}
+
+fn settle(connection: &Connection) -> Result<(), HistoryError> {
+    connection.execute_batch(SETTINGS).map_err(fault)
 }
 
 fn write_ahead(connection: &Connection) -> Result<(), HistoryError> {
@@ -125,6 +129,7 @@ impl Readers {
 
     fn open(&self) -> Result<Connection, HistoryError> {
         let connection = connect(&self.file)?;
+        settle(&connection)?;
         connection
             .pragma_update(None, "query_only", true)
             .map_err(fault)?;

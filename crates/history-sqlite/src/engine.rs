@@ -139,3 +139,45 @@ impl Engine for Sqlite {
         purge::remove(&mut lock(&self.writer), what, purge::Then::Undo)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use history::conformance::sample;
+    use history::{Engine as _, HistoryError, Limits, Tenant};
+
+    use super::{Sqlite, lock};
+
+    #[test]
+    fn a_full_disk_leaves_nothing_even_where_the_work_carries_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Sqlite::open(&folder.path().join("store.db"), Limits::NONE).unwrap();
+        let tenant = Tenant::from_bytes([1; 16]);
+        let room = |pages: i64| {
+            lock(&engine.writer)
+                .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+                .unwrap();
+        };
+        let long = "many words ".repeat(10_000);
+        let texts = ["short", long.as_str(), "after"];
+        room(40);
+        let answer = engine.write(tenant, &mut |store| {
+            let said = sample::line(&texts);
+            assert_eq!(store.record(&said), Err(HistoryError::NoSpace));
+            // Whoever does not mind goes on, and gets no further.
+            assert_eq!(
+                store.record(&sample::line(&["other"])),
+                Err(HistoryError::NoSpace)
+            );
+            Ok(())
+        });
+        assert_eq!(answer, Err(HistoryError::NoSpace));
+        assert_eq!(engine.tenants(), Ok(Vec::new()));
+        room(4_000);
+        engine
+            .write(tenant, &mut |store| {
+                assert_eq!(store.record(&sample::line(&texts))?.added, 3);
+                Ok(())
+            })
+            .unwrap();
+    }
+}

@@ -1,3 +1,14 @@
 //! The engine on SQLite, put through what every engine promises and through what only a file can suffer.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed; clippy knows test functions, not what they call"
+)]
+
+mod files;
+mod killed;
 mod promises;
+mod random;
+mod schemas;
