@@ -1,10 +1,25 @@
 //! The client's own compaction: how its request is recognised, and what answers it.
+//!
+//! | asked by | recognised by | answered here |
+//! |---|---|---|
+//! | Anthropic's parameter `compaction` | the field | only with the provider's own block for the same messages |
+//! | Anthropic's edit `compact_…`, OpenAI's `context_management` | the field | no: the provider acts when it is due |
+//! | OpenAI's `compaction_trigger` | the last item | no |
+//! | `POST /v1/responses/compact` | the path | no |
+//! | Claude Code, Codex, opencode, Roo Code, the Anthropic SDK's helper, Gemini CLI and its relatives, older pi | the newest user text | yes, from a summary of all messages |
+//! | LangChain, OpenHands, goose, pi | the newest user text | no: the conversation stands as text inside the prompt |
+//!
+//! Only the newest message is looked at, and in it only what the user's side says: a prompt that stands in
+//! a tool's result or earlier in the conversation is content.
 
-use context::Tokens;
-use jiff::Timestamp;
-use wire::api::Request;
+mod prompts;
+mod reply;
 
-use crate::core::Direct;
+use context::{Part, Role, Tokens};
+use serde_json::Value;
+use wire::api::{Dialect, Request};
+
+pub use reply::{answer, answer_sealed};
 
 /// A request in which the client compacts on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +37,13 @@ pub struct ClientCompaction {
 pub enum Wants {
     /// The provider's own sealed block. It can not be written here; see [`answer_sealed`].
     Sealed,
-    /// Nothing now: the provider is to compact by itself from this size on, where one is named.
+    /// Nothing now: the provider is to compact by itself from this size on, where one is named. Such a
+    /// request is sent on like any other.
     Later(Option<Tokens>),
     /// A text about the messages of the request. See [`answer`].
     Text(Form),
-    /// A text about a conversation that stands as text inside the prompt: nothing of it is known here.
+    /// A text about something else than the messages of the request as a whole: about a conversation that
+    /// stands as text inside the prompt, about the newest messages only, or to the user's special wishes.
     Foreign,
 }
 
@@ -37,37 +54,96 @@ pub enum Form {
     Plain,
     /// In `<summary>` and `</summary>`.
     Summary,
+    /// In `<state_snapshot>` and `</state_snapshot>`.
+    Snapshot,
 }
 
 /// Recognises the client's own compaction. `target` is the request's path and query.
 #[must_use]
-pub fn own_compaction(_target: &str, _request: &Request<'_>) -> Option<ClientCompaction> {
-    None
+pub fn own_compaction(target: &str, request: &Request<'_>) -> Option<ClientCompaction> {
+    let all = request.len();
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    if path.trim_end_matches('/').ends_with("/responses/compact") {
+        return Some(sealed("openai-api", all));
+    }
+    let asks = |key| {
+        let field = request.field(key);
+        field.is_some_and(|field| field.value != "null")
+    };
+    match request.dialect() {
+        Dialect::Anthropic if asks("compaction") => Some(sealed("anthropic-api", all)),
+        Dialect::Responses if ends_with_trigger(request) => {
+            Some(sealed("openai-api", all.saturating_sub(1)))
+        }
+        _ => by_prompt(request).or_else(|| later(request)),
+    }
 }
 
-/// The answer that carries `summary`, which must stand for all messages that the client asks about
-/// ([`ClientCompaction::covers`]): it will throw them away. Streamed where the request asks for that.
-/// `None` where the client wants no text.
-///
-/// It says that no tokens were used, which is true of this request.
-#[must_use]
-pub fn answer(
-    _request: &Request<'_>,
-    _own: &ClientCompaction,
-    _summary: &str,
-    _now: Timestamp,
-) -> Option<Direct> {
-    None
+const fn sealed(client: &'static str, covers: usize) -> ClientCompaction {
+    let wants = Wants::Sealed;
+    ClientCompaction {
+        client,
+        covers,
+        wants,
+    }
 }
 
-/// The answer that carries the provider's own block, which must be the one of exactly the messages of
-/// this request: `block` is the JSON of the content block. Anthropic only.
-#[must_use]
-pub fn answer_sealed(
-    _request: &Request<'_>,
-    _own: &ClientCompaction,
-    _block: &str,
-    _now: Timestamp,
-) -> Option<Direct> {
-    None
+fn ends_with_trigger(request: &Request<'_>) -> bool {
+    let newest = request
+        .len()
+        .checked_sub(1)
+        .and_then(|at| request.message(at));
+    newest.is_some_and(|newest| {
+        newest.raw().contains("compaction_trigger")
+            && newest.draft().parts.iter().any(
+                |part| matches!(part, Part::Opaque(item) if item.kind.as_str() == "compaction_trigger"),
+            )
+    })
 }
+
+/// By the last text of the newest message, where it is the user's. What a client puts behind it on its own
+/// does not count.
+fn by_prompt(request: &Request<'_>) -> Option<ClientCompaction> {
+    let newest = request.message(request.len().checked_sub(1)?)?;
+    if newest.role() != Role::User {
+        return None;
+    }
+    let draft = newest.draft();
+    let mut texts = draft.parts.iter().rev().map_while(|part| match part {
+        Part::Text(text) => Some(prompts::without_reminders(text)),
+        _ => None,
+    });
+    let (client, wants) = prompts::recognise(texts.find(|text| !text.is_empty())?)?;
+    Some(ClientCompaction {
+        client,
+        covers: newest.index(),
+        wants,
+    })
+}
+
+/// By the threshold from which on the provider is to compact.
+fn later(request: &Request<'_>) -> Option<ClientCompaction> {
+    let field = request.field("context_management")?;
+    if !field.value.contains("compact") {
+        return None;
+    }
+    let management: Value = serde_json::from_str(field.value).ok()?;
+    let edits = management.get("edits").unwrap_or(&management).as_array()?;
+    let edit = edits.iter().find(|edit| {
+        let kind = edit.get("type").and_then(Value::as_str);
+        kind.is_some_and(|kind| kind == "compaction" || kind.starts_with("compact_"))
+    })?;
+    let trigger = edit.get("trigger").and_then(|trigger| trigger.get("value"));
+    let at = trigger.or_else(|| edit.get("compact_threshold"));
+    Some(ClientCompaction {
+        client: match request.dialect() {
+            Dialect::Anthropic => "anthropic-api",
+            Dialect::Chat | Dialect::Responses => "openai-api",
+        },
+        covers: request.len(),
+        wants: Wants::Later(at.and_then(Value::as_u64).map(Tokens::new)),
+    })
+}
+
+#[cfg(test)]
+mod tests;
