@@ -39,8 +39,8 @@ pub(crate) const BAD_REQUEST: ErrorCode = ErrorCode::new("E0825");
 /// There is nothing at this address.
 pub(crate) const NOTHING_HERE: ErrorCode = ErrorCode::new("E0826");
 
-/// The codes of this crate.
-pub const CODES: &[CodeEntry] = &[
+/// The codes of the outer half.
+pub(crate) const CODES: &[CodeEntry] = &[
     entry(
         BODY_TOO_LARGE,
         "a request's body is larger than the gateway takes",

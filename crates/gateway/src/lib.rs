@@ -16,5 +16,11 @@ pub mod rewrite;
 pub mod server;
 pub mod words;
 
-pub use error::CODES;
+use context::coded::{self, CodeEntry};
+
 pub use server::{Gateway, Running, ServeError, serve};
+
+const TABLES: &[&[CodeEntry]] = &[error::CODES, rewrite::CODES];
+
+/// The error codes of this crate.
+pub const CODES: &[CodeEntry] = &coded::joined::<{ coded::total(TABLES) }>(TABLES);

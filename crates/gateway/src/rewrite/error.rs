@@ -3,8 +3,8 @@
 use context::coded::{self, CodeEntry, Coded, ErrorCode};
 use wire::api::ApiError;
 
-/// The error codes of this module.
-pub const CODES: &[CodeEntry] = &[
+/// The codes of this module.
+pub(crate) const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: ErrorCode::new("E0850"),
         meaning: "a request could not be put together again from its parts",

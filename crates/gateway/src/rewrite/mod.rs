@@ -12,7 +12,8 @@ mod threads;
 use history::Change;
 
 pub use compaction::{ClientCompaction, Form, Wants, answer, answer_sealed, own_compaction};
-pub use error::{CODES, RewriteError};
+pub(crate) use error::CODES;
+pub use error::RewriteError;
 pub use note::{Addition, note, restate};
 pub use render::{betas, render};
 pub use shrink::shrink_new;
