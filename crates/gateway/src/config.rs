@@ -1,10 +1,21 @@
 //! The effective configuration, and how it is put together from `ebbtide.toml`, the environment and flags.
 
+mod effective;
+mod error;
+mod nearest;
+mod read;
+mod setting;
+mod show;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use context::Tokens;
 use jiff::SignedDuration;
+
+pub use effective::{Effective, Flag, Origin, Sources};
+pub use error::{ConfigError, Place};
+pub use setting::{SETTINGS, Setting, Shown};
 
 /// Whether the gateway acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,6 +24,16 @@ pub(crate) const BROKEN_ANSWER: ErrorCode = ErrorCode::new("E0809");
 pub(crate) const NO_START: ErrorCode = ErrorCode::new("E0810");
 /// An upstream's URL cannot be used.
 pub(crate) const BAD_UPSTREAM: ErrorCode = ErrorCode::new("E0811");
+/// The configuration is not TOML.
+pub(crate) const NOT_TOML: ErrorCode = ErrorCode::new("E0812");
+/// A key of the configuration is not known.
+pub(crate) const UNKNOWN_KEY: ErrorCode = ErrorCode::new("E0813");
+/// A value of the configuration cannot be used.
+pub(crate) const BAD_VALUE: ErrorCode = ErrorCode::new("E0814");
+/// Values of the configuration do not go together.
+pub(crate) const CONTRADICTION: ErrorCode = ErrorCode::new("E0815");
+/// The gateway is to listen beyond this machine without an admin token.
+pub(crate) const EXPOSED: ErrorCode = ErrorCode::new("E0816");
 /// There is no such conversation.
 pub(crate) const NO_CONVERSATION: ErrorCode = ErrorCode::new("E0820");
 /// There is no such summary.
@@ -95,6 +105,31 @@ pub(crate) const CODES: &[CodeEntry] = &[
         BAD_UPSTREAM,
         "an upstream's URL cannot be used",
         "Give a URL such as https://api.anthropic.com, with a path where the provider has one.",
+    ),
+    entry(
+        NOT_TOML,
+        "the configuration file is not TOML",
+        "Mend the named line; texts stand in quotes.",
+    ),
+    entry(
+        UNKNOWN_KEY,
+        "a key of the configuration is not known",
+        "docs/gateway.md lists every key.",
+    ),
+    entry(
+        BAD_VALUE,
+        "a value of the configuration cannot be used",
+        "`ebbtide config` shows what is in effect; docs/gateway.md lists every key.",
+    ),
+    entry(
+        CONTRADICTION,
+        "values of the configuration do not go together",
+        "Change one of the named values.",
+    ),
+    entry(
+        EXPOSED,
+        "the gateway is to listen beyond this machine without an admin token",
+        "Set EBBTIDE_ADMIN_TOKEN to 16 characters or more, or listen on 127.0.0.1.",
     ),
     entry(
         NO_CONVERSATION,

@@ -79,6 +79,12 @@ pub enum ServeError {
     /// The store fails.
     #[error("the gateway's store failed: {0}")]
     Store(#[from] HistoryError),
+    /// It would listen beyond this machine, and nothing says who may look into it from there.
+    #[error("{address} can be reached from other machines, and no admin token is set")]
+    Exposed {
+        /// Where it would listen.
+        address: SocketAddr,
+    },
     /// An upstream's URL cannot be used.
     #[error("`{url}` cannot be used as an upstream: {reason}")]
     Upstream {
@@ -94,6 +100,7 @@ impl Coded for ServeError {
         match self {
             Self::System(_) => error::NO_START,
             Self::Store(_) => error::STORE,
+            Self::Exposed { .. } => error::EXPOSED,
             Self::Upstream { .. } => error::BAD_UPSTREAM,
         }
     }
@@ -232,13 +239,17 @@ impl Running {
 /// Serves a gateway on `listener`.
 ///
 /// # Errors
-/// Where the listener has no address, the store fails or an upstream's URL cannot be used.
+/// Where the listener has no address or one beyond this machine without an admin token, the store fails
+/// or an upstream's URL cannot be used.
 pub fn serve(listener: TcpListener, gateway: Gateway) -> Result<Running, ServeError> {
     start(listener, State::new(gateway)?)
 }
 
 fn start(listener: TcpListener, state: State) -> Result<Running, ServeError> {
     let address = listener.local_addr()?;
+    if !address.ip().to_canonical().is_loopback() && state.config.admin_token.is_none() {
+        return Err(ServeError::Exposed { address });
+    }
     let state = Arc::new(state);
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();

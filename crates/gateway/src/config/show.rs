@@ -1,0 +1,82 @@
+//! The effective configuration, for people and as JSON. Secrets are never shown.
+
+use std::fmt::Write;
+
+use context::Tokens;
+use jiff::SignedDuration;
+use serde_json::{Map, Value, json};
+
+use crate::config::effective::Effective;
+use crate::config::setting::{SETTINGS, Setting, Shown};
+
+/// A text as it stands in `ebbtide.toml`.
+pub(super) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// Tokens, or a word for none.
+pub(super) fn whole_or(tokens: Option<Tokens>, none: &str) -> String {
+    tokens.map_or_else(|| quoted(none), |tokens| tokens.get().to_string())
+}
+
+/// A number, or `none`.
+pub(super) fn number(number: Option<f64>) -> String {
+    number.map_or_else(|| quoted(super::setting::NONE), |number| number.to_string())
+}
+
+/// A duration.
+pub(super) fn time(duration: SignedDuration) -> String {
+    quoted(&format!("{duration:#}"))
+}
+
+impl Effective {
+    /// As an `ebbtide.toml` that says the same, each value with its origin.
+    #[must_use]
+    pub fn as_toml(&self) -> String {
+        let mut out = String::new();
+        let mut table = "";
+        for setting in SETTINGS {
+            let (of, key) = setting.key.rsplit_once('.').unwrap_or(("", setting.key));
+            if of != table {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\n[{of}]\n");
+                table = of;
+            }
+            let _ = writeln!(out, "{}", self.line(setting, key));
+        }
+        out
+    }
+
+    fn line(&self, setting: &Setting, key: &str) -> String {
+        let origin = self.origin(setting);
+        match ((setting.show)(&self.config), setting.shown) {
+            (Some(value), Shown::Openly) => format!("{key} = {value}  # {origin}"),
+            (Some(_), Shown::AsSet) => format!("# {key} is set  # {origin}"),
+            (None, _) => format!("# {key} is not set"),
+        }
+    }
+
+    /// As JSON: each key with its value and origin.
+    #[must_use]
+    pub fn as_json(&self) -> Value {
+        let entries = SETTINGS.iter().map(|setting| {
+            let value = match ((setting.show)(&self.config), setting.shown) {
+                (Some(value), Shown::Openly) => plain(&value),
+                (Some(_), Shown::AsSet) => json!("set"),
+                (None, _) => json!("not set"),
+            };
+            let entry = json!({"value": value, "origin": self.origin(setting).to_string()});
+            (setting.key.to_owned(), entry)
+        });
+        Value::Object(entries.collect::<Map<String, Value>>())
+    }
+}
+
+/// A value of TOML as one of JSON.
+fn plain(value: &str) -> Value {
+    let table: Option<toml::Table> = format!("value = {value}").parse().ok();
+    let value = table.and_then(|mut table| table.remove("value"));
+    value
+        .and_then(|value| serde_json::to_value(value).ok())
+        .unwrap_or_default()
+}
