@@ -5,9 +5,9 @@ use context::{Tokens, figures};
 use jiff::Timestamp;
 
 use super::Visit;
-use super::gauge::{Filled, class_name, filled, ratio, stacked};
+use super::gauge::{Filled, class_name, filled, share as share_of, stacked};
 use super::moment::Moment;
-use super::overview::{State, Tile, money_tiles, name};
+use super::overview::{State, Tile, dollars, money_tiles, name};
 use super::plot;
 use super::text::{one_line, visible};
 use crate::report::{Detail, MarkReport, Money, PinReport, Sample, Share};
@@ -210,7 +210,7 @@ impl Window {
         let sum: u64 = detail.classes.iter().map(|share| share.tokens).sum();
         let mut shares = detail.classes.clone();
         shares.retain(|share| share.tokens > 0);
-        let stack = stacked(&shares, window);
+        let stack = stacked(&shares, &detail.line.gauge);
         if !shares.is_empty() && window > sum {
             shares.push(Share {
                 class: "free",
@@ -234,7 +234,7 @@ impl Class {
             class: class_name(share.class),
             name: share.class,
             tokens: figures::count(share.tokens),
-            share: figures::percent(ratio(share.tokens, whole)),
+            share: share_of(share.tokens, whole),
         }
     }
 }
@@ -308,11 +308,8 @@ fn cost(money: &Money) -> Vec<(&'static str, String)> {
         ("Input, written to the cache", tokens(money.cache_write)),
         ("Input, other", tokens(money.fresh)),
         ("Output", tokens(money.output)),
-        ("Cost, summaries included", figures::dollars(money.cost)),
-        (
-            "Cost unchanged (estimate)",
-            figures::dollars(money.cost_without),
-        ),
+        ("Cost, summaries included", dollars(money.cost)),
+        ("Cost unchanged (estimate)", dollars(money.cost_without)),
         (
             "Stalls avoided",
             figures::count(u64::from(money.stalls_avoided)),

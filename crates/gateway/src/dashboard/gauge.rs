@@ -46,15 +46,7 @@ pub fn filled(gauge: &Gauge) -> Filled {
         r#"<rect class="fill {class}" width="{:.2}%" height="100%" rx="3"/>"#,
         percent(gauge.tokens, gauge.window)
     );
-    for (class, threshold) in [("soft", gauge.soft), ("hard", gauge.hard)] {
-        if threshold > 0 {
-            let _ = write!(
-                svg,
-                r#"<rect class="tick {class}" x="{:.2}%" width="2" height="100%"/>"#,
-                percent(threshold, gauge.window).min(99.0)
-            );
-        }
-    }
+    ticks(&mut svg, gauge, gauge.window);
     svg.push_str("</svg>");
     Filled {
         svg,
@@ -76,11 +68,24 @@ fn place(gauge: &Gauge) -> &'static str {
     }
 }
 
-/// What is in a window, one after the other in one bar, with room for what is free.
+/// A mark at each threshold.
+fn ticks(svg: &mut String, gauge: &Gauge, whole: u64) {
+    for (class, threshold) in [("soft", gauge.soft), ("hard", gauge.hard)] {
+        if threshold > 0 {
+            let _ = write!(
+                svg,
+                r#"<rect class="tick {class}" x="{:.2}%" width="2" height="100%"/>"#,
+                percent(threshold, whole).min(99.0)
+            );
+        }
+    }
+}
+
+/// What is in a window, one after the other in one bar, with room for what is free, and both thresholds.
 #[must_use]
-pub fn stacked(classes: &[Share], window: u64) -> String {
+pub fn stacked(classes: &[Share], gauge: &Gauge) -> String {
     let sum: u64 = classes.iter().map(|share| share.tokens).sum();
-    let whole = window.max(sum).max(1);
+    let whole = gauge.window.max(sum).max(1);
     let mut svg = String::from(r#"<svg class="stack" aria-hidden="true" focusable="false">"#);
     let mut at = 0;
     for share in classes.iter().filter(|share| share.tokens > 0) {
@@ -93,6 +98,7 @@ pub fn stacked(classes: &[Share], window: u64) -> String {
         );
         at += share.tokens;
     }
+    ticks(&mut svg, gauge, whole);
     svg.push_str("</svg>");
     svg
 }
@@ -112,13 +118,24 @@ pub fn ratio(part: u64, whole: u64) -> f64 {
     Tokens::new(part).as_f64() / Tokens::new(whole).as_f64()
 }
 
+/// A part of a whole in percent; a small part is not said to be none.
+#[must_use]
+pub fn share(part: u64, whole: u64) -> String {
+    let ratio = ratio(part, whole);
+    if part > 0 && ratio < 0.005 {
+        "< 1 %".to_owned()
+    } else {
+        figures::percent(ratio)
+    }
+}
+
 fn percent(part: u64, whole: u64) -> f64 {
     (ratio(part, whole) * 100.0).min(100.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{filled, stacked};
+    use super::{filled, share, stacked};
     use crate::report::{Gauge, Share};
 
     fn gauge(tokens: u64) -> Gauge {
@@ -148,11 +165,17 @@ mod tests {
     }
 
     #[test]
+    fn a_small_share_is_not_none() {
+        let shown = [0, 1, 600, 64_000].map(|part| share(part, 64_000));
+        assert_eq!(shown, ["0 %", "< 1 %", "1 %", "100 %"]);
+    }
+
+    #[test]
     fn bars_stay_within_their_frame() {
         insta::assert_snapshot!(filled(&gauge(90_000)).svg);
         let classes = [("summary", 2_000), ("notes", 0), ("tool results", 30_000)];
         let classes = classes.map(|(class, tokens)| Share { class, tokens });
-        insta::assert_snapshot!(stacked(&classes, 64_000));
+        insta::assert_snapshot!(stacked(&classes, &gauge(32_000)));
     }
 
     #[test]
@@ -162,6 +185,6 @@ mod tests {
             ..Gauge::default()
         });
         assert_eq!((unknown.svg.as_str(), unknown.size.as_str()), ("", "812"));
-        assert!(!stacked(&[], 0).contains("NaN"));
+        assert!(!stacked(&[], &Gauge::default()).contains("NaN"));
     }
 }

@@ -156,8 +156,8 @@ impl Row {
             turns: figures::count(line.turns),
             swaps: line.compactions,
             stalls: line.money.stalls_avoided,
-            cost: figures::dollars(line.money.cost),
-            without: figures::dollars(line.money.cost_without),
+            cost: dollars(line.money.cost),
+            without: dollars(line.money.cost_without),
             seen: Moment::of(&line.seen, now),
         }
     }
@@ -174,6 +174,16 @@ pub fn name(line: &Line) -> String {
     }
 }
 
+/// A sum of money; nothing is `$0`.
+#[must_use]
+pub fn dollars(amount: f64) -> String {
+    if amount == 0.0 {
+        "$0".to_owned()
+    } else {
+        figures::dollars(amount)
+    }
+}
+
 /// The totals as figures.
 #[must_use]
 pub fn money_tiles(money: &Money) -> Vec<Tile> {
@@ -181,11 +191,8 @@ pub fn money_tiles(money: &Money) -> Vec<Tile> {
     vec![
         Tile {
             name: "Cost",
-            value: figures::dollars(money.cost),
-            note: format!(
-                "{} unchanged (estimate)",
-                figures::dollars(money.cost_without)
-            ),
+            value: dollars(money.cost),
+            note: format!("{} unchanged (estimate)", dollars(money.cost_without)),
         },
         saved(money),
         Tile {
@@ -195,7 +202,10 @@ pub fn money_tiles(money: &Money) -> Vec<Tile> {
         },
         Tile {
             name: "From the cache",
-            value: figures::percent(ratio(money.cache_read, input)),
+            value: match input {
+                0 => "–".to_owned(),
+                input => figures::percent(ratio(money.cache_read, input)),
+            },
             note: format!(
                 "of {} input tokens",
                 figures::short(context::Tokens::new(input))
@@ -233,7 +243,7 @@ fn saved(money: &Money) -> Tile {
         } else {
             "Saved"
         },
-        value: figures::dollars(difference.abs()),
+        value: dollars(difference.abs()),
         note: format!("{share} of the unchanged cost"),
     }
 }

@@ -128,7 +128,11 @@ impl Plot<'_> {
             let Some(sample) = self.samples.get(request) else {
                 continue;
             };
-            let time = figures::seconds(sample.at);
+            let time = if request == 0 {
+                "0".to_owned()
+            } else {
+                figures::seconds(sample.at)
+            };
             if time == shown {
                 continue;
             }

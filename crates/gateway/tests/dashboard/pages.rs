@@ -1,0 +1,282 @@
+//! What the pages are in a browser.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use context::pin::PinId;
+use futures_util::FutureExt;
+use gateway::report::{
+    Asker, Detail, Entry, Gauge, Line, MarkReport, Money, Order, Original, Overview, PinReport,
+    Replaced, Report, Reports, Sample, Share,
+};
+use history::{ConversationId, MarkId};
+use serde_json::Value;
+
+use crate::browser::{Browser, Scheme};
+use crate::stage::Stage;
+
+const ONE: &str = "/ebbtide/conversations/00000000000000000000000000000001";
+const MARK: &str = "/ebbtide/conversations/00000000000000000000000000000001/marks/00000000000000000000000000000008";
+/// Text that must stay text, and a word too long for a phone.
+const HOSTILE: &str = "<script>alert(1)</script> \u{202e}gnp.exe\u{200b} שלום عليكم <img src=x onerror=alert(2)> /home/agent/work/repositories/a_very_long_path_without_any_place_to_break_it_in_two/src/lib.rs";
+
+/// Reports in which every look finds one turn more.
+#[derive(Default)]
+struct Lively(AtomicU64);
+
+impl Lively {
+    fn line(&self, id: u8, parent: Option<u8>) -> Line {
+        let states = ["idle", "preparing", "ready", "backing-off", "stopped"];
+        Line {
+            id: format!("{id:032x}"),
+            name: if id == 1 {
+                HOSTILE.to_owned()
+            } else {
+                format!("session {id}")
+            },
+            parent: parent.map(|id| format!("{id:032x}")),
+            model: "claude-sonnet-5".to_owned(),
+            state: states[usize::from(id) % states.len()],
+            gauge: Gauge {
+                tokens: u64::from(id) * 9_000,
+                window: 64_000,
+                soft: 42_600,
+                hard: 57_600,
+            },
+            turns: 1_000 + self.0.fetch_add(1, Ordering::Relaxed),
+            compactions: 4,
+            began: "2026-01-01T20:04:05Z".to_owned(),
+            seen: "2026-01-02T03:03:55Z".to_owned(),
+            money: Money {
+                requests: 420,
+                fresh: 40_000,
+                cache_read: 13_100_000,
+                cache_write: 390_000,
+                output: 144_000,
+                cost: 8.31,
+                cost_without: 19.85,
+                stalls_avoided: 4,
+            },
+        }
+    }
+
+    fn detail(&self) -> Detail {
+        let kinds = [
+            "summary",
+            "pins",
+            "notes",
+            "user",
+            "assistant",
+            "tool results",
+            "system and tools",
+        ];
+        let share = |(class, tokens)| Share { class, tokens };
+        Detail {
+            line: self.line(1, None),
+            pressure: (0..420_u32).map(sample).collect(),
+            marks: vec![mark(7, "replaced", "old"), mark(8, "standing", HOSTILE)],
+            classes: kinds
+                .into_iter()
+                .zip([2_104, 310, 90, 2_400, 9_000, 21_000, 6_200])
+                .map(share)
+                .collect(),
+            pins: vec![pin("api", HOSTILE), pin("user", "never push to main")],
+            journal: vec![Entry {
+                at: "2026-01-02T03:00:05Z".to_owned(),
+                text: "swapped: 57,511 to 12,904 tokens".to_owned(),
+            }],
+        }
+    }
+}
+
+/// A saw: up to the hard threshold, down at a swap.
+fn sample(request: u32) -> Sample {
+    Sample {
+        at: f64::from(request) * 61.0,
+        tokens: 12_000 + u64::from(request % 105) * 440,
+        unchanged: 12_000 + u64::from(request) * 440,
+        swapped: request > 0 && request.is_multiple_of(105),
+    }
+}
+
+fn mark(id: u8, state: &'static str, text: &str) -> MarkReport {
+    MarkReport {
+        id: format!("{id:032x}"),
+        route: "readable",
+        at: "2026-01-02T02:04:05Z".to_owned(),
+        state,
+        replaced_turns: 45,
+        replaced_tokens: 48_211,
+        tokens: 2_104,
+        text: format!("Goal: {text}\n\nNext steps: none"),
+    }
+}
+
+fn pin(origin: &'static str, text: &str) -> PinReport {
+    PinReport {
+        id: PinId::of(text).to_string(),
+        text: text.to_owned(),
+        origin,
+        tokens: 5,
+        removable: origin == "api",
+    }
+}
+
+fn ready<T: Send + 'static>(of: T) -> Report<'static, T> {
+    std::future::ready(Ok(of)).boxed()
+}
+
+impl Reports for Lively {
+    fn overview(&self, _: Asker) -> Report<'_, Overview> {
+        ready(Overview {
+            version: "0.1.0".to_owned(),
+            mode: "on",
+            strategy: "prepared".to_owned(),
+            conversations: (1..=7)
+                .map(|id| self.line(id, (id % 3 == 0).then_some(id - 1)))
+                .collect(),
+            totals: Money::default(),
+        })
+    }
+
+    fn detail(&self, _: Asker, _: ConversationId) -> Report<'_, Detail> {
+        ready(self.detail())
+    }
+
+    fn replaced(
+        &self,
+        _: Asker,
+        _: ConversationId,
+        _: MarkId,
+        turns: Range<usize>,
+    ) -> Report<'_, Replaced> {
+        ready(Replaced {
+            line: self.line(1, None),
+            mark: mark(8, "standing", HOSTILE),
+            originals: turns
+                .map(|index| Original {
+                    index,
+                    role: ["user", "assistant", "tool"][index % 3],
+                    tokens: 900,
+                    text: HOSTILE.repeat(index),
+                })
+                .collect(),
+        })
+    }
+
+    fn pin(&self, _: Asker, _: ConversationId, _: String) -> Report<'_, PinReport> {
+        ready(PinReport::default())
+    }
+
+    fn unpin(&self, _: Asker, _: ConversationId, _: PinId) -> Report<'_, bool> {
+        ready(true)
+    }
+
+    fn order(&self, _: Asker, _: ConversationId, _: Order) -> Report<'_, ()> {
+        ready(())
+    }
+}
+
+/// What is wrong with a page as it was measured.
+fn problem(page: &Value) -> Option<String> {
+    let number = |key: &str| page[key].as_u64().expect("a number");
+    let none = ["wide", "faint", "unnamed", "twice"]
+        .iter()
+        .all(|&key| page[key] == Value::Array(Vec::new()));
+    let fine = none
+        && number("scroll") <= number("inner")
+        && number("headings") == 1
+        && number("scripts") == 0
+        && number("texts") > 5;
+    (!fine).then(|| format!("{page}"))
+}
+
+#[tokio::test]
+async fn pages_fit_a_phone_and_can_be_read_in_both_schemes() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let stage = Stage::open(Arc::new(Lively::default())).await;
+    let pages = [
+        "/ebbtide/",
+        ONE,
+        MARK,
+        "/ebbtide/login",
+        "/ebbtide/?find=none",
+    ];
+    let url = stage.measured(&pages, &[390, 1280]);
+    let (mut papers, mut problems) = (Vec::new(), Vec::new());
+    for scheme in [Scheme::Light, Scheme::Dark] {
+        let loaded = browser.load(&url, scheme, 1_000).await;
+        let (_, found) = loaded
+            .dom
+            .split_once("<pre id=\"measured\">")
+            .expect("measured");
+        let (found, _) = found.split_once("</pre>").expect("measured");
+        let found: Vec<Value> = serde_json::from_str(found).expect("JSON");
+        assert_eq!(found.len(), pages.len() * 2);
+        for page in found {
+            papers.push(page["paper"].as_str().expect("a colour").to_owned());
+            problems.extend(problem(&page).map(|what| format!("{scheme:?} {what}")));
+        }
+        assert_eq!(loaded.console, Vec::<String>::new());
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    papers.dedup();
+    assert_eq!(papers, ["rgb(253, 253, 251)", "rgb(20, 24, 29)"]);
+}
+
+#[tokio::test]
+async fn the_list_refreshes_itself_and_its_console_is_empty() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let reports = Arc::new(Lively::default());
+    let stage = Stage::open(reports).await;
+    let loaded = browser
+        .load(&stage.url("/ebbtide/"), Scheme::Light, 5_000)
+        .await;
+    assert_eq!(loaded.console, Vec::<String>::new());
+    assert!(
+        loaded.dom.contains("<span>live</span>"),
+        "the script ran: {}",
+        loaded.dom
+    );
+    // The first look counted seven turns up from 1,000; what stands there now came with a later one.
+    assert!(!loaded.dom.contains("1,006<"), "{}", loaded.dom);
+    assert!(
+        loaded.dom.contains("1,013<") || loaded.dom.contains("1,020<"),
+        "{}",
+        loaded.dom
+    );
+}
+
+#[tokio::test]
+async fn a_conversation_is_shown_as_text_and_its_console_is_empty() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let stage = Stage::open(Arc::new(Lively::default())).await;
+    let loaded = browser.load(&stage.url(ONE), Scheme::Dark, 1_000).await;
+    assert_eq!(loaded.console, Vec::<String>::new());
+    for shown in [
+        "&lt;script&gt;alert(1)",
+        "[U+202E]gnp.exe[U+200B]",
+        "<td class=\"n\">21,000</td>",
+        "swapped: 57,511 to 12,904 tokens",
+        "<button>Add the pin</button>",
+    ] {
+        assert!(loaded.dom.contains(shown), "{shown}");
+    }
+    assert_eq!(
+        loaded.dom.matches("<title>after ").count(),
+        3,
+        "swaps in the plot"
+    );
+    assert_eq!(
+        loaded.dom.matches("<script").count(),
+        1,
+        "the one that is ours"
+    );
+}
