@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo, say};
-use crate::{docs, fuzz, licences, tidy};
+use crate::{browser, docs, fuzz, licences, tidy};
 
 /// One step: its name and what it does.
 struct Step {
@@ -120,6 +120,7 @@ fn clippy(root: &Path) -> anyhow::Result<()> {
 
 /// The tests; nextest prints those that fail and a summary of all.
 fn tests(root: &Path) -> anyhow::Result<()> {
+    browser::provide(root);
     let installed = cargo(&["nextest", "--version"], root)
         .output()
         .is_ok_and(|output| output.status.success());

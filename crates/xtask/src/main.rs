@@ -1,5 +1,6 @@
 //! Continuous integration, tidiness checks, generated pages and fuzzing: `cargo xtask help` says what there is.
 
+mod browser;
 mod ci;
 mod clients;
 mod command;
