@@ -10,7 +10,7 @@ use crate::prompt::{Wish, again, defect};
 use crate::work::{Work, text_of};
 
 /// A summary may be this much larger than its budget before it is asked for again.
-const LATITUDE: f64 = 1.25;
+const LATITUDE: f64 = 2.0;
 
 /// A text that a model wrote by our template.
 #[derive(Clone, Debug)]

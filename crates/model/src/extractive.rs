@@ -1,14 +1,14 @@
 //! The route that needs no model.
 
 use context::extract::extract;
-use context::quality::Gate;
 use context::{Part, Text, TokenCounter, Tokens, Turn};
 use history::Route;
 
 use crate::made::{Course, Made};
 use crate::order::Order;
 
-/// Sums up without a model: everything in the summary is quoted. It cannot fail and costs nothing.
+/// Sums up without a model: everything in the summary is quoted. It cannot fail and costs nothing. Its
+/// quality is not measured: there is no other route below it, and a request may wait for it.
 ///
 /// It computes for some ten milliseconds a hundred thousand tokens; an async caller puts it on a thread
 /// of its own.
@@ -17,7 +17,6 @@ pub fn extractive(order: &Order) -> Made {
     let counter = &*order.counter;
     let summary = extract(&order.old, &order.tail, order.budget, counter);
     let text = summary.render();
-    let verdict = Gate::default().judge(&source(&order.old), &text, counter);
     Made {
         route: Route::Extractive,
         tokens: shown(&text, counter),
@@ -25,10 +24,7 @@ pub fn extractive(order: &Order) -> Made {
         message: None,
         ledger: Vec::new(),
         spent: Vec::new(),
-        course: Course {
-            quality: Some(verdict.quality()),
-            ..Course::default()
-        },
+        course: Course::default(),
         fallen: Vec::new(),
     }
 }

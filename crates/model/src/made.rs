@@ -85,7 +85,7 @@ pub struct Course {
     pub chunks_made: u32,
     /// Chunks and groups of chunks whose summaries were kept from earlier.
     pub chunks_kept: u32,
-    /// How good it is; `None` for what cannot be read.
+    /// How good it is; `None` for what cannot be read, and for an extractive summary.
     pub quality: Option<Quality>,
 }
 

@@ -6,7 +6,7 @@
 //! stands a ledger of the identifiers that it did not name; and the whole has to pass the quality gate.
 
 use context::extract::{extract, ledger};
-use context::quality::{Gate, Rejection};
+use context::quality::{Gate, Quality, Rejection};
 use context::summary::{Defect, Field, Replaced, Summary};
 use context::{Text, TokenCounter, Tokens};
 use history::Route;
@@ -118,11 +118,7 @@ fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<Made, Model
     }
     course.ledger = append_ledger(&mut summary, order);
     let text = summary.render();
-    let verdict = Gate::default().judge(&source(&order.old), &text, counter);
-    if let Some(rejection) = verdict.rejection() {
-        return Err(ModelError::Rejected(rejection));
-    }
-    course.quality = Some(verdict.quality());
+    course.quality = Some(judge(order, &text)?);
     Ok(Made {
         route: Route::Readable,
         tokens: shown(&text, counter),
@@ -133,6 +129,29 @@ fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<Made, Model
         course,
         fallen: Vec::new(),
     })
+}
+
+/// Turns a summary away that does not pass the gate, unless the one that would come after it does not
+/// pass either: in a source of nothing but names that occur once, no summary names enough of them.
+fn judge(order: &Order, text: &str) -> Result<Quality, ModelError> {
+    let counter = &*order.counter;
+    let gate = Gate::default();
+    let source = source(&order.old);
+    let verdict = gate.judge(&source, text, counter);
+    let quality = verdict.quality();
+    match verdict.rejection() {
+        None => Ok(quality),
+        Some(rejection @ (Rejection::Degenerate | Rejection::Grew)) => {
+            Err(ModelError::Rejected(rejection))
+        }
+        Some(rejection) => {
+            let next = extract(&order.old, &order.tail, order.budget, counter).render();
+            match gate.judge(&source, &next, counter).rejection() {
+                Some(_) => Ok(quality),
+                None => Err(ModelError::Rejected(rejection)),
+            }
+        }
+    }
 }
 
 /// Defects that no completion mends.

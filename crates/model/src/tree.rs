@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use context::extract::extract;
-use context::summary::{Field, Summary, without_marker};
+use context::summary::{Defect, Field, Summary, without_marker};
 use context::{Text, TokenCounter, Tokens, Turn};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
@@ -168,7 +168,8 @@ impl Tree<'_> {
             let data = self.transcript(range.start, range.end).await?;
             let turns = self.work.order.old.get(range).unwrap_or_default();
             let fallback = Fallback::Turns(turns.to_vec());
-            self.record(Source::Transcript, &data, fallback).await
+            self.record(Source::Transcript, Text::from(data), fallback)
+                .await
         });
         let mut records: Vec<Text> = stream::iter(leaves).buffered(AT_ONCE).try_collect().await?;
         let fan_in = self.fan_in();
@@ -179,9 +180,9 @@ impl Tree<'_> {
                     match part.as_slice() {
                         [one] => Ok(one.clone()),
                         several => {
-                            let data = joined(several);
+                            let data = Text::from(joined(several));
                             let fallback = Fallback::Records(part);
-                            self.record(Source::Records, &data, fallback).await
+                            self.record(Source::Records, data, fallback).await
                         }
                     }
                 }
@@ -202,19 +203,25 @@ impl Tree<'_> {
             .max(2)
     }
 
-    /// The record of one chunk: the one that is kept, else a new one.
+    /// The record of one chunk: the one that is kept, else a new one. A short chunk is its own record.
     async fn record(
         &self,
         source: Source,
-        data: &str,
+        data: Text,
         fallback: Fallback,
     ) -> Result<Text, ModelError> {
+        let (counter, counted) = (Arc::clone(&self.writer.counter), data.clone());
+        let size = computed(move || counter.count(&counted)).await?;
+        if source == Source::Transcript && size <= self.room.record {
+            // As short as a record would be: it is read as it was said.
+            return Ok(data);
+        }
         let wish = Wish {
             budget: self.room.record,
             pins: &[],
             ..wish(self.work.order, self.room.record)
         };
-        let Fenced { fence, text } = fenced(data);
+        let Fenced { fence, text } = fenced(&data);
         let system = prompt::apart(source, &fence, &wish);
         let hash = hash(&[&self.writer.model, &system, &text]);
         let chunks = Arc::clone(self.chunks);
@@ -228,7 +235,7 @@ impl Tree<'_> {
             source: text,
         };
         let measure = Measure {
-            source: self.writer.counter.count(data),
+            source: size,
             longest: self.room.answer,
             counter: &*self.writer.counter,
         };
@@ -238,9 +245,9 @@ impl Tree<'_> {
         let counter = Arc::clone(&self.writer.counter);
         let chunks = Arc::clone(self.chunks);
         computed(move || {
-            let good = draft.defects.is_empty();
+            let keeps = draft.defects.iter().all(is_harmless);
             let record = as_record(draft, &fallback, room, &*counter);
-            if good {
+            if keeps {
                 chunks.put(hash, &record);
             }
             record
@@ -249,7 +256,13 @@ impl Tree<'_> {
     }
 }
 
-/// A draft as the record of a chunk. Where it has defects it is completed, and it is not kept.
+/// Whether a chunk's record may have this defect and still be used again: a part may hold no task, and
+/// a record that is too long is trimmed.
+const fn is_harmless(defect: &Defect) -> bool {
+    matches!(defect, Defect::NoTask | Defect::Grows { .. })
+}
+
+/// A draft as the record of a chunk, completed where it has defects.
 fn as_record(draft: Draft, fallback: &Fallback, room: Tokens, counter: &dyn TokenCounter) -> Text {
     let mut summary = draft.summary;
     if !draft.defects.is_empty() {

@@ -3,4 +3,8 @@
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
+mod native;
+#[cfg(test)]
+mod readable;
+#[cfg(test)]
 mod stage;

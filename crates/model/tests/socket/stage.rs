@@ -4,13 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use context::Tokens;
+use history::Route;
 use jiff::Timestamp;
-use model::{Client, Endpoint, Retries, Settings, Timeouts};
+use model::{
+    ChunksInMemory, Client, Endpoint, Order, Retries, Routes, Sent, Settings, Shows, Timeouts,
+};
 use serde_json::{Value, json};
 use sim::{Config, Running, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use wire::api::Dialect;
+use wire::api::{Dialect, Request};
 
 pub const KEY: &str = "sk-secret-key";
 
@@ -103,4 +107,101 @@ pub async fn write(stream: &mut TcpStream, kind: &str, body: &str) {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: 9999\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(body.as_bytes()).await.unwrap();
+}
+
+/// Messages in which a user gives a task and the agent reads `files` files, one step each.
+pub fn messages(files: usize) -> Vec<Value> {
+    let mut messages = vec![json!({
+        "role": "user",
+        "content": "Find out why build 4711 of crates/gateway fails. Never touch src/generated.rs.",
+    })];
+    for file in 0..files {
+        let id = format!("toolu_{file}");
+        let call = json!({"type": "tool_use", "id": id, "name": "read",
+            "input": {"path": format!("src/module_{file}.rs")}});
+        let said = json!({"type": "text", "text": format!("I read module_{file} now.")});
+        messages.push(json!({"role": "assistant", "content": [said, call]}));
+        let lines: Vec<String> = (0..20)
+            .map(|line| {
+                format!("fn handler_{file}_{line}() -> Result<(), Error{file}> {{ check({line}) }}")
+            })
+            .collect();
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": lines.join("\n")});
+        messages.push(json!({"role": "user", "content": [result]}));
+    }
+    messages
+}
+
+/// A request of an agent, as its client sends it: with tools, instructions and breakpoints.
+pub fn agent(mut messages: Vec<Value>) -> Value {
+    let mark = json!({"type": "ephemeral"});
+    if let Some(last) = messages.last_mut()
+        && let Some(block) = last["content"].as_array_mut().and_then(|it| it.last_mut())
+    {
+        block["cache_control"] = mark.clone();
+    }
+    json!({
+        "model": "claude-opus-5-5",
+        "max_tokens": 800,
+        "stream": true,
+        "system": [{"type": "text", "text": "You repair builds. ".repeat(200), "cache_control": mark}],
+        "tools": [{"name": "read", "description": "Reads a file.", "input_schema": {
+            "type": "object", "properties": {"path": {"type": "string"}}}}],
+        "messages": messages,
+    })
+}
+
+/// The same in the shape of OpenAI Responses.
+pub fn agent_by_items(files: usize) -> Value {
+    let mut input = vec![json!({"role": "user",
+        "content": "Find out why build 4711 of crates/gateway fails."})];
+    for file in 0..files {
+        let id = format!("call_{file}");
+        input.push(
+            json!({"type": "function_call", "call_id": id, "name": "read",
+            "arguments": json!({"path": format!("src/module_{file}.rs")}).to_string()}),
+        );
+        input.push(json!({"type": "function_call_output", "call_id": id,
+            "output": format!("fn handler_{file}() -> Error{file} {{}}\n").repeat(30)}));
+    }
+    json!({"model": "gpt-5", "stream": true, "instructions": "You repair builds.", "input": input,
+        "tools": [{"type": "function", "name": "read", "parameters": {"type": "object"}}]})
+}
+
+/// A request as it was sent, and an order to sum up its messages but the last `tail`.
+pub fn sent(dialect: Dialect, url: &str, body: &Value, tail: usize) -> (Sent, Order) {
+    let bytes = Bytes::from(body.to_string());
+    let model = body["model"].as_str().unwrap();
+    let counter = tokens::counter_for(model);
+    let request = Request::parse(dialect, &bytes).unwrap();
+    let mut old = request.turns(&*counter);
+    let tail = old.split_off(old.len() - tail);
+    let order = Order {
+        old: old.into(),
+        tail: tail.into(),
+        pins: Vec::new(),
+        budget: Tokens::new(1_500),
+        instructions: None,
+        model: model.to_owned(),
+        counter,
+    };
+    let sent = Sent {
+        endpoint: endpoint(dialect, url),
+        tokens: order.counter.count(&body.to_string()),
+        body: bytes,
+        shows: Shows::Originals,
+        window: Tokens::new(200_000),
+    };
+    (sent, order)
+}
+
+/// Routes of which none is open yet.
+pub fn routes(first: Route) -> Routes {
+    Routes {
+        first,
+        native: None,
+        alongside: None,
+        apart: None,
+        chunks: Arc::new(ChunksInMemory::default()),
+    }
 }
