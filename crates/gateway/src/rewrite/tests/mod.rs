@@ -1,0 +1,4 @@
+//! Laws over random conversations, and conversations with the strict provider.
+
+mod laws;
+mod strict;
