@@ -40,7 +40,7 @@ use crate::core::{Clock, Core, Parts};
 use crate::dashboard::Dashboard;
 use crate::error;
 use crate::metrics::Metrics;
-use crate::report::{Nobody, Reports};
+use crate::report::Reports;
 use crate::server::access::Access;
 use crate::server::gate::Gate;
 use crate::server::upstream::Upstream;
@@ -151,14 +151,15 @@ impl State {
             metrics: Arc::clone(&metrics),
         };
         let secret = gateway.engine.secret()?;
-        let reports: Arc<dyn Reports> = Arc::new(Nobody);
+        let core = Core::new(parts)?;
+        let reports: Arc<dyn Reports> = Arc::new(core.clone());
         let pages = Arc::clone(&reports);
         Ok(Self {
             secret,
             dashboard: Dashboard::new(pages, &config, secret, Arc::clone(&gateway.clock)),
             access: Access::new(config.admin_token.clone(), secret),
             reports,
-            core: Core::new(parts)?,
+            core,
             upstream: Upstream::new(&config.upstream)?,
             gate: Gate::new(config.limits),
             clock: gateway.clock,
