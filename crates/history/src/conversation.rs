@@ -5,6 +5,7 @@ use std::fmt;
 use context::{Text, Tokens, TurnId};
 use jiff::Timestamp;
 
+use crate::hexadecimal;
 use crate::mark::MarkId;
 
 /// Identifies a conversation of one tenant.
@@ -27,12 +28,7 @@ impl ConversationId {
     /// Reads the 32 hexadecimal digits that [`Display`](fmt::Display) writes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() != 32 || !text.is_ascii() {
-            return None;
-        }
-        u128::from_str_radix(text, 16)
-            .ok()
-            .map(|value| Self(value.to_be_bytes()))
+        hexadecimal::read(text).map(Self)
     }
 }
 

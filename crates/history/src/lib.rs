@@ -17,6 +17,7 @@ mod conversation;
 mod edition;
 mod engine;
 mod error;
+mod hexadecimal;
 mod limits;
 mod mark;
 mod memory;

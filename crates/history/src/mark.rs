@@ -5,6 +5,8 @@ use std::fmt;
 use context::{Text, Tokens, TurnId};
 use jiff::Timestamp;
 
+use crate::hexadecimal;
+
 /// Identifies a mark: a hash over its node, its route and its summary.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MarkId([u8; 16]);
@@ -25,12 +27,7 @@ impl MarkId {
     /// Reads the 32 hexadecimal digits that [`Display`](fmt::Display) writes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
-        }
-        u128::from_str_radix(text, 16)
-            .ok()
-            .map(|value| Self(value.to_be_bytes()))
+        hexadecimal::read(text).map(Self)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::hexadecimal;
+
 /// Identifies a tenant: a keyed hash of the API key, so that nobody can get back to the key. Trees of
 /// different tenants never meet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,6 +28,12 @@ impl Tenant {
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
+    }
+
+    /// Reads the 32 hexadecimal digits that [`Display`](fmt::Display) writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        hexadecimal::read(text).map(Self)
     }
 
     /// The 16 bytes.
