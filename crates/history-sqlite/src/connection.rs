@@ -21,7 +21,8 @@ const STATEMENTS: usize = 64;
 
 /// Set on every connection. `synchronous = NORMAL` with a write-ahead log: the end of the process loses
 /// nothing that was committed, a power cut may lose the last commits, and neither leaves half a commit.
-/// `secure_delete` overwrites what is deleted, so that purged text is not left in the file.
+/// `secure_delete` overwrites what is deleted, so that purged text is not left in the file. The log is
+/// carried over to the file at 4,000 pages, 4 MB.
 const SETTINGS: &str = "
     PRAGMA foreign_keys = ON;
     PRAGMA synchronous = NORMAL;
@@ -30,7 +31,12 @@ const SETTINGS: &str = "
     PRAGMA cell_size_check = ON;
     PRAGMA secure_delete = ON;
     PRAGMA journal_size_limit = 67108864;
+    PRAGMA wal_autocheckpoint = 4000;
 ";
+
+/// Said before anything is in the file. With pages of 1 kB a coding agent's session takes 1.2 times its
+/// text, with SQLite's usual 4 kB 1.4 times: a turn of 2 kB would fill a page of its own.
+const FORM: &str = "PRAGMA page_size = 1024; PRAGMA auto_vacuum = incremental";
 
 /// Opens the connection that writes; the file has the newest schema afterwards. The secret is for a
 /// store that is new.
@@ -46,10 +52,7 @@ pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError
     match schema::look(&connection) {
         Ok(Found::Store(taken)) if schema::is_newer(taken) => return Err(schema::newer(taken)),
         Ok(Found::Store(_)) => {}
-        // Has to be said before anything is in the file.
-        Ok(Found::Empty) => connection
-            .pragma_update(None, "auto_vacuum", "incremental")
-            .map_err(fault)?,
+        Ok(Found::Empty) => connection.execute_batch(FORM).map_err(fault)?,
         Ok(Found::Foreign) => return Err(not_a_store()),
         Err(error) if is_foreign(&error) => return Err(not_a_store()),
         Err(error) => return Err(fault(error)),

@@ -159,7 +159,7 @@ mod tests {
         };
         let long = "many words ".repeat(10_000);
         let texts = ["short", long.as_str(), "after"];
-        room(40);
+        room(60);
         let answer = engine.write(tenant, &mut |store| {
             let said = sample::line(&texts);
             assert_eq!(store.record(&said), Err(HistoryError::NoSpace));
@@ -172,7 +172,7 @@ mod tests {
         });
         assert_eq!(answer, Err(HistoryError::NoSpace));
         assert_eq!(engine.tenants(), Ok(Vec::new()));
-        room(4_000);
+        room(9_000);
         engine
             .write(tenant, &mut |store| {
                 assert_eq!(store.record(&sample::line(&texts))?.added, 3);

@@ -143,7 +143,7 @@ fn damage_is_told_and_never_taken_for_what_was_said() {
     assert_eq!(error.code().as_str(), "E0516", "{error}");
 
     let cut = folder.path().join("cut.db");
-    fs::write(&cut, &bytes[..5_000]).unwrap();
+    fs::write(&cut, &bytes[..5_500]).unwrap();
     assert_eq!(refusal(&cut), "E0516");
 }
 

@@ -7,8 +7,12 @@
     reason = "a test that cannot go on has failed; clippy knows test functions, not what they call"
 )]
 
+mod corpus;
 mod files;
 mod killed;
 mod promises;
 mod random;
 mod schemas;
+
+#[path = "../../../lab/tests/corpus/locate.rs"]
+mod locate;
