@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use context::coded::{CodeEntry, Coded, ErrorCode};
+use history::HistoryError;
 
 use crate::console::{Palette, Tone};
 use lab::figures;
@@ -256,6 +257,21 @@ impl Failure {
             place: None,
             hint: problem.hint(),
             exit: Exit::NotUnderstood,
+        }
+    }
+
+    /// What a store says: what stands in its way while it runs, or that it is not one that can be used.
+    pub fn of_store(problem: &HistoryError, path: &Path) -> Self {
+        let exit = match problem {
+            HistoryError::NotAStore { .. } | HistoryError::Newer { .. } => Exit::NotUnderstood,
+            _ => Exit::Failed,
+        };
+        Self::Reported {
+            code: problem.code(),
+            message: problem.to_string(),
+            place: Some(path.display().to_string()),
+            hint: problem.hint(),
+            exit,
         }
     }
 

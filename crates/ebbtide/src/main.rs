@@ -1,5 +1,6 @@
 //! The ebbtide command line.
 
+mod age;
 mod cli;
 mod codes;
 mod command;
@@ -9,11 +10,8 @@ mod environment;
 mod failure;
 mod input;
 mod inspection;
-mod interrupt;
 mod loading;
-mod logs;
 mod progress;
-mod settings;
 mod size;
 mod table;
 mod view;

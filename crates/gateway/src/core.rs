@@ -29,14 +29,9 @@ mod journal;
 mod keep;
 mod live;
 mod money;
-mod orders;
-mod own;
 mod pins;
 mod prepare;
 mod registry;
-mod reports;
-mod revive;
-mod say;
 mod ticket;
 mod writer;
 
@@ -68,8 +63,7 @@ pub struct Parts {
     pub metrics: Arc<Metrics>,
 }
 
-/// The conversations of all tenants, and what is decided about their requests. Cloning shares them.
-#[derive(Clone)]
+/// The conversations of all tenants, and what is decided about their requests.
 pub struct Core {
     inner: Arc<Inner>,
 }
@@ -82,7 +76,6 @@ struct Inner {
     registry: registry::Registry,
     models: call::Models,
     jobs: prepare::Jobs,
-    client: model::Client,
     /// How many conversations were begun.
     begun: AtomicU64,
     /// Whether somebody looks for conversations that rest.
@@ -110,7 +103,6 @@ impl Core {
                 registry: registry::Registry::default(),
                 models: call::Models::default(),
                 jobs: prepare::Jobs::new(most),
-                client: model::Client::new(model::Settings::default()),
                 begun: AtomicU64::new(0),
                 is_watched: AtomicBool::new(false),
                 parts,
@@ -186,6 +178,3 @@ impl Inner {
         self.parts.metrics.holds(self.registry.len(), pins);
     }
 }
-
-#[cfg(test)]
-mod tests;

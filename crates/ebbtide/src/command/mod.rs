@@ -2,13 +2,12 @@
 
 pub mod compact;
 pub mod completions;
-pub mod config;
 pub mod demo;
 pub mod discover;
 pub mod docs;
 pub mod inspect;
+pub mod purge;
 pub mod replay;
-pub mod serve;
 pub mod sim;
 
 use crate::cli::Command;
@@ -26,14 +25,13 @@ pub fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     match command {
-        Command::Serve(args) => serve::run(args, environment, console),
-        Command::Config(args) => config::run(args, environment, console),
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),
         Command::Compact(args) => compact::run(args, console),
         Command::Inspect(args) => inspect::run(args, console),
         Command::Sim(args) => sim::run(args, console),
+        Command::Purge(args) => purge::run(args, environment, console),
         Command::Docs(args) => docs::run(args, console),
     }
 }

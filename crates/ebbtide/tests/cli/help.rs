@@ -9,7 +9,14 @@ fn help_of_the_program() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in ["replay", "compact", "inspect", "demo", "completions"] {
+    for command in [
+        "replay",
+        "compact",
+        "inspect",
+        "demo",
+        "purge",
+        "completions",
+    ] {
         let ran = ebbtide(&[command, "--help"]);
         assert_eq!(ran.exit, 0, "{command}");
         assert!(ran.stdout.contains("Examples:\n  ebbtide "), "{command}");

@@ -11,6 +11,7 @@ mod corpus;
 mod failures;
 mod help;
 mod inspect;
+mod purge;
 mod replay;
 mod sessions;
 #[cfg(unix)]

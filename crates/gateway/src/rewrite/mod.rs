@@ -76,6 +76,3 @@ impl Recipe<'_> {
             && self.changes.is_empty()
     }
 }
-
-#[cfg(test)]
-mod tests;

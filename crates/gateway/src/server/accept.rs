@@ -18,6 +18,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::server::control::Peer;
@@ -39,6 +40,7 @@ pub(super) struct Acceptor {
     pub(super) state: Arc<State>,
     /// What lies under `/ebbtide/`.
     pub(super) control: Router,
+    pub(super) stop: CancellationToken,
     pub(super) tasks: TaskTracker,
 }
 
@@ -46,7 +48,7 @@ impl Acceptor {
     pub(super) async fn run(self, listener: TcpListener) {
         loop {
             let accepted = tokio::select! {
-                () = self.state.stop.cancelled() => break,
+                () = self.stop.cancelled() => break,
                 accepted = self.next(&listener) => accepted,
             };
             let Some((stream, peer, place)) = accepted else {
@@ -63,7 +65,7 @@ impl Acceptor {
                 },
                 _place: place,
             };
-            self.tasks.spawn(connection.run(stream));
+            self.tasks.spawn(connection.run(stream, self.stop.clone()));
         }
     }
 
@@ -114,7 +116,7 @@ struct Connection {
 }
 
 impl Connection {
-    async fn run(self, stream: TcpStream) {
+    async fn run(self, stream: TcpStream, stop: CancellationToken) {
         let patience = duration(self.door.state.config.limits.read);
         let asked = Arc::new(AtomicBool::new(false));
         let service = {
@@ -130,7 +132,7 @@ impl Connection {
             pin!(server.serve_connection_with_upgrades(TokioIo::new(stream), service));
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
-            () = self.door.state.stop.cancelled() => {
+            () = stop.cancelled() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }

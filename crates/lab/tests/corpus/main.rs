@@ -18,5 +18,4 @@ mod replay;
 mod sessions;
 mod shrink;
 mod steps;
-mod summaries;
 mod vitality;
