@@ -4,15 +4,17 @@ use clap::{Parser, Subcommand};
 
 use crate::command::compact::CompactArgs;
 use crate::command::completions::CompletionsArgs;
+use crate::command::config::ConfigArgs;
 use crate::command::demo::DemoArgs;
 use crate::command::docs::DocsArgs;
 use crate::command::inspect::InspectArgs;
 use crate::command::purge::PurgeArgs;
 use crate::command::replay::ReplayArgs;
+use crate::command::serve::ServeArgs;
 use crate::command::sim::SimArgs;
 
-/// Memory for long-running LLM agents: replay recorded sessions under different memory strategies,
-/// compact a conversation without a model, look into a session.
+/// Memory for long-running LLM agents: serve a gateway that compacts for any client, replay recorded
+/// sessions under different memory strategies, compact a conversation without a model, look into a session.
 #[derive(Debug, Parser)]
 #[command(
     name = "ebbtide",
@@ -46,6 +48,10 @@ COLUMNS are respected.";
 /// One command each.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Serve the gateway: compaction for any client
+    Serve(ServeArgs),
+    /// Print the gateway's configuration that is in effect
+    Config(ConfigArgs),
     /// Replay recorded sessions under several memory strategies and compare them
     Replay(ReplayArgs),
     /// Compact a conversation without a model

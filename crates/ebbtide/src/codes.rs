@@ -14,6 +14,7 @@ pub fn all() -> Vec<CodeEntry> {
         history::CODES,
         homunculus::CODES,
         model::CODES,
+        gateway::CODES,
     ];
     let mut entries: Vec<CodeEntry> = tables.concat();
     entries.sort_by_key(|entry| entry.code);

@@ -1,5 +1,6 @@
 //! The one place where the environment, the clock and the terminal are read.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +22,12 @@ pub struct Environment {
     pub colour_err: Colour,
     /// Whether progress may be drawn on standard error.
     pub progress: Progress,
+    /// The variables that begin with `EBBTIDE_`.
+    pub settings: Vec<(String, String)>,
+    /// The folder in which our configuration usually lies, whether it exists or not.
+    pub config_folder: Option<PathBuf>,
+    /// The folder in which our data usually lies, whether it exists or not.
+    pub data_folder: Option<PathBuf>,
 }
 
 /// A folder in which a product keeps its sessions.
@@ -76,6 +83,9 @@ impl Environment {
             } else {
                 Progress::Silent
             },
+            settings: settings(),
+            config_folder: folder("XDG_CONFIG_HOME", ".config"),
+            data_folder: folder("XDG_DATA_HOME", ".local/share"),
         }
     }
 }
@@ -99,6 +109,41 @@ fn variable(name: &str) -> Option<String> {
     std::env::var_os(name)
         .and_then(|value| value.into_string().ok())
         .filter(|value| !value.is_empty())
+}
+
+/// The variables that begin with `EBBTIDE_` and are text.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the environment"
+)]
+fn settings() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name.starts_with("EBBTIDE_"))
+        .collect()
+}
+
+/// Our folder below the one that `moved` names, else below `usual` in the user's own.
+fn folder(moved: &str, usual: &str) -> Option<PathBuf> {
+    let home = || {
+        let home = variable("HOME").or_else(|| variable("USERPROFILE"))?;
+        Some(PathBuf::from(home).join(usual))
+    };
+    let base = variable(moved).map(PathBuf::from);
+    let base = base.filter(|path| path.is_absolute()).or_else(home)?;
+    Some(base.join("ebbtide"))
+}
+
+/// 32 bytes that nobody can guess: the standard library takes the keys of its hash maps from the system's
+/// generator of random numbers.
+#[must_use]
+pub fn random() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (number, chunk) in (0_u64..).zip(bytes.chunks_mut(8)) {
+        let hash = RandomState::new().hash_one(number).to_le_bytes();
+        chunk.copy_from_slice(&hash);
+    }
+    bytes
 }
 
 fn colour(terminal: bool) -> Colour {

@@ -29,9 +29,14 @@ mod journal;
 mod keep;
 mod live;
 mod money;
+mod orders;
+mod own;
 mod pins;
 mod prepare;
 mod registry;
+mod reports;
+mod revive;
+mod say;
 mod ticket;
 mod writer;
 
@@ -63,7 +68,8 @@ pub struct Parts {
     pub metrics: Arc<Metrics>,
 }
 
-/// The conversations of all tenants, and what is decided about their requests.
+/// The conversations of all tenants, and what is decided about their requests. Cloning shares them.
+#[derive(Clone)]
 pub struct Core {
     inner: Arc<Inner>,
 }
@@ -76,6 +82,7 @@ struct Inner {
     registry: registry::Registry,
     models: call::Models,
     jobs: prepare::Jobs,
+    client: model::Client,
     /// How many conversations were begun.
     begun: AtomicU64,
     /// Whether somebody looks for conversations that rest.
@@ -103,6 +110,7 @@ impl Core {
                 registry: registry::Registry::default(),
                 models: call::Models::default(),
                 jobs: prepare::Jobs::new(most),
+                client: model::Client::new(model::Settings::default()),
                 begun: AtomicU64::new(0),
                 is_watched: AtomicBool::new(false),
                 parts,
@@ -178,3 +186,6 @@ impl Inner {
         self.parts.metrics.holds(self.registry.len(), pins);
     }
 }
+
+#[cfg(test)]
+mod tests;

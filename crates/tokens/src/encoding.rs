@@ -29,9 +29,15 @@ impl Encoding {
     ///
     /// The first call for an encoding unpacks its vocabulary, which takes some tens of milliseconds;
     /// nothing is unpacked before.
+    ///
+    /// A run of more than 4,096 bytes without a change between white space and anything else is counted
+    /// in pieces of that size, which can be off by a token at each border: merging one endless word
+    /// takes so long that a hostile request could keep a server busy with it.
     #[must_use]
     pub fn count(self, text: &str) -> Tokens {
-        Tokens::new(self.vocabulary().count(text) as u64)
+        let vocabulary = self.vocabulary();
+        let counts = pieces(text).map(|piece| vocabulary.count(piece) as u64);
+        Tokens::new(counts.sum())
     }
 
     fn vocabulary(self) -> &'static CoreBpe {
@@ -41,6 +47,39 @@ impl Encoding {
         )]
         tiktoken::get_encoding(self.as_str()).expect("the vocabulary is compiled in")
     }
+}
+
+/// The longest run that is merged in one go, in bytes.
+const LONGEST_RUN: usize = 4096;
+
+/// The text in pieces, each without a longer run; one piece where there is none.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, after) = rest.split_at_checked(border(rest)).unwrap_or((rest, ""));
+        rest = after;
+        Some(piece)
+    })
+}
+
+/// Where the first run that is too long has to be cut, or the end.
+fn border(text: &str) -> usize {
+    if text.len() <= LONGEST_RUN {
+        return text.len();
+    }
+    let (mut began, mut is_space) = (0, None);
+    for (at, byte) in text.bytes().enumerate() {
+        let space = Some(byte.is_ascii_whitespace());
+        if space != is_space {
+            (began, is_space) = (at, space);
+        } else if at - began >= LONGEST_RUN && text.is_char_boundary(at) {
+            return at;
+        }
+    }
+    text.len()
 }
 
 impl fmt::Display for Encoding {
@@ -73,6 +112,27 @@ mod tests {
     use super::Encoding;
     use context::Tokens;
     use proptest::prelude::*;
+
+    #[test]
+    fn an_endless_word_is_counted_in_time_linear_in_it() {
+        for word in ["a", " ", "\n", "é", "字"] {
+            let text = word.repeat(2_000_000);
+            let part = word.repeat(20_000);
+            let whole = Encoding::O200k.count(&text).get();
+            let hundredth = Encoding::O200k.count(&part).get();
+            assert!(whole.abs_diff(100 * hundredth) <= whole / 20, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_the_text_and_no_run_is_cut_that_need_not_be() {
+        let words = "word ".repeat(4000);
+        assert_eq!(super::pieces(&words).count(), 1);
+        let text = format!("{words}{}{words}", "é".repeat(6000));
+        let pieces: Vec<&str> = super::pieces(&text).collect();
+        assert_eq!(pieces.len(), 3);
+        assert_eq!(pieces.concat(), text);
+    }
 
     #[track_caller]
     fn check(text: &str, o200k: u64, cl100k: u64) {

@@ -2,12 +2,14 @@
 
 pub mod compact;
 pub mod completions;
+pub mod config;
 pub mod demo;
 pub mod discover;
 pub mod docs;
 pub mod inspect;
 pub mod purge;
 pub mod replay;
+pub mod serve;
 pub mod sim;
 
 use crate::cli::Command;
@@ -25,6 +27,8 @@ pub fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     match command {
+        Command::Serve(args) => serve::run(args, environment, console),
+        Command::Config(args) => config::run(args, environment, console),
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),

@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 use crate::console::Console;
 use crate::environment::clock;
 use crate::failure::{Exit, Failure};
+use crate::interrupt::interrupted;
 
 /// What `ebbtide sim` takes.
 #[derive(Debug, Args)]
@@ -129,22 +130,4 @@ fn totals(running: &Running) -> String {
         total.used.output,
         total.cost
     )
-}
-
-/// Waits for an interrupt, or for the request to end that a service manager sends.
-async fn interrupted() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut end) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = end.recv() => {}
-            }
-            return;
-        }
-    }
-    // Without a handler there is nothing to wait for but the end of the process.
-    let _ = interrupt.await;
 }

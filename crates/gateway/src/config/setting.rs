@@ -46,6 +46,13 @@ impl Setting {
         format!("EBBTIDE_{}", self.key.replace('.', "_").to_uppercase())
     }
 
+    /// Its value as it stands in `ebbtide.toml`, without quotes. `None` where it is secret or not set.
+    #[must_use]
+    pub fn text(&self, config: &Config) -> Option<String> {
+        let value = (self.show)(config).filter(|_| self.shown == Shown::Openly)?;
+        Some(value.trim_matches('"').to_owned())
+    }
+
     /// The setting with this key.
     #[must_use]
     pub fn named(key: &str) -> Option<&'static Self> {
@@ -74,7 +81,7 @@ macro_rules! settings {
 pub const SETTINGS: &[Setting] = settings![
     "listen", "where to listen; port 0 takes a free one", "address and port", Openly,
         |c, t| c.listen = address(t)?, |c| Some(quoted(&c.listen.to_string()));
-    "store", "where the history is kept", "a folder, or `memory`", Openly,
+    "store", "where the history is kept", "a file, or `memory`", Openly,
         |c, t| c.store = (t != MEMORY).then(|| PathBuf::from(t)),
         |c| Some(quoted(&c.store.as_ref().map_or(MEMORY.into(), |path| path.to_string_lossy())));
     "mode", "whether anything is changed", "`on` or `observe`", Openly,

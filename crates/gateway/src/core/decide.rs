@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use context::Tokens;
-use context::note::{Removed, RuntimeContext};
-use history::{Change, Edition};
+use history::{Change, Route};
 use homunculus::{Preparation, Shown};
 use jiff::Timestamp;
+use model::Shows;
 use tokio::time::timeout;
 use wire::api::{Dialect, Request};
 
@@ -18,7 +18,7 @@ use super::identity::Keys;
 use super::journal::{Happened, Sent};
 use super::keep::Keep;
 use super::live::{Decision, Live};
-use super::prepare::Source;
+use super::prepare::{AsSent, Source};
 use super::ticket::{Flight, Ticket};
 use super::{Inner, writer::StoreFailure};
 use crate::config::Mode;
@@ -77,6 +77,11 @@ impl Inner {
             Err(failure) => return self.failed(body.clone(), &failure.into()),
         };
         let flight = Flight::new(Arc::clone(self), &arrival, &call, joined);
+        let own = rewrite::own_compaction(&arrival.target, &request);
+        // What the provider does from some size on is a request like any other.
+        if let Some(own) = own.filter(|own| !matches!(own.wants, rewrite::Wants::Later(_))) {
+            return self.own_compaction(&call, flight, &own, body.clone()).await;
+        }
         self.depart(&call, flight, body.clone()).await
     }
 
@@ -135,8 +140,22 @@ impl Inner {
             }
         }
         if let Some(order) = prepare {
-            let source = Source::of(flight, sent.clone(), betas.clone());
-            self.prepare(&flight.joined.shared, order, source);
+            let as_sent = AsSent {
+                body: sent.clone(),
+                betas: betas.clone(),
+                shows: match look.shows_all() {
+                    true => Shows::Originals,
+                    false => Shows::Part,
+                },
+                tokens,
+            };
+            let source = Source::of(flight, Some(as_sent));
+            if order.route == Route::Extractive {
+                self.prepare(&flight.joined.shared, order, source);
+            } else {
+                // The provider's cache holds the request as soon as the answer begins.
+                flight.prepare = Some((order, source));
+            }
         }
         Ok(Outgoing {
             body: sent,
@@ -163,7 +182,8 @@ impl Inner {
                 if !live.leads_to(joined.len, joined.head) {
                     return self.overtaken(&mut live, &did);
                 }
-                let decision = live.ask(joined.len, now);
+                let ordered = live.obey(now);
+                let decision = live.ask(joined.len, now).and(&ordered);
                 did.extend(words(self.parts.config.mode, &decision));
                 flight.swapped |= decision.swapped || decision.reduced;
                 if let Some(shown) = decision.send {
@@ -172,11 +192,10 @@ impl Inner {
                 let running = decision.prepare.map(|order| order.route);
                 let running =
                     running.or_else(|| live.supervisor.job.as_ref().map(|job| job.order.route));
-                (decision, running == Some(history::Route::Extractive))
+                (decision, running == Some(Route::Extractive))
             };
             if let Some(order) = decision.prepare {
-                let source = Source::unsent(flight, call);
-                self.prepare(&shared, order, source);
+                self.prepare(&shared, order, Source::of(flight, None));
             }
             if !did.contains(&Did::Waited) && self.parts.config.mode == Mode::On {
                 did.push(Did::Waited);
@@ -239,7 +258,6 @@ impl Inner {
             live.record.totals.stalls_avoided += 1;
         }
         flight.shown = shown;
-        flight.view = view;
         flight.unchanged = unchanged;
         if self.parts.config.mode == Mode::On {
             let reduced = shown.mark.is_some() || shown.from > 0 || shown.cleared > 0;
@@ -265,71 +283,6 @@ impl Inner {
             keep,
             prepare: decision.prepare,
         }
-    }
-
-    /// What is said beside the client's words: pins that nothing shown says, and the note.
-    fn add_pins_and_note(
-        &self,
-        call: &Call<'_>,
-        flight: &Flight,
-        live: &mut Live,
-        (shown, keep, did): (Shown, &mut Keep, &mut Vec<Did>),
-    ) {
-        if live
-            .dress
-            .as_ref()
-            .is_some_and(|dress| !dress.front.pins.is_empty() && flight.swapped)
-        {
-            did.push(Did::Pinned);
-        }
-        let mut additions = Vec::new();
-        let text = live.pins.restate(shown.from);
-        if !text.is_empty() {
-            match rewrite::restate(call.request, &text) {
-                Some(addition) => {
-                    did.push(Did::Pinned);
-                    additions.push(addition);
-                }
-                // Where they can not be said now, they are said with the next request.
-                None => live.pins.forget_restated(),
-            }
-        }
-        if self.parts.config.policy.notes && self.is_note_due(call, flight, live, shown) {
-            let addition = noted(call, live, shown, flight.joined.len);
-            if let Some(addition) = addition {
-                did.push(Did::Noted);
-                additions.push(addition);
-            }
-        }
-        for addition in additions {
-            let turn = live.id_before(addition.message + 1);
-            let dress = live.dress.get_or_insert_default();
-            dress.add(addition.message, addition.change.clone());
-            keep.editions.push(Edition {
-                turn,
-                change: addition.change,
-                at: call.now,
-            });
-        }
-    }
-
-    /// With a user's new words once there was an answer, after a swap, and when the soft threshold is
-    /// crossed. Not when the same request comes again.
-    fn is_note_due(&self, call: &Call<'_>, flight: &Flight, live: &mut Live, shown: Shown) -> bool {
-        if flight.joined.new == 0 {
-            return false;
-        }
-        let len = flight.joined.len;
-        let newest = call.request.message(len.saturating_sub(1));
-        let spoken = newest.is_some_and(|message| {
-            let draft = message.draft();
-            draft.role == context::Role::User
-        });
-        let (_, view) = live.sizes(shown, len);
-        let limits = live.supervisor.machine.limits();
-        let crossed = view >= limits.window.scaled(live.supervisor.soft) && !live.flights.was_soft;
-        let told = std::mem::take(&mut live.flights.tell);
-        (spoken && len > 2) || told || crossed
     }
 
     /// Somebody went on with the conversation elsewhere while this request waited: it is sent as it
@@ -366,7 +319,7 @@ impl Inner {
     }
 
     /// Something of ours failed: the client's own bytes.
-    fn failed(&self, body: Bytes, fault: &Fault) -> Verdict {
+    pub(super) fn failed(&self, body: Bytes, fault: &Fault) -> Verdict {
         tracing::warn!(%fault, "a request is sent as it came");
         self.parts.metrics.failed(crate::metrics::Failure::Deciding);
         Verdict::Send(as_it_came(body, Did::Failed), Ticket::default())
@@ -409,32 +362,4 @@ fn words(mode: Mode, decision: &Decision) -> Vec<Did> {
         did.push(preparing);
     }
     did
-}
-
-/// The note about the agent's own state.
-fn noted(call: &Call<'_>, live: &Live, shown: Shown, len: usize) -> Option<rewrite::Addition> {
-    let path = live.path(len);
-    let (_, view) = live.sizes(shown, len);
-    let labels: Vec<&str> = live.pins.iter().map(|pin| pin.text.as_str()).collect();
-    let removed = (shown.from > 0).then(|| Removed {
-        turns: shown.from,
-        tokens: path.covered(shown.from),
-        recover: "ask the user, or read the files and run the commands again",
-    });
-    let last = live.journal.last().map(|sent| sent.at);
-    let last = last.and_then(|at| {
-        let since = jiff::SignedDuration::from_millis(i64::try_from(at).ok()?);
-        live.record.began.checked_add(since).ok()
-    });
-    let facts = RuntimeContext {
-        now: Some(call.now),
-        last_message: last,
-        used: Some(view),
-        window: Some(live.supervisor.machine.limits().window),
-        compactions: Some(live.record.standing.compactions),
-        removed,
-        pins: (!labels.is_empty()).then_some(labels.as_slice()),
-        branch: None,
-    };
-    rewrite::note(call.request, &call.model, &facts)
 }

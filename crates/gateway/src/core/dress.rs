@@ -44,6 +44,8 @@ pub(super) struct Dress {
     pub editions: Vec<(usize, Change)>,
     /// A summary that is ready and not shown yet.
     pub ready: Option<Arc<Mark>>,
+    /// What the provider's own summary does not name: said once, when it is swapped in.
+    pub ledger: Vec<String>,
 }
 
 impl Dress {
@@ -58,6 +60,7 @@ impl Dress {
         self.editions.retain(|&(index, _)| index < len);
     }
 
+    #[cfg(test)]
     /// The bytes of its texts.
     pub(super) fn bytes(&self) -> usize {
         let marks = [&self.front.mark, &self.ready];
@@ -71,6 +74,7 @@ impl Dress {
     }
 }
 
+#[cfg(test)]
 fn size(change: &Change) -> usize {
     match change {
         Change::Appended(text) | Change::Followed(text) | Change::Shrunk { text, .. } => text.len(),
@@ -101,6 +105,12 @@ impl Look {
             && self.changes.is_empty()
             && self.front.mark.is_none()
             && self.front.pins.is_empty()
+    }
+
+    /// Whether every turn is shown as it was said.
+    pub(super) fn shows_all(&self) -> bool {
+        let shrunk = |(_, change): &(usize, Change)| matches!(change, Change::Shrunk { .. });
+        self.from == 0 && self.cleared == 0 && !self.changes.iter().any(shrunk)
     }
 
     /// The recipe for the bytes.
@@ -161,6 +171,7 @@ pub(super) fn load(store: &dyn Store, wanted: &Wanted) -> Result<Dress, history:
         },
         editions: Vec::with_capacity(editions.len()),
         ready: read(wanted.ready)?,
+        ledger: Vec::new(),
     };
     let places: std::collections::HashMap<TurnId, usize> = wanted
         .shown

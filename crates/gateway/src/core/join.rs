@@ -1,13 +1,10 @@
 //! Finds the conversation of a request, or begins one, and takes its turns.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use context::shrink::Limits as ShrinkLimits;
-use context::{Role, Text, TokenCounter, Tokens, Turn, TurnId};
-use history::{
-    Change, Conversation, ConversationId, Edition, Labels, Pinned, Route, Standing, Totals,
-};
+use context::{Role, TokenCounter, Tokens, Turn, TurnId};
+use history::{Change, Edition, Route, Standing};
 use homunculus::{Event, Homunculus, Path, Shown};
 
 use super::Inner;
@@ -15,10 +12,9 @@ use super::call::Call;
 use super::choice::{choice, route};
 use super::dress::{self, Dress, FrontText, Wanted};
 use super::identity::{Known, compare, placed};
-use super::journal::{Happened, Journal};
+use super::journal::Happened;
 use super::keep::Keep;
-use super::live::{Flights, Live, Said, Shared, Supervisor};
-use super::pins::PinBook;
+use super::live::{Live, Shared};
 use tokens::Capability;
 
 use super::writer::{Receipt, StoreFailure};
@@ -54,7 +50,7 @@ enum Relation {
 
 /// What came of trying a conversation.
 enum Tried {
-    Joined(Joined, Keep),
+    Joined(Box<(Joined, Keep)>),
     /// Its texts have to be read first.
     Wants(Wanted),
     /// The request does not go on with it like that.
@@ -97,7 +93,7 @@ impl Inner {
         if let Some((joined, keep)) = self.continued(call, &alike).await? {
             return Ok(self.kept(call, joined, keep).await);
         }
-        if let Some(live) = self.from_store(call, &turns).await
+        if let Some(live) = self.stored_live(call, &turns).await
             && let Some((joined, keep)) = self.entered(call, live, first).await?
         {
             return Ok(self.kept(call, joined, keep).await);
@@ -186,7 +182,7 @@ impl Inner {
             for shared in &candidates {
                 loop {
                     match self.attempt(call, shared, goes) {
-                        Tried::Joined(joined, keep) => return Ok(Some((joined, keep))),
+                        Tried::Joined(joined) => return Ok(Some(*joined)),
                         Tried::Other => break,
                         Tried::Wants(wanted) => {
                             let dress = self.load(call.tenant, wanted).await?;
@@ -263,7 +259,7 @@ impl Inner {
             new: compared.new.len(),
             receipt: None,
         };
-        Tried::Joined(joined, keep)
+        Tried::Joined(Box::new((joined, keep)))
     }
 
     /// Takes turns that were not said before, the oversized results among them shortened.
@@ -347,6 +343,7 @@ impl Inner {
         );
         live.supervisor.machine = Homunculus::resume(chosen.strategy, chosen.limits, shown, &path);
         live.supervisor.model = Arc::clone(&call.model);
+        live.supervisor.route = route;
         live.supervisor.soft = chosen.soft;
         live.supervisor.overhead = 0;
         if let Some(job) = live.supervisor.job.take() {
@@ -377,273 +374,6 @@ impl Inner {
             call.dialect(),
         )
     }
-
-    /// A conversation that begins with this request, or branches off from another one.
-    fn begun(
-        &self,
-        call: &Call<'_>,
-        turns: &[Turn],
-        nearest: Option<(Arc<Shared>, usize)>,
-    ) -> (Live, Keep) {
-        let labels = call.labels();
-        let id = self.new_id(call, turns.last().map_or(TurnId::ROOT, Turn::id));
-        // One shared turn is how conversations begin; an answer in common makes a branch.
-        let branch = nearest.filter(|&(_, common)| common > 1);
-        let parent = match &branch {
-            Some((shared, _)) => Some(shared.id),
-            None => self.started_by(call, &labels),
-        };
-        let record = Conversation {
-            id,
-            parent,
-            head: TurnId::ROOT,
-            turns: 0,
-            labels,
-            model: call.name.clone(),
-            standing: Standing::WHOLE,
-            totals: Totals::default(),
-            began: call.now,
-            seen: call.now,
-        };
-        let (inherited, old) = match &branch {
-            Some((shared, common)) => (Inherited::of(&shared.lock(), *common), *common),
-            None => (Inherited::default(), 0),
-        };
-        let old = turns.get(..old).unwrap_or_default();
-        let mut live = self.revived(call, record, old, inherited);
-        let happened = match branch {
-            Some((_, common)) => Happened::Branched(common),
-            None => Happened::Began,
-        };
-        live.journal.note(call.now, happened);
-        let pins = live.pins.outside().into_iter();
-        let mut keep = Keep {
-            pins: pins.map(|pin| Pinned { pin, said_in: None }).collect(),
-            ..Keep::default()
-        };
-        let pins = live.dress.as_ref().map(|dress| dress.front.pins.clone());
-        if let Some(pins) = pins.filter(|pins| !pins.is_empty()) {
-            let key = dress::pins_key(id, live.record.standing.compactions);
-            keep.texts.push((key, pins));
-        }
-        keep.conversation = Some(Conversation {
-            head: turns.last().map_or(TurnId::ROOT, Turn::id),
-            turns: turns.len() as u64,
-            ..live.record.clone()
-        });
-        (live, keep)
-    }
-
-    /// The conversation of the agent that started this one.
-    fn started_by(&self, call: &Call<'_>, labels: &Labels) -> Option<ConversationId> {
-        let session = labels.session.as_ref()?;
-        labels.agent.as_ref()?;
-        let parent = labels
-            .parent_agent
-            .clone()
-            .unwrap_or_else(|| Text::from(""));
-        self.registry.of_agent(call.tenant, session, &parent)
-    }
-
-    fn new_id(&self, call: &Call<'_>, head: TurnId) -> ConversationId {
-        let number = self.begun.fetch_add(1, Ordering::Relaxed);
-        let mut hasher = blake3::Hasher::new_keyed(&self.secret);
-        hasher.update(call.tenant.as_bytes());
-        hasher.update(head.as_bytes());
-        hasher.update(&number.to_le_bytes());
-        hasher.update(&call.now.as_nanosecond().to_le_bytes());
-        let mut id = [0; 16];
-        hasher.finalize_xof().fill(&mut id);
-        ConversationId::from_bytes(id)
-    }
-
-    /// The conversation of the store that this request goes on with. A store that fails is as one that
-    /// knows nothing: the request begins a conversation.
-    async fn from_store(&self, call: &Call<'_>, turns: &[Turn]) -> Option<Live> {
-        let ids: Arc<[TurnId]> = turns.iter().map(Turn::id).collect();
-        let path = Arc::clone(&ids);
-        let headed = self
-            .writer
-            .read(call.tenant, move |store| store.headed(&path));
-        let depth = |head: TurnId| ids.iter().rposition(|&id| id == head);
-        let mut record = headed
-            .await
-            .ok()?
-            .into_iter()
-            // One that is in memory was looked at there.
-            .filter(|found| self.registry.get(call.tenant, found.id).is_none())
-            .max_by_key(|found| (depth(found.head), found.seen))?;
-        let known = depth(record.head)? + 1;
-        let standing = record.standing;
-        let from = depth(standing.from).map_or(0, |last| last + 1);
-        let wanted = Wanted {
-            of: (record.id, standing.compactions),
-            mark: standing.mark,
-            ready: None,
-            from,
-            shown: ids.get(from..).unwrap_or_default().to_vec(),
-        };
-        let id = record.id;
-        let texts = self.writer.read(call.tenant, move |store| {
-            Ok((dress::load(store, &wanted)?, store.pins(id)?))
-        });
-        let (dress, pins) = texts.await.ok()?;
-        if record.labels == Labels::default() {
-            record.labels = call.labels();
-        }
-        let inherited = Inherited {
-            standing,
-            dress,
-            pins: pins.into_iter().map(|pinned| pinned.pin).collect(),
-        };
-        let old = turns.get(..known).unwrap_or_default();
-        let mut live = self.revived(call, record, old, inherited);
-        live.journal.note(call.now, Happened::CameBack);
-        Some(live)
-    }
-
-    /// A conversation in memory, of the turns that were said so far. The request's own are taken like
-    /// those of any request.
-    fn revived(
-        &self,
-        call: &Call<'_>,
-        record: Conversation,
-        turns: &[Turn],
-        inherited: Inherited,
-    ) -> Live {
-        let chosen = choice(&self.parts.config.policy, self.route(call), &call.model);
-        let counter = call.model.counter();
-        let mut pins = PinBook::default();
-        for pin in &inherited.pins {
-            // They were within the limits when they were set.
-            let _ = pins.set(&pin.text, pin.origin, &counter);
-        }
-        let machine = Homunculus::new(chosen.strategy, chosen.limits);
-        let mut live = Live {
-            record,
-            dialect: call.dialect(),
-            said: Said::default(),
-            supervisor: Supervisor {
-                machine,
-                model: Arc::clone(&call.model),
-                soft: chosen.soft,
-                overhead: 0,
-                overhead_tokens: Tokens::ZERO,
-                job: None,
-            },
-            pins,
-            dress: Some(inherited.dress),
-            is_dress_unkept: false,
-            flights: Flights::default(),
-            journal: Journal::default(),
-        };
-        // Where nothing was said before, the request brings all of it.
-        if turns.is_empty() {
-            return live;
-        }
-        take_known(&mut live, turns);
-        live.said.keys = call
-            .keys
-            .as_slice()
-            .get(..turns.len())
-            .unwrap_or_default()
-            .to_vec();
-        live.said.previous = turns.len();
-        self.resume(call, &mut live, inherited.standing);
-        live
-    }
-
-    fn resume(&self, call: &Call<'_>, live: &mut Live, standing: Standing) {
-        let dress = live.dress.get_or_insert_default();
-        let summary = dress
-            .front
-            .mark
-            .as_ref()
-            .map_or(Tokens::ZERO, |mark| mark.tokens);
-        let whole = standing.mark.is_some() && dress.front.mark.is_none();
-        let shown = Shown {
-            from: live.place_of(standing.from),
-            cleared: live.place_of(standing.cleared),
-            mark: standing.mark,
-            summary,
-        };
-        let lost = shown.from == 0 && standing.from != TurnId::ROOT;
-        if whole || lost {
-            // Its summary is gone: everything is shown again.
-            live.record.standing = Standing {
-                compactions: standing.compactions,
-                ..Standing::WHOLE
-            };
-            return;
-        }
-        live.record.standing = standing;
-        let chosen = choice(&self.parts.config.policy, self.route(call), &call.model);
-        let path = Path::new(
-            &live.said.outline,
-            live.said.outline.len(),
-            live.pins.places(),
-        );
-        live.supervisor.machine = Homunculus::resume(chosen.strategy, chosen.limits, shown, &path);
-        let texts = live.dress.iter().flat_map(|dress| {
-            let changes = dress.editions.iter().map(|(_, change)| match change {
-                Change::Appended(text) | Change::Followed(text) => text.clone(),
-                Change::Shrunk { .. } => Text::default(),
-            });
-            changes.chain([dress.front.pins.clone()])
-        });
-        let texts: Vec<Text> = texts.collect();
-        for text in texts {
-            live.pins.are_shown_by(&text);
-        }
-    }
-}
-
-/// What a conversation takes over: from the store, or from the one it branched off from.
-struct Inherited {
-    standing: Standing,
-    dress: Dress,
-    pins: Vec<context::pin::Pin>,
-}
-
-impl Default for Inherited {
-    fn default() -> Self {
-        Self {
-            standing: Standing::WHOLE,
-            dress: Dress::default(),
-            pins: Vec::new(),
-        }
-    }
-}
-
-impl Inherited {
-    /// What holds on the first `common` turns of a conversation.
-    fn of(live: &Live, common: usize) -> Self {
-        let standing = live.record.standing;
-        let from = live.place_of(standing.from);
-        let pins = live.pins.outside();
-        let (Some(dress), true) = (&live.dress, from < common) else {
-            return Self {
-                pins,
-                ..Self::default()
-            };
-        };
-        let within = |id: TurnId| match live.place_of(id) <= common {
-            true => id,
-            false => live.id_before(common),
-        };
-        let mut dress = dress.clone();
-        dress.ready = None;
-        dress.cut(common);
-        Self {
-            standing: Standing {
-                cleared: within(standing.cleared),
-                stripped: within(standing.stripped),
-                ..standing
-            },
-            dress,
-            pins,
-        }
-    }
 }
 
 /// The conversation that shares most with these turns.
@@ -663,7 +393,7 @@ fn nearest(alike: &[Arc<Shared>], turns: &[Turn]) -> Option<(Arc<Shared>, usize)
 }
 
 /// Takes turns that were sent before, as they were shown.
-fn take_known(live: &mut Live, turns: &[Turn]) {
+pub(super) fn take_known(live: &mut Live, turns: &[Turn]) {
     let counter = live.supervisor.model.counter();
     let editions = live.dress.as_ref().map(|dress| dress.editions.clone());
     let editions = editions.unwrap_or_default();

@@ -28,12 +28,12 @@ pub(super) enum Happened {
     Preparing(Route, usize),
     /// A summary is ready.
     Prepared(Route, Tokens),
-    /// A summary was not made, the n-th time in a row.
-    PreparationFailed(u32, String),
+    /// A summary was not made.
+    PreparationFailed(String),
+    /// A way to make one failed, with this code.
+    Fell(Route, String),
     /// A summary was swapped in.
     Swapped(Tokens, Tokens),
-    /// Turns were dropped or tool results cleared.
-    Reduced(usize),
     /// A swap was refused by a rule.
     Held(String),
     /// The machine stopped.
@@ -65,13 +65,11 @@ impl fmt::Display for Happened {
             Self::Prepared(route, tokens) => {
                 write!(f, "a summary of {tokens} tokens is ready ({route})")
             }
-            Self::PreparationFailed(times, why) => {
-                write!(f, "no summary, time {times} in a row: {why}")
-            }
+            Self::PreparationFailed(why) => write!(f, "no summary was made: {why}"),
+            Self::Fell(route, code) => write!(f, "the {route} way to a summary failed: {code}"),
             Self::Swapped(before, after) => {
                 write!(f, "swapped: {before} tokens before, {after} after")
             }
-            Self::Reduced(turns) => write!(f, "took content out of the first {turns} messages"),
             Self::Held(why) => write!(f, "a swap was refused: {why}"),
             Self::Stopped(why) => write!(f, "compaction has stopped: {why}"),
             Self::Refused(status) => write!(f, "the provider refused a request: {status}"),
@@ -143,6 +141,7 @@ impl Journal {
         self.sent.iter()
     }
 
+    #[cfg(test)]
     /// The bytes it holds on the heap, but for texts.
     pub(super) fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<(Timestamp, Happened)>()

@@ -18,6 +18,7 @@ use super::dress::{Dress, FrontText, Look};
 use super::identity::Key;
 use super::journal::{Happened, Journal};
 use super::pins::PinBook;
+use crate::report::Order;
 
 /// A conversation that requests, preparations and reports have in common. Its lock is never held while
 /// something is waited for.
@@ -78,6 +79,8 @@ pub(super) struct Supervisor {
     pub machine: Homunculus<AnyStrategy>,
     /// The model of the newest request.
     pub model: Arc<Model>,
+    /// How summaries are made.
+    pub route: history::Route,
     /// The share of the window at which the strategy begins to act.
     pub soft: f64,
     /// The hash of the instructions and tools.
@@ -108,6 +111,8 @@ pub(super) struct Flights {
     pub was_soft: bool,
     /// Whether the next request is to tell the agent of a swap.
     pub tell: bool,
+    /// What was ordered from outside, for the next request.
+    pub order: Option<Order>,
 }
 
 /// A conversation in memory.
@@ -145,6 +150,18 @@ pub(super) struct Decision {
     pub swapped: bool,
     /// Something else left the view.
     pub reduced: bool,
+}
+
+impl Decision {
+    /// With what was decided just before.
+    pub(super) fn and(self, before: &Self) -> Self {
+        Self {
+            prepare: self.prepare.or(before.prepare),
+            swapped: self.swapped || before.swapped,
+            reduced: self.reduced || before.reduced,
+            ..self
+        }
+    }
 }
 
 impl Live {
@@ -375,6 +392,7 @@ impl Live {
         self.said.keys.shrink_to_fit();
     }
 
+    #[cfg(test)]
     /// The bytes it holds on the heap, as far as they grow with the conversation.
     pub(super) fn bytes(&self) -> usize {
         self.said.outline.bytes()

@@ -113,15 +113,12 @@ pub(super) fn add(totals: &mut Totals, bill: &Bill) {
 }
 
 /// Adds what a summary cost, which the conversation unchanged would not have.
-pub(super) fn add_summary(totals: &mut Totals, counts: &Counts, price: &Price) -> f64 {
-    let used = consumption(counts);
-    let cost = price.cost(&used).get();
-    totals.fresh += used.fresh;
-    totals.cache_read += used.cache_read;
-    totals.cache_write += used.cache_write + used.cache_write_long;
-    totals.output += used.output;
-    totals.micros += micros(cost);
-    cost
+pub(super) fn add_summary(totals: &mut Totals, spent: &model::Spent) {
+    totals.fresh += spent.used.fresh;
+    totals.cache_read += spent.used.cache_read;
+    totals.cache_write += spent.used.cache_write + spent.used.cache_write_long;
+    totals.output += spent.used.output;
+    totals.micros += micros(spent.cost.get());
 }
 
 #[expect(

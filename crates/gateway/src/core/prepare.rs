@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use context::extract::extract;
-use context::{Text, TokenCounter, Tokens, Turn};
+use context::coded::Coded;
+use context::{Text, Tokens, Turn};
 use history::{Mark, Route, Tenant};
 use homunculus::{Event, Preparation};
 use http::HeaderMap;
 use jiff::Timestamp;
+use model::{ChunksOfTenant, Endpoint, Made, ModelError, Order, Routes, Sent, Shows, Writer};
 use tokens::Model;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use wire::api::{Counts, Dialect, Request};
+use wire::api::{Dialect, Request};
 
 use super::Inner;
-use super::call::Call;
 use super::journal::Happened;
 use super::keep::Keep;
 use super::live::{Job, Shared};
@@ -62,60 +62,83 @@ impl Jobs {
 pub(super) struct Source {
     /// The request as the client sent it: all that was said.
     pub body: Bytes,
-    /// The request as it was sent on, with the betas that it needs.
-    pub sent: Option<(Bytes, Vec<&'static str>)>,
+    /// The request as it was sent on; `None` where it was not sent.
+    pub sent: Option<AsSent>,
     /// What it speaks.
     pub dialect: Dialect,
     /// Its headers: a summary is asked for with the same key.
     pub headers: HeaderMap,
     /// The model.
     pub model: Arc<Model>,
+    /// The name it was asked for by.
+    pub name: Text,
+    /// The window in force.
+    pub window: Tokens,
+    /// The texts of the pins in force.
+    pub pins: Vec<Text>,
     /// Whose it is.
     pub tenant: Tenant,
 }
 
+/// A request as it was sent on.
+#[derive(Clone)]
+pub(super) struct AsSent {
+    /// Its bytes.
+    pub body: Bytes,
+    /// The betas that it needs.
+    pub betas: Vec<&'static str>,
+    /// Whether it showed everything.
+    pub shows: Shows,
+    /// Its size.
+    pub tokens: Tokens,
+}
+
 impl Source {
-    /// From a request that is sent now.
-    pub(super) fn of(flight: &Flight, sent: Bytes, betas: Vec<&'static str>) -> Self {
+    /// From a request of a conversation.
+    pub(super) fn of(flight: &Flight, sent: Option<AsSent>) -> Self {
+        let live = flight.joined.shared.lock();
+        let mut headers = flight.arrival.headers.clone();
+        for name in ["x-ebbtide-session", "x-ebbtide-token"] {
+            headers.remove(name);
+        }
         Self {
             body: flight.arrival.body.clone(),
-            sent: Some((sent, betas)),
+            sent,
             dialect: flight.dialect,
-            headers: flight.arrival.headers.clone(),
+            headers,
             model: Arc::clone(&flight.model),
+            name: flight.name.clone(),
+            window: live.supervisor.machine.limits().window,
+            pins: live.pins.iter().map(|pin| pin.text.clone()).collect(),
             tenant: flight.arrival.tenant,
         }
     }
 
-    /// From a request that is held.
-    pub(super) fn unsent(flight: &Flight, call: &Call<'_>) -> Self {
-        Self {
-            body: flight.arrival.body.clone(),
-            sent: None,
-            dialect: call.dialect(),
-            headers: flight.arrival.headers.clone(),
-            model: Arc::clone(&call.model),
-            tenant: call.tenant,
-        }
-    }
-
     /// All turns of the request.
-    pub(super) fn turns(&self) -> Option<Vec<Turn>> {
+    fn turns(&self) -> Option<Vec<Turn>> {
         let request = Request::parse(self.dialect, &self.body).ok()?;
         Some(request.turns(&self.model.counter()))
     }
-}
 
-/// A summary that was made.
-pub(super) struct Made {
-    /// Its text; for the provider's own, the message that carries it.
-    pub text: Text,
-    /// Its size as shown.
-    pub tokens: Tokens,
-    /// How it was made.
-    pub route: Route,
-    /// What it used.
-    pub counts: Option<Counts>,
+    /// The order for a summary.
+    fn order(&self, preparation: &Preparation) -> Option<Order> {
+        let turns = self.turns()?;
+        let (old, tail) = turns.split_at_checked(preparation.cut)?;
+        Some(Order {
+            old: old.into(),
+            tail: tail.into(),
+            pins: self.pins.clone(),
+            budget: preparation.budget,
+            instructions: None,
+            counter: Arc::new(self.model.counter()),
+            model: self.name.to_string(),
+        })
+    }
+
+    /// Where the request was sent.
+    fn endpoint(&self, base: &str) -> Result<Endpoint, ModelError> {
+        Ok(Endpoint::new(self.dialect, base)?.with_headers(&self.headers))
+    }
 }
 
 /// Why a summary was not made.
@@ -130,6 +153,9 @@ pub(super) enum Unmade {
     /// The request can not be read again, or the conversation is shorter than it was.
     #[error("there is nothing to summarise")]
     Nothing,
+    /// It can not be asked for.
+    #[error("{}", .0.code())]
+    Model(#[from] ModelError),
 }
 
 impl Inner {
@@ -148,6 +174,10 @@ impl Inner {
         {
             let mut live = shared.lock();
             let now = (self.parts.clock)();
+            if live.supervisor.machine.preparing() != Some(order.job) {
+                // It was abandoned before it began.
+                return;
+            }
             live.journal
                 .note(now, Happened::Preparing(order.route, order.cut));
             if let Some(old) = live.supervisor.job.replace(job) {
@@ -162,64 +192,90 @@ impl Inner {
                 () = cancel.cancelled() => Err(Unmade::Abandoned),
                 made = inner.make(&order, &source) => made,
             };
-            inner.settle(&shared, &order, &source, made).await;
+            inner.settle(&shared, &order, made).await;
         });
     }
 
-    /// Makes a summary by the route that is ordered.
-    async fn make(&self, order: &Preparation, source: &Source) -> Result<Made, Unmade> {
+    /// Makes a summary by the route that is ordered, or by one that asks for less.
+    async fn make(&self, preparation: &Preparation, source: &Source) -> Result<Made, Unmade> {
         let waiting = self.jobs.waiting.try_acquire();
         let _waiting = waiting.map_err(|_| Unmade::Busy)?;
-        self.extracted(order, source).await
+        let room = match preparation.route {
+            Route::Extractive => &self.jobs.extracted,
+            Route::Native | Route::Readable => &self.jobs.written,
+        };
+        let _running = room.acquire().await.map_err(|_| Unmade::Abandoned)?;
+        let (own, wanted) = (source.clone(), *preparation);
+        let order = spawn_blocking(move || own.order(&wanted));
+        let order = order.await.ok().flatten().ok_or(Unmade::Nothing)?;
+        let routes = self.routes(preparation, source)?;
+        Ok(model::summarise(&self.client, &order, &routes).await?)
     }
 
-    async fn extracted(&self, order: &Preparation, source: &Source) -> Result<Made, Unmade> {
-        let _running = self.jobs.extracted.acquire().await;
-        let (source, order) = (source.clone(), *order);
-        let made = spawn_blocking(move || {
-            let turns = source.turns()?;
-            let (old, tail) = turns.split_at_checked(order.cut)?;
-            let counter = source.model.counter();
-            let text = extract(old, tail, order.budget, &counter).render();
-            let tokens = counter.count(&text) + FRAME;
-            Some(Made {
-                text: text.into(),
-                tokens,
-                route: Route::Extractive,
-                counts: None,
-            })
+    /// The ways that are open for this request.
+    fn routes(&self, preparation: &Preparation, source: &Source) -> Result<Routes, ModelError> {
+        let config = &self.parts.config;
+        let upstream = match source.dialect {
+            Dialect::Anthropic => &config.upstream.anthropic,
+            Dialect::Chat | Dialect::Responses => &config.upstream.openai,
+        };
+        let endpoint = source.endpoint(upstream)?;
+        let sent = source.sent.as_ref().map(|sent| Sent {
+            endpoint: sent
+                .betas
+                .iter()
+                .fold(endpoint.clone(), |endpoint, beta| endpoint.with_beta(beta)),
+            body: sent.body.clone(),
+            shows: sent.shows,
+            tokens: sent.tokens,
+            window: source.window,
         });
-        made.await.ok().flatten().ok_or(Unmade::Nothing)
+        let (alongside, apart) = match &config.policy.summariser {
+            Some(other) => {
+                let dialect = other.dialect.unwrap_or(source.dialect);
+                let base = other.url.as_deref().unwrap_or(upstream);
+                let mut endpoint = Endpoint::new(dialect, base)?;
+                endpoint = match &other.key {
+                    Some(key) => endpoint.with_key(key.reveal())?,
+                    None => endpoint.with_headers(&source.headers),
+                };
+                (None, Writer::new(endpoint, &other.model))
+            }
+            None => {
+                let writer = Writer::new(endpoint, &source.name).with_window(source.window);
+                (sent.clone(), writer)
+            }
+        };
+        Ok(Routes {
+            first: preparation.route,
+            native: sent,
+            alongside,
+            apart: Some(apart),
+            chunks: Arc::new(ChunksOfTenant::new(
+                Arc::clone(&self.parts.engine),
+                source.tenant,
+            )),
+        })
     }
 
     /// Keeps what was made and tells the supervisor.
-    async fn settle(
-        &self,
-        shared: &Shared,
-        order: &Preparation,
-        source: &Source,
-        made: Result<Made, Unmade>,
-    ) {
+    async fn settle(&self, shared: &Shared, order: &Preparation, made: Result<Made, Unmade>) {
         let now = (self.parts.clock)();
         match made {
-            Ok(made) => self.made(shared, order, source, (made, now)).await,
+            Ok(made) => self.made(shared, order, (made, now)).await,
             Err(why) => self.unmade(shared, order, &why, now),
         }
         shared.settled.notify_waiters();
     }
 
-    async fn made(
-        &self,
-        shared: &Shared,
-        order: &Preparation,
-        source: &Source,
-        (made, now): (Made, Timestamp),
-    ) {
+    async fn made(&self, shared: &Shared, order: &Preparation, (made, now): (Made, Timestamp)) {
+        let tokens = made.tokens + FRAME;
         let mark = Mark {
             node: order.node,
             made_from: order.made_from,
-            summary: made.text,
-            tokens: made.tokens,
+            // The provider's own is sent back byte for byte.
+            summary: made.message.clone().unwrap_or(made.text),
+            tokens,
             route: made.route,
             at: now,
         };
@@ -237,20 +293,26 @@ impl Inner {
         let mut live = shared.lock();
         live.is_dress_unkept |= !is_kept;
         live.end_job(order);
-        if let Some(counts) = &made.counts {
-            let cost = money::add_summary(&mut live.record.totals, counts, &source.model.price);
-            self.parts.metrics.cost(cost);
+        for spent in &made.spent {
+            money::add_summary(&mut live.record.totals, spent);
+            self.parts.metrics.cost(spent.cost.get());
+        }
+        for fallen in &made.fallen {
+            let why = fallen.error.code().to_string();
+            live.journal.note(now, Happened::Fell(fallen.route, why));
         }
         let event = Event::Prepared {
             job: order.job,
             mark: mark.id(),
-            tokens: made.tokens,
+            tokens,
         };
         live.tell(event, now);
         if live.supervisor.machine.ready() == Some(mark.id()) {
             live.journal
-                .note(now, Happened::Prepared(made.route, made.tokens));
-            live.dress.get_or_insert_default().ready = Some(Arc::new(mark));
+                .note(now, Happened::Prepared(made.route, tokens));
+            let dress = live.dress.get_or_insert_default();
+            dress.ready = Some(Arc::new(mark));
+            dress.ledger = made.ledger;
         }
     }
 
@@ -265,14 +327,9 @@ impl Inner {
         live.end_job(order);
         live.tell(Event::Failed { job: order.job }, now);
         if !abandoned {
-            let happened = Happened::PreparationFailed(1, why.to_string());
+            let happened = Happened::PreparationFailed(why.to_string());
             live.journal.note(now, happened);
         }
-    }
-
-    /// Waits for a place to ask a model.
-    pub(super) async fn place(&self) -> Option<tokio::sync::SemaphorePermit<'_>> {
-        self.jobs.written.acquire().await.ok()
     }
 }
 

@@ -200,7 +200,7 @@ impl Registry {
             return;
         }
         owned.unlink(shared.id, &hints);
-        forget(&mut owned.by_first, first, shared.id);
+        forget(&mut owned.by_first, &first, shared.id);
         if let Some(session) = labels.session {
             let agent = (session, labels.agent.unwrap_or_default());
             if owned.by_agent.get(&agent) == Some(&shared.id) {
@@ -222,20 +222,20 @@ impl Owned {
 
     fn unlink(&mut self, id: ConversationId, links: &[u64]) {
         for &link in links {
-            forget(&mut self.by_link, link, id);
+            forget(&mut self.by_link, &link, id);
         }
     }
 }
 
 fn forget<K: Eq + std::hash::Hash>(
     index: &mut HashMap<K, Vec<ConversationId>>,
-    key: K,
+    key: &K,
     id: ConversationId,
 ) {
-    if let Some(ids) = index.get_mut(&key) {
+    if let Some(ids) = index.get_mut(key) {
         ids.retain(|&other| other != id);
         if ids.is_empty() {
-            index.remove(&key);
+            index.remove(key);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use context::{Text, Tokens};
-use homunculus::{Event, Shown};
+use homunculus::{Event, Preparation, Shown};
 use http::{HeaderMap, StatusCode, header};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -19,6 +19,7 @@ use super::join::Joined;
 use super::journal::{Happened, Sent};
 use super::keep::Keep;
 use super::money::{self, Bill};
+use super::prepare::Source;
 use crate::config::Mode;
 use crate::words::Did;
 
@@ -41,8 +42,6 @@ pub(super) struct Flight {
     pub name: Text,
     /// How it was shown.
     pub shown: Shown,
-    /// The size of the view.
-    pub view: Tokens,
     /// The size of the conversation as it was said.
     pub unchanged: Tokens,
     /// The request before it.
@@ -51,6 +50,8 @@ pub(super) struct Flight {
     pub swapped: bool,
     /// Whether it waited for a summary.
     pub waited: bool,
+    /// The summary to make as soon as the answer begins.
+    pub prepare: Option<(Preparation, Source)>,
 }
 
 impl Flight {
@@ -68,19 +69,27 @@ impl Flight {
             model: Arc::clone(&call.model),
             name: call.name.clone(),
             shown: Shown::default(),
-            view: Tokens::ZERO,
             unchanged: Tokens::ZERO,
             before: None,
             swapped: false,
             waited: false,
+            prepare: None,
         }
     }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        let mut live = self.joined.shared.lock();
+        let shared = &self.joined.shared;
+        let mut live = shared.lock();
         live.flights.open = live.flights.open.saturating_sub(1);
+        // A summary of a request that was not answered is not made.
+        if let Some((order, _)) = self.prepare.take() {
+            let now = (self.inner.parts.clock)();
+            live.tell(Event::Failed { job: order.job }, now);
+            drop(live);
+            shared.settled.notify_waiters();
+        }
     }
 }
 
@@ -151,7 +160,15 @@ impl Ticket {
 
     /// The answer has begun.
     pub fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
-        let Some(flight) = &self.flight else { return };
+        let Some(flight) = &mut self.flight else {
+            return;
+        };
+        if status.is_success()
+            && let Some((order, source)) = flight.prepare.take()
+        {
+            let inner = Arc::clone(&flight.inner);
+            inner.prepare(&flight.joined.shared, order, source);
+        }
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let plain = text(header::CONTENT_ENCODING).is_none_or(|coding| coding == "identity");
         if !status.is_success() || !plain {

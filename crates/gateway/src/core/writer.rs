@@ -110,6 +110,16 @@ impl Writer {
         reading.await.unwrap_or(Err(StoreFailure::Closed))
     }
 
+    /// The tenants that something is kept of.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(super) async fn tenants(&self) -> Result<Vec<Tenant>, StoreFailure> {
+        let engine = Arc::clone(&self.engine);
+        let found = spawn_blocking(move || engine.tenants()).await;
+        Ok(found.map_err(|_| StoreFailure::Closed)??)
+    }
+
     /// Waits until everything given so far is written.
     pub(super) async fn flush(&self) {
         let nothing = Box::new(|_: &mut dyn Store| Ok(()));

@@ -76,3 +76,6 @@ impl Recipe<'_> {
             && self.changes.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

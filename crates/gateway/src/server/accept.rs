@@ -18,7 +18,6 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::server::control::Peer;
@@ -40,7 +39,6 @@ pub(super) struct Acceptor {
     pub(super) state: Arc<State>,
     /// What lies under `/ebbtide/`.
     pub(super) control: Router,
-    pub(super) stop: CancellationToken,
     pub(super) tasks: TaskTracker,
 }
 
@@ -48,7 +46,7 @@ impl Acceptor {
     pub(super) async fn run(self, listener: TcpListener) {
         loop {
             let accepted = tokio::select! {
-                () = self.stop.cancelled() => break,
+                () = self.state.stop.cancelled() => break,
                 accepted = self.next(&listener) => accepted,
             };
             let Some((stream, peer, place)) = accepted else {
@@ -65,7 +63,7 @@ impl Acceptor {
                 },
                 _place: place,
             };
-            self.tasks.spawn(connection.run(stream, self.stop.clone()));
+            self.tasks.spawn(connection.run(stream));
         }
     }
 
@@ -116,7 +114,7 @@ struct Connection {
 }
 
 impl Connection {
-    async fn run(self, stream: TcpStream, stop: CancellationToken) {
+    async fn run(self, stream: TcpStream) {
         let patience = duration(self.door.state.config.limits.read);
         let asked = Arc::new(AtomicBool::new(false));
         let service = {
@@ -132,7 +130,7 @@ impl Connection {
             pin!(server.serve_connection_with_upgrades(TokioIo::new(stream), service));
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,
-            () = stop.cancelled() => {
+            () = self.door.state.stop.cancelled() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }

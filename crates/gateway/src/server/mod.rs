@@ -16,6 +16,7 @@ mod proxy;
 mod refusal;
 mod relay;
 mod route;
+mod tunnel;
 mod upstream;
 
 use std::fmt;
@@ -39,7 +40,7 @@ use crate::core::{Clock, Core, Parts};
 use crate::dashboard::Dashboard;
 use crate::error;
 use crate::metrics::Metrics;
-use crate::report::{Nobody, Reports};
+use crate::report::Reports;
 use crate::server::access::Access;
 use crate::server::gate::Gate;
 use crate::server::upstream::Upstream;
@@ -132,6 +133,9 @@ pub(crate) struct State {
     access: Access,
     reports: Arc<dyn Reports>,
     dashboard: Dashboard,
+    /// Connections that have left HTTP.
+    tunnels: TaskTracker,
+    stop: CancellationToken,
     #[cfg(test)]
     sabotage: Option<Moment>,
 }
@@ -147,19 +151,22 @@ impl State {
             metrics: Arc::clone(&metrics),
         };
         let secret = gateway.engine.secret()?;
-        let reports: Arc<dyn Reports> = Arc::new(Nobody);
+        let core = Core::new(parts)?;
+        let reports: Arc<dyn Reports> = Arc::new(core.clone());
         let pages = Arc::clone(&reports);
         Ok(Self {
             secret,
             dashboard: Dashboard::new(pages, &config, secret, Arc::clone(&gateway.clock)),
             access: Access::new(config.admin_token.clone(), secret),
             reports,
-            core: Core::new(parts)?,
+            core,
             upstream: Upstream::new(&config.upstream)?,
             gate: Gate::new(config.limits),
             clock: gateway.clock,
             config,
             metrics,
+            tunnels: TaskTracker::new(),
+            stop: CancellationToken::new(),
             #[cfg(test)]
             sabotage: None,
         })
@@ -182,7 +189,6 @@ impl State {
 pub struct Running {
     address: SocketAddr,
     state: Arc<State>,
-    stop: CancellationToken,
     tasks: TaskTracker,
 }
 
@@ -227,9 +233,14 @@ impl Running {
 
     /// As [`shutdown`](Self::shutdown), with another time for open answers.
     pub async fn shutdown_within(self, grace: Duration) {
-        self.stop.cancel();
+        self.state.stop.cancel();
+        self.state.tunnels.close();
         // Answers that never end are not waited for.
-        if timeout(grace, self.tasks.wait()).await.is_err() {
+        let ended = async {
+            self.tasks.wait().await;
+            self.state.tunnels.wait().await;
+        };
+        if timeout(grace, ended).await.is_err() {
             tracing::warn!("answers that had not ended were cut");
         }
         self.state.core.close().await;
@@ -251,12 +262,10 @@ fn start(listener: TcpListener, state: State) -> Result<Running, ServeError> {
         return Err(ServeError::Exposed { address });
     }
     let state = Arc::new(state);
-    let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
     let acceptor = accept::Acceptor {
         state: Arc::clone(&state),
         control: control::router(Arc::clone(&state)),
-        stop: stop.clone(),
         tasks: tasks.clone(),
     };
     tasks.spawn(acceptor.run(listener));
@@ -264,7 +273,6 @@ fn start(listener: TcpListener, state: State) -> Result<Running, ServeError> {
     Ok(Running {
         address,
         state,
-        stop,
         tasks,
     })
 }

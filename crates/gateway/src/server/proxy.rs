@@ -18,7 +18,7 @@ use crate::server::exchange::Exchange;
 use crate::server::refusal::{Reason, whole};
 use crate::server::relay::{Answer, relay};
 use crate::server::route::{self, Route};
-use crate::server::{Body, Broken, Moment, State, duration, headers};
+use crate::server::{Body, Broken, Moment, State, duration, headers, tunnel};
 use crate::words::Did;
 
 /// How much of a refusal is read to see whether it can be helped.
@@ -37,6 +37,9 @@ pub(super) async fn handle(state: Arc<State>, request: Request<Incoming>) -> Res
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts);
     let mut exchange = Exchange::begin(state, route, &parts);
+    if tunnel::is_asked_for(&parts) && !route::is_read(parts.uri.path()) {
+        return tunnel::open(exchange, parts).await;
+    }
     match answer(&mut exchange, parts, body).await {
         Ok(Outcome::Provider(answer)) => relay(*answer, exchange),
         Ok(Outcome::Here(direct)) => direct_answer(direct, &mut exchange),
@@ -50,7 +53,7 @@ pub(super) async fn handle(state: Arc<State>, request: Request<Incoming>) -> Res
 
 async fn answer(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Outcome, Reason> {
     exchange.place = Some(exchange.state.gate.request()?);
-    if parts.headers.contains_key(header::UPGRADE) && route::is_read(parts.uri.path()) {
+    if tunnel::is_asked_for(&parts) {
         return Err(Reason::NoUpgrade);
     }
     if exchange.route.endpoint == Endpoint::Other || is_encoded(&parts.headers) {

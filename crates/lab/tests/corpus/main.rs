@@ -18,4 +18,5 @@ mod replay;
 mod sessions;
 mod shrink;
 mod steps;
+mod summaries;
 mod vitality;

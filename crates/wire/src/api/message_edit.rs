@@ -57,9 +57,10 @@ impl<'r> MessageEdit<'r> {
     }
 
     /// Makes `text` the readable text of the tool result `index`, counted from 0 in this message. What in
-    /// it is not text stays.
+    /// it is not text stays. Of several texts for one result the last one holds.
     #[must_use]
     pub fn with_result_text(mut self, index: usize, text: &'r str) -> Self {
+        self.results.retain(|(other, _)| *other != index);
         self.results.push((index, text));
         self
     }

@@ -119,7 +119,8 @@ fn the_text_of_one_result_is_replaced() {
         Dialect::Anthropic,
         results,
         |edit| {
-            edit.with_result_text(0, "short\n")
+            edit.with_result_text(0, "replaced")
+                .with_result_text(0, "short\n")
                 .with_result_text(1, "z")
                 .with_block("7")
         },

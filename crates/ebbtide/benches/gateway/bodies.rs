@@ -1,0 +1,61 @@
+//! The requests that are sent.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use context::{Role, Turn};
+use wire::api::{Conversation, Dialect};
+
+use crate::Failed;
+
+const SESSION: &str = "entire-cli/2026-01-13-44df7d08-6bc4-4532-bef8-167ea3797cee.jsonl";
+pub const MODEL: &str = "claude-sonnet-4-5";
+
+/// The recorded session's turns; `None` after saying that there is no corpus.
+pub fn session() -> Result<Option<Vec<Turn>>, Failed> {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
+    let folder =
+        std::env::var_os("EBBTIDE_CORPUS").map_or_else(|| PathBuf::from(beside), PathBuf::from);
+    let Ok(bytes) = std::fs::read(folder.join(SESSION)) else {
+        eprintln!("skipped: no corpus");
+        return Ok(None);
+    };
+    let counter = tokens::counter_for(MODEL);
+    let document = wire::session::load(&bytes, "bench", &*counter)?;
+    Ok(document
+        .sessions
+        .into_iter()
+        .next()
+        .map(|session| session.turns))
+}
+
+/// The last `most` requests of the session: each holds everything before one assistant turn.
+pub fn requests(turns: &[Turn], most: usize) -> Vec<Bytes> {
+    let answered: Vec<usize> = (1..turns.len())
+        .filter(|&at| {
+            turns[at].role() == Role::Assistant && turns[at - 1].role() != Role::Assistant
+        })
+        .collect();
+    let from = answered.len().saturating_sub(most);
+    answered[from..]
+        .iter()
+        .map(|&at| {
+            let said = Conversation::from_turns(Dialect::Anthropic, &turns[..at]);
+            Bytes::from(said.body(MODEL, Some(1024)))
+        })
+        .collect()
+}
+
+/// About so many bytes of messages from the session, without the brackets of the list.
+pub fn messages(turns: &[Turn], bytes: usize) -> Vec<String> {
+    let said = Conversation::from_turns(Dialect::Anthropic, turns);
+    let mut size = 0;
+    said.messages()
+        .iter()
+        .take_while(|message| {
+            size += message.len();
+            size < bytes
+        })
+        .cloned()
+        .collect()
+}

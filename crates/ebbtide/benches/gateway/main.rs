@@ -1,0 +1,58 @@
+//! What the gateway adds to a request, beside a bare hyper proxy and nginx, on loopback, in one run.
+//!
+//! Every hop is a process of its own. One client sends each body over all ways in turn, so that whatever
+//! else the machine does meets all of them alike. The conversation is a recorded session, about 0.8 MB a
+//! request, that grows by a turn a request.
+//!
+//! `cargo bench -p ebbtide --bench gateway`; `-- overhead` or `-- many` for one half.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    reason = "a bench reads the clock and its input and prints what it measured"
+)]
+#![allow(missing_docs, reason = "a bench has no public interface")]
+
+mod bodies;
+mod client;
+mod hops;
+mod many;
+mod measure;
+
+use std::process::ExitCode;
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let role = arguments.iter().map(String::as_str).collect::<Vec<_>>();
+    let done = match role.as_slice() {
+        ["upstream"] => hops::upstream(),
+        ["proxy", to] => hops::proxy(to),
+        words => run(words),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<(), Failed> {
+    let all = !words
+        .iter()
+        .any(|word| matches!(*word, "overhead" | "many"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    if all || words.contains(&"overhead") {
+        runtime.block_on(measure::overhead())?;
+    }
+    if all || words.contains(&"many") {
+        runtime.block_on(many::many())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! A thousand conversations at once.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream;
+
+use crate::client::Client;
+use crate::measure::quantile;
+use crate::{Failed, bodies, hops};
+
+const CONVERSATIONS: usize = 1000;
+const ROUNDS: usize = 3;
+const AT_ONCE: usize = 64;
+/// About 50k tokens.
+const BYTES: usize = 200_000;
+
+pub async fn many() -> Result<(), Failed> {
+    let Some(turns) = bodies::session()? else {
+        return Ok(());
+    };
+    let messages = Arc::new(bodies::messages(&turns, BYTES));
+    println!(
+        "\n{CONVERSATIONS} conversations of {} kB, {ROUNDS} requests each, {AT_ONCE} at a time",
+        messages.iter().map(String::len).sum::<usize>() / 1000
+    );
+    let folder = tempfile::tempdir()?;
+    let upstream = hops::role(&["upstream"])?;
+    let proxy = hops::role(&["proxy", &upstream.url])?;
+    let ours = hops::gateway(&upstream.url, folder.path(), &["--window", "10000000"])?;
+    println!(
+        "{:<14}{:>12}{:>10}{:>10}",
+        "", "requests/s", "p50 ms", "p99 ms"
+    );
+    load("hyper proxy", &proxy.url, &messages).await?;
+    let before = resident(ours.id());
+    load("ebbtide", &ours.url, &messages).await?;
+    let after = resident(ours.id());
+    println!(
+        "memory of ebbtide: {} MB before, {} MB after; {} kB a conversation, buffers included",
+        before / 1000,
+        after / 1000,
+        after.saturating_sub(before) / CONVERSATIONS
+    );
+    let store = std::fs::metadata(folder.path().join("history.sqlite"))?.len();
+    println!("its store: {} MB", store / 1_000_000);
+    Ok(())
+}
+
+async fn load(name: &str, url: &str, messages: &Arc<Vec<String>>) -> Result<(), Failed> {
+    let client = Client::new();
+    let start = Instant::now();
+    let mut times = Vec::new();
+    for round in 0..ROUNDS {
+        let sent = (0..CONVERSATIONS).map(|conversation| {
+            let (client, messages) = (client.clone(), Arc::clone(messages));
+            async move {
+                client
+                    .send(url, &body(conversation, round, &messages))
+                    .await
+            }
+        });
+        let mut sent = stream::iter(sent).buffer_unordered(AT_ONCE);
+        while let Some(taken) = sent.next().await {
+            times.push(taken?.time);
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{name:<14}{:>12.0}{:>10.2}{:>10.2}",
+        times.len() as f64 / seconds,
+        quantile(&times, 0.5),
+        quantile(&times, 0.99)
+    );
+    Ok(())
+}
+
+/// The conversation's request of this round: all but the last messages, two more each round.
+fn body(conversation: usize, round: usize, messages: &[String]) -> Bytes {
+    let len = messages.len().saturating_sub(2 * (ROUNDS - 1 - round));
+    let own = format!(r#"{{"role":"user","content":"conversation {conversation}"}}"#);
+    let list = std::iter::once(own.as_str()).chain(messages.iter().take(len).map(String::as_str));
+    let list: Vec<&str> = list.collect();
+    let model = bodies::MODEL;
+    Bytes::from(format!(
+        r#"{{"model":"{model}","max_tokens":1024,"messages":[{}]}}"#,
+        list.join(",")
+    ))
+}
+
+/// The resident memory of a process in kB.
+fn resident(process: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse().ok())
+        .unwrap_or(0)
+}

@@ -1,0 +1,134 @@
+//! What one conversation takes, and which conversation a request belongs to.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use history::{Limits, MemoryEngine, Tenant};
+use http::HeaderMap;
+use jiff::Timestamp;
+use wire::api::Dialect;
+
+use super::{Arrival, Core, Endpoint, Outgoing, Parts, Ticket, Verdict};
+use crate::config::Config;
+use crate::metrics::Metrics;
+
+fn core() -> Core {
+    Core::new(Parts {
+        config: Arc::new(Config::default()),
+        engine: Arc::new(MemoryEngine::new([7; 32], Limits::default())),
+        clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+        metrics: Arc::new(Metrics::default()),
+    })
+    .unwrap()
+}
+
+fn arrival(tenant: u8, messages: &[String]) -> Arrival {
+    let messages = messages.join(",");
+    let body = format!(r#"{{"model":"claude-opus-5-5","max_tokens":9,"messages":[{messages}]}}"#);
+    Arrival {
+        endpoint: Endpoint::Generate(Dialect::Anthropic),
+        target: "/v1/messages".to_owned(),
+        headers: HeaderMap::new(),
+        body: Bytes::from(body),
+        tenant: Tenant::from_bytes([tenant; 16]),
+    }
+}
+
+/// A conversation of so many messages, the last one the user's.
+fn said(count: usize, text: &str) -> Vec<String> {
+    (0..count)
+        .map(|index| {
+            let role = ["user", "assistant"][index % 2];
+            format!(r#"{{"role":"{role}","content":"{index} {text}"}}"#)
+        })
+        .collect()
+}
+
+async fn sent(core: &Core, arrival: Arrival) -> (Outgoing, Ticket) {
+    match core.arrive(arrival, Timestamp::UNIX_EPOCH).await {
+        Verdict::Send(outgoing, ticket) => (outgoing, ticket),
+        Verdict::Answer(direct) => panic!("not sent: {direct:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_idle_conversation_of_200k_tokens_takes_64_kb() {
+    let core = core();
+    let messages = said(999, &"read the next file ".repeat(42));
+    for len in [1, 501, 999] {
+        let (outgoing, ticket) = sent(&core, arrival(1, &messages[..len])).await;
+        if len == 999 {
+            let tokens = outgoing.tokens.unwrap().get();
+            assert!((180_000..320_000).contains(&tokens), "{tokens}");
+        }
+        drop(ticket);
+    }
+    let all = core.inner.registry.all(None);
+    assert_eq!(all.len(), 1, "one conversation");
+    let mut live = all[0].lock();
+    for _ in 0..super::journal::SAMPLES {
+        let sent = live.journal.last().unwrap();
+        live.journal.sent(sent);
+    }
+    assert!(!live.is_busy());
+    live.rest();
+    let held = live.bytes() + size_of_val(&*live);
+    assert!(held <= 64 << 10, "{held} bytes");
+}
+
+#[tokio::test]
+async fn concurrent_requests_of_one_path_do_not_move_it() {
+    let core = core();
+    let mut messages = said(3, "go on");
+    let (main, flying) = sent(&core, arrival(1, &messages)).await;
+    // A question on the side, before the answer is there.
+    let mut aside = messages.clone();
+    aside.push(r#"{"role":"user","content":"Name this."}"#.to_owned());
+    let (side, _ticket) = sent(&core, arrival(1, &aside)).await;
+    assert_ne!(side.conversation, main.conversation);
+    // The same again, while the first is under way.
+    let (again, _ticket) = sent(&core, arrival(1, &messages)).await;
+    assert_eq!(again.conversation, main.conversation);
+    drop(flying);
+    messages.extend(said(5, "go on").drain(3..));
+    let (next, _ticket) = sent(&core, arrival(1, &messages)).await;
+    assert_eq!(next.conversation, main.conversation);
+    let (other, _ticket) = sent(&core, arrival(2, &messages)).await;
+    assert_ne!(other.conversation, main.conversation, "another tenant");
+}
+
+#[tokio::test]
+async fn what_is_not_changed_is_not_copied() {
+    let core = core();
+    let arrival = arrival(1, &said(1, "go on"));
+    let body = arrival.body.clone();
+    let (outgoing, _ticket) = sent(&core, arrival).await;
+    assert_eq!(outgoing.body.as_ptr(), body.as_ptr(), "the same bytes");
+}
+
+#[tokio::test]
+async fn a_conversation_leaves_memory_and_comes_back() {
+    let core = core();
+    let messages = said(5, "go on");
+    let (before, ticket) = sent(&core, arrival(1, &messages[..3])).await;
+    ticket.finished(Timestamp::UNIX_EPOCH).await;
+    let limits = jiff::SignedDuration::from_secs(60);
+    let later = Timestamp::from_second(100).unwrap();
+    core.inner.registry.sweep(later, limits, 100);
+    assert_eq!(core.inner.registry.len(), 0);
+    let (after, _ticket) = sent(&core, arrival(1, &messages)).await;
+    assert_eq!(after.conversation, before.conversation);
+}
+
+#[tokio::test]
+async fn the_one_not_seen_for_longest_goes_first() {
+    let core = core();
+    for number in 0..40 {
+        let text = format!("conversation {number}");
+        let (_, ticket) = sent(&core, arrival(1, &said(1, &text))).await;
+        drop(ticket);
+    }
+    let idle = jiff::SignedDuration::from_hours(9);
+    core.inner.registry.sweep(Timestamp::UNIX_EPOCH, idle, 16);
+    assert!(core.inner.registry.len() <= 16);
+}

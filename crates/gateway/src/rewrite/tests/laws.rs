@@ -1,0 +1,206 @@
+//! What has to hold for any conversation and any recipe.
+
+use context::Role;
+use history::Change;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use wire::api::{Dialect, Request};
+
+use super::case::{Case, plan, round};
+use crate::rewrite::{Front, Recipe, RewriteError, betas, render};
+
+/// Results answer calls, nothing stands between them, and the first message is one that may be first.
+fn is_legal(request: &Request<'_>, native: bool) {
+    let mut open = std::collections::BTreeSet::new();
+    for (at, message) in request.messages().enumerate() {
+        let draft = message.draft();
+        if at == 0 && !native && request.dialect() == Dialect::Anthropic {
+            assert_eq!(message.role(), Role::User);
+        }
+        for result in draft.parts.iter().filter_map(|part| match part {
+            context::Part::Result(result) => Some(result.call.clone()),
+            _ => None,
+        }) {
+            assert!(open.remove(&result), "{result:?} answers nothing");
+        }
+        if draft.role != Role::Tool {
+            assert!(open.is_empty(), "a message between calls and results");
+        }
+        open.extend(draft.parts.iter().filter_map(|part| match part {
+            context::Part::Call(call) => Some(call.id.clone()),
+            _ => None,
+        }));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn an_empty_recipe_is_the_body(plan in plan()) {
+        let case = Case::of(&plan);
+        let request = Request::parse(case.dialect, case.body.as_bytes()).unwrap();
+        let same = render(&request, &Recipe::default()).unwrap();
+        prop_assert_eq!(same, case.body.into_bytes());
+    }
+
+    #[test]
+    fn what_is_kept_keeps_its_bytes_and_its_order(plan in plan()) {
+        let case = Case::of(&plan);
+        let shown = case.rendered(&case.body).unwrap();
+        let list = format!("\"{}\":[", case.dialect.list_key());
+        let before = |body: &str| body.split_once(&list).unwrap().0.to_owned();
+        prop_assert_eq!(before(&shown), before(&case.body));
+        let mut rest = shown.as_str();
+        for index in 0..case.said.len() {
+            let system = index == 0 && case.dialect != Dialect::Anthropic;
+            if system || case.is_kept(index) {
+                let raw = &case.said[index].raw;
+                let found = rest.split_once(raw.as_str());
+                prop_assert!(found.is_some(), "message {} is missing in {}", index, shown);
+                rest = found.unwrap().1;
+            }
+        }
+    }
+
+    #[test]
+    fn the_result_is_legal(plan in plan()) {
+        let case = Case::of(&plan);
+        let shown = case.rendered(&case.body).unwrap();
+        let request = Request::parse(case.dialect, shown.as_bytes()).unwrap();
+        is_legal(&request, case.front == 2);
+        let marks = request.breakpoints();
+        prop_assert!(marks.len() <= 4);
+        let lives: Vec<bool> = marks.iter().map(|mark| mark.ttl.as_deref() == Some("1h")).collect();
+        prop_assert!(lives.is_sorted_by(|one, two| one >= two), "{:?}", marks);
+        let thinks = |raw: &str| raw.contains(r#""type":"thinking""#);
+        let left = request.messages().filter(|message| thinks(message.raw())).count();
+        let due = (case.from..case.said.len())
+            .filter(|at| case.said[*at].thinks && *at >= case.stripped);
+        prop_assert_eq!(left, due.count(), "all thinking up to a place, or none");
+    }
+
+    #[test]
+    fn between_swaps_no_byte_before_the_newest_message_changes(plan in plan(), more in round()) {
+        let case = Case::of(&plan);
+        let mut longer = plan.clone();
+        longer.rounds.push(more);
+        longer.marks.clear();
+        let mut plain = plan;
+        plain.marks.clear();
+        let (before, after) = (Case::of(&plain), Case::of(&longer));
+        let first = case.rendered(&before.body).unwrap();
+        let second = case.rendered(&after.body).unwrap();
+        let kept = first.strip_suffix("]}").unwrap();
+        prop_assert!(second.starts_with(kept), "{}\n{}", first, second);
+    }
+
+    #[test]
+    fn a_cut_that_tears_calls_from_results_is_refused(plan in plan(), at in any::<Index>()) {
+        let mut case = Case::of(&plan);
+        case.from = at.index(case.said.len() + 2);
+        case.changes.clear();
+        match case.rendered(&case.body) {
+            Ok(shown) => {
+                let request = Request::parse(case.dialect, shown.as_bytes()).unwrap();
+                is_legal(&request, case.front == 2);
+            }
+            Err(error) => {
+                let last = case.said.len();
+                let results = case.said.get(case.from).is_some_and(|said| said.results);
+                prop_assert!(results || case.from >= last || case.front == 2, "{}", error);
+            }
+        }
+    }
+
+    #[test]
+    fn betas_are_named_for_what_is_shown(plan in plan()) {
+        let mut case = Case::of(&plan);
+        let clears = Change::Followed(r#"{"role":"system","clear_at":"never","content":"n"}"#.into());
+        case.changes = vec![(plan.cleared.index(case.said.len()), clears)];
+        let named = case.with_recipe(|recipe| betas(case.dialect, recipe));
+        let anthropic = case.dialect == Dialect::Anthropic;
+        let shown = case.changes[0].0 >= case.from;
+        prop_assert_eq!(named.contains(&super::super::beta::COMPACT), anthropic && case.front == 2);
+        prop_assert_eq!(named.contains(&super::super::beta::CLEAR_AT), anthropic && shown);
+    }
+}
+
+#[test]
+fn what_a_provider_would_refuse_is_an_error() {
+    let check = |dialect, body: &str, front, from, expected: &str| {
+        let request = Request::parse(dialect, body.as_bytes()).unwrap();
+        let recipe = Recipe {
+            front,
+            from,
+            ..Recipe::default()
+        };
+        let error = render(&request, &recipe).unwrap_err();
+        assert_eq!(
+            context::coded::Coded::code(&error).as_str(),
+            expected,
+            "{error}"
+        );
+    };
+    let said = r#""messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"},{"role":"system","content":"d"}]"#;
+    let body = format!("{{{said}}}");
+    let native = Front::Native { message: "{}" };
+    let readable = Front::Readable {
+        pins: "",
+        summary: "s",
+    };
+    check(Dialect::Anthropic, &body, readable, 5, "E0851");
+    check(Dialect::Anthropic, &body, readable, 4, "E0851");
+    check(Dialect::Anthropic, &body, readable, 3, "E0852");
+    check(Dialect::Chat, &body, native, 1, "E0854");
+    check(
+        Dialect::Anthropic,
+        &body,
+        Front::Native { message: " " },
+        1,
+        "E0854",
+    );
+    let same = r#"{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}"#;
+    check(Dialect::Anthropic, same, native, 1, "E0852");
+    let edits =
+        format!(r#"{{{said},"context_management":{{"edits":[{{"type":"compact_20260112"}}]}}}}"#);
+    check(Dialect::Anthropic, &edits, native, 1, "E0854");
+    let carried = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"compaction","content":"s"}]}]}"#;
+    check(Dialect::Anthropic, carried, native, 1, "E0854");
+    let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
+    let changes = [(
+        0,
+        Change::Shrunk {
+            result: 0,
+            text: "x".into(),
+        },
+    )];
+    let recipe = Recipe {
+        changes: &changes,
+        ..Recipe::default()
+    };
+    assert_eq!(
+        render(&request, &recipe),
+        Err(RewriteError::DoesNotFit { message: 0 })
+    );
+}
+
+#[test]
+fn the_rest_of_a_budget_is_not_said_beside_a_block() {
+    let body = r#"{"output_config":{"effort":"high","task_budget":{"type":"tokens","total":9,"remaining":5}},"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}"#;
+    let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
+    let block = r#"{"role":"assistant","content":[{"type":"compaction"}]}"#;
+    let recipe = Recipe {
+        front: Front::Native { message: block },
+        from: 1,
+        ..Recipe::default()
+    };
+    let shown = String::from_utf8(render(&request, &recipe).unwrap()).unwrap();
+    let config = r#"{"output_config":{"effort":"high","task_budget":{"type":"tokens","total":9}},"#;
+    assert_eq!(
+        shown,
+        format!(
+            r#"{config}"messages":[{block},{{"role":"assistant","content":"b"}},{{"role":"user","content":"c"}}]}}"#
+        )
+    );
+}

@@ -1,0 +1,95 @@
+//! WebSockets to endpoints that are not looked into: the bytes go through both ways.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use tokio::io::copy_bidirectional;
+use tokio::time::timeout;
+
+use crate::server::exchange::Exchange;
+use crate::server::refusal::{Reason, whole};
+use crate::server::{Body, duration, headers, relay};
+use crate::words::Did;
+
+/// Whether a request asks to leave HTTP.
+pub(super) fn is_asked_for(parts: &Parts) -> bool {
+    parts.headers.contains_key(header::UPGRADE)
+}
+
+/// Asks the provider for what the client asks, and joins both connections where it agrees.
+pub(super) async fn open(mut exchange: Exchange, parts: Parts) -> Response<Body> {
+    exchange.did(&[Did::Passed]);
+    match ask(&mut exchange, &parts).await {
+        Ok(answer) => join(exchange, parts, answer),
+        Err(reason) => {
+            let response = reason.respond(exchange.route.provider);
+            exchange.refused(reason, response.status().as_u16());
+            response
+        }
+    }
+}
+
+type Answer = Response<Incoming>;
+
+async fn ask(exchange: &mut Exchange, parts: &Parts) -> Result<Answer, Reason> {
+    exchange.place = Some(exchange.state.gate.request()?);
+    let protocol = parts.headers.get(header::UPGRADE).cloned();
+    let mut request = Request::new(whole(Bytes::new()));
+    *request.method_mut() = parts.method.clone();
+    *request.uri_mut() = parts.uri.clone();
+    let mut sent = parts.headers.clone();
+    headers::for_upstream(&mut sent);
+    if let Some(protocol) = protocol {
+        sent.insert(header::UPGRADE, protocol);
+        sent.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    }
+    *request.headers_mut() = sent;
+    let state = &exchange.state;
+    let silence = duration(state.config.limits.silence);
+    timeout(
+        silence,
+        state.upstream.send(exchange.route.provider, request),
+    )
+    .await
+    .unwrap_or(Err(Reason::Silent))
+}
+
+/// Joins the connections where the provider agreed; else its refusal is the answer.
+fn join(mut exchange: Exchange, mut parts: Parts, mut answer: Answer) -> Response<Body> {
+    let client = parts.extensions.remove::<OnUpgrade>();
+    let (StatusCode::SWITCHING_PROTOCOLS, Some(client)) = (answer.status(), client) else {
+        let answer = relay::Answer {
+            response: answer,
+            ahead: Bytes::new(),
+            ticket: None,
+        };
+        return relay::relay(answer, exchange);
+    };
+    let provider = hyper::upgrade::on(&mut answer);
+    let (mut head, _) = answer.into_parts();
+    exchange.answered(head.status.as_u16(), &mut head.headers);
+    let state = Arc::clone(&exchange.state);
+    let stop = state.stop.clone();
+    state.tunnels.spawn(async move {
+        let (Ok(client), Ok(provider)) = tokio::join!(client, provider) else {
+            return;
+        };
+        let (mut client, mut provider) = (TokioIo::new(client), TokioIo::new(provider));
+        tokio::select! {
+            copied = copy_bidirectional(&mut client, &mut provider) => {
+                if let Ok((up, down)) = copied {
+                    exchange.received(usize::try_from(up).unwrap_or(usize::MAX));
+                    exchange.sent(usize::try_from(down).unwrap_or(usize::MAX));
+                    exchange.whole();
+                }
+            }
+            () = stop.cancelled() => {}
+        }
+    });
+    Response::from_parts(head, whole(Bytes::new()))
+}

@@ -1,0 +1,121 @@
+//! What goes wrong when.
+
+use std::time::Duration;
+
+use gateway::config::RouteChoice;
+use sim::{Fault, When};
+
+/// One conversation and what befalls it.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    pub seed: u64,
+    pub route: RouteChoice,
+    pub steps: Vec<Step>,
+}
+
+/// One message of the user.
+#[derive(Clone, Debug, Default)]
+pub struct Step {
+    /// What its request meets, and the one after it, until one is answered.
+    pub turn: Vec<Fault>,
+    /// What the summaries from here on meet.
+    pub summary: Vec<Fault>,
+    /// Whether the gateway is killed before it.
+    pub killed: bool,
+    /// Whether the answer is streamed.
+    pub streamed: bool,
+    /// How many words the user says.
+    pub words: usize,
+}
+
+/// Numbers from a seed (SplitMix64, Steele and others 2014).
+pub struct Dice(u64);
+
+impl Dice {
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    /// True once in so many times.
+    pub fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+const STEPS: usize = 28;
+
+impl Schedule {
+    pub fn random(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let route = match dice.below(3) {
+            0 => RouteChoice::Native,
+            1 => RouteChoice::Readable,
+            _ => RouteChoice::Extractive,
+        };
+        let kills = dice.once_in(4);
+        let steps = (0..STEPS)
+            .map(|_| Step {
+                turn: of_turns(&mut dice),
+                summary: of_summaries(&mut dice),
+                killed: kills && dice.once_in(8),
+                streamed: dice.once_in(2),
+                words: 60 + usize::try_from(dice.below(400)).unwrap(),
+            })
+            .collect();
+        Self { seed, route, steps }
+    }
+}
+
+fn of_turns(dice: &mut Dice) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    while dice.once_in(5) && faults.len() < 3 {
+        faults.push(match dice.below(5) {
+            0 => Fault::RateLimited(1),
+            1 => Fault::Internal,
+            2 => Fault::Overloaded,
+            3 => Fault::Reset,
+            _ => Fault::Cut(usize::try_from(dice.below(6)).unwrap()),
+        });
+    }
+    faults
+}
+
+fn of_summaries(dice: &mut Dice) -> Vec<Fault> {
+    if !dice.once_in(3) {
+        return Vec::new();
+    }
+    vec![match dice.below(10) {
+        0 => Fault::SummaryEmpty,
+        1 => Fault::SummaryGarbage,
+        2 => Fault::SummaryLate(Duration::from_millis(10 * dice.below(20))),
+        3 => Fault::SummaryNever,
+        4 => Fault::SummaryUnavailable,
+        5 => Fault::Internal,
+        6 => Fault::Overloaded,
+        7 => Fault::Reset,
+        8 => Fault::Cut(usize::try_from(dice.below(6)).unwrap()),
+        _ => Fault::RateLimited(1),
+    }]
+}
+
+/// What a step injects into the provider.
+pub fn inject(step: &Step, provider: &mut sim::Provider) {
+    for fault in &step.summary {
+        provider.inject(When::Summary, fault.clone());
+    }
+    for fault in &step.turn {
+        provider.inject(When::Turn, fault.clone());
+    }
+}

@@ -1,0 +1,196 @@
+//! A thousand of them.
+
+use context::Heuristic;
+use gateway::config::RouteChoice;
+use history::{Engine, Tenant};
+use history_sqlite::Sqlite;
+use http::StatusCode;
+use serde_json::Value;
+use sim::Fault;
+use wire::api::{Dialect, Request};
+
+use crate::client::{Attempt, Client};
+use crate::schedule::{Dice, Schedule, Step, inject};
+use crate::stage::Stage;
+
+const PIN: &str = "Never write to the table `orders`.";
+const MOST_ATTEMPTS: usize = 8;
+
+#[test]
+fn schedules_0() {
+    check(0..250);
+}
+
+#[test]
+fn schedules_1() {
+    check(250..500);
+}
+
+#[test]
+fn schedules_2() {
+    check(500..750);
+}
+
+#[test]
+fn schedules_3() {
+    check(750..1000);
+}
+
+fn check(seeds: std::ops::Range<u64>) {
+    let mut swaps = 0;
+    let mut kills = 0;
+    for seed in seeds {
+        let schedule = Schedule::random(seed);
+        kills += schedule.steps.iter().filter(|step| step.killed).count();
+        swaps += run(&schedule);
+    }
+    assert!(
+        swaps > 250,
+        "{swaps} swaps: hardly any boundary was crossed"
+    );
+    assert!(kills > 50, "{kills} kills");
+}
+
+/// Runs a schedule; the answer is how many swaps there were.
+fn run(schedule: &Schedule) -> usize {
+    let seed = schedule.seed;
+    let mut stage = Stage::new(schedule.route);
+    let mut client = Client::new();
+    let mut dice = Dice::new(!seed);
+    let mut swaps = 0;
+    let mut acknowledged = 0;
+    for (index, step) in schedule.steps.iter().enumerate() {
+        if step.killed {
+            stage.kill();
+            assert_eq!(
+                known(&stage, &client, acknowledged),
+                acknowledged,
+                "seed {seed}"
+            );
+        }
+        client.says(&words(index, step, &mut dice));
+        inject(step, &mut stage.provider.provider());
+        let did = answered(&mut stage, &mut client, step, seed);
+        swaps += usize::from(did.contains("swapped"));
+        // What was answered is kept: the request's messages, the answer's own with the next.
+        acknowledged = client.messages.len() - 1;
+    }
+    stage.close();
+    let all = client.messages.len();
+    assert_eq!(
+        known(&stage, &client, all),
+        all,
+        "seed {seed}: a turn was lost"
+    );
+    received(&stage, schedule);
+    swaps
+}
+
+/// Sends until it is answered. Every failure must be one that was ordered.
+fn answered(stage: &mut Stage, client: &mut Client, step: &Step, seed: u64) -> String {
+    let mut failures = Vec::new();
+    for _ in 0..MOST_ATTEMPTS {
+        let url = stage.url();
+        match client.send(&url, step.streamed) {
+            Attempt::Answered { did } => {
+                assert!(
+                    failures.len() <= step.turn.len(),
+                    "seed {seed}: {failures:?} of {:?}",
+                    step.turn
+                );
+                return did;
+            }
+            failure => {
+                assert!(is_ordered(&failure, step), "seed {seed}: {failure:?}");
+                failures.push(failure);
+            }
+        }
+    }
+    panic!("seed {seed}: no answer after {failures:?}");
+}
+
+fn is_ordered(failure: &Attempt, step: &Step) -> bool {
+    let broken = |fault: &Fault| matches!(fault, Fault::Reset | Fault::Cut(_));
+    step.turn.iter().any(|fault| match failure {
+        Attempt::Answered { .. } => false,
+        Attempt::Broken => broken(fault),
+        Attempt::Refused { status, body } => match fault {
+            Fault::RateLimited(_) => *status == 429 && body.contains("rate_limit_error"),
+            Fault::Internal => *status == 500 && body.contains("Internal server error"),
+            Fault::Overloaded => *status == 529 && body.contains("Overloaded"),
+            // A provider that hangs up without an answer is a bad gateway.
+            _ => broken(fault) && *status == StatusCode::BAD_GATEWAY,
+        },
+    })
+}
+
+/// How many of the conversation's first messages are in the store.
+fn known(stage: &Stage, client: &Client, most: usize) -> usize {
+    let engine = Sqlite::open(&stage.store(), history::Limits::NONE).unwrap();
+    let secret = engine.secret().unwrap();
+    let tenant = Tenant::of(&secret, b"sk-ant-secret-of-one");
+    let body = client.body(false).to_string();
+    let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
+    let turns = request.turns(&Heuristic);
+    let mut known = 0;
+    engine
+        .read(tenant, &mut |store| {
+            known = store.known(&turns[..most])?;
+            Ok(())
+        })
+        .unwrap();
+    known
+}
+
+/// What the provider received: each request says the pin in full and ends with what was said last.
+fn received(stage: &Stage, schedule: &Schedule) {
+    let seed = schedule.seed;
+    for line in stage.log.lines() {
+        let request: Value = serde_json::from_str(&line).unwrap();
+        let body = &request["body"];
+        let newest = body["messages"].as_array().and_then(|all| all.last());
+        let newest = newest.map(Value::to_string).unwrap_or_default();
+        let of_ours = body.get("compaction").is_some() || !newest.contains("step ");
+        if of_ours {
+            continue;
+        }
+        assert!(
+            body["messages"].to_string().contains(PIN),
+            "seed {seed}: {line}"
+        );
+    }
+    if schedule.route == RouteChoice::Extractive {
+        assert_eq!(
+            stage.provider.provider().total().summaries,
+            0,
+            "seed {seed}"
+        );
+    }
+}
+
+/// The user's message of a step.
+fn words(index: usize, step: &Step, dice: &mut Dice) -> String {
+    const SAID: [&str; 12] = [
+        "look",
+        "into",
+        "the",
+        "order",
+        "service",
+        "src/orders.rs",
+        "and",
+        "retry_limit",
+        "of",
+        "4711",
+        "again",
+        "please",
+    ];
+    let mut text = format!("step {index}:");
+    for _ in 0..step.words {
+        text.push(' ');
+        text.push_str(SAID[usize::try_from(dice.below(12)).unwrap()]);
+    }
+    if index == 0 {
+        text.push_str(&format!("\n#pin {PIN}"));
+    }
+    text
+}

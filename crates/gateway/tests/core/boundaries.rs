@@ -1,0 +1,122 @@
+//! A conversation that grows over the window several times.
+
+use context::Tokens;
+use gateway::config::{Mode, RouteChoice};
+use serde_json::Value;
+
+use crate::house::{Agent, House, words};
+
+/// Where the messages that two requests share end, and how many the first one has.
+fn shared(one: &Value, other: &Value) -> (usize, usize) {
+    let messages = |body: &Value| body["messages"].as_array().expect("messages").clone();
+    let (one, other) = (messages(one), messages(other));
+    let same = one.iter().zip(&other).take_while(|(a, b)| a == b).count();
+    (same, one.len())
+}
+
+const PIN: &str = "Never touch the folder vendor.";
+
+#[tokio::test]
+async fn a_conversation_grows_over_the_window_several_times() {
+    let house = House::new(|_| {}).await;
+    let mut agent = Agent::new("key-one");
+    let mut swaps = 0;
+    let mut conversation = String::new();
+    for n in 0..70 {
+        let text = match n {
+            1 => format!("#pin {PIN}\n{}", words(n, 700)),
+            _ => words(n, 700),
+        };
+        let came = agent.say(&house, &text).await;
+        assert_eq!(came.status, 200, "{n}: {came:?}");
+        if n == 0 {
+            conversation = came.conversation().to_owned();
+        }
+        assert_eq!(came.conversation(), conversation, "{n}");
+        let swapped = came.did().contains("swapped");
+        swaps += usize::from(swapped);
+        let sent = house.sent();
+        let newest = &sent[sent.len() - 1];
+        if n > 0 && !swapped {
+            let (same, all) = shared(&sent[sent.len() - 2], newest);
+            assert_eq!(same, all, "nothing before the newest message changes");
+        }
+        if n >= 1 {
+            assert!(newest.to_string().contains(PIN), "{n}: the pin is shown");
+        }
+    }
+    assert!(swaps >= 3, "{swaps} swaps");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_is_observed_is_not_changed() {
+    let house = House::new(|config| config.mode = Mode::Observe).await;
+    let mut agent = Agent::new("key-one");
+    let mut would = Vec::new();
+    for n in 0..16 {
+        let came = agent.say(&house, &words(n, 700)).await;
+        assert_eq!(came.status, 200, "{came:?}");
+        would.push(came.did().to_owned());
+        let sent = house.sent();
+        let newest = sent[sent.len() - 1]["messages"].as_array().expect("a list");
+        assert_eq!(newest.len(), 2 * n + 1, "all of it");
+    }
+    assert!(would.iter().any(|did| did == "would-prepare"), "{would:?}");
+    house.close().await;
+}
+
+/// Grows a conversation over boundaries by a route that asks the provider.
+async fn check_route(route: RouteChoice, word: &str) {
+    let house = House::new(|config| config.policy.route = route).await;
+    let mut agent = Agent::new("key-one");
+    let mut swaps = 0;
+    for n in 0..50 {
+        let think = if n % 3 == 0 {
+            "@sim think let me see\n"
+        } else {
+            ""
+        };
+        let came = agent
+            .say(
+                &house,
+                &format!("{think}@sim say done with {n}\n{}", words(n, 700)),
+            )
+            .await;
+        assert_eq!(came.status, 200, "{n}: {came:?}");
+        swaps += usize::from(came.did().contains("swapped"));
+        // A summary takes the time of a request.
+        tokio::time::sleep(std::time::Duration::from_millis(40)).await;
+    }
+    assert!(swaps >= 2, "{swaps} swaps");
+    let metrics = house.gateway.metrics().render();
+    let ready = format!(r#"route="{word}",result="ready""#);
+    assert!(metrics.contains(&ready), "{metrics}");
+    assert!(!metrics.contains("thinking_dropped"), "{metrics}");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn the_providers_own_summaries() {
+    check_route(RouteChoice::Native, "native").await;
+}
+
+#[tokio::test]
+async fn summaries_written_by_the_model() {
+    check_route(RouteChoice::Readable, "readable").await;
+}
+
+#[tokio::test]
+async fn a_request_that_the_provider_finds_too_long_is_made_smaller_and_sent_again() {
+    // The gateway believes in a larger window than there is.
+    let house = House::new(|config| config.policy.window = Some(Tokens::new(40_000))).await;
+    let mut agent = Agent::new("key-one");
+    let mut rescued = 0;
+    for n in 0..30 {
+        let came = agent.say(&house, &words(n, 700)).await;
+        assert_eq!(came.status, 200, "{n}: {came:?}");
+        rescued += usize::from(came.did().contains("rescued"));
+    }
+    assert!(rescued >= 1, "{rescued}");
+    house.close().await;
+}

@@ -1,0 +1,87 @@
+//! Branches, retries, questions on the side, and tenants.
+
+use serde_json::json;
+
+use crate::house::{Agent, House, words};
+
+async fn grown(house: &House, key: &str, requests: usize) -> Agent {
+    let mut agent = Agent::new(key);
+    for n in 0..requests {
+        let came = agent.say(house, &words(n, 700)).await;
+        assert_eq!(came.status, 200, "{came:?}");
+    }
+    agent
+}
+
+#[tokio::test]
+async fn a_branch_is_shown_as_its_parent_was() {
+    let house = House::new(|_| {}).await;
+    let mut agent = grown(&house, "key-one", 20).await;
+    let mut branch = agent.clone();
+    branch.messages.truncate(branch.messages.len() - 6);
+    let main = agent.say(&house, &words(50, 100)).await;
+    assert!(main.did().contains("compacted"), "{main:?}");
+    let branched = branch.say(&house, &words(60, 100)).await;
+    assert_eq!(branched.status, 200);
+    assert!(branched.did().contains("compacted"), "{branched:?}");
+    assert_ne!(branched.conversation(), main.conversation());
+    let sent = house.sent();
+    let [one, other] = &sent[sent.len() - 2..] else {
+        panic!("two requests");
+    };
+    assert_eq!(
+        one["messages"][0], other["messages"][0],
+        "the same summary in front"
+    );
+    let again = agent.say(&house, &words(51, 100)).await;
+    assert_eq!(again.conversation(), main.conversation());
+    house.close().await;
+}
+
+#[tokio::test]
+async fn the_same_again_is_sent_the_same_again() {
+    let house = House::new(|_| {}).await;
+    let agent = grown(&house, "key-one", 20).await;
+    let mut agent = agent;
+    let mut once = agent.clone();
+    once.say(&house, "and now?").await;
+    let mut twice = agent.clone();
+    let came = twice.say(&house, "and now?").await;
+    assert_eq!(came.status, 200);
+    let sent = house.sent();
+    assert_eq!(sent[sent.len() - 1], sent[sent.len() - 2]);
+    // Another end of the last message is the same conversation.
+    let edited = agent.say(&house, "and then?").await;
+    assert_eq!(edited.conversation(), came.conversation());
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_question_on_the_side_does_not_disturb() {
+    let house = House::new(|_| {}).await;
+    let mut agent = grown(&house, "key-one", 12).await;
+    let main = agent.say(&house, "one more").await;
+    let mut title = agent.clone();
+    title.messages = vec![json!({"role": "user", "content": "Name this conversation."})];
+    let aside = title.go_on(&house).await;
+    assert_eq!(aside.status, 200);
+    assert_ne!(aside.conversation(), main.conversation());
+    let next = agent.say(&house, "and another").await;
+    assert_eq!(next.conversation(), main.conversation());
+    house.close().await;
+}
+
+#[tokio::test]
+async fn tenants_do_not_meet() {
+    let house = House::new(|_| {}).await;
+    let one = grown(&house, "key-one", 18).await;
+    let mut other = Agent::new("key-two");
+    other.messages = one.messages[..11].to_vec();
+    let came = other.go_on(&house).await;
+    assert_eq!(came.status, 200, "{came:?}");
+    assert!(!came.did().contains("compacted"), "{came:?}");
+    let sent = house.sent();
+    let newest = sent[sent.len() - 1]["messages"].as_array().expect("a list");
+    assert!(newest.len() >= 11, "as it was said");
+    house.close().await;
+}

@@ -1,0 +1,242 @@
+//! A client that sends its whole conversation each time, the gateway, and the strict provider behind it.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use context::Tokens;
+use gateway::config::{Config, RouteChoice, Upstreams};
+use gateway::{Gateway, Running};
+use history::{Engine, Limits, MemoryEngine};
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// The window of these tests, of the provider and the gateway alike.
+pub const WINDOW: u64 = 16_000;
+
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("a lock").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Time that passes only when it is told to.
+#[derive(Clone)]
+pub struct Time(Arc<AtomicI64>);
+
+impl Time {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.load(Ordering::Relaxed)).expect("a time")
+    }
+
+    pub fn pass(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::Relaxed);
+    }
+}
+
+/// A provider and a gateway before it.
+pub struct House {
+    pub sim: sim::Running,
+    pub gateway: Running,
+    pub engine: Arc<dyn Engine>,
+    pub time: Time,
+    config: Config,
+    log: Kept,
+}
+
+async fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.expect("a port")
+}
+
+impl House {
+    pub async fn new(change: impl FnOnce(&mut Config)) -> Self {
+        let time = Time(Arc::new(AtomicI64::new(1_790_000_000)));
+        let log = Kept::default();
+        let clock = time.clone();
+        let sim = sim::serve(
+            listener().await,
+            sim::Config {
+                window: Some(Tokens::new(WINDOW)),
+                ..sim::Config::default()
+            },
+            Arc::new(move || clock.now()),
+            Some(sim::Log::new(Box::new(log.clone()))),
+        )
+        .expect("a provider");
+        let mut config = Config {
+            upstream: Upstreams {
+                anthropic: sim.url(),
+                openai: sim.url(),
+            },
+            ..Config::default()
+        };
+        config.policy.window = Some(Tokens::new(WINDOW));
+        config.policy.route = RouteChoice::Extractive;
+        change(&mut config);
+        let engine: Arc<dyn Engine> = Arc::new(MemoryEngine::new([7; 32], Limits::default()));
+        let gateway = open(&config, &engine, &time).await;
+        Self {
+            sim,
+            gateway,
+            engine,
+            time,
+            config,
+            log,
+        }
+    }
+
+    /// Ends the gateway and starts another one on the same store.
+    pub async fn restart(&mut self) {
+        let next = open(&self.config, &self.engine, &self.time).await;
+        std::mem::replace(&mut self.gateway, next).shutdown().await;
+    }
+
+    /// The bodies of the messages that the provider was sent, summaries of ours excepted.
+    pub fn sent(&self) -> Vec<Value> {
+        let log = self.log.0.lock().expect("a lock").clone();
+        let text = String::from_utf8(log).expect("text");
+        text.lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+            .map(|line| line["body"].clone())
+            .collect()
+    }
+
+    pub async fn close(self) {
+        self.gateway.shutdown().await;
+        self.sim.shutdown().await;
+    }
+}
+
+async fn open(config: &Config, engine: &Arc<dyn Engine>, time: &Time) -> Running {
+    let clock = time.clone();
+    let gateway = Gateway {
+        config: config.clone(),
+        engine: Arc::clone(engine),
+        clock: Arc::new(move || clock.now()),
+    };
+    gateway::serve(listener().await, gateway).expect("a gateway")
+}
+
+/// An answer.
+#[derive(Debug)]
+pub struct Came {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Value,
+}
+
+impl Came {
+    pub fn did(&self) -> &str {
+        self.header("x-ebbtide-did")
+    }
+
+    pub fn conversation(&self) -> &str {
+        self.header("x-ebbtide-conversation")
+    }
+
+    fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("text"))
+    }
+}
+
+/// A client of Anthropic's interface.
+#[derive(Clone)]
+pub struct Agent {
+    http: Client<HttpConnector, Full<Bytes>>,
+    pub key: String,
+    pub model: String,
+    pub messages: Vec<Value>,
+}
+
+impl Agent {
+    pub fn new(key: &str) -> Self {
+        Self {
+            http: Client::builder(TokioExecutor::new()).build_http(),
+            key: key.to_owned(),
+            model: "claude-opus-5-5".to_owned(),
+            messages: Vec::new(),
+        }
+    }
+
+    /// Sends what it has and this.
+    pub async fn say(&mut self, house: &House, text: &str) -> Came {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        self.messages.push(message);
+        self.go_on(house).await
+    }
+
+    /// Sends what it has, and takes the answer into it.
+    pub async fn go_on(&mut self, house: &House) -> Came {
+        let came = self.send(house).await;
+        if came.status == 200 {
+            let content = came.body["content"].clone();
+            self.messages
+                .push(json!({"role": "assistant", "content": content}));
+        }
+        came
+    }
+
+    /// Sends what it has.
+    pub async fn send(&self, house: &House) -> Came {
+        house.time.pass(10);
+        let tools = json!([{"name": "read", "description": "reads a file",
+            "input_schema": {"type": "object"}}]);
+        let body = json!({
+            "model": self.model,
+            "max_tokens": 400,
+            "system": "You are a careful engineer.",
+            "tools": tools,
+            "messages": self.messages,
+        });
+        self.post(house, "/v1/messages", &body).await
+    }
+
+    pub async fn post(&self, house: &House, path: &str, body: &Value) -> Came {
+        let request = Request::post(format!("{}{path}", house.gateway.url()))
+            .header("x-api-key", &self.key)
+            .header("anthropic-version", "2023-06-01")
+            .header("content-type", "application/json")
+            .body(Full::new(Bytes::from(body.to_string())))
+            .expect("a request");
+        let (head, body) = self
+            .http
+            .request(request)
+            .await
+            .expect("an answer")
+            .into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        Came {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: serde_json::from_slice(&body).expect("JSON"),
+        }
+    }
+}
+
+/// Some `tokens` tokens about file number `n`.
+pub fn words(n: usize, tokens: usize) -> String {
+    let mut text = format!("Look at src/module_{n}.rs and error E{n:04}. ");
+    let mut word = 0;
+    while text.len() < tokens * 3 {
+        text.push_str(["first ", "then ", "after that ", "and so on "][word % 4]);
+        word += 1;
+    }
+    text
+}

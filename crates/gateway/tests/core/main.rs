@@ -1,0 +1,12 @@
+//! Conversations over boundaries: a client, the gateway and the strict provider on real sockets.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails where it stands"
+)]
+
+mod boundaries;
+mod branches;
+mod house;
+mod restarts;

@@ -1,0 +1,36 @@
+//! A gateway that was ended and started again on the same store.
+
+use crate::house::{Agent, House, words};
+
+#[tokio::test]
+async fn a_swap_stands_over_a_restart_byte_for_byte() {
+    let mut house = House::new(|_| {}).await;
+    let mut agent = Agent::new("key-one");
+    let mut swapped = false;
+    for n in 0..24 {
+        let text = match n {
+            2 => format!("#pin keep the tests green\n{}", words(n, 700)),
+            _ => words(n, 700),
+        };
+        let came = agent.say(&house, &text).await;
+        assert_eq!(came.status, 200, "{came:?}");
+        swapped |= came.did().contains("swapped");
+    }
+    assert!(swapped);
+    let before = agent.clone().say(&house, "and now?").await;
+    house.restart().await;
+    let after = agent.say(&house, "and now?").await;
+    assert_eq!(after.status, 200, "{after:?}");
+    assert_eq!(after.conversation(), before.conversation());
+    let sent = house.sent();
+    let [one, other] = &sent[sent.len() - 2..] else {
+        panic!("two requests");
+    };
+    assert_eq!(one, other, "the same bytes");
+    for n in 30..50 {
+        let came = agent.say(&house, &words(n, 700)).await;
+        assert_eq!(came.status, 200, "{came:?}");
+        assert_eq!(came.conversation(), before.conversation());
+    }
+    house.close().await;
+}

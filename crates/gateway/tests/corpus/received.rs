@@ -1,0 +1,76 @@
+//! What the provider received, byte for byte.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use wire::api::{Dialect, Request};
+
+use crate::talk::{MARK, NUMBER};
+
+/// The log of a provider, kept in memory.
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .lock()
+            .expect("nobody panicked")
+            .extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    headers: Value,
+    #[serde(borrow)]
+    body: &'a RawValue,
+}
+
+/// A request of the client as it was received.
+#[derive(Debug)]
+pub struct Received {
+    pub number: usize,
+    /// The bytes in front of the messages.
+    pub head: String,
+    /// The messages, without the breakpoint that moves.
+    pub messages: Vec<String>,
+}
+
+impl Kept {
+    /// The requests of the client in order, without those that the gateway made for itself.
+    pub fn requests(&self) -> Vec<Received> {
+        let log = self.0.lock().expect("nobody panicked").clone();
+        let log = String::from_utf8(log).expect("text");
+        let mut all: Vec<Received> = log.lines().filter_map(received).collect();
+        all.sort_by_key(|received| received.number);
+        all
+    }
+}
+
+fn received(line: &str) -> Option<Received> {
+    let line: Line<'_> = serde_json::from_str(line).expect("a line of the log");
+    let number = line.headers.get(NUMBER)?.as_str()?.parse().ok()?;
+    let body = line.body.get();
+    let request = Request::parse(Dialect::Anthropic, body.as_bytes()).expect("a request");
+    if request.field("compaction").is_some() {
+        return None;
+    }
+    let head = body.split(r#""messages":["#).next().unwrap_or_default();
+    Some(Received {
+        number,
+        head: head.to_owned(),
+        messages: request
+            .messages()
+            .map(|message| message.raw().replace(MARK, ""))
+            .collect(),
+    })
+}

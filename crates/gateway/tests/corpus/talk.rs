@@ -1,0 +1,180 @@
+//! A client that holds a recorded conversation over HTTP.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+
+use crate::session::{Exchange, Recorded, Said};
+
+/// The header that numbers the requests of the client, from 0.
+pub const NUMBER: &str = "x-client-request";
+
+/// The breakpoint that moves with the newest message.
+pub const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+
+/// What the client chooses.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    pub model: &'static str,
+    /// The JSON of `thinking`.
+    pub thinking: &'static str,
+    /// Texts to pin, each with the number of the request that first holds it.
+    pub pins: &'static [(usize, &'static str)],
+}
+
+/// What the client saw of one request.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub did: Vec<String>,
+    pub fresh: u64,
+    pub written: u64,
+    pub read: u64,
+    pub output: u64,
+    pub took: Duration,
+}
+
+impl Seen {
+    /// Tokens that were not read from the cache.
+    pub const fn uncached(&self) -> u64 {
+        self.fresh + self.written
+    }
+
+    /// All tokens of the request.
+    pub const fn input(&self) -> u64 {
+        self.uncached() + self.read
+    }
+
+    pub fn did(&self, word: &str) -> bool {
+        self.did.iter().any(|did| did == word)
+    }
+}
+
+struct Talk<'a> {
+    url: &'a str,
+    choice: Choice,
+    tools: String,
+    client: Client<HttpConnector, Full<Bytes>>,
+    messages: Vec<String>,
+    /// The ids of the calls of the newest answer.
+    calls: Vec<String>,
+}
+
+/// Holds the whole conversation with the provider at `url`.
+pub async fn hold(url: &str, recorded: &Recorded, choice: Choice) -> Vec<Seen> {
+    let tools: Vec<Value> = recorded.tools.iter().map(|name| tool(name)).collect();
+    let mut talk = Talk {
+        url,
+        choice,
+        tools: Value::from(tools).to_string(),
+        client: Client::builder(TokioExecutor::new()).build_http(),
+        messages: Vec::new(),
+        calls: Vec::new(),
+    };
+    let mut seen = Vec::new();
+    for (number, exchange) in recorded.exchanges.iter().enumerate() {
+        seen.push(talk.exchange(number, exchange).await);
+    }
+    seen
+}
+
+fn tool(name: &str) -> Value {
+    json!({"name": name, "description": "As recorded.", "input_schema": {"type": "object"}})
+}
+
+impl Talk<'_> {
+    async fn exchange(&mut self, number: usize, exchange: &Exchange) -> Seen {
+        let mut content: Vec<Value> = exchange.said.iter().map(|it| self.block(it)).collect();
+        let pins = self.choice.pins.iter().filter(|(at, _)| *at == number);
+        content
+            .extend(pins.map(|(_, text)| json!({"type": "text", "text": format!("#pin {text}")})));
+        let message = json!({"role": "user", "content": content}).to_string();
+        let before = message.strip_suffix("}]}").expect("blocks");
+        let marked = format!("{before}{MARK}}}]}}");
+
+        let started = now();
+        let (status, headers, answer) = self.send(number, &marked).await;
+        let took = started.elapsed();
+        assert_eq!(status, 200, "request {number}: {answer}");
+
+        self.messages.push(message);
+        let blocks = &answer["content"];
+        self.messages
+            .push(json!({"role": "assistant", "content": blocks}).to_string());
+        self.calls = blocks
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|block| Some(block.get("id")?.as_str()?.to_owned()))
+            .collect();
+        let usage = |key: &str| answer["usage"][key].as_u64().expect("a count");
+        Seen {
+            did: words(&headers),
+            fresh: usage("input_tokens"),
+            written: usage("cache_creation_input_tokens"),
+            read: usage("cache_read_input_tokens"),
+            output: usage("output_tokens"),
+            took,
+        }
+    }
+
+    fn block(&self, said: &Said) -> Value {
+        match said {
+            Said::Text(text) => json!({"type": "text", "text": text}),
+            Said::Result { call, text, failed } => json!({
+                "type": "tool_result",
+                "tool_use_id": self.calls[*call],
+                "content": text,
+                "is_error": failed,
+            }),
+        }
+    }
+
+    async fn send(&self, number: usize, newest: &str) -> (u16, HeaderMap, Value) {
+        let Choice {
+            model, thinking, ..
+        } = self.choice;
+        let tools = &self.tools;
+        let history: String = self.messages.iter().flat_map(|it| [it, ","]).collect();
+        let body = format!(
+            r#"{{"model":"{model}","max_tokens":16000,"thinking":{thinking},"tools":{tools},"system":[{{"type":"text","text":"You are a careful engineer."}}],"messages":[{history}{newest}]}}"#
+        );
+        let request = Request::post(format!("{}/v1/messages", self.url))
+            .header("x-api-key", "key-of-a-test")
+            .header("anthropic-version", "2023-06-01")
+            .header("content-type", "application/json")
+            .header(NUMBER, number)
+            .body(Full::new(Bytes::from(body)))
+            .expect("a request");
+        let (head, body) = self
+            .client
+            .request(request)
+            .await
+            .expect("an answer")
+            .into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        let answer = serde_json::from_slice(&body).expect("JSON");
+        (head.status.as_u16(), head.headers, answer)
+    }
+}
+
+fn words(headers: &HeaderMap) -> Vec<String> {
+    let words = headers
+        .get("x-ebbtide-did")
+        .map(|it| it.to_str().expect("text"));
+    let words = words.into_iter().flat_map(|list| list.split(','));
+    words.map(|word| word.trim().to_owned()).collect()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long an answer took to come is what is looked at"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
