@@ -4,6 +4,7 @@ use bytes::Bytes;
 use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
 use history::Route;
 use serde_json::{Value, json};
+use tokens::ModelTable;
 use wire::api::{Conversation, Dialect, Piece, Reply, Request, Stop};
 
 use crate::endpoint::Endpoint;
@@ -91,10 +92,14 @@ pub(crate) fn fits(sent: &Sent, prompt: Tokens, longest: Tokens) -> Result<(), M
     if sent.shows == Shows::Part {
         return Err(not_open("the sent request does not show the originals"));
     }
-    if sent.tokens + prompt + longest > sent.window {
+    let request = Request::parse(sent.endpoint.dialect(), &sent.body)?;
+    let answer = match request.dialect() {
+        Dialect::Anthropic => with_thinking(&request, longest),
+        Dialect::Chat | Dialect::Responses => longest,
+    };
+    if sent.tokens + prompt + answer > sent.window {
         return Err(not_open("the window has no room behind the sent request"));
     }
-    let request = Request::parse(sent.endpoint.dialect(), &sent.body)?;
     let set = |key: &str| request.field(key).is_some_and(|it| it.value != "null");
     let held = ["context_management", "previous_response_id", "conversation"];
     if held.iter().any(|key| set(key)) {
@@ -135,7 +140,7 @@ fn alongside(
         .is_some_and(|tools| !matches!(tools.value, "[]" | "null"));
     match dialect {
         Dialect::Anthropic => {
-            let most = longest + thinking_budget(&request);
+            let most = with_thinking(&request, longest);
             edit = edit.set("max_tokens", most.to_string());
             for key in ["stop_sequences", "output_format", "thread", "diagnostics"] {
                 edit = edit.remove(key);
@@ -179,14 +184,18 @@ fn alongside(
     Ok(Bytes::from(edit.render()?))
 }
 
-/// What the client lets the model think, which counts into `max_tokens`.
-fn thinking_budget(request: &Request<'_>) -> Tokens {
+/// An answer of `longest` tokens and what the client lets the model think before it, as far as the model
+/// writes so much; more than the thinking in any case, which the provider asks for.
+fn with_thinking(request: &Request<'_>, longest: Tokens) -> Tokens {
     let thinking = request.field("thinking");
     let thinking: Value = thinking
         .and_then(|it| serde_json::from_str(it.value).ok())
         .unwrap_or_default();
     let budget = thinking.get("budget_tokens").and_then(Value::as_u64);
-    Tokens::new(budget.unwrap_or_default())
+    let budget = Tokens::new(budget.unwrap_or_default());
+    let model = request.model().unwrap_or_default();
+    let most = ModelTable::shipped().find(&model).max_output;
+    (longest + budget).min(most).max(budget + Tokens::new(1))
 }
 
 /// A request of our own: instructions and source.
@@ -231,4 +240,153 @@ fn apart(
 /// Whether an answer ended because it reached its longest length.
 pub(crate) fn was_cut(reply: &Reply) -> bool {
     matches!(reply.stop, Some(Stop::MaxTokens | Stop::WindowExceeded))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use context::Tokens;
+    use serde_json::{Value, json};
+    use wire::api::{Dialect, Stop};
+
+    use super::{Asking, Before, fits};
+    use crate::endpoint::Endpoint;
+    use crate::order::{Sent, Shows};
+
+    fn sent(dialect: Dialect, body: &Value) -> Sent {
+        Sent {
+            endpoint: Endpoint::new(dialect, "http://h").unwrap(),
+            body: Bytes::from(body.to_string()),
+            shows: Shows::Originals,
+            tokens: Tokens::new(1_000),
+            window: Tokens::new(200_000),
+        }
+    }
+
+    /// The body that asks alongside, first or again.
+    fn asked(sent: &Sent, before: Option<&Before<'_>>) -> Value {
+        let prompt = "sum up".to_owned();
+        let asking = Asking::Alongside { sent, prompt };
+        let body = asking.body(Tokens::new(900), before).unwrap();
+        serde_json::from_slice(&body).unwrap()
+    }
+
+    fn claude() -> Value {
+        json!({"model": "claude-opus-5-5", "max_tokens": 50, "system": "s", "stop_sequences": ["x"],
+            "tools": [{"name": "read", "input_schema": {"type": "object"}}],
+            "messages": [{"role": "user", "content": "hi"}],
+            "output_config": {"effort": "high", "format": {"type": "json_schema"}}})
+    }
+
+    #[test]
+    fn nothing_before_the_prompt_differs() {
+        let body = claude();
+        let request = sent(Dialect::Anthropic, &body);
+        let asked = asked(&request, None);
+        for key in ["model", "system", "tools"] {
+            assert_eq!(asked[key], body[key]);
+        }
+        assert_eq!(asked["messages"][0], body["messages"][0]);
+        assert_eq!(asked["messages"][1]["role"], "user");
+        assert_eq!(asked["messages"].as_array().unwrap().len(), 2);
+        assert_eq!(asked["max_tokens"], 900);
+        assert_eq!(asked["stream"], true);
+        assert_eq!(asked["output_config"], json!({"effort": "high"}));
+        assert!(asked.get("stop_sequences").is_none() && asked.get("tool_choice").is_none());
+    }
+
+    #[test]
+    fn a_model_that_insists_on_a_call_may_make_none_the_second_time() {
+        let request = sent(Dialect::Anthropic, &claude());
+        let mut before = Before {
+            text: "",
+            stop: Some(&Stop::ToolUse),
+            remark: "again",
+        };
+        let second = asked(&request, Some(&before));
+        assert_eq!(second["tool_choice"], json!({"type": "none"}));
+        assert_eq!(second["messages"].as_array().unwrap().len(), 3);
+        before.text = "half a record";
+        before.stop = Some(&Stop::EndOfTurn);
+        let second = asked(&request, Some(&before));
+        assert!(second.get("tool_choice").is_none());
+        assert_eq!(second["messages"][2]["role"], "assistant");
+        let mut forced = claude();
+        forced["tool_choice"] = json!({"type": "tool", "name": "read"});
+        let first = asked(&sent(Dialect::Anthropic, &forced), None);
+        assert!(first.get("tool_choice").is_none());
+    }
+
+    #[track_caller]
+    fn check_most(budget: u64, expected: u64) {
+        let mut body = claude();
+        body["thinking"] = json!({"type": "enabled", "budget_tokens": budget});
+        let asked = asked(&sent(Dialect::Anthropic, &body), None);
+        assert_eq!(asked["max_tokens"], expected);
+    }
+
+    #[test]
+    fn thinking_has_its_room_as_far_as_the_model_writes() {
+        check_most(4_000, 4_900);
+        check_most(127_500, 128_000);
+        check_most(128_000, 128_001);
+    }
+
+    #[test]
+    fn openai_is_asked_for_a_text_only() {
+        let tools = json!([{"type": "function", "function": {"name": "read"}}]);
+        let messages = json!([{"role": "user", "content": "hi"}]);
+        let chat = json!({"model": "m", "messages": messages, "tools": tools, "n": 2, "stop": "x",
+            "max_tokens": 5, "response_format": {"type": "json_object"}});
+        let got = asked(&sent(Dialect::Chat, &chat), None);
+        assert_eq!(got["tool_choice"], "none");
+        assert_eq!(got["max_tokens"], 900);
+        assert_eq!(got["stream_options"]["include_usage"], true);
+        for key in ["n", "stop", "response_format", "max_completion_tokens"] {
+            assert!(got.get(key).is_none(), "{key}");
+        }
+        let bare = json!({"model": "m", "input": "hi", "text": {"format": {"type": "text"}}});
+        let got = asked(&sent(Dialect::Responses, &bare), None);
+        assert_eq!(got["input"][0], json!({"role": "user", "content": "hi"}));
+        assert_eq!(got["input"].as_array().unwrap().len(), 2);
+        assert!(got.get("text").is_none() && got.get("tool_choice").is_none());
+    }
+
+    #[track_caller]
+    fn check_fits(change: impl Fn(&mut Sent), extra: Option<(&str, Value)>, expected: bool) {
+        let mut body = claude();
+        if let Some((key, value)) = extra {
+            body[key] = value;
+        }
+        let mut sent = sent(Dialect::Anthropic, &body);
+        change(&mut sent);
+        let fits = fits(&sent, Tokens::new(100), Tokens::new(900));
+        assert_eq!(fits.is_ok(), expected, "{fits:?}");
+    }
+
+    #[test]
+    fn when_a_sent_request_may_be_asked_behind() {
+        let same = |_: &mut Sent| {};
+        check_fits(same, None, true);
+        check_fits(|sent| sent.window = Tokens::new(2_000), None, true);
+        check_fits(|sent| sent.window = Tokens::new(1_999), None, false);
+        check_fits(|sent| sent.shows = Shows::Part, None, false);
+        check_fits(
+            same,
+            Some(("context_management", json!({"edits": []}))),
+            false,
+        );
+        check_fits(same, Some(("context_management", Value::Null)), true);
+        check_fits(
+            same,
+            Some(("compaction", json!({"type": "summarize"}))),
+            false,
+        );
+        let thinking = json!({"type": "enabled", "budget_tokens": 2_000});
+        check_fits(
+            |sent| sent.window = Tokens::new(3_000),
+            Some(("thinking", thinking)),
+            false,
+        );
+    }
 }

@@ -131,9 +131,11 @@ mod tests {
     use context::step::legal_cuts;
     use context::turn::{Outcome, ToolCall, ToolResult};
     use context::{CallId, Heuristic, Part, Role, Text, Tokens, Turn, TurnDraft, TurnId};
+    use history::{Engine, Limits, MemoryEngine, Tenant};
     use proptest::prelude::*;
+    use std::sync::Arc;
 
-    use super::{divide, groups};
+    use super::{Chunks, ChunksInMemory, ChunksOfTenant, divide, groups};
 
     /// A conversation of plain turns and tool steps with parallel calls.
     fn conversation(shape: &[(u8, usize)]) -> Vec<Turn> {
@@ -178,6 +180,23 @@ mod tests {
 
     fn sizes(turns: &[Turn]) -> Vec<Tokens> {
         turns.iter().map(Turn::tokens).collect()
+    }
+
+    #[test]
+    fn what_is_kept_for_one_tenant_is_not_had_by_another() {
+        let engine: Arc<dyn Engine> = Arc::new(MemoryEngine::new([7; 32], Limits::default()));
+        let [one, other] = ["key one", "key two"].map(|key| {
+            let tenant = Tenant::of(&[7; 32], key.as_bytes());
+            ChunksOfTenant::new(Arc::clone(&engine), tenant)
+        });
+        let text = Text::from("a record");
+        for kept in [&one as &dyn Chunks, &ChunksInMemory::default()] {
+            assert_eq!(kept.get([1; 16]), None);
+            kept.put([1; 16], &text);
+            assert_eq!(kept.get([1; 16]), Some(text.clone()));
+            assert_eq!(kept.get([2; 16]), None);
+        }
+        assert_eq!(other.get([1; 16]), None);
     }
 
     proptest! {

@@ -21,8 +21,8 @@ const SECRET: [&str; 5] = [
     "cookie",
 ];
 
-/// Headers that belong to one connection or one body, not to a request that is made anew.
-const OF_THE_CONNECTION: [&str; 11] = [
+/// Headers that belong to one connection, one body or one attempt, not to a request that is made anew.
+const OF_ONE_REQUEST: [&str; 12] = [
     "connection",
     "keep-alive",
     "proxy-connection",
@@ -34,6 +34,7 @@ const OF_THE_CONNECTION: [&str; 11] = [
     "expect",
     "accept-encoding",
     "content-encoding",
+    "idempotency-key",
 ];
 
 /// Where a model is reached: what is spoken there, the URL, the headers. `Debug` shows neither the
@@ -123,8 +124,8 @@ impl Endpoint {
     }
 
     /// The same endpoint with the headers of a request that was sent already, in place of those of
-    /// the same names: credentials, versions, betas, session. Headers of its connection and its body
-    /// are left out.
+    /// the same names: credentials, versions, betas, session. Headers of its connection, its body and
+    /// its attempt are left out.
     #[must_use]
     pub fn with_headers(mut self, headers: &HeaderMap) -> Self {
         for name in headers.keys() {
@@ -196,7 +197,7 @@ fn shielded(name: &HeaderName, value: &HeaderValue) -> HeaderValue {
 /// Whether a header of an earlier request also fits a new one with another body.
 fn is_carried(name: &HeaderName) -> bool {
     let own = [HOST, CONTENT_LENGTH, CONTENT_TYPE];
-    !own.contains(name) && !OF_THE_CONNECTION.contains(&name.as_str())
+    !own.contains(name) && !OF_ONE_REQUEST.contains(&name.as_str())
 }
 
 /// The path of the interface under the path of a base URL.
@@ -298,6 +299,7 @@ mod tests {
             ("content-length", "12"),
             ("accept-encoding", "gzip"),
             ("connection", "close"),
+            ("idempotency-key", "of the client's request"),
             ("anthropic-version", "2023-01-01"),
             ("anthropic-beta", "a, b"),
         ] {
@@ -308,6 +310,7 @@ mod tests {
         let headers = endpoint.request_headers();
         assert!(headers.get("host").is_none() && headers.get("content-length").is_none());
         assert!(headers.get("connection").is_none());
+        assert!(headers.get("idempotency-key").is_none());
         assert_eq!(headers["accept-encoding"], "identity");
         assert_eq!(headers["anthropic-version"], "2023-01-01");
         let betas: Vec<_> = headers.get_all("anthropic-beta").iter().collect();

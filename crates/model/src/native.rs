@@ -276,3 +276,92 @@ fn judge(order: &Order, text: String, written: Tokens) -> Result<Made, ModelErro
         fallen: Vec::new(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use context::{Heuristic, Text, Tokens};
+    use serde_json::{Value, json};
+    use wire::api::{Dialect, Request, Response};
+
+    use super::{block, request};
+    use crate::endpoint::Endpoint;
+    use crate::order::{Order, Sent, Shows};
+
+    fn order(instructions: Option<&str>) -> Order {
+        Order {
+            old: Arc::new([]),
+            tail: Arc::new([]),
+            pins: Vec::new(),
+            budget: Tokens::new(2_000),
+            instructions: instructions.map(Text::from),
+            counter: Arc::new(Heuristic),
+            model: "claude-opus-5-5".to_owned(),
+        }
+    }
+
+    fn asked(body: &str, instructions: Option<&str>) -> Vec<u8> {
+        let sent = Sent {
+            endpoint: Endpoint::new(Dialect::Anthropic, "http://h").unwrap(),
+            body: Bytes::from(body.to_owned()),
+            shows: Shows::Originals,
+            tokens: Tokens::ZERO,
+            window: Tokens::ZERO,
+        };
+        request(&sent, &order(instructions)).unwrap().body
+    }
+
+    #[test]
+    fn what_the_summary_is_bound_to_stays_byte_for_byte() {
+        let body = r#"{ "model":"claude-opus-5-5","max_tokens" : 10, "system":[ {"type":"text","text":"\u0073"} ],
+            "tools":[{"name" : "t"}], "thread":{"type":"create"}, "fallbacks":[{"model":"m","output_config":{"format":{}}}],
+            "output_config":{"task_budget":{"type":"tokens","total":9,"remaining":3}},
+            "messages":[ {"role":"user", "content":"\u00e4" } ] }"#;
+        let asked = asked(body, Some("  Keep names. "));
+        let [before, after] =
+            [body.as_bytes(), &asked].map(|body| Request::parse(Dialect::Anthropic, body).unwrap());
+        for key in ["system", "tools", "messages"] {
+            let raw = |request: &Request<'_>| request.field(key).unwrap().value.to_owned();
+            assert_eq!(raw(&before), raw(&after), "{key}");
+        }
+        let asked: Value = serde_json::from_slice(&asked).unwrap();
+        assert_eq!(
+            asked["compaction"],
+            json!({"type": "summarize", "instructions": "Keep names."})
+        );
+        assert_eq!(asked["max_tokens"], 16_384);
+        assert!(asked.get("thread").is_none());
+        assert_eq!(asked["fallbacks"][0]["output_config"], json!({}));
+        let budget = json!({"task_budget": {"type": "tokens", "total": 9}});
+        assert_eq!(asked["output_config"], budget);
+    }
+
+    #[test]
+    fn blank_instructions_are_none() {
+        let body = r#"{"model":"m","messages":[]}"#;
+        let asked: Value = serde_json::from_slice(&asked(body, Some(" \n"))).unwrap();
+        assert_eq!(asked["compaction"], json!({"type": "summarize"}));
+    }
+
+    #[track_caller]
+    fn check_block(content: &str, expected: Option<&str>) {
+        let body = format!(r#"{{"content":[{content}],"stop_reason":"compaction"}}"#);
+        let reply = Response::parse(Dialect::Anthropic, body.as_bytes());
+        let found = block(&reply.unwrap().reply()).ok();
+        assert_eq!(found.as_ref().map(|it| it.json.as_str()), expected);
+    }
+
+    #[test]
+    fn a_compaction_without_content_is_none() {
+        let whole = r#"{"type":"compaction", "content":"\u0053um", "signature":"E"}"#;
+        check_block(whole, Some(whole));
+        let sealed = r#"{"type":"compaction","content":null,"encrypted_content":"x"}"#;
+        check_block(sealed, Some(sealed));
+        check_block(r#"{"type":"compaction","content":null}"#, None);
+        check_block(r#"{"type":"compaction","content":" "}"#, None);
+        check_block(r#"{"type":"text","text":"Sum"}"#, None);
+        check_block("", None);
+    }
+}

@@ -55,13 +55,14 @@ impl Default for Settings {
 }
 
 impl Default for Timeouts {
-    /// 10 seconds, 5 minutes, 5 minutes (after so long Claude Code gives a silent stream up), 15 minutes.
+    /// 10 seconds, 3 minutes (providers need about one to read a million tokens), 3 minutes, 10 minutes
+    /// (five times as long as the longest compactions that are known).
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            first_byte: Duration::from_mins(5),
-            silence: Duration::from_mins(5),
-            whole: Duration::from_mins(15),
+            first_byte: Duration::from_mins(3),
+            silence: Duration::from_mins(3),
+            whole: Duration::from_mins(10),
         }
     }
 }

@@ -111,7 +111,8 @@ impl Events {
         let reply = answer.reply();
         match reply.failure {
             Some(failure) => Err(ModelError::Failed(Box::new(failure))),
-            None if answer.is_complete() => Ok((reply, self.headers)),
+            // Some servers leave out the event behind the one that says why the model stopped.
+            None if answer.is_complete() || reply.stop.is_some() => Ok((reply, self.headers)),
             None => Err(ModelError::Broken { when: self.begun }),
         }
     }

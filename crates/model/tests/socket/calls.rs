@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use wire::api::{Accumulator, Dialect, Reply};
 
-use crate::stage::{KEY, client, endpoint, provider, saying, server, waiting, write};
+use crate::stage::{KEY, client, endpoint, provider, saying, server, waiting, write, write_whole};
 
 const DIALECTS: [Dialect; 3] = [Dialect::Anthropic, Dialect::Chat, Dialect::Responses];
 
@@ -175,6 +175,53 @@ async fn a_host_that_is_not_there_is_named() {
         .unwrap_err();
     assert_eq!(error.code().as_str(), "E0704");
     assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_that_ends_in_order_is_whole_where_it_says_why() {
+    let chunk = |rest: &str| format!("data: {{\"choices\":[{{\"index\":0,{rest}}}]}}\n\n");
+    let said = chunk(r#""delta":{"role":"assistant","content":"hi"}"#);
+    let stop = chunk(r#""delta":{},"finish_reason":"stop""#);
+    let check = async |body: String, expected: Result<&str, &str>| {
+        let url = server(move |mut stream| {
+            let body = body.clone();
+            async move { write_whole(&mut stream, "text/event-stream", &body).await }
+        })
+        .await;
+        let got = client()
+            .reply(
+                &endpoint(Dialect::Chat, &url),
+                saying(Dialect::Chat, "hello", true),
+                Restart::Never,
+            )
+            .await;
+        let got = got.map(|answer| text(&answer.reply));
+        let got = got.map_err(|error| error.code().to_string());
+        assert_eq!(got.as_deref().map_err(|code| &**code), expected);
+    };
+    check(format!("{said}{stop}"), Ok("hi")).await;
+    check(said, Err("E0705")).await;
+    let overloaded = r#"{"error":{"type":"server_error","message":"busy"}}"#;
+    check(format!("data: {overloaded}\n\n"), Err("E0708")).await;
+    let refused = r#"{"error":{"type":"invalid_request_error","message":"no"}}"#;
+    check(format!("data: {refused}\n\n"), Err("E0707")).await;
+}
+
+#[tokio::test]
+async fn https_is_not_spoken_with_a_host_that_does_not() {
+    let running = provider(Config::default()).await;
+    let url = running.url().replace("http:", "https:");
+    let body = saying(Dialect::Chat, "hello", false);
+    let error = client()
+        .reply(&endpoint(Dialect::Chat, &url), body, Restart::Never)
+        .await
+        .unwrap_err();
+    // Without root certificates it is not even tried.
+    assert!(
+        ["E0703", "E0704"].contains(&error.code().as_str()),
+        "{error}"
+    );
+    assert_eq!(running.provider().total().requests, 0);
 }
 
 #[tokio::test]

@@ -104,7 +104,17 @@ async fn read_request(stream: &mut TcpStream) {
 
 /// Writes a response's head and a part of its body.
 pub async fn write(stream: &mut TcpStream, kind: &str, body: &str) {
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: 9999\r\n\r\n");
+    write_of(stream, kind, body, 9_999).await;
+}
+
+/// Writes a response.
+pub async fn write_whole(stream: &mut TcpStream, kind: &str, body: &str) {
+    write_of(stream, kind, body, body.len()).await;
+}
+
+async fn write_of(stream: &mut TcpStream, kind: &str, body: &str, length: usize) {
+    let head =
+        format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(body.as_bytes()).await.unwrap();
 }
