@@ -127,10 +127,16 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
         .find_map(|(name, value)| (name == NAME).then_some(value))
 }
 
-/// The cookie that keeps an id; an empty one is forgotten at once.
-pub(super) fn set_cookie(id: &str) -> String {
+/// The cookie that keeps an id; an empty one is forgotten at once. Where the visitor came by HTTPS, it is
+/// sent by HTTPS alone.
+pub(super) fn set_cookie(id: &str, base: &str) -> String {
     let seconds = if id.is_empty() { 0 } else { HOURS * 3_600 };
-    format!("{NAME}={id}; Path=/ebbtide; Max-Age={seconds}; HttpOnly; SameSite=Strict")
+    let secure = if base.starts_with("https:") {
+        "; Secure"
+    } else {
+        ""
+    };
+    format!("{NAME}={id}; Path=/ebbtide; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
 }
 
 #[cfg(test)]
@@ -190,7 +196,11 @@ mod tests {
         assert_eq!(cookie(&headers), None);
         headers.insert("cookie", HeaderValue::from_static("a=b; ebbtide=12; c=d"));
         assert_eq!(cookie(&headers), Some("12"));
-        assert!(set_cookie("").contains("Max-Age=0"));
-        assert!(set_cookie("12").contains("ebbtide=12; Path=/ebbtide; Max-Age=43200; HttpOnly"));
+        assert!(set_cookie("", "http://a").contains("Max-Age=0"));
+        assert!(set_cookie("12", "https://a").ends_with("; SameSite=Strict; Secure"));
+        assert!(
+            set_cookie("12", "http://a")
+                .contains("ebbtide=12; Path=/ebbtide; Max-Age=43200; HttpOnly")
+        );
     }
 }

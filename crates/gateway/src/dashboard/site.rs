@@ -199,7 +199,7 @@ impl Dashboard {
                 if let Some(id) = guest.session {
                     self.sessions.close(id);
                 }
-                return reply::see_with(LOGIN, &set_cookie(""));
+                return reply::see_with(LOGIN, &set_cookie("", &visit.base));
             }
             _ => {}
         }
@@ -256,7 +256,7 @@ impl Dashboard {
             Asker::Tenant(Tenant::of(&self.secret, key.as_bytes()))
         };
         let id = self.sessions.open(asker, visit.now);
-        reply::see_with(HOME, &set_cookie(&id))
+        reply::see_with(HOME, &set_cookie(&id, &visit.base))
     }
 
     fn failed(&self, error: &ReportError, to: &str, visit: &Visit) -> Response<Bytes> {

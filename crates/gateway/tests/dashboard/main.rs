@@ -11,3 +11,4 @@
 mod browser;
 mod pages;
 mod stage;
+mod through;

@@ -1,0 +1,250 @@
+//! The dashboard of a gateway that serves a client, with the strict provider behind it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use context::Tokens;
+use gateway::config::{Config, RouteChoice, Upstreams};
+use gateway::{Gateway, Running};
+use history::{Limits, MemoryEngine};
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::browser::{Browser, Scheme};
+
+const PIN: &str = "never touch the folder vendor";
+
+/// A gateway, the provider behind it, and a client that talks through it.
+struct Talk {
+    gateway: Running,
+    _provider: sim::Running,
+    said: Vec<Value>,
+}
+
+/// What came back.
+struct Came {
+    status: StatusCode,
+    did: String,
+    location: String,
+    cookie: String,
+    text: String,
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_second(1_790_000_000).expect("a time")
+}
+
+async fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.expect("a port")
+}
+
+async fn send(request: Request<Full<Bytes>>) -> Came {
+    let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
+    let (head, body) = client
+        .request(request)
+        .await
+        .expect("an answer")
+        .into_parts();
+    let header = |name| {
+        let value = head.headers.get(name);
+        value.map_or(String::new(), |value| {
+            value.to_str().expect("text").to_owned()
+        })
+    };
+    let body = body.collect().await.expect("a body").to_bytes();
+    Came {
+        status: head.status,
+        did: header("x-ebbtide-did"),
+        location: header("location"),
+        cookie: header("set-cookie"),
+        text: String::from_utf8_lossy(&body).into_owned(),
+    }
+}
+
+impl Talk {
+    async fn begin() -> Self {
+        let provider = sim::serve(
+            listener().await,
+            sim::Config::default(),
+            Arc::new(now),
+            None,
+        )
+        .expect("a provider");
+        let mut config = Config {
+            upstream: Upstreams {
+                anthropic: provider.url(),
+                openai: provider.url(),
+            },
+            ..Config::default()
+        };
+        config.policy.window = Some(Tokens::new(12_000));
+        config.policy.route = RouteChoice::Extractive;
+        let gateway = Gateway {
+            config,
+            engine: Arc::new(MemoryEngine::new([7; 32], Limits::default())),
+            clock: Arc::new(now),
+        };
+        Self {
+            gateway: gateway::serve(listener().await, gateway).expect("a gateway"),
+            _provider: provider,
+            said: Vec::new(),
+        }
+    }
+
+    /// Says something and hears the answer.
+    async fn say(&mut self, text: String) -> String {
+        self.said.push(json!({"role": "user", "content": text}));
+        let body = json!({
+            "model": "claude-haiku-4-5", "max_tokens": 200, "messages": self.said,
+        });
+        let request = Request::post(format!("{}/v1/messages", self.gateway.url()))
+            .header("x-api-key", "key-of-a-test")
+            .header("anthropic-version", "2023-06-01")
+            .header("content-type", "application/json")
+            .header("x-ebbtide-session", "<b>the talk</b>")
+            .body(Full::from(body.to_string()))
+            .expect("a request");
+        let came = send(request).await;
+        assert_eq!(came.status, StatusCode::OK, "{}", came.text);
+        let answer: Value = serde_json::from_str(&came.text).expect("JSON");
+        self.said
+            .push(json!({"role": "assistant", "content": answer["content"]}));
+        came.did
+    }
+
+    async fn page(&self, path: &str, cookie: &str) -> Came {
+        let request =
+            Request::get(format!("{}{path}", self.gateway.url())).header("cookie", cookie);
+        send(request.body(Full::default()).expect("a request")).await
+    }
+
+    /// Sends a form as a browser does.
+    async fn form(&self, path: &str, cookie: &str, fields: &[(&str, &str)]) -> Came {
+        let body = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(fields)
+            .finish();
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("{}{path}", self.gateway.url()))
+            .header("cookie", cookie)
+            .header("origin", self.gateway.url())
+            .header("content-type", "application/x-www-form-urlencoded");
+        send(request.body(Full::from(body)).expect("a request")).await
+    }
+
+    /// Signs in and gives the cookie.
+    async fn sign_in(&self, key: &str) -> String {
+        let page = self.page("/ebbtide/login", "").await;
+        let token = between(&page.text, "name=\"form\" value=\"", "\"");
+        let came = self
+            .form("/ebbtide/login", "", &[("form", token), ("key", key)])
+            .await;
+        assert_eq!(came.status, StatusCode::SEE_OTHER);
+        came.cookie.split(';').next().expect("a cookie").to_owned()
+    }
+}
+
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, behind) = text.split_once(from).expect("it begins");
+    behind.split_once(to).expect("it ends").0
+}
+
+#[tokio::test]
+async fn a_conversation_over_a_boundary() {
+    let mut talk = Talk::begin().await;
+    let mut swapped = false;
+    for step in 0..40 {
+        let words = format!("Step {step}: look at crates/wire/src/api/part_{step}.rs again. ");
+        let did = talk.say(words.repeat(30)).await;
+        swapped |= did.contains("swapped");
+        if swapped {
+            break;
+        }
+    }
+    assert!(swapped, "a summary was swapped in");
+
+    let list = talk.page("/ebbtide/", "").await;
+    assert!(list.text.contains("&#60;b&#62;the talk"), "{}", list.text);
+    let one = between(&list.text, "<a href=\"/ebbtide/conversations/", "\"");
+    let one = format!("/ebbtide/conversations/{one}");
+    let page = talk.page(&one, "").await;
+    for shown in [
+        "state-standing",
+        "extractive route",
+        "<title>after ",
+        ">summary<",
+    ] {
+        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+    }
+    let (_, marks) = page
+        .text
+        .split_once("<pre class=\"said\"")
+        .expect("a summary");
+    let beside = talk.page(between(marks, "<a href=\"", "\""), "").await;
+    assert!(
+        beside
+            .text
+            .contains("Step 0: look at crates/wire/src/api/part_0.rs"),
+        "{}",
+        beside.text
+    );
+
+    let token = between(&page.text, "name=\"form\" value=\"", "\"");
+    let set = talk
+        .form(
+            &format!("{one}/pins"),
+            "",
+            &[("form", token), ("text", PIN)],
+        )
+        .await;
+    assert_eq!(
+        (set.status, set.location.as_str()),
+        (StatusCode::SEE_OTHER, format!("{one}#pins").as_str())
+    );
+    assert!(talk.page(&one, "").await.text.contains(PIN));
+    assert!(talk.say("Go on.".to_owned()).await.contains("pinned"));
+    let forged = talk
+        .form(
+            &format!("{one}/pins"),
+            "",
+            &[("form", "0"), ("text", "forged")],
+        )
+        .await;
+    assert_eq!(forged.status, StatusCode::FORBIDDEN);
+
+    let (owner, other) = (
+        talk.sign_in("key-of-a-test").await,
+        talk.sign_in("another key").await,
+    );
+    assert!(
+        talk.page("/ebbtide/", &owner)
+            .await
+            .text
+            .contains("the talk")
+    );
+    assert!(
+        !talk
+            .page("/ebbtide/", &other)
+            .await
+            .text
+            .contains("the talk")
+    );
+    assert_eq!(talk.page(&one, &other).await.status, StatusCode::NOT_FOUND);
+
+    if let Some(browser) = Browser::find() {
+        let loaded = browser
+            .load(
+                &format!("{}{one}", talk.gateway.url()),
+                Scheme::Light,
+                3_000,
+            )
+            .await;
+        assert_eq!(loaded.console, Vec::<String>::new());
+        assert!(loaded.dom.contains("<span>live</span>") && loaded.dom.contains(PIN));
+    }
+}
