@@ -5,7 +5,7 @@ use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
 use history::Route;
 use serde_json::{Value, json};
 use tokens::ModelTable;
-use wire::api::{Conversation, Dialect, Piece, Reply, Request, Stop};
+use wire::api::{Conversation, Dialect, Piece, Request, Stop};
 
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;
@@ -235,11 +235,6 @@ fn apart(
         Dialect::Responses => edit = edit.set("store", "false"),
     }
     Ok(Bytes::from(edit.render()?))
-}
-
-/// Whether an answer ended because it reached its longest length.
-pub(crate) fn was_cut(reply: &Reply) -> bool {
-    matches!(reply.stop, Some(Stop::MaxTokens | Stop::WindowExceeded))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use context::summary::{Defect, Field, Summary, validate};
 use context::{TokenCounter, Tokens};
 use wire::api::Stop;
 
-use crate::asking::{Asking, Before, was_cut};
+use crate::asking::{Asking, Before};
 use crate::error::ModelError;
 use crate::prompt::{Wish, again, defect};
 use crate::work::{Work, text_of};
@@ -48,22 +48,8 @@ pub(crate) async fn draft(
     let ask = async |before: Option<&Before<'_>>| {
         let body = asking.body(measure.longest, before)?;
         let reply = work.ask(asking.endpoint(), &asking.model(), body).await?;
-        let text = text_of(&reply);
-        let mut remarks = Vec::new();
-        if was_cut(&reply) {
-            remarks.push("it was cut off because it is too long");
-        }
-        if measure.counter.count(&text) > wish.budget.scaled(LATITUDE) {
-            remarks.push("it is much longer than was asked for");
-        }
-        Ok::<_, ModelError>(Draft {
-            summary: Summary::parse(&text).summary,
-            defects: validate(&text, measure.source, measure.counter),
-            stop: reply.stop,
-            asked: 1,
-            text,
-            remarks,
-        })
+        let draft = Draft::read(text_of(&reply), reply.stop, wish.budget, measure);
+        Ok::<_, ModelError>(draft)
     };
     let mut first = ask(None).await?;
     if first.flaws() == 0 {
@@ -93,6 +79,25 @@ pub(crate) async fn draft(
 }
 
 impl Draft {
+    /// Reads what a model wrote when it was asked for a summary of `budget`.
+    pub fn read(text: String, stop: Option<Stop>, budget: Tokens, measure: &Measure<'_>) -> Self {
+        let mut remarks = Vec::new();
+        if matches!(stop, Some(Stop::MaxTokens | Stop::WindowExceeded)) {
+            remarks.push("it was cut off because it is too long");
+        }
+        if measure.counter.count(&text) > budget.scaled(LATITUDE) {
+            remarks.push("it is much longer than was asked for");
+        }
+        Self {
+            summary: Summary::parse(&text).summary,
+            defects: validate(&text, measure.source, measure.counter),
+            stop,
+            asked: 1,
+            text,
+            remarks,
+        }
+    }
+
     fn flaws(&self) -> usize {
         self.defects.len() + self.remarks.len()
     }

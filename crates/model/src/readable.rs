@@ -102,6 +102,8 @@ fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<Made, Model
     if let Some(rejection) = defects.iter().find_map(hopeless) {
         return Err(ModelError::Rejected(rejection));
     }
+    // A ledger that the model wrote was not asked for; ours is made from the originals.
+    while summary.pop(Field::Ledger).is_some() {}
     if summary.is_empty() {
         return Err(ModelError::NoSummary { stop });
     }
@@ -109,8 +111,6 @@ fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<Made, Model
         turns: order.old.len(),
         tokens: order.source_tokens(),
     };
-    // A ledger that the model wrote was not asked for; ours is made from the originals.
-    while summary.pop(Field::Ledger).is_some() {}
     trim(&mut summary, order.budget.scaled(WORDS), counter);
     course.asked = asked;
     if !defects.is_empty() {
@@ -198,4 +198,113 @@ fn append_ledger(summary: &mut Summary, order: &Order) -> usize {
     }
     while summary.tokens(counter) > order.budget && summary.pop(Field::Ledger).is_some() {}
     summary.entries(Field::Ledger).len()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use context::quality::Rejection;
+    use context::summary::{Field, Summary, is_summary};
+    use context::{Heuristic, Role, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
+    use proptest::prelude::*;
+
+    use super::finish;
+    use crate::draft::{Draft, Measure};
+    use crate::error::ModelError;
+    use crate::made::{Course, Made};
+    use crate::order::Order;
+
+    /// An order over a talk of which each turn names a file.
+    fn order(budget: u64) -> Order {
+        let mut parent = TurnId::ROOT;
+        let mut turn = |number: usize| {
+            let role = [Role::User, Role::Assistant][number % 2];
+            let text = format!(
+                "Please look at src/parser_{}.rs, where error E{number} stands, and mend the loop.",
+                number % 5
+            );
+            let turn = TurnDraft::text(role, text.repeat(4)).after(parent, &Heuristic);
+            parent = turn.id();
+            turn
+        };
+        let old: Vec<Turn> = (0..60).map(&mut turn).collect();
+        Order {
+            old: old.into(),
+            tail: Arc::new([turn(60)]),
+            pins: vec![Text::from("never touch src/parser_3.rs")],
+            budget: Tokens::new(budget),
+            instructions: None,
+            counter: Arc::new(Heuristic),
+            model: "m".to_owned(),
+        }
+    }
+
+    /// What becomes of a text that a model wrote.
+    fn finished(order: &Order, text: &str) -> Result<Made, ModelError> {
+        let measure = Measure {
+            source: order.source_tokens(),
+            longest: Tokens::new(9_000),
+            counter: &Heuristic,
+        };
+        let draft = Draft::read(text.to_owned(), None, order.budget, &measure);
+        finish(order, draft, Course::default())
+    }
+
+    const WHOLE: &str = "## Goal\n- mend the loop in src/parser_1.rs\n## Decisions, constraints and preferences\nnone\n## Task in progress\n- look at error E7\n## Key facts\nnone\n## Dead ends\nnone\n## Next steps\nnone\n## Identifiers\n- made up by the model";
+
+    #[test]
+    fn a_whole_record_is_not_completed_and_gets_its_ledger_from_the_originals() {
+        let order = order(800);
+        let made = finished(&order, WHOLE).unwrap();
+        let summary = Summary::parse(&made.text).summary;
+        assert_eq!(made.course.completed, []);
+        assert_eq!(summary.entries(Field::Facts), [] as [&str; 0]);
+        assert!(made.course.ledger > 0);
+        let ledger = summary.entries(Field::Ledger).join("\n");
+        assert!(!ledger.contains("made up"), "{ledger}");
+        assert!(ledger.contains("parser_2"), "{ledger}");
+    }
+
+    #[test]
+    fn a_record_with_gaps_is_completed() {
+        let made = finished(&order(800), "## Goal\n- mend the loop").unwrap();
+        assert!(made.course.completed.contains(&Field::Task));
+        let goal = Summary::parse(&made.text).summary;
+        assert_eq!(goal.entries(Field::Goal), ["mend the loop"]);
+    }
+
+    #[test]
+    fn what_is_no_record_is_turned_away() {
+        let order = order(800);
+        let nothing = finished(&order, "I would rather talk of the weather.");
+        assert!(matches!(nothing, Err(ModelError::NoSummary { .. })));
+        let names = finished(&order, "## Identifiers\n- src/parser_1.rs");
+        assert!(matches!(names, Err(ModelError::NoSummary { .. })));
+        let stuck = "## Goal\n".to_owned() + &"- again and again\n".repeat(20);
+        let stuck = finished(&order, &stuck);
+        let expected = ModelError::Rejected(Rejection::Degenerate);
+        assert_eq!(stuck.unwrap_err(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_model_writes_the_budget_holds(
+            entries in prop::collection::vec((0_usize..7, "[a-z/_.0-9 ]{1,200}"), 1..60),
+            budget in 200_u64..3_000,
+        ) {
+            let mut written = Summary::default();
+            for (field, entry) in &entries {
+                written.push(Field::ALL[*field], entry);
+            }
+            let order = order(budget);
+            if let Ok(made) = finished(&order, &written.render()) {
+                prop_assert!(is_summary(&made.text));
+                prop_assert!(Heuristic.count(&made.text) <= order.budget);
+                let summary = Summary::parse(&made.text).summary;
+                prop_assert_eq!(summary.replaced.turns, 60);
+                prop_assert_eq!(summary.entries(Field::Ledger).len(), made.course.ledger);
+            }
+        }
+    }
 }
