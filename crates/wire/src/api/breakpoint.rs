@@ -65,8 +65,8 @@ impl Request<'_> {
                 }
             }
         }
-        for message in self.messages().skip(first) {
-            out.extend(message.breakpoints());
+        for index in self.maybe_marked(first) {
+            out.extend(self.message(index).iter().flat_map(Message::breakpoints));
         }
         if let Some(field) = self.field("cache_control")
             && let Ok(tree) = Tree::parse(field.value, self.depth)
@@ -78,6 +78,31 @@ impl Request<'_> {
             });
         }
         out
+    }
+}
+
+impl Request<'_> {
+    /// The messages from `first` on in which there can be a marker, by a quick look at all their bytes.
+    fn maybe_marked(&self, first: usize) -> Vec<usize> {
+        let start = self.message(first).map(|message| message.span().start);
+        let end = self.elements.last().map(|element| element.span.end);
+        let Some((start, end)) = start.zip(end) else {
+            return Vec::new();
+        };
+        let bytes = Span { start, end }.of(self.body).as_bytes();
+        let mut found: Vec<usize> = signs()
+            .flat_map(|sign| memchr::memmem::find_iter(bytes, sign))
+            .map(|at| self.message_at(start + at))
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The message that the byte `at` of the body stands in or right behind.
+    fn message_at(&self, at: usize) -> usize {
+        let until = self.elements.partition_point(|it| it.span.start <= at);
+        self.ends.partition_point(|end| *end < until)
     }
 }
 
@@ -210,14 +235,16 @@ fn cut_markers(object: Value<'_>, cuts: &mut Vec<(Span, String)>) {
     }
 }
 
-/// Whether a marker can be in `json`: a quick look before a thorough one. A key may be spelled with
-/// escapes, which are looked for too.
+/// What a marker cannot be without: its key, plain or with escapes in it, which are those of `_` and of the
+/// lower-case letters (`\u005f`, `\u0061` to `\u007a`).
+fn signs() -> impl Iterator<Item = &'static [u8]> {
+    let keys = MARKERS.iter().map(|key| key.as_bytes());
+    keys.chain([b"\\u005".as_slice(), b"\\u006", b"\\u007"])
+}
+
+/// Whether a marker can be in `json`: a quick look before a thorough one.
 fn may_mark(json: &str) -> bool {
-    let bytes = json.as_bytes();
-    MARKERS
-        .iter()
-        .chain(&["\\u00"])
-        .any(|needle| memchr::memmem::find(bytes, needle.as_bytes()).is_some())
+    signs().any(|sign| memchr::memmem::find(json.as_bytes(), sign).is_some())
 }
 
 /// The `ttl` of the marker that `block` carries, where it carries one.

@@ -5,7 +5,8 @@ use context::{CallId, Heuristic, Part, Role, Text, Turn, TurnDraft, TurnId};
 use proptest::prelude::*;
 
 use crate::api::{
-    Accumulator, Conversation, Decoder, Dialect, Failure, Limits, Piece, Request, Response,
+    Accumulator, Breakpoint, Conversation, Decoder, Dialect, Failure, Limits, Piece, Place,
+    Request, Response,
 };
 
 const DIALECTS: [Dialect; 3] = [Dialect::Anthropic, Dialect::Chat, Dialect::Responses];
@@ -162,7 +163,11 @@ fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
         }
     }
     edited_messages_can_be_read(dialect, &request);
-    let _ = (request.instructions(), request.breakpoints());
+    let each = request.messages().flat_map(|message| message.breakpoints());
+    let in_messages = |mark: &Breakpoint| matches!(mark.place, Place::Message { .. });
+    let all = request.breakpoints().into_iter().filter(in_messages);
+    assert!(each.eq(all));
+    let _ = request.instructions();
     for dialect in DIALECTS {
         let written = Conversation::from_turns(dialect, &turns).body("m", None);
         assert!(Request::parse(dialect, written.as_bytes()).is_ok());
