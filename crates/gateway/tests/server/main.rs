@@ -8,4 +8,6 @@
 
 mod control;
 mod house;
+mod limits;
 mod passing;
+mod streams;

@@ -1,0 +1,213 @@
+//! What is too large, too slow or too much, and providers that do not answer.
+
+use std::time::Duration;
+
+use gateway::config::Config;
+use http::Request;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use jiff::SignedDuration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use crate::house::{Came, anthropic, ask, gateway, openai, upstream, whole};
+
+/// Longer than anything here takes, shorter than anybody waits.
+const LONG: Duration = Duration::from_secs(20);
+const SOON: SignedDuration = SignedDuration::from_millis(300);
+
+#[track_caller]
+fn check(came: &Came, status: u16, kind: &str, code: &str) {
+    assert_eq!(came.status, status, "{came:?}");
+    let error = &came.json()["error"];
+    assert_eq!(error["type"], kind, "{came:?}");
+    let said = error["message"].as_str().expect("a message");
+    assert!(said.starts_with(&format!("ebbtide[{code}]: ")), "{said}");
+    assert_eq!(came.header("x-ebbtide-error"), code);
+    let retried = matches!(status, 503 | 529);
+    assert_eq!(came.header("retry-after"), if retried { "1" } else { "" });
+}
+
+/// Sends bytes as they are, and says what comes back until the connection is closed.
+async fn raw(url: &str, bytes: &[u8]) -> String {
+    let address = url.trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    stream.write_all(bytes).await.expect("it takes bytes");
+    let mut answer = Vec::new();
+    // A reset after the answer is an end too.
+    let _ = timeout(LONG, stream.read_to_end(&mut answer))
+        .await
+        .expect("the connection is closed");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn bodies_that_are_too_large() {
+    let gateway = gateway("http://127.0.0.1:9", |config| config.limits.body = 1000).await;
+    let url = gateway.url();
+    let large = "x".repeat(1001);
+    let came = ask(anthropic(&url, "/v1/messages", large.clone())).await;
+    check(&came, 413, "request_too_large", "E0801");
+    assert_eq!(came.json()["type"], "error");
+    let came = ask(openai(&url, "/v1/chat/completions", large)).await;
+    check(&came, 413, "invalid_request_error", "E0801");
+    // One that does not say how long it is.
+    let pieces = futures_util::stream::repeat_with(|| Ok(Frame::data("x".repeat(100).into())));
+    let request = Request::post(format!("{url}/v1/messages"))
+        .body(BodyExt::boxed(StreamBody::new(pieces)))
+        .expect("a request");
+    check(&ask(request).await, 413, "request_too_large", "E0801");
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn clients_that_are_too_slow() {
+    let gateway = gateway("http://127.0.0.1:9", |config| config.limits.read = SOON).await;
+    let url = gateway.url();
+    let begun = "POST /v1/messages HTTP/1.1\r\nhost: h\r\ncontent-length: 9\r\n\r\n{";
+    let answer = raw(&url, begun.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(answer.contains("E0802"), "{answer}");
+    for stuck in ["", "P", "PRI * HT", "POST /v1/messages HTTP/1.1\r\nho"] {
+        let answer = raw(&url, stuck.as_bytes()).await;
+        assert!(!answer.contains(" 200 "), "{stuck}: {answer}");
+    }
+    let stuck = "POST /ebbtide/api/conversations/x/pins HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{";
+    let answer = raw(&url, stuck.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn headers_without_end() {
+    let gateway = gateway("http://127.0.0.1:9", |_| {}).await;
+    let long = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: h\r\nx-long: {}\r\n\r\n",
+        "x".repeat(1 << 20)
+    );
+    let address = gateway.address();
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    // It stops reading in the middle.
+    let _ = stream.write_all(long.as_bytes()).await;
+    let mut answer = [0; 12];
+    if timeout(LONG, stream.read_exact(&mut answer))
+        .await
+        .expect("an end")
+        .is_ok()
+    {
+        assert_eq!(&answer, b"HTTP/1.1 431");
+    }
+    gateway.shutdown().await;
+}
+
+/// A gateway before a provider that never answers, with one request that waits there.
+async fn occupied(
+    change: impl FnOnce(&mut Config),
+) -> (gateway::Running, tokio::task::JoinSet<()>) {
+    let never = upstream(|_| std::future::pending()).await;
+    let gateway = gateway(&never.url, change).await;
+    let mut waiting = tokio::task::JoinSet::new();
+    let request = anthropic(&gateway.url(), "/v1/messages", "x".repeat(800));
+    waiting.spawn(async move {
+        let _never = never;
+        ask(request).await;
+    });
+    let metrics = || gateway.metrics().render();
+    while !metrics().contains("ebbtide_in_flight 1") {
+        sleep(Duration::from_millis(5)).await;
+    }
+    // Its body is read once it is under way.
+    sleep(Duration::from_millis(50)).await;
+    (gateway, waiting)
+}
+
+#[tokio::test]
+async fn too_many_at_once() {
+    let (gateway, waiting) = occupied(|config| config.limits.requests = 1).await;
+    let url = gateway.url();
+    check(
+        &ask(anthropic(&url, "/v1/messages", "{}")).await,
+        529,
+        "overloaded_error",
+        "E0805",
+    );
+    check(
+        &ask(openai(&url, "/v1/responses", "{}")).await,
+        503,
+        "server_error",
+        "E0805",
+    );
+    drop(waiting);
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn too_many_bytes_at_once() {
+    let (gateway, waiting) = occupied(|config| {
+        config.limits.body = 1000;
+        config.limits.bodies = 1000;
+    })
+    .await;
+    let url = gateway.url();
+    let came = ask(anthropic(&url, "/v1/messages", "x".repeat(800))).await;
+    check(&came, 529, "overloaded_error", "E0806");
+    // Their place is free again when the first is gone.
+    drop(waiting);
+    while gateway.metrics().render().contains("ebbtide_in_flight 1") {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let freed = timeout(
+        Duration::from_millis(300),
+        ask(anthropic(&url, "/v1/messages", "x".repeat(800))),
+    );
+    assert!(!matches!(freed.await, Ok(came) if came.status == 529));
+    gateway.shutdown_within(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn providers_that_do_not_answer() {
+    let gone = gateway("http://127.0.0.1:9", |_| {}).await;
+    let url = gone.url();
+    check(
+        &ask(anthropic(&url, "/v1/messages", "{}")).await,
+        502,
+        "api_error",
+        "E0803",
+    );
+    check(
+        &ask(openai(&url, "/v1/models", "{}")).await,
+        502,
+        "server_error",
+        "E0803",
+    );
+    gone.shutdown().await;
+    let never = upstream(|_| std::future::pending()).await;
+    let silent = gateway(&never.url, |config| config.limits.silence = SOON).await;
+    let url = silent.url();
+    check(
+        &ask(anthropic(&url, "/v1/messages", "{}")).await,
+        504,
+        "timeout_error",
+        "E0804",
+    );
+    check(
+        &ask(openai(&url, "/v1/files", "{}")).await,
+        504,
+        "server_error",
+        "E0804",
+    );
+    silent.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_websocket_where_requests_are_read() {
+    let gateway = gateway("http://127.0.0.1:9", |_| {}).await;
+    let request = Request::get(format!("{}/v1/responses", gateway.url()))
+        .header("connection", "upgrade")
+        .header("upgrade", "websocket")
+        .body(whole(""))
+        .expect("a request");
+    check(&ask(request).await, 426, "invalid_request_error", "E0807");
+    gateway.shutdown().await;
+}
