@@ -7,14 +7,17 @@ use context::Tokens;
 use history::ConversationId;
 use http::HeaderMap;
 use http::request::Parts;
+use jiff::Timestamp;
+use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::core::{Generation, Outgoing};
+use crate::core::{Endpoint, Generation, Outgoing};
 use crate::server::State;
 use crate::server::headers;
 use crate::server::refusal::Reason;
-use crate::server::route::Route;
+use crate::server::route::{Provider, Route};
+use crate::server::spans::{Place, Told};
 use crate::words::Did;
 
 /// One request while it is here. Dropping it counts and logs it, whatever became of it.
@@ -26,12 +29,19 @@ pub(crate) struct Exchange {
     /// What is known of the answer's content, once it came whole.
     pub(crate) generation: Option<Generation>,
     method: String,
+    span: Option<Span>,
     came: Instant,
     /// When it was there whole, so far as it was read here.
     read: Instant,
     own: Option<Duration>,
     outcome: Outcome,
     bytes: Bytes,
+}
+
+/// A generation as a span.
+struct Span {
+    place: Place,
+    from: Timestamp,
 }
 
 /// What is told of a request.
@@ -55,7 +65,15 @@ impl Exchange {
     pub(crate) fn begin(state: Arc<State>, route: Route, parts: &Parts) -> Self {
         state.metrics.began();
         let now = Instant::now();
+        let place = matches!(route.endpoint, Endpoint::Generate(_))
+            .then(|| state.spans.place(&parts.headers))
+            .flatten();
+        let span = place.map(|place| Span {
+            place,
+            from: (state.clock)(),
+        });
         Self {
+            span,
             state,
             route,
             place: None,
@@ -136,6 +154,71 @@ impl Exchange {
     }
 }
 
+impl Exchange {
+    /// Tells of a generation (OpenTelemetry's semantic conventions for generative AI).
+    fn tell(&self, status: u16, did: &str) {
+        let Some(span) = &self.span else { return };
+        let provider = match self.route.provider {
+            Provider::Anthropic => "anthropic",
+            Provider::OpenAi => "openai",
+        };
+        let mut attributes = vec![
+            ("gen_ai.operation.name", json!("chat")),
+            ("gen_ai.provider.name", json!(provider)),
+            ("http.response.status_code", json!(status)),
+            ("ebbtide.did", json!(did)),
+        ];
+        if let Some(conversation) = self.outcome.conversation {
+            attributes.push(("gen_ai.conversation.id", json!(conversation.to_string())));
+        }
+        if let Some(tokens) = self.outcome.tokens {
+            attributes.push(("ebbtide.view_tokens", json!(tokens.get())));
+        }
+        if status >= 400 {
+            attributes.push(("error.type", json!(status.to_string())));
+        }
+        let mut name = "chat".to_owned();
+        if let Some(generation) = &self.generation {
+            name = format!("chat {}", generation.model);
+            describe(generation, &mut attributes);
+        }
+        self.state.spans.tell(Told {
+            place: &span.place,
+            name,
+            from: span.from,
+            to: (self.state.clock)(),
+            status,
+            attributes,
+        });
+    }
+}
+
+/// What the provider said of its answer.
+fn describe(generation: &Generation, attributes: &mut Vec<(&'static str, Value)>) {
+    attributes.push(("gen_ai.request.model", json!(generation.model)));
+    if let Some(id) = &generation.answer_id {
+        attributes.push(("gen_ai.response.id", json!(id)));
+    }
+    if let Some(stop) = &generation.stop {
+        attributes.push(("gen_ai.response.finish_reasons", json!([stop])));
+    }
+    if let Some(usage) = &generation.usage {
+        let counts = usage.billed();
+        attributes.extend([
+            ("gen_ai.usage.input_tokens", json!(counts.all_input().get())),
+            ("gen_ai.usage.output_tokens", json!(counts.output.get())),
+            (
+                "gen_ai.usage.cache_read.input_tokens",
+                json!(counts.cache_read.get()),
+            ),
+            (
+                "gen_ai.usage.cache_creation.input_tokens",
+                json!(counts.cache_write.get()),
+            ),
+        ]);
+    }
+}
+
 impl Drop for Exchange {
     fn drop(&mut self) {
         let metrics = &self.state.metrics;
@@ -153,6 +236,8 @@ impl Drop for Exchange {
         let status = status.unwrap_or(499);
         metrics.answered(self.route.name(), status, did);
         let words: Vec<&str> = did.iter().map(|did| did.as_str()).collect();
+        let words = words.join(",");
+        self.tell(status, &words);
         let generation = self.generation.as_ref();
         tracing::info!(
             target: "ebbtide::request",
@@ -160,7 +245,7 @@ impl Drop for Exchange {
             endpoint = self.route.name(),
             status,
             whole,
-            did = words.join(","),
+            did = words,
             model = generation.map(|generation| generation.model.as_str()),
             conversation = conversation.map(tracing::field::display),
             tokens = tokens.map(Tokens::get),

@@ -16,6 +16,7 @@ mod proxy;
 mod refusal;
 mod relay;
 mod route;
+mod spans;
 mod tunnel;
 mod upstream;
 
@@ -43,7 +44,10 @@ use crate::metrics::Metrics;
 use crate::report::Reports;
 use crate::server::access::Access;
 use crate::server::gate::Gate;
-use crate::server::upstream::Upstream;
+pub(crate) use crate::server::refusal::whole;
+pub(crate) use crate::server::route::Provider;
+use crate::server::spans::Spans;
+pub(crate) use crate::server::upstream::Upstream;
 
 /// What may break a body.
 pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
@@ -133,6 +137,7 @@ pub(crate) struct State {
     access: Access,
     reports: Arc<dyn Reports>,
     dashboard: Dashboard,
+    spans: Spans,
     /// Connections that have left HTTP.
     tunnels: TaskTracker,
     stop: CancellationToken,
@@ -162,6 +167,7 @@ impl State {
             core,
             upstream: Upstream::new(&config.upstream)?,
             gate: Gate::new(config.limits),
+            spans: Spans::new(config.otlp.as_deref(), secret, (gateway.clock)())?,
             clock: gateway.clock,
             config,
             metrics,
@@ -244,6 +250,7 @@ impl Running {
             tracing::warn!("answers that had not ended were cut");
         }
         self.state.core.close().await;
+        self.state.spans.close().await;
     }
 }
 

@@ -91,7 +91,7 @@ impl Base {
 }
 
 impl Upstream {
-    pub(super) fn new(urls: &Upstreams) -> Result<Self, ServeError> {
+    pub(crate) fn new(urls: &Upstreams) -> Result<Self, ServeError> {
         let (anthropic, openai) = (Base::parse(&urls.anthropic)?, Base::parse(&urls.openai)?);
         let tls = [&anthropic, &openai]
             .iter()

@@ -3,6 +3,7 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test that cannot go on fails where it stands"
 )]
 
@@ -10,4 +11,5 @@ mod control;
 mod house;
 mod limits;
 mod passing;
+mod spans;
 mod streams;
