@@ -8,6 +8,7 @@ use crate::command::config::ConfigArgs;
 use crate::command::demo::DemoArgs;
 use crate::command::docs::DocsArgs;
 use crate::command::inspect::InspectArgs;
+use crate::command::pin::PinArgs;
 use crate::command::purge::PurgeArgs;
 use crate::command::replay::ReplayArgs;
 use crate::command::serve::ServeArgs;
@@ -52,6 +53,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Print the gateway's configuration that is in effect
     Config(ConfigArgs),
+    /// Set and remove pins in a gateway that runs
+    Pin(PinArgs),
     /// Replay recorded sessions under several memory strategies and compare them
     Replay(ReplayArgs),
     /// Compact a conversation without a model

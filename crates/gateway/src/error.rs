@@ -48,6 +48,8 @@ pub(crate) const FOREIGN: ErrorCode = ErrorCode::new("E0824");
 pub(crate) const BAD_REQUEST: ErrorCode = ErrorCode::new("E0825");
 /// There is nothing at this address.
 pub(crate) const NOTHING_HERE: ErrorCode = ErrorCode::new("E0826");
+/// No gateway answers.
+pub(crate) const NO_GATEWAY: ErrorCode = ErrorCode::new("E0827");
 
 /// The codes of the outer half.
 pub(crate) const CODES: &[CodeEntry] = &[
@@ -165,6 +167,11 @@ pub(crate) const CODES: &[CodeEntry] = &[
         NOTHING_HERE,
         "there is nothing at this address of the gateway",
         "docs/gateway.md lists the addresses under /ebbtide/.",
+    ),
+    entry(
+        NO_GATEWAY,
+        "no gateway answers at the URL",
+        "Start one with `ebbtide serve`, or name its URL with --url.",
     ),
 ];
 

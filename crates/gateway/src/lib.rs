@@ -11,6 +11,7 @@ pub mod core;
 pub mod dashboard;
 mod error;
 pub mod metrics;
+mod remote;
 pub mod report;
 pub mod rewrite;
 pub mod server;
@@ -18,6 +19,7 @@ pub mod words;
 
 use context::coded::{self, CodeEntry};
 
+pub use remote::{Remote, RemoteError};
 pub use server::{Gateway, Running, ServeError, serve};
 
 const TABLES: &[&[CodeEntry]] = &[error::CODES, rewrite::CODES];

@@ -87,6 +87,40 @@ impl Did {
     }
 }
 
+impl Did {
+    /// What it means, as one sentence.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Kept => "Sent as it was received: nothing was due.",
+            Self::Passed => {
+                "Sent as it was received: it is of a kind the gateway does not look into, or not JSON."
+            }
+            Self::Failed => {
+                "Sent as it was received, since something of the gateway's failed; or not answered, since \
+                 the provider was not reached."
+            }
+            Self::Swapped => "A summary was swapped in with this request.",
+            Self::Compacted => "Shown under a summary that was swapped in earlier.",
+            Self::Preparing => "A summary began to be prepared with this request.",
+            Self::Waited => "Held until a summary was ready.",
+            Self::Rescued => {
+                "The provider refused it as too long; it was made smaller and sent once more."
+            }
+            Self::Shrunk => {
+                "An oversized tool result in it was shortened before it was first sent."
+            }
+            Self::Noted => "A note about the agent's own state was added.",
+            Self::Pinned => "Pins were restated.",
+            Self::Answered => "The client's own compaction was answered from the prepared summary.",
+            Self::Yielded => "The client's own compaction was sent on; the gateway's stood back.",
+            Self::Refused => "Refused before it was sent.",
+            Self::WouldSwap => "Observed only: a swap would have happened here.",
+            Self::WouldPrepare => "Observed only: a preparation would have begun here.",
+        }
+    }
+}
+
 impl fmt::Display for Did {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())

@@ -7,6 +7,7 @@ pub mod demo;
 pub mod discover;
 pub mod docs;
 pub mod inspect;
+pub mod pin;
 pub mod purge;
 pub mod replay;
 pub mod serve;
@@ -29,6 +30,7 @@ pub fn run(
     match command {
         Command::Serve(args) => serve::run(args, environment, console),
         Command::Config(args) => config::run(args, environment, console),
+        Command::Pin(args) => pin::run(args, environment, console),
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),

@@ -13,6 +13,8 @@ mod help;
 mod inspect;
 mod purge;
 mod replay;
+#[cfg(unix)]
+mod serve;
 mod sessions;
 #[cfg(unix)]
 mod sim;

@@ -1,0 +1,164 @@
+//! `ebbtide serve`, `config` and `pin`: from the first line to the last. Ended by a signal, so for Unix only.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command};
+
+use crate::{ebbtide, program, run};
+
+/// A program that listens until it is told to end.
+struct Listening {
+    child: Child,
+    address: String,
+}
+
+impl Listening {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = program(arguments).spawn().expect("the program starts");
+        let mut line = String::new();
+        // One byte at a time, so that nothing behind the line is lost.
+        let stdout = child.stdout.as_mut().expect("a pipe");
+        BufReader::with_capacity(1, stdout)
+            .read_line(&mut line)
+            .expect("a line");
+        let address = line.trim().strip_prefix("listening on http://");
+        let address = address.expect("an address").to_owned();
+        Self { child, address }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The whole answer to a request, head included.
+    fn ask(&self, line: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        write!(
+            stream,
+            "{line} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\nx-api-key: sk-secret\r\n\
+             anthropic-version: 2023-06-01\r\ncontent-length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )
+        .expect("it takes a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("UTF-8");
+        answer
+    }
+
+    /// Asks it to end as a service manager does. All it said, and its exit code.
+    fn end(mut self) -> (String, Option<i32>) {
+        let id = self.child.id().to_string();
+        let told = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(told.expect("kill").success());
+        let exit = self.child.wait().expect("it ends").code();
+        let mut said = String::new();
+        let mut stdout = self.child.stdout.take().expect("a pipe");
+        stdout.read_to_string(&mut said).expect("UTF-8");
+        let mut stderr = self.child.stderr.take().expect("a pipe");
+        stderr.read_to_string(&mut said).expect("UTF-8");
+        (said, exit)
+    }
+}
+
+const BODY: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":64,"messages":[{"role":"user","content":"a peculiar sentence"}]}"#;
+
+fn holds(folder: &Path, text: &str) -> bool {
+    let mut files = std::fs::read_dir(folder).expect("a folder").flatten();
+    files.any(|file| {
+        let bytes = std::fs::read(file.path()).expect("a file");
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}
+
+#[test]
+fn a_request_goes_through_and_is_kept_without_its_key() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("history.db");
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    let gateway = Listening::start(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--anthropic-url",
+        &sim.url(),
+        "--store",
+        store.to_str().expect("UTF-8"),
+        "--log",
+        "json",
+    ]);
+    let url = gateway.url();
+    let answer = gateway.ask("POST /v1/messages", BODY);
+    assert!(answer.contains("You said: a peculiar sentence"), "{answer}");
+    let name = "x-ebbtide-conversation: ";
+    let conversation = answer.lines().find_map(|line| line.strip_prefix(name));
+    assert_eq!(conversation.map(str::len), Some(32), "{answer}");
+    let health = gateway.ask("GET /ebbtide/health", "");
+    assert!(health.contains(r#""store":"ok""#), "{health}");
+    let (said, exit) = gateway.end();
+    assert_eq!(exit, Some(0), "{said}");
+    for expected in [
+        &format!("ANTHROPIC_BASE_URL={url} "),
+        &format!("OPENAI_BASE_URL={url}/v1 "),
+        &format!("{url}/ebbtide/"),
+        r#""endpoint":"messages""#,
+        r#""status":200"#,
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    for secret in ["sk-secret", "peculiar"] {
+        assert!(!said.contains(secret), "{secret}: {said}");
+    }
+    assert!(holds(folder.path(), "peculiar"), "the history is kept");
+    assert!(!holds(folder.path(), "sk-secret"), "the key is not");
+    sim.end();
+}
+
+#[test]
+fn the_configuration_in_effect() {
+    let mut command = program(&["config", "--window", "64k"]);
+    command.env("EBBTIDE_MODE", "observe");
+    let ran = run(command, b"");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    for line in [
+        "listen = \"127.0.0.1:4000\"  # default\n",
+        "store = \"/nonexistent/.local/share/ebbtide/history.db\"  # default\n",
+        "mode = \"observe\"  # EBBTIDE_MODE\n",
+        "window = 64000  # --window\n",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+    let json = ebbtide(&["config", "--json"]).stdout;
+    assert!(json.contains("\"upstream.openai\""), "{json}");
+}
+
+#[test]
+fn a_mistake_in_the_file_is_shown_where_it_stands() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("ebbtide.toml");
+    std::fs::write(&file, "[policy]\nwindwo = 1\n").expect("a file");
+    let path = file.to_str().expect("UTF-8");
+    for command in ["serve", "config"] {
+        let ran = ebbtide(&[command, "--config", path]);
+        assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""));
+        let place = format!("  --> {path}:2:1\nhint: did you mean `policy.window`?\n");
+        assert!(ran.stderr.contains("error[E0813]"), "{}", ran.stderr);
+        assert!(ran.stderr.ends_with(&place), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_is_refused() {
+    for (arguments, exit, code) in [
+        (&["serve", "--listen", "0.0.0.0:0", "--store", "memory"][..], 2, "E0816"),
+        (&["serve", "--config", "gone.toml"], 1, "E0001"),
+        (&["serve", "--strategy", "lru", "--store", "memory"], 2, "E0814"),
+        (&["pin", "list", "x", "--url", "http://127.0.0.1:9"], 1, "E0827"),
+        (&["pin", "list", "x", "--url", "ftp://h"], 1, "E0811"),
+    ] {
+        let ran = ebbtide(arguments);
+        assert_eq!(ran.exit, exit, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(code), "{arguments:?}: {}", ran.stderr);
+    }
+}
