@@ -8,7 +8,11 @@ use anyhow::{Context as _, bail};
 use crate::command::{self, cargo, say};
 
 /// The generated pages: what `ebbtide docs` calls them, and where they lie.
-const PAGES: [(&str, &str); 2] = [("cli", "docs/cli.md"), ("errors", "docs/errors.md")];
+const PAGES: [(&str, &str); 3] = [
+    ("cli", "docs/cli.md"),
+    ("errors", "docs/errors.md"),
+    ("settings", "docs/settings.md"),
+];
 
 /// Whether the pages are written or compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -46,7 +46,7 @@ fn completions_for_each_shell() {
 #[test]
 fn generated_pages_are_committed_as_they_are() {
     let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    for page in ["cli", "errors"] {
+    for page in ["cli", "errors", "settings"] {
         let committed = std::fs::read_to_string(docs.join(format!("{page}.md"))).expect("a page");
         let printed = ebbtide(&["docs", page]).stdout;
         assert!(
