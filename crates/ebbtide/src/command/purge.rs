@@ -15,7 +15,9 @@ use crate::failure::{Exit, Failure};
 
 /// What `ebbtide purge` takes.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "ebbtide purge --store <PATH> [--yes] WHAT...",
+    after_help = "\
 Without --yes it only says what it would remove. What is named together has to
 hold together: --tenant ID --older-than 30d means the old ones of that tenant.
 
@@ -27,7 +29,8 @@ Examples:
   ebbtide purge --store ebbtide.db --older-than 30d
   ebbtide purge --store ebbtide.db --older-than 30d --yes
   ebbtide purge --store ebbtide.db --conversation 5f0c2a...e1 --yes
-  ebbtide purge --store ebbtide.db --all --yes")]
+  ebbtide purge --store ebbtide.db --all --yes"
+)]
 #[group(id = "what", required = true, multiple = true,
     args = ["older_than", "conversation", "tenant", "all"])]
 pub struct PurgeArgs {

@@ -15,6 +15,9 @@ fn every_command_has_help_with_examples() {
         "inspect",
         "demo",
         "purge",
+        "serve",
+        "config",
+        "pin",
         "completions",
     ] {
         let ran = ebbtide(&[command, "--help"]);

@@ -68,7 +68,9 @@ fn holds(folder: &Path, text: &str) -> bool {
     let mut files = std::fs::read_dir(folder).expect("a folder").flatten();
     files.any(|file| {
         let bytes = std::fs::read(file.path()).expect("a file");
-        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+        bytes
+            .windows(text.len())
+            .any(|window| window == text.as_bytes())
     })
 }
 
@@ -151,10 +153,22 @@ fn a_mistake_in_the_file_is_shown_where_it_stands() {
 #[test]
 fn what_is_refused() {
     for (arguments, exit, code) in [
-        (&["serve", "--listen", "0.0.0.0:0", "--store", "memory"][..], 2, "E0816"),
+        (
+            &["serve", "--listen", "0.0.0.0:0", "--store", "memory"][..],
+            2,
+            "E0816",
+        ),
         (&["serve", "--config", "gone.toml"], 1, "E0001"),
-        (&["serve", "--strategy", "lru", "--store", "memory"], 2, "E0814"),
-        (&["pin", "list", "x", "--url", "http://127.0.0.1:9"], 1, "E0827"),
+        (
+            &["serve", "--strategy", "lru", "--store", "memory"],
+            2,
+            "E0814",
+        ),
+        (
+            &["pin", "list", "x", "--url", "http://127.0.0.1:9"],
+            1,
+            "E0827",
+        ),
         (&["pin", "list", "x", "--url", "ftp://h"], 1, "E0811"),
     ] {
         let ran = ebbtide(arguments);
