@@ -21,9 +21,9 @@ KEY = "sk-of-the-clients"
 PATIENCE = 60
 # The header that tells the conversations apart in the log of the provider.
 SESSION_HEADER = "x-client-session"
-# As many texts of this many characters are said, about three windows of them.
-TURNS = 40
-LENGTH = 5_600
+# As many texts of this many characters are said, two windows of them and more.
+TURNS = 56
+LENGTH = 2_800
 
 SUBJECTS = ["the parser", "the scheduler", "the writer", "a worker", "the index", "our cache"]
 VERBS = ["reads", "drops", "renames", "rebuilds", "holds", "flushes"]
@@ -40,6 +40,8 @@ class Conversation:
         self.session = uuid.uuid4().hex[:8]
         self.pin = f"Never write below /srv/ledger-{self.session}; ask Ines first."
         self.said: list[str] = []
+        # The places in `said` of texts that went out with a compaction of the client's own only.
+        self.compacted: list[int] = []
         self.did: list[list[str]] = []
         self._random = random.Random(self.session)
 
@@ -51,10 +53,10 @@ class Conversation:
     def system(self) -> str:
         return f"You keep the storage engine of session {self.session} in order."
 
-    def says(self, directive: str = "") -> str:
+    def says(self, directive: str = "", pins: bool = False) -> str:
         """The next text of the user; the first one holds the pin. `directive` says what is answered."""
         lines = [directive] if directive else []
-        if not self.said:
+        if pins or not self.said:
             lines.append(f"#pin {self.pin}")
         return self._say("Look at this.", lines)
 
@@ -74,9 +76,16 @@ class Conversation:
         return text
 
     def hears(self, answer: str) -> None:
-        """Checks that the answer is about what was said last."""
+        """Checks that the answer is about what was said last.
+
+        A result of a tool on Responses has no room for a text, so that at a swap over the provider's
+        own item the pins stand in a message behind it; the provider, who echoes, answers that one.
+        """
         said = self.said[-1]
-        assert answer in {f"You said: {said[:80]}", f"I read the result: {said[:80]}"}
+        heard = {f"You said: {said[:80]}", f"I read the result: {said[:80]}"}
+        if self.dialect == "responses":
+            heard.add(f"You said: [Pinned, in full:]\n- {self.pin}")
+        assert answer in heard
 
     def was_told(self, headers) -> None:
         """Checks and keeps what the gateway says of itself in the headers of an answer."""
@@ -89,7 +98,7 @@ class Conversation:
             swapped = sum("swapped" in did for did in self.did)
             assert swapped >= self.swaps, f"{swapped} swaps: {self.did}"
         with open(CONVERSATIONS, "a") as file:
-            kept = ("client", "dialect", "swaps", "session", "pin", "said")
+            kept = ("client", "dialect", "swaps", "session", "pin", "said", "compacted")
             file.write(json.dumps({key: getattr(self, key) for key in kept}) + "\n")
 
 

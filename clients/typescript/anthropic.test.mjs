@@ -155,6 +155,9 @@ test("tool runner, compacts by itself", async () => {
   const answers = [];
   for await (const answer of runner) {
     answers.push(answer);
+    if (answer.stop_reason === "compaction") {
+      conversation.compacted.push(conversation.said.length - 1);
+    }
     if (answers.length < 3) await callAgain(runner, answer, answers.length);
     if (answers.length === 3) runner.compactBeforeNextTurn();
   }
@@ -169,7 +172,8 @@ test("tool runner, compacts by itself", async () => {
     [
       { role: "assistant", content: compacted.content },
       { role: "assistant", content: last.content },
-      { role: "user", content: conversation.says(call(TURNS)) },
+      // The message with the pin is gone, so it is said again.
+      { role: "user", content: conversation.says(call(TURNS), true) },
     ],
     more,
   );

@@ -13,8 +13,8 @@ export const WINDOW = Number(process.env.CLIENTS_WINDOW);
 export const KEY = "sk-of-the-clients";
 /** Milliseconds after which a client gives up, so that a test that hangs fails. */
 export const PATIENCE = 60_000;
-export const TURNS = 40;
-const LENGTH = 5_600;
+export const TURNS = 56;
+const LENGTH = 2_800;
 
 const SUBJECTS = ["the parser", "the scheduler", "the writer", "a worker", "the index", "our cache"];
 const VERBS = ["reads", "drops", "renames", "rebuilds", "holds", "flushes"];
@@ -28,6 +28,7 @@ export class Conversation {
     this.session = randomUUID().slice(0, 8);
     this.pin = `Never write below /srv/ledger-${this.session}; ask Ines first.`;
     this.said = [];
+    this.compacted = [];
     this.did = [];
     this.seed = parseInt(this.session, 16) || 1;
   }
@@ -41,9 +42,9 @@ export class Conversation {
   }
 
   /** The next text of the user; the first one holds the pin. `directive` says what is answered. */
-  says(directive = "") {
+  says(directive = "", pins = false) {
     const lines = directive ? [directive] : [];
-    if (this.said.length === 0) lines.push(`#pin ${this.pin}`);
+    if (pins || this.said.length === 0) lines.push(`#pin ${this.pin}`);
     return this.#say("Look at this.", lines);
   }
 
@@ -76,7 +77,10 @@ export class Conversation {
   /** Checks that the answer is about what was said last. */
   hears(answer) {
     const start = this.said.at(-1).slice(0, 80);
-    assert.ok([`You said: ${start}`, `I read the result: ${start}`].includes(answer), answer);
+    const heard = [`You said: ${start}`, `I read the result: ${start}`];
+    // See `python/conversation.py`.
+    if (this.dialect === "responses") heard.push(`You said: [Pinned, in full:]\n- ${this.pin}`);
+    assert.ok(heard.includes(answer), answer);
   }
 
   /** Checks and keeps what the gateway says of itself in the headers of an answer. */
@@ -92,8 +96,8 @@ export class Conversation {
       const swapped = this.did.filter((did) => did.includes("swapped")).length;
       assert.ok(swapped >= this.swaps, `${swapped} swaps: ${this.did.join(" ")}`);
     }
-    const { client, dialect, swaps, session, pin, said } = this;
-    const line = JSON.stringify({ client, dialect, swaps, session, pin, said });
+    const { client, dialect, swaps, session, pin, said, compacted } = this;
+    const line = JSON.stringify({ client, dialect, swaps, session, pin, said, compacted });
     appendFileSync(process.env.CLIENTS_CONVERSATIONS, `${line}\n`);
   }
 }

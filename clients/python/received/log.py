@@ -10,6 +10,8 @@ LIST = {"anthropic": "messages", "chat": "messages", "responses": "input"}
 PATH = {"anthropic": "/v1/messages", "chat": "/v1/chat/completions", "responses": "/v1/responses"}
 # Of these a client says that they stay the same.
 SAME = ("system", "tools", "instructions")
+# What the gateway says in messages of its own, behind a result of a tool that has no room for a text.
+RESTATED = ("[Pinned, in full:]", "[From earlier in this conversation")
 DECODER = json.JSONDecoder()
 SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -24,9 +26,14 @@ class Received:
     same: dict[str, str]
 
     def newest(self) -> str:
-        """The text of the last message that is no instruction."""
+        """The text of the last message that is neither an instruction nor restated by the gateway."""
         said = [message for message in map(json.loads, self.messages) if not instructs(message)]
-        return text_of(said[-1])
+        texts = [text_of(message) for message in said]
+        return next((text for text in reversed(texts) if not text.startswith(RESTATED)), "")
+
+    def asks(self, session: str) -> bool:
+        """Whether it ends with a text that the client said."""
+        return re.match(rf"\[{session} \d+\]", self.newest()) is not None
 
     def says(self, text: str) -> bool:
         """Whether some message says this."""
@@ -50,7 +57,8 @@ def text_of(value) -> str:
 
 
 def received(path: str, session: str, dialect: str) -> list[Received]:
-    """The requests of a conversation in order, without those that count or ask for a summary."""
+    """The requests of a conversation in order that end with something said: none that count, ask for a
+    summary, or hold nothing but the block of a client that compacted by itself."""
     found = []
     with open(path) as file:
         for line in file:
@@ -63,7 +71,7 @@ def received(path: str, session: str, dialect: str) -> list[Received]:
             if head["path"].split("?")[0] != PATH[dialect] or "compaction" in head["body"]:
                 continue
             found.append(read(line, dialect))
-    return [it for it in found if re.match(rf"\[{session} \d+\]|$", it.newest())]
+    return [it for it in found if it.asks(session)]
 
 
 def read(line: str, dialect: str) -> Received:

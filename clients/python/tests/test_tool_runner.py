@@ -80,7 +80,10 @@ def test_a_runner_goes_on_without_threads(stream):
 
 
 def test_a_runner_compacts_by_itself():
-    """The conversation goes on from the block of the client's own compaction, over a swap of ours."""
+    """The conversation goes on from the block of the client's own compaction, over a swap of ours.
+
+    The client threw its messages away, the one with the pin among them, and says it again.
+    """
     conversation = Conversation("anthropic python, compacts by itself", "anthropic")
     beta = {"betas": ["compact-2026-09-04"]}
     with client(conversation) as it:
@@ -89,6 +92,8 @@ def test_a_runner_compacts_by_itself():
         answers = []
         for turn, answer in enumerate(loop, start=1):
             answers.append(answer)
+            if answer.stop_reason == "compaction":
+                conversation.compacted.append(len(conversation.said) - 1)
             if turn < 3:
                 call_again(loop, answer, turn)
             elif turn == 3:
@@ -107,7 +112,7 @@ def test_a_runner_compacts_by_itself():
         messages = [
             {"role": "assistant", "content": compacted.content},
             {"role": "assistant", "content": last.content},
-            {"role": "user", "content": conversation.says(call(TURNS))},
+            {"role": "user", "content": conversation.says(call(TURNS), pins=True)},
         ]
         loop = runner(it, conversation, messages, **beta)
         while len(conversation.said) < TURNS - 1:
