@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo, say};
-use crate::{browser, docs, fuzz, licences, tidy};
+use crate::{browser, clients, docs, fuzz, licences, tidy};
 
 /// One step: its name and what it does.
 struct Step {
@@ -13,7 +13,7 @@ struct Step {
 }
 
 /// The quick ones first, so that what is easily wrong is said early.
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step {
         name: "format",
         run: |root| command::run(cargo(&["fmt", "--all", "--check"], root)),
@@ -50,6 +50,10 @@ const STEPS: [Step; 10] = [
     Step {
         name: "generated pages",
         run: |root| docs::run(root, docs::Mode::Check),
+    },
+    Step {
+        name: "clients",
+        run: clients::run,
     },
     Step {
         name: "fuzz",
