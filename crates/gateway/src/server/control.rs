@@ -74,7 +74,7 @@ fn asker(gateway: &Gateway, request: &Request) -> Result<Asker, Denied> {
     let Some(Peer(peer)) = request.extensions().get() else {
         return Err(Denied::Unknown);
     };
-    gateway.access.asker(Visitor {
+    gateway.house.access.asker(Visitor {
         peer: *peer,
         method: request.method(),
         headers: request.headers(),
@@ -193,7 +193,7 @@ async fn page(State(gateway): Desk, request: Request) -> Result<Response, Proble
         body,
         asker,
     };
-    let page = gateway.dashboard.answer(ask).await;
+    let page = gateway.house.dashboard.answer(ask).await;
     Ok(page.map(axum::body::Body::from))
 }
 
@@ -210,7 +210,7 @@ async fn overview(
     State(gateway): Desk,
     Extension(asker): Extension<Asker>,
 ) -> Result<Response, Problem> {
-    told(gateway.reports.overview(asker)).await
+    told(gateway.house.reports.overview(asker)).await
 }
 
 async fn detail(
@@ -218,7 +218,7 @@ async fn detail(
     Extension(asker): Extension<Asker>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    told(gateway.reports.detail(asker, conversation(&id)?)).await
+    told(gateway.house.reports.detail(asker, conversation(&id)?)).await
 }
 
 /// Which of the turns that a summary stands for.
@@ -240,6 +240,7 @@ async fn replaced(
     let range = turns.from..turns.from.saturating_add(count);
     told(
         gateway
+            .house
             .reports
             .replaced(asker, conversation(&id)?, mark, range),
     )
@@ -262,7 +263,7 @@ async fn pin(
     let id = conversation(&id)?;
     let pin: NewPin = serde_json::from_slice(&body)
         .map_err(|_| Problem::Bad("the body has to be {\"text\": \"…\"}"))?;
-    told(gateway.reports.pin(asker, id, pin.text)).await
+    told(gateway.house.reports.pin(asker, id, pin.text)).await
 }
 
 async fn unpin(
@@ -272,7 +273,7 @@ async fn unpin(
 ) -> Result<Response, Problem> {
     let id = conversation(&id)?;
     let pin = PinId::parse(&pin).ok_or(Problem::Bad("a pin's id has eight hexadecimal digits"))?;
-    let removed = gateway.reports.unpin(asker, id, pin).await?;
+    let removed = gateway.house.reports.unpin(asker, id, pin).await?;
     Ok(axum::Json(json!({"removed": removed})).into_response())
 }
 
@@ -299,6 +300,7 @@ async fn order(
     order: Order,
 ) -> Result<Response, Problem> {
     gateway
+        .house
         .reports
         .order(asker, conversation(id)?, order)
         .await?;

@@ -125,6 +125,13 @@ pub(crate) enum Moment {
     Finished,
 }
 
+/// What answers under `/ebbtide/`.
+pub(crate) struct House {
+    access: Access,
+    reports: Arc<dyn Reports>,
+    dashboard: Dashboard,
+}
+
 /// What all requests have in common.
 pub(crate) struct State {
     core: Core,
@@ -134,9 +141,7 @@ pub(crate) struct State {
     upstream: Upstream,
     gate: Gate,
     secret: [u8; 32],
-    access: Access,
-    reports: Arc<dyn Reports>,
-    dashboard: Dashboard,
+    house: House,
     spans: Spans,
     /// Connections that have left HTTP.
     tunnels: TaskTracker,
@@ -158,12 +163,15 @@ impl State {
         let secret = gateway.engine.secret()?;
         let core = Core::new(parts)?;
         let reports: Arc<dyn Reports> = Arc::new(core.clone());
-        let pages = Arc::clone(&reports);
-        Ok(Self {
-            secret,
-            dashboard: Dashboard::new(pages, &config, secret, Arc::clone(&gateway.clock)),
+        let (pages, clock) = (Arc::clone(&reports), Arc::clone(&gateway.clock));
+        let house = House {
+            dashboard: Dashboard::new(pages, &config, secret, clock),
             access: Access::new(config.admin_token.clone(), secret),
             reports,
+        };
+        Ok(Self {
+            secret,
+            house,
             core,
             upstream: Upstream::new(&config.upstream)?,
             gate: Gate::new(config.limits),

@@ -68,7 +68,8 @@ fn error(answer: &str) -> (u16, String, String) {
     let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
     let start = body.find('{').unwrap_or(0);
     let end = body.rfind('}').map_or(body.len(), |at| at + 1);
-    let body: Value = serde_json::from_str(&body[start..end]).unwrap_or_default();
+    let body = body.get(start..end).unwrap_or_default();
+    let body: Value = serde_json::from_str(body).unwrap_or_default();
     let of = |key: &str| body["error"][key].as_str().unwrap_or_default().to_owned();
     (status.unwrap_or(0), of("type"), of("message"))
 }

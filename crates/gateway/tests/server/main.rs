@@ -3,7 +3,6 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "a test that cannot go on fails where it stands"
 )]
 
