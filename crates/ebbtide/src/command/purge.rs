@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use history::{ConversationId, Engine as _, Limits, Purge, Purged, Tenant};
 use history_sqlite::Sqlite;
 use jiff::SignedDuration;
@@ -18,6 +18,8 @@ use crate::failure::{Exit, Failure};
 #[command(
     override_usage = "ebbtide purge --store <PATH> [--yes] WHAT...",
     after_help = "\
+What: --all, or at least one of --older-than, --conversation and --tenant.
+
 Without --yes it only says what it would remove. What is named together has to
 hold together: --tenant ID --older-than 30d means the old ones of that tenant.
 
@@ -31,8 +33,8 @@ Examples:
   ebbtide purge --store ebbtide.db --conversation 5f0c2a...e1 --yes
   ebbtide purge --store ebbtide.db --all --yes"
 )]
-#[group(id = "what", required = true, multiple = true,
-    args = ["older_than", "conversation", "tenant", "all"])]
+#[command(group = ArgGroup::new("what").required(true).multiple(true)
+    .args(["older_than", "conversation", "tenant", "all"]))]
 pub struct PurgeArgs {
     /// The store's file
     #[arg(long, value_name = "PATH")]
