@@ -62,10 +62,6 @@ fn carries(request: &Request<'_>, from: usize) -> Result<(), RewriteError> {
         Dialect::Responses => return Ok(()),
         Dialect::Anthropic => {}
     }
-    let edits = request.field("context_management");
-    if edits.is_some_and(|field| field.value.contains("\"compact_")) {
-        return Err(RewriteError::NotCarried("the client asks for another"));
-    }
     let is_block =
         |part: &Part| matches!(part, Part::Opaque(opaque) if opaque.kind.as_str() == "compaction");
     let second = request.messages().skip(from).any(|message| {

@@ -2,6 +2,7 @@
 
 use history::Change;
 use memchr::memmem;
+use serde_json::Value;
 use wire::api::{Dialect, Edit, Message, Piece, Request};
 
 use super::{Front, Recipe, RewriteError, beta, cut, front};
@@ -173,24 +174,52 @@ fn holds(message: &Message<'_>, word: &[u8]) -> bool {
     memmem::find(message.raw().as_bytes(), word).is_some()
 }
 
-/// A request that carries the provider's own block may not say how much of a task's budget remains.
+/// Beside the provider's own block a request may not say how much of a task's budget remains, nor ask the
+/// provider to compact by itself. Both are taken out; every other request keeps them.
 fn carrying<'r>(
     request: &Request<'_>,
-    edit: Edit<'r>,
+    mut edit: Edit<'r>,
     native: bool,
 ) -> Result<Edit<'r>, RewriteError> {
-    let output = request.field("output_config").filter(|_| native);
-    let Some(output) = output.filter(|field| field.value.contains("remaining")) else {
+    if !native || request.dialect() != Dialect::Anthropic {
         return Ok(edit);
+    }
+    if let Some(mut config) = read(request, "output_config", "\"remaining\"")? {
+        let budget = config.get_mut("task_budget").and_then(Value::as_object_mut);
+        if budget.and_then(|it| it.shift_remove("remaining")).is_some() {
+            edit = edit.set("output_config", config.to_string());
+        }
+    }
+    if let Some(mut management) = read(request, "context_management", "\"compact_")? {
+        let edits = management.get_mut("edits").and_then(Value::as_array_mut);
+        let compacts = |it: &Value| {
+            let kind = it.get("type").and_then(Value::as_str);
+            kind.is_some_and(|kind| kind.starts_with("compact_"))
+        };
+        edit = match edits {
+            Some(edits) if edits.iter().all(compacts) => edit.remove("context_management"),
+            Some(edits) => {
+                edits.retain(|it| !compacts(it));
+                edit.set("context_management", management.to_string())
+            }
+            None => edit,
+        };
+    }
+    Ok(edit)
+}
+
+/// The top-level field `key`, where `word` stands in it.
+fn read(
+    request: &Request<'_>,
+    key: &'static str,
+    word: &str,
+) -> Result<Option<Value>, RewriteError> {
+    let field = request.field(key);
+    let Some(field) = field.filter(|field| field.value.contains(word)) else {
+        return Ok(None);
     };
-    let unreadable = |_| RewriteError::NotCarried("`output_config` can not be read");
-    let mut config: serde_json::Value = serde_json::from_str(output.value).map_err(unreadable)?;
-    let budget = config
-        .get_mut("task_budget")
-        .and_then(serde_json::Value::as_object_mut);
-    let Some(budget) = budget else {
-        return Ok(edit);
-    };
-    budget.shift_remove("remaining");
-    Ok(edit.set("output_config", config.to_string()))
+    let value = serde_json::from_str(field.value);
+    value
+        .map(Some)
+        .map_err(|_| RewriteError::NotCarried("a field can not be read"))
 }

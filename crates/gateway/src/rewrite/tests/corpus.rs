@@ -14,8 +14,7 @@ use crate::rewrite::own_compaction;
 /// The corpus folder, or `None` after printing why the test is skipped.
 #[expect(
     clippy::disallowed_methods,
-    clippy::print_stderr,
-    reason = "tests find the corpus by its variable and say so where there is none"
+    reason = "tests find the corpus by its variable"
 )]
 fn corpus() -> Option<PathBuf> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");

@@ -162,9 +162,6 @@ fn what_a_provider_would_refuse_is_an_error() {
     );
     let same = r#"{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}"#;
     check(Dialect::Anthropic, same, native, 1, "E0852");
-    let edits =
-        format!(r#"{{{said},"context_management":{{"edits":[{{"type":"compact_20260112"}}]}}}}"#);
-    check(Dialect::Anthropic, &edits, native, 1, "E0854");
     let carried = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"compaction","content":"s"}]}]}"#;
     check(Dialect::Anthropic, carried, native, 1, "E0854");
     let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
@@ -186,21 +183,46 @@ fn what_a_provider_would_refuse_is_an_error() {
 }
 
 #[test]
-fn the_rest_of_a_budget_is_not_said_beside_a_block() {
-    let body = r#"{"output_config":{"effort":"high","task_budget":{"type":"tokens","total":9,"remaining":5}},"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}"#;
-    let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
+fn what_may_not_stand_beside_a_block_is_taken_out() {
     let block = r#"{"role":"assistant","content":[{"type":"compaction"}]}"#;
-    let recipe = Recipe {
-        front: Front::Native { message: block },
-        from: 1,
-        ..Recipe::default()
-    };
-    let shown = String::from_utf8(render(&request, &recipe).unwrap()).unwrap();
-    let config = r#"{"output_config":{"effort":"high","task_budget":{"type":"tokens","total":9}},"#;
-    assert_eq!(
-        shown,
-        format!(
-            r#"{config}"messages":[{block},{{"role":"assistant","content":"b"}},{{"role":"user","content":"c"}}]}}"#
-        )
+    let rest = r#""messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}"#;
+    let shown_rest = format!(
+        r#""messages":[{block},{{"role":"assistant","content":"b"}},{{"role":"user","content":"c"}}]}}"#
     );
+    let check = |field: &str, expected: &str| {
+        let body = format!("{{{field}{rest}");
+        let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
+        let native = Recipe {
+            front: Front::Native { message: block },
+            from: 1,
+            ..Recipe::default()
+        };
+        let shown = String::from_utf8(render(&request, &native).unwrap()).unwrap();
+        assert_eq!(shown, format!("{{{expected}{shown_rest}"));
+        let readable = Recipe {
+            front: Front::Readable {
+                pins: "",
+                summary: "s",
+            },
+            ..native
+        };
+        let shown = String::from_utf8(render(&request, &readable).unwrap()).unwrap();
+        assert!(shown.contains(field), "a readable summary asks for nothing");
+    };
+    check(
+        r#""output_config":{"effort":"high","task_budget":{"type":"tokens","total":9,"remaining":5}},"#,
+        r#""output_config":{"effort":"high","task_budget":{"type":"tokens","total":9}},"#,
+    );
+    let compacts = r#"{"type":"compact_20260112"}"#;
+    let clears = r#"{"type":"clear_tool_uses_20250919"}"#;
+    check(
+        &format!(r#""context_management":{{"edits":[{clears},{compacts}]}},"#),
+        &format!(r#""context_management":{{"edits":[{clears}]}},"#),
+    );
+    check(
+        &format!(r#""context_management":{{"edits":[{compacts}]}},"#),
+        "",
+    );
+    let kept = format!(r#""context_management": {{"edits": [{clears}]}},"#);
+    check(&kept, &kept);
 }
