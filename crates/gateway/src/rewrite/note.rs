@@ -25,7 +25,7 @@ pub struct Addition {
 ///
 /// | dialect | model | channel |
 /// |---|---|---|
-/// | Anthropic | with mid-conversation system messages | one that clears itself at the next user message |
+/// | Anthropic | with mid-conversation system messages | one that clears itself at the next user message; one that stays, where the client leaves its breakpoint to the provider |
 /// | Anthropic | any other | a text block at the end of the newest user message |
 /// | Chat | OpenAI's | a `system` message behind the newest message |
 /// | Chat | any other: many templates take a system message only in front | a text block at the end of the newest user message |
@@ -35,6 +35,14 @@ pub fn note(request: &Request<'_>, model: &Model, facts: &RuntimeContext<'_>) ->
     let text = facts.render();
     let newest = newest(request).filter(|_| !text.is_empty())?;
     let change = match newest.dialect() {
+        // An automatic breakpoint falls on the last block, which would be the note: what is cleared again
+        // ends no prefix, and the next request would read nothing from behind the breakpoint before.
+        Dialect::Anthropic
+            if model.can(Capability::MidConversationSystem)
+                && request.field("cache_control").is_some() =>
+        {
+            followed(&json!({"role": "system", "content": text}))
+        }
         Dialect::Anthropic if model.can(Capability::MidConversationSystem) => {
             followed(&json!({"role": "system", "clear_at": "next_user_message", "content": text}))
         }
@@ -84,4 +92,33 @@ fn appended(message: &Message<'_>, text: &str) -> Option<Change> {
     let block = json!({"type": kind, "text": text}).to_string();
     message.edit().with_block(&block).render()?;
     Some(Change::Appended(block.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, RuntimeContext, note};
+    use context::Tokens;
+    use tokens::ModelTable;
+    use wire::api::{Dialect, Request};
+
+    #[track_caller]
+    fn check(member: &str, clears: bool) {
+        let body = format!(r#"{{"messages":[{{"role":"user","content":"hi"}}]{member}}}"#);
+        let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
+        let model = ModelTable::shipped().find("claude-opus-5-5");
+        let facts = RuntimeContext {
+            used: Some(Tokens::new(900)),
+            ..RuntimeContext::default()
+        };
+        let Change::Followed(said) = note(&request, &model, &facts).unwrap().change else {
+            panic!("a message of its own");
+        };
+        assert_eq!(said.contains("clear_at"), clears, "{said:?}");
+    }
+
+    #[test]
+    fn a_note_stays_where_the_breakpoint_would_fall_on_it() {
+        check("", true);
+        check(r#","cache_control":{"type":"ephemeral"}"#, false);
+    }
 }
