@@ -21,6 +21,10 @@ pub enum Tone {
     Good,
     /// As it should not be.
     Bad,
+    /// Worth a look.
+    Warning,
+    /// Not worth one.
+    Quiet,
 }
 
 impl Tone {
@@ -29,6 +33,8 @@ impl Tone {
             Self::Heading => Style::new().bold(),
             Self::Good => AnsiColor::Green.on_default(),
             Self::Bad => AnsiColor::Red.on_default().bold(),
+            Self::Warning => AnsiColor::Yellow.on_default(),
+            Self::Quiet => Style::new().dimmed(),
         }
     }
 }
@@ -120,5 +126,12 @@ impl Console {
     /// One line for the person who waits. Standard error that cannot be written to is nobody's loss.
     pub fn remark(&mut self, text: impl AsRef<str>) {
         let _ = writeln!(self.err, "{}", text.as_ref());
+    }
+
+    /// A line for the person who watches a terminal, in the place of the one before it; the next
+    /// [`Console::remark`] ends it.
+    pub fn passing(&mut self, text: impl AsRef<str>) {
+        let _ = write!(self.err, "\r\u{1b}[2K{}", text.as_ref());
+        let _ = self.err.flush();
     }
 }

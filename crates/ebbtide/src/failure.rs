@@ -105,6 +105,12 @@ pub enum Failure {
         /// Their size together.
         found_bytes: u64,
     },
+    /// The demo broke off.
+    #[error("the demo broke off: {reason}")]
+    DemoBroken {
+        /// Why.
+        reason: String,
+    },
     /// Standard output cannot be written to.
     #[error("cannot write to standard output: {}", reason(source))]
     Output {
@@ -218,6 +224,11 @@ pub const CODES: &[CodeEntry] = &[
         "an address cannot be listened on",
         "Another program may use the port: name a free one, or port 0 for any.",
     ),
+    entry(
+        "E0018",
+        "the demo broke off",
+        "This is a fault of Ebbtide, not of yours; please report it with the message.",
+    ),
 ];
 
 const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {
@@ -283,6 +294,7 @@ impl Failure {
             Self::Unreadable { .. }
             | Self::Unwritable { .. }
             | Self::Unlistenable { .. }
+            | Self::DemoBroken { .. }
             | Self::Output { .. } => Exit::Failed,
             Self::Reported { exit, .. } => *exit,
             _ => Exit::NotUnderstood,
@@ -320,6 +332,7 @@ impl Coded for Failure {
             Self::Unwritable { .. } => "E0008",
             Self::SeveralSessions { .. } => "E0011",
             Self::Unlistenable { .. } => "E0012",
+            Self::DemoBroken { .. } => "E0018",
             Self::TooLittleText { .. } => "E0009",
             Self::Output { .. } | Self::ReaderLeft => "E0010",
             Self::Reported { code, .. } => return *code,
