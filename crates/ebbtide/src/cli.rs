@@ -33,7 +33,7 @@ pub struct Cli {
 
 const AFTER_HELP: &str = "\
 Start with:
-  ebbtide demo                  a session made from the files here, replayed
+  ebbtide demo                  an agent at work, with Ebbtide and without
   ebbtide replay                lists the sessions that are on this computer
   ebbtide replay FILE           replays one of them
 
@@ -61,7 +61,7 @@ pub enum Command {
     Compact(CompactArgs),
     /// Say what is in a session
     Inspect(InspectArgs),
-    /// Make a session by walking real files, and replay it
+    /// Watch an agent cross its window over HTTP, with Ebbtide and without
     Demo(DemoArgs),
     /// Serve a provider that is stricter than the real ones, for tests
     Sim(SimArgs),

@@ -1,193 +1,133 @@
-//! `ebbtide demo`: a session that the program makes itself, replayed.
+//! `ebbtide demo`: an agent at work over HTTP, with the gateway and without.
 
 use std::fs;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use context::Tokens;
-use lab::compare::{Compaction, Comparison, Outcome};
-use lab::figures;
+use gateway::config::RouteChoice;
+use tokio::runtime::Runtime;
 
-use crate::command::replay::{self, Assumptions};
-use crate::console::{Console, Tone};
-use crate::environment::Environment;
+use crate::console::Console;
+use crate::demo::{self, Plan, Screen, closing};
+use crate::environment::{Environment, clock};
 use crate::failure::{Exit, Failure};
-use crate::progress::Watch;
-use crate::table::{self, Column, columns};
-use crate::{demo, loading, view};
+use crate::interrupt::interrupted;
+use crate::size;
 
 /// What `ebbtide demo` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A scripted agent reviews the files below a folder: it lists, searches, reads,
-takes notes and runs a check. Its session is replayed under each strategy. No
-model is called, nothing is sent, and no file is changed.
+Starts a simulated provider and the gateway on free ports of this computer. A
+scripted model and a real agent then review the files below a folder over HTTP:
+the agent lists, reads and searches them. Nothing is written there, and nothing
+leaves the computer. Times are those of a large hosted model, on a faster clock.
 
 Examples:
   ebbtide demo
-  ebbtide demo --dir ~/src/project --html demo.html
-  ebbtide demo --save demo.jsonl && ebbtide inspect demo.jsonl")]
+  ebbtide demo --stay
+  ebbtide demo --dir ~/src/project --keep kept && ebbtide replay kept/with-session.json")]
 pub struct DemoArgs {
     /// The folder whose files the agent reads
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
-    #[command(flatten)]
-    pub assumptions: Assumptions,
-    /// Keep the session that was made in this file, as a Claude Code log
-    #[arg(long, value_name = "OUT")]
-    pub save: Option<PathBuf>,
+    /// The model's context window in tokens
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "32k")]
+    pub window: Tokens,
+    /// The model that the provider plays: its tokens, prices and rules
+    #[arg(long, value_name = "NAME", default_value = "claude-opus-5-5")]
+    pub model: String,
+    /// How often the window is to be crossed
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    pub boundaries: u8,
+    /// How many times as fast as a real provider the simulated one answers
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub speed: u32,
+    /// How the gateway makes its summaries
+    #[arg(long, value_enum, default_value_t = Route::Auto)]
+    pub route: Route,
+    /// Leave the gateway and its dashboard up when all is done, until interrupted
+    #[arg(long)]
+    pub stay: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Write a page with plots to this file
-    #[arg(long, value_name = "OUT")]
-    pub html: Option<PathBuf>,
+    /// Keep the conversations and the requests as the provider received them in this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub keep: Option<PathBuf>,
 }
 
-/// Small enough that the made session fills it several times.
-const WINDOW: Tokens = Tokens::new(32_000);
+/// How the gateway makes its summaries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Route {
+    /// Native where the model has it, else readable.
+    Auto,
+    /// The provider's own signed block.
+    Native,
+    /// By a template that a model fills.
+    Readable,
+    /// Without a model.
+    Extractive,
+}
 
-/// Makes a session and replays it.
+impl From<Route> for RouteChoice {
+    fn from(route: Route) -> Self {
+        match route {
+            Route::Auto => Self::Auto,
+            Route::Native => Self::Native,
+            Route::Readable => Self::Readable,
+            Route::Extractive => Self::Extractive,
+        }
+    }
+}
+
+/// Runs the agent twice and compares.
 ///
 /// # Errors
-/// Where the folder holds too little text, or something cannot be read or written.
+/// Where the folder holds too little text, or the run breaks off.
 pub fn run(
     args: &DemoArgs,
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let mut options = args.assumptions.options()?;
-    options.window.get_or_insert(WINDOW);
-    let made = demo::make(&args.dir)?;
-    if let Some(path) = &args.save {
-        fs::write(path, &made.log).map_err(|source| Failure::Unwritable {
-            path: path.clone(),
+    if let Some(folder) = &args.keep {
+        fs::create_dir_all(folder).map_err(|source| Failure::Unwritable {
+            path: folder.clone(),
             source,
         })?;
     }
-    let loaded = loading::from_bytes(&args.dir, &made.log, "demo", options.model.as_deref())?;
-    let Some(session) = loaded.document.sessions.first() else {
-        return Err(Failure::NothingUsable { files: 1 });
+    let plan = Plan {
+        folder: args.dir.clone(),
+        model: args.model.clone(),
+        window: args.window,
+        route: args.route.into(),
+        speed: f64::from(args.speed),
+        boundaries: args.boundaries.into(),
+        keep: args.keep.clone(),
     };
-    let watch = Watch::new(environment.progress, 1);
-    let comparison = lab::replay::run(session, &options, &mut |step| watch.step(step))
-        .map_err(|error| Failure::refused(&error))?;
-    watch.finish();
-    if let Some(path) = &args.html {
-        replay::write_page(path, std::slice::from_ref(&comparison))?;
-        console.remark(format!("wrote {}", path.display()));
-    }
-    if args.json {
-        replay::print_json(&comparison, console)?;
-        return Ok(Exit::Done);
-    }
-    introduce(args, &made, &comparison, console)?;
-    if let Some(outcome) = comparison.strategies.first() {
-        story(outcome, console)?;
-    }
-    view::session(&comparison, console)?;
-    console.line("")?;
-    view::recall(std::slice::from_ref(&comparison), console)?;
-    view::legend(&comparison.simulation, console)?;
-    what_next(args, console)?;
-    Ok(Exit::Done)
-}
-
-fn introduce(
-    args: &DemoArgs,
-    made: &demo::Made,
-    comparison: &Comparison,
-    console: &mut Console,
-) -> Result<(), Failure> {
-    let session = &comparison.session;
-    view::paragraph(
-        &format!(
-            "A scripted agent has just reviewed the files in {}: {}, {} and {} tokens of \
-             conversation. Its model's window holds {} tokens, so it must forget on the way. This is \
-             what each memory strategy would have done.",
-            args.dir.display(),
-            figures::plural(made.files, "read file").replace("read files", "files read"),
-            figures::plural(session.requests, "request"),
-            figures::count(session.tokens),
-            figures::count(comparison.simulation.window),
-        ),
-        console,
-    )?;
-    console.line("")
-}
-
-/// What happened at each boundary under one strategy.
-fn story(outcome: &Outcome, console: &mut Console) -> Result<(), Failure> {
-    let heading = format!("What happens under {}", outcome.strategy);
-    console.line(console.palette.paint(Tone::Heading, &heading))?;
-    let column = |show: &dyn Fn(&Compaction) -> String| {
-        outcome.compactions.iter().map(show).collect::<Vec<_>>()
-    };
-    let names = column(&|compaction| {
-        format!(
-            "before request {}",
-            figures::count(compaction.before_request as u64)
-        )
-    });
-    let recall = |compaction: &Compaction| {
-        compaction.recall.map_or_else(
-            || "–".to_owned(),
-            |recall| format!("{} of {}", figures::percent(recall.named), recall.needed),
-        )
-    };
-    let columns = [
-        Column::new(
-            "tokens|before",
-            column(&|one| figures::count(one.tokens_before)),
-        ),
-        Column::new(
-            "tokens|after",
-            column(&|one| figures::count(one.tokens_after)),
-        ),
-        Column::new("somebody|waited", column(&|one| waited(one))),
-        Column::new("needed later,|still named", column(&recall)),
-    ];
-    for line in table::render("the limit is reached", &names, &columns, console.width) {
-        console.line(line)?;
-    }
-    console.line("")
-}
-
-fn waited(compaction: &Compaction) -> String {
-    if compaction.stalled() {
-        figures::seconds(compaction.simulated_wait_seconds)
-    } else {
-        "no".to_owned()
-    }
-}
-
-fn what_next(args: &DemoArgs, console: &mut Console) -> Result<(), Failure> {
-    console.line("")?;
-    console.line(console.palette.paint(Tone::Heading, "What to try next"))?;
-    let saved = args.save.as_ref().map_or_else(
-        || "demo.jsonl".to_owned(),
-        |path| path.display().to_string(),
-    );
-    let tries = [
-        ("ebbtide demo --html demo.html".to_owned(), "with plots"),
-        (format!("ebbtide demo --save {saved}"), "keeps the session"),
-        (
-            format!("ebbtide compact {saved} --summary-only"),
-            "its summary",
-        ),
-        ("ebbtide replay".to_owned(), "sessions of your own"),
-    ];
-    let widest = tries.iter().map(|(command, _)| columns(command)).max();
-    let widest = widest.unwrap_or(0);
-    let room = tries.iter().map(|(_, what)| columns(what)).max();
-    let beside = 2 + widest + 2 + room.unwrap_or(0) <= console.width;
-    for (command, what) in tries {
-        if beside {
-            console.line(format!("  {command:<widest$}  {what}"))?;
+    let runtime = Runtime::new().map_err(|source| Failure::DemoBroken {
+        reason: source.to_string(),
+    })?;
+    runtime.block_on(async {
+        let mut screen = Screen::new(console, environment.progress, &plan);
+        let played = demo::play(&plan, &clock(), &mut screen).await?;
+        if args.json {
+            console.json(&played.report)?;
         } else {
-            console.line(format!("  {what}"))?;
-            console.line(format!("    {command}"))?;
+            for line in closing::lines(&played.report, console.width) {
+                console.line(line)?;
+            }
+            closing::what_next(console)?;
         }
-    }
-    Ok(())
+        if args.stay {
+            console.flush()?;
+            console.remark(format!(
+                "the dashboard is at {}/ebbtide/",
+                played.stage.url()
+            ));
+            interrupted().await;
+        }
+        played.stage.shutdown().await;
+        Ok(Exit::Done)
+    })
 }

@@ -39,7 +39,7 @@ pub struct ReplayArgs {
     pub html: Option<PathBuf>,
 }
 
-/// What a replay assumes; `demo` takes the same.
+/// What a replay assumes.
 #[derive(Debug, Args)]
 pub struct Assumptions {
     /// The context window in tokens, such as 64k or 1M [default: the model's]
@@ -280,7 +280,7 @@ impl Replay {
 ///
 /// # Errors
 /// Where the file cannot be written.
-pub fn write_page(path: &Path, comparisons: &[Comparison]) -> Result<(), Failure> {
+fn write_page(path: &Path, comparisons: &[Comparison]) -> Result<(), Failure> {
     let unwritable = |source| Failure::Unwritable {
         path: path.to_owned(),
         source,
@@ -288,19 +288,4 @@ pub fn write_page(path: &Path, comparisons: &[Comparison]) -> Result<(), Failure
     let page =
         lab::report::html(comparisons).map_err(|error| unwritable(std::io::Error::other(error)))?;
     fs::write(path, page).map_err(unwritable)
-}
-
-/// The JSON report of one comparison.
-///
-/// # Errors
-/// Where standard output cannot be written to.
-pub fn print_json(comparison: &Comparison, console: &mut Console) -> Result<(), Failure> {
-    let comparisons = std::slice::from_ref(comparison);
-    console.json(&Report {
-        schema: SCHEMA,
-        comparisons,
-        totals: totals(comparisons),
-        recall_totals: pooled(comparisons),
-        skipped: &[],
-    })
 }

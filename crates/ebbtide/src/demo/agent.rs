@@ -1,340 +1,296 @@
-//! The scripted agent: what its user asks, which tools it calls, what it writes about what it found.
-//!
-//! The tools' results are what the tools would have given on the real files. What the agent writes
-//! refers back to what it read earlier, as agents do; that is what makes forgetting visible.
+//! The agent: sends the whole conversation with each request, runs the tools that the model calls, and
+//! goes on until the model is done. With a gateway before it, that is all it does; without one it keeps
+//! its conversation within the window itself, as usual clients do.
 
-use serde_json::json;
+use std::time::Duration;
 
-use super::Made;
-use super::findings::{Commented, Definition, definitions, longest};
-use super::transcript::{Exchange, Transcript};
-use super::tree::{Area, SourceFile, Tree};
+use context::Tokens;
+use context::summary::Field;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use wire::api::{Counts, Reply};
 
-/// Lines that one read shows.
-const READ_LINES: usize = 200;
-/// Files up to this many lines are read together with the next one.
-const SMALL_FILE: usize = 60;
-/// Matches that one search shows.
-const MATCHES: usize = 15;
-/// Lines of the list that a check shows.
-const CHECK_LINES: usize = 25;
+use super::http::{Answered, Http, Refused, broken};
+use super::tools::Workspace;
+use crate::failure::Failure;
 
-/// What the agent remembers of a definition that it reported.
-struct Reported<'a> {
-    path: &'a str,
-    definition: Definition<'a>,
+/// More requests than this, and something goes in circles.
+const REQUESTS: usize = 600;
+/// The longest answer, in tokens.
+const ANSWER: u64 = 4_000;
+/// The share of its window at which an agent without a gateway summarises: the gateway's own hard
+/// threshold, so that both compact equally often.
+const FULL: f64 = 0.85;
+
+/// Who keeps the conversation within the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeper {
+    /// A gateway; the agent knows nothing of it.
+    Gateway,
+    /// The agent itself: where the last answer's usage says that the window is nearly full, it asks
+    /// for a summary, waits for it, and goes on with nothing else.
+    Agent {
+        /// The window.
+        window: Tokens,
+    },
 }
 
-/// The agent with the log of its session.
+/// Who an agent is.
+#[derive(Clone, Copy, Debug)]
+pub struct Who<'a> {
+    /// What it calls its conversation.
+    pub name: &'static str,
+    /// The model it asks.
+    pub model: &'a str,
+    /// Who keeps its conversation within the window.
+    pub keeper: Keeper,
+}
+
+/// One request of the agent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// Its number, from 1.
+    pub number: usize,
+    /// What the provider counted.
+    pub usage: Counts,
+    /// Until the first event of the answer, measured.
+    pub first: Duration,
+    /// The words of `x-ebbtide-did`.
+    pub did: Vec<String>,
+    /// Whether the agent asked for a summary for itself.
+    pub summary: bool,
+    /// The tools that the answer calls, each with its first argument.
+    pub calls: Vec<(String, String)>,
+}
+
+impl Sent {
+    /// Whether `x-ebbtide-did` has this word.
+    #[must_use]
+    pub fn did(&self, word: &str) -> bool {
+        self.did.iter().any(|did| did == word)
+    }
+
+    /// Whether the conversation was made smaller with this request.
+    #[must_use]
+    pub fn is_boundary(&self) -> bool {
+        self.summary || self.did("swapped") || self.did("rescued")
+    }
+}
+
+/// A block of an answer: text, or a call of a tool.
+#[derive(Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    input: Value,
+}
+
+/// The agent and its conversation.
 pub struct Agent<'a> {
-    tree: &'a Tree,
-    log: Transcript,
-    reported: Vec<Reported<'a>>,
-    notes: usize,
-    files: usize,
-    requests: usize,
+    http: &'a Http,
+    workspace: &'a Workspace,
+    base: String,
+    name: &'static str,
+    keeper: Keeper,
+    /// The body up to the messages.
+    head: String,
+    /// The messages, each as it is sent, again and again, byte for byte.
+    messages: Vec<String>,
+    /// All requests so far.
+    pub sent: Vec<Sent>,
+    /// Requests that were refused.
+    pub refused: usize,
 }
 
 impl<'a> Agent<'a> {
     /// An agent that has not said anything.
     #[must_use]
-    pub fn new(tree: &'a Tree) -> Self {
+    pub fn new(http: &'a Http, workspace: &'a Workspace, base: String, who: Who<'_>) -> Self {
         Self {
-            tree,
-            log: Transcript::new(),
-            reported: Vec::new(),
-            notes: 0,
-            files: 0,
-            requests: 0,
+            http,
+            workspace,
+            base,
+            name: who.name,
+            keeper: who.keeper,
+            head: head(who.model),
+            messages: Vec::new(),
+            sent: Vec::new(),
+            refused: 0,
         }
     }
 
-    /// About how many tokens the session holds.
+    /// The conversation as the agent has it, as a list of messages.
     #[must_use]
-    pub const fn tokens(&self) -> usize {
-        self.log.tokens()
+    pub fn messages(&self) -> String {
+        format!("[{}]", self.messages.join(",\n"))
     }
 
-    /// The session as it is.
-    #[must_use]
-    pub fn finish(self) -> Made {
-        Made {
-            log: self.log.finish(),
-            files: self.files,
-        }
-    }
-
-    /// The first request, with what must not be forgotten.
-    pub fn greet(&mut self) {
-        self.log.user(
-            "I need a review of this source tree, folder by folder. Keep your findings in NOTES.md \
-             and tell me at the end of each folder what is in it and what is the longest \
-             definition.\n\
-             #pin Write to NOTES.md only; change no other file.\n\
-             #pin Every finding is one line: path:line: what was found.\n\
-             I prefer short answers.",
-        );
-        let listing: Vec<String> = self
-            .tree
-            .files
-            .iter()
-            .map(|file| format!("{:>8}  {}", file.text.len(), file.path))
-            .collect();
-        let shown = listing.iter().take(120).cloned().collect::<Vec<_>>();
-        self.log.step(
-            "I will list the files first.",
-            vec![Exchange {
-                tool: "list_files",
-                arguments: json!({ "path": "." }),
-                result: format!("{} files\n{}", listing.len(), shown.join("\n")),
-                failed: false,
-            }],
-        );
-        self.log.assistant(&format!(
-            "The tree has {} text files. I will go through it folder by folder and write findings \
-             to NOTES.md as path:line: what was found.",
-            listing.len()
-        ));
-    }
-
-    /// A request to review one area, and everything the agent does for it.
-    pub fn review(&mut self, area: &Area<'a>, pass: usize) {
-        self.requests += 1;
-        self.ask(area, pass);
-        let mut rest = area.files;
-        while let Some((file, after)) = rest.split_first() {
-            let neighbour = after
-                .first()
-                .filter(|next| lines(file) <= SMALL_FILE && lines(next) <= SMALL_FILE);
-            self.read(file, neighbour, pass);
-            rest = after;
-            if neighbour.is_some() {
-                rest = rest.split_first().map_or(&[], |(_, after)| after);
+    /// Asks, and goes on until the model is done. `watch` is called after each request.
+    ///
+    /// # Errors
+    /// Where a request fails, or the provider refuses one.
+    pub async fn task(&mut self, ask: &str, watch: &mut dyn FnMut(&Sent)) -> Result<(), Failure> {
+        self.messages.push(user(&json!(ask)));
+        loop {
+            if let Keeper::Agent { window } = self.keeper
+                && let Some(last) = self.sent.last()
+                && !last.summary
+                && last.usage.context() >= window.scaled(FULL)
+            {
+                self.summarise(watch).await?;
             }
-        }
-        self.check(area);
-        self.report(area);
-    }
-
-    /// The last request: what stands in the pins and what was reported first.
-    pub fn close(&mut self) {
-        self.log.user(
-            "That is enough. Which were the first three findings, and how were findings to be \
-             written?",
-        );
-        let first: Vec<String> = self.reported.iter().take(3).map(finding).collect();
-        self.log.assistant(&format!(
-            "Findings are one line each, path:line: what was found, in NOTES.md. The first three \
-             were:\n{}",
-            first.join("\n")
-        ));
-    }
-
-    /// The user's words. Every third request asks about something reported long before.
-    fn ask(&mut self, area: &Area<'a>, pass: usize) {
-        let folder = area.folder;
-        let names: Vec<&str> = area.files.iter().map(|file| file.path.as_str()).collect();
-        let again = if pass > 1 {
-            "again, more carefully"
-        } else {
-            "next"
-        };
-        let task = format!("Look at {folder} {again}: {}.", names.join(", "));
-        let earlier = self.earlier().map(|reported| {
-            let Reported { path, definition } = reported;
-            (finding(reported), format!("{} in {path}", definition.name))
-        });
-        match (self.requests % 3, earlier) {
-            (0, Some((answer, asked))) => {
-                self.log.user(&format!(
-                    "Before you go on: in which line is {asked}, and how long is it?"
-                ));
-                self.log.assistant(&format!("From my notes: {answer}"));
-                self.log.user(&task);
+            let reply = self.request(Purpose::Answer, watch).await?;
+            let message = reply.message();
+            if !message.is_empty() {
+                self.messages.push(message);
             }
-            (1, _) if self.requests > 3 => self.log.user(&format!(
-                "{task} Please always say which definitions have no comment; I decided that each \
-                 needs one."
-            )),
-            _ => self.log.user(&task),
+            let results: Vec<Value> = calls(&reply).map(|call| self.result(&call)).collect();
+            if results.is_empty() {
+                return Ok(());
+            }
+            self.messages.push(user(&Value::Array(results)));
         }
     }
 
-    /// A definition that was reported about half of the session ago.
-    fn earlier(&self) -> Option<&Reported<'a>> {
-        self.reported.get(self.reported.len() / 2)
+    fn result(&self, call: &Block) -> Value {
+        let outcome = self.workspace.call(&call.name, &call.input);
+        json!({
+            "type": "tool_result", "tool_use_id": call.id, "content": outcome.text,
+            "is_error": outcome.failed,
+        })
     }
 
-    /// Reads a file, or two small ones at once, and follows up on its longest definition.
-    fn read(&mut self, file: &'a SourceFile, neighbour: Option<&'a SourceFile>, pass: usize) {
-        let both = [Some(file), neighbour];
-        let exchanges: Vec<Exchange> = both
-            .into_iter()
-            .flatten()
-            .map(|file| read_file(file, pass))
-            .collect();
-        self.files += exchanges.len();
-        let names: Vec<&str> = both
-            .into_iter()
-            .flatten()
-            .map(|file| file.path.as_str())
-            .collect();
-        self.log
-            .step(&format!("Reading {}.", names.join(" and ")), exchanges);
-        for file in both.into_iter().flatten() {
-            let Some(definition) = longest(&definitions(&file.text)) else {
-                continue;
-            };
-            let reported = Reported {
-                path: &file.path,
-                definition,
-            };
-            self.follow_up(&reported);
-            self.reported.push(reported);
+    /// Stops, has everything summarised, and goes on with the summary alone.
+    async fn summarise(&mut self, watch: &mut dyn FnMut(&Sent)) -> Result<(), Failure> {
+        self.messages.push(user(&json!(summary_request())));
+        let reply = self.request(Purpose::Summary, watch).await?;
+        let texts = blocks(&reply, "text").map(|block| block.text);
+        let text = texts.collect::<Vec<_>>().join("\n");
+        self.messages = vec![user(&json!(format!(
+            "The conversation so far did not fit any more. This is its summary:\n\n{text}\n\nGo on \
+             where it ends."
+        )))];
+        Ok(())
+    }
+
+    async fn request(
+        &mut self,
+        purpose: Purpose,
+        watch: &mut dyn FnMut(&Sent),
+    ) -> Result<Reply, Failure> {
+        let number = self.sent.len() + 1;
+        if number > REQUESTS {
+            return Err(broken(format!("it is not done after {REQUESTS} requests")));
         }
-    }
-
-    /// Searches for a definition's users and notes it.
-    fn follow_up(&mut self, reported: &Reported<'a>) {
-        let name = reported.definition.name;
-        let search = Exchange {
-            tool: "search",
-            arguments: json!({ "pattern": name }),
-            result: search(self.tree, name),
-            failed: false,
+        let body = format!("{},\"messages\":[{}]}}", self.head, self.messages.join(","));
+        let answer = self.http.ask(&self.base, (self.name, number), body).await?;
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(Refused { status, body }) => {
+                self.refused += 1;
+                let body: String = body.chars().take(300).collect();
+                return Err(broken(format!("request {number} got {status}: {body}")));
+            }
         };
-        self.notes += 1;
-        let line = finding(reported);
-        let note = Exchange {
-            tool: "append_note",
-            arguments: json!({ "path": "NOTES.md", "line": line }),
-            result: format!("NOTES.md: {} lines", self.notes),
-            failed: false,
-        };
-        self.log.step(
-            &format!(
-                "The longest definition of {} is {name}. Who uses it?",
-                reported.path
-            ),
-            vec![search, note],
-        );
-    }
-
-    /// Runs a check over the area: definitions without a comment. Finding some is a failure, as with
-    /// any check.
-    fn check(&mut self, area: &Area<'a>) {
-        let bare: Vec<String> = area
-            .files
-            .iter()
-            .flat_map(|file| {
-                definitions(&file.text)
-                    .into_iter()
-                    .filter(|found| found.commented == Commented::No)
-                    .map(|found| {
-                        format!(
-                            "{}:{}: {} has no comment",
-                            file.path, found.line, found.name
-                        )
-                    })
-            })
-            .collect();
-        let shown: Vec<String> = bare.iter().take(CHECK_LINES).cloned().collect();
-        let result = if bare.is_empty() {
-            "every definition has a comment".to_owned()
-        } else {
-            format!(
-                "{}\nerror: {} definitions without a comment",
-                shown.join("\n"),
-                bare.len()
-            )
-        };
-        self.log.step(
-            &format!("Checking the comments in {}.", area.folder),
-            vec![Exchange {
-                tool: "run",
-                arguments: json!({ "command": format!("check-comments {}", area.folder) }),
-                result,
-                failed: !bare.is_empty(),
-            }],
-        );
-    }
-
-    /// The answer to the request: its files, and something from the request before for comparison.
-    fn report(&mut self, area: &Area<'a>) {
-        let here = self
-            .reported
-            .iter()
-            .filter(|reported| area.files.iter().any(|file| file.path == reported.path));
-        let longest_here = here.max_by_key(|reported| reported.definition.lines);
-        let mut answer = format!("{} is done: {} files.", area.folder, area.files.len());
-        if let Some(reported) = longest_here {
-            answer.push_str(&format!(
-                " The longest definition is {}.",
-                finding(reported)
-            ));
-        }
-        if let Some(earlier) = self.earlier() {
-            answer.push_str(&format!(
-                " For comparison, from earlier: {}.",
-                finding(earlier)
-            ));
-        }
-        self.log.assistant(&answer);
+        let sent = record(number, purpose, &answer);
+        watch(&sent);
+        self.sent.push(sent);
+        Ok(answer.reply)
     }
 }
 
-/// A finding as the user wants it: path:line: what was found.
-fn finding(reported: &Reported<'_>) -> String {
-    let Reported { path, definition } = reported;
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Answer,
+    Summary,
+}
+
+fn record(number: usize, purpose: Purpose, answer: &Answered) -> Sent {
+    let did = text(answer, "x-ebbtide-did");
+    let words = did
+        .split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty());
+    Sent {
+        number,
+        usage: answer.reply.usage.counts,
+        first: answer.first,
+        did: words.map(str::to_owned).collect(),
+        summary: purpose == Purpose::Summary,
+        calls: calls(&answer.reply).map(|call| shown(&call)).collect(),
+    }
+}
+
+fn text(answer: &Answered, header: &str) -> String {
+    let value = answer.headers.get(header).and_then(|it| it.to_str().ok());
+    value.unwrap_or_default().to_owned()
+}
+
+/// The blocks of one kind.
+fn blocks(reply: &Reply, kind: &'static str) -> impl Iterator<Item = Block> {
+    let pieces = reply.pieces.iter();
+    pieces
+        .filter_map(|piece| serde_json::from_str::<Block>(piece).ok())
+        .filter(move |block| block.kind == kind)
+}
+
+fn calls(reply: &Reply) -> impl Iterator<Item = Block> {
+    blocks(reply, "tool_use")
+}
+
+/// A call in a few words: the tool and its first argument.
+fn shown(call: &Block) -> (String, String) {
+    let argument = call
+        .input
+        .as_object()
+        .and_then(|input| input.values().next());
+    let argument = argument.and_then(Value::as_str).unwrap_or_default();
+    (call.name.clone(), argument.to_owned())
+}
+
+fn user(content: &Value) -> String {
+    json!({ "role": "user", "content": content }).to_string()
+}
+
+/// The request for a summary of an agent without a gateway, by the headings that ours has too.
+fn summary_request() -> String {
+    let headings: Vec<String> = Field::ALL
+        .iter()
+        .map(|field| format!("## {}", field.heading()))
+        .collect();
     format!(
-        "{path}:{}: {} has {} lines",
-        definition.line, definition.name, definition.lines
+        "The window is nearly full. Summarise the conversation so that you can go on from the summary \
+         alone, under these headings:\n{}",
+        headings.join("\n")
     )
 }
 
-fn lines(file: &SourceFile) -> usize {
-    file.text.lines().count()
-}
-
-/// The lines that a read shows: the first ones, at a second pass the next ones, and so on, from the
-/// beginning again where the file has no more.
-fn read_file(file: &SourceFile, pass: usize) -> Exchange {
-    let windows = lines(file).div_ceil(READ_LINES).max(1);
-    let offset = (pass - 1) % windows * READ_LINES;
-    let shown: Vec<String> = file
-        .text
-        .lines()
-        .enumerate()
-        .skip(offset)
-        .take(READ_LINES)
-        .map(|(index, line)| format!("{:>5}  {line}", index + 1))
-        .collect();
-    Exchange {
-        tool: "read_file",
-        arguments: json!({ "path": file.path, "offset": offset + 1, "limit": READ_LINES }),
-        result: shown.join("\n"),
-        failed: false,
-    }
-}
-
-/// The lines of the tree in which a word occurs.
-fn search(tree: &Tree, word: &str) -> String {
-    let mut matches = tree.files.iter().flat_map(|file| {
-        file.text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| line.contains(word))
-            .map(|(index, line)| format!("{}:{}: {}", file.path, index + 1, shortened(line)))
+/// The body of every request up to its messages. The breakpoint at the end of the conversation is the
+/// provider's automatic one, so that no message changes from one request to the next.
+fn head(model: &str) -> String {
+    let body = json!({
+        "model": model,
+        "max_tokens": ANSWER,
+        "stream": true,
+        "thinking": { "type": "adaptive" },
+        "cache_control": { "type": "ephemeral" },
+        "system": [{
+            "type": "text",
+            "text": "You review source code. You work with tools that list, read and search the files \
+                     of one folder. You say what you do before you do it, in one sentence, and you do \
+                     not guess: what you report, you have read.",
+            "cache_control": { "type": "ephemeral" },
+        }],
+        "tools": Workspace::declarations(),
     });
-    let mut shown: Vec<String> = matches.by_ref().take(MATCHES).collect();
-    let more = matches.count();
-    if more > 0 {
-        shown.push(format!("and {more} more matches"));
-    }
-    shown.join("\n")
-}
-
-/// A line as a search shows it.
-fn shortened(line: &str) -> String {
-    line.trim().chars().take(160).collect()
+    let text = body.to_string();
+    text.strip_suffix('}').unwrap_or(&text).to_owned()
 }

@@ -1,19 +1,25 @@
-//! The made session is long enough, always the same, and read like any other.
+//! The demo as a whole, with a small window and a fast clock; and what it is made of.
 
 use std::fs;
+use std::path::Path;
 
-use context::turn::Outcome;
+use context::Tokens;
+use gateway::config::RouteChoice;
 
-use super::make;
+use super::evidence::examine;
+use super::script::Script;
+use super::{Plan, Played, Screen, Tree, play};
+use crate::console::Console;
+use crate::environment::{Colour, Environment, Progress, clock};
 use crate::failure::Failure;
 
-/// A folder with `files` files of some definitions each.
+/// A folder with so many files of some definitions each.
 fn folder(files: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for file in 0..files {
         let below = folder.path().join(format!("part{}", file / 4));
         fs::create_dir_all(&below).expect("a folder");
-        let text: String = (0..40)
+        let text: String = (0..25)
             .map(|line| format!("/// Adds {line} to what is given.\nfn add_{file}_{line}(x: u32) -> u32 {{\n    x + {line}\n}}\n\n"))
             .collect();
         fs::write(below.join(format!("file{file}.rs")), text).expect("a file");
@@ -21,37 +27,130 @@ fn folder(files: usize) -> tempfile::TempDir {
     folder
 }
 
-#[test]
-fn the_session_is_read_like_a_recorded_one() {
-    let folder = folder(40);
-    let made = make(folder.path()).expect("enough text");
-    let document = wire::session::load(
-        &made.log,
-        "demo",
-        &*tokens::counter_for(super::transcript::MODEL),
-    )
-    .expect("a log");
-    let session = document.sessions.first().expect("one session");
-    assert_eq!(session.problems, []);
-    let tokens: u64 = session.turns.iter().map(|turn| turn.tokens().get()).sum();
-    assert!(tokens >= 110_000, "{tokens} tokens");
-    let failed = |turn: &context::Turn| turn.results().any(|r| r.outcome == Outcome::Failed);
-    assert!(session.turns.iter().any(|turn| turn.calls().count() > 1));
-    assert!(
-        !session.turns.iter().any(failed),
-        "every definition there has a comment"
-    );
-    assert_eq!(made.log, make(folder.path()).expect("again").log);
+pub fn environment() -> Environment {
+    Environment {
+        now: jiff::Timestamp::UNIX_EPOCH,
+        session_folders: Vec::new(),
+        width: 80,
+        colour_out: Colour::Plain,
+        colour_err: Colour::Plain,
+        progress: Progress::Silent,
+    }
 }
 
-#[test]
-fn a_small_folder_is_refused_with_what_was_found() {
+fn plan(folder: &Path) -> Plan {
+    Plan {
+        folder: folder.to_owned(),
+        model: "claude-opus-5-5".to_owned(),
+        window: Tokens::new(16_000),
+        route: RouteChoice::Auto,
+        speed: 200.0,
+        boundaries: 3,
+        keep: None,
+    }
+}
+
+async fn played(plan: &Plan) -> Result<Played, Failure> {
+    let mut console = Console::open(&environment());
+    let mut screen = Screen::new(&mut console, Progress::Silent, plan);
+    play(plan, &clock(), &mut screen).await
+}
+
+/// Plays it over this route and checks what must hold on any.
+async fn check(route: RouteChoice) {
+    let folder = folder(24);
+    let plan = Plan {
+        route,
+        ..plan(folder.path())
+    };
+    let Played { report, stage } = played(&plan).await.expect("it plays");
+    stage.shutdown().await;
+    let (with, without) = (&report.with, &report.without);
+    for side in [with, without] {
+        assert!(side.boundaries >= 3, "{report:#?}");
+        assert_eq!(side.refused, 0);
+        assert_eq!(side.prefix.changed_bytes, 0, "{report:#?}");
+        assert!(side.prefix.pairs > 20);
+        assert!(side.used.peak_pressure <= 1.0);
+    }
+    assert_eq!(with.pins.set, 3);
+    assert_eq!(with.pins.requests, with.requests);
+    assert_eq!(with.pins.intact, with.requests, "{report:#?}");
+    assert!(without.pins.intact < without.requests);
+    // A summary takes seconds to write; nobody waits for it.
+    assert!(without.waits.longest_seconds > 10.0, "{report:#?}");
+    assert!(with.waits.longest_seconds < 5.0, "{report:#?}");
+    let shares = [with, without].map(|side| side.used.cache_share_between);
+    let [ours, theirs] = shares;
+    assert!(ours > theirs - 0.03, "{shares:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn over_native_blocks() {
+    check(RouteChoice::Auto).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn over_summaries_in_words() {
+    check(RouteChoice::Readable).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_is_what_was_received() {
+    let folder = folder(24);
+    let kept = tempfile::tempdir().expect("a temporary folder");
+    let plan = Plan {
+        keep: Some(kept.path().to_owned()),
+        ..plan(folder.path())
+    };
+    let Played { report, stage } = played(&plan).await.expect("it plays");
+    stage.shutdown().await;
+    let log = fs::read(kept.path().join("without-requests.jsonl")).expect("a log");
+    let found = examine(&log, &[], &[]).expect("a log");
+    assert_eq!(found.requests, report.without.requests);
+    let session = fs::read(kept.path().join("with-session.json")).expect("a session");
+    let counter = tokens::counter_for(&plan.model);
+    let document = wire::session::load(&session, "kept", &*counter).expect("a session");
+    let session = document.sessions.first().expect("one session");
+    assert_eq!(session.problems, []);
+    assert_eq!(session.turns.len(), 2 * report.with.requests);
+}
+
+#[tokio::test]
+async fn a_small_folder_is_refused_with_what_was_found() {
     let folder = folder(1);
-    let failure = make(folder.path()).err().expect("too little");
+    let failure = played(&plan(folder.path()))
+        .await
+        .err()
+        .expect("too little");
     assert!(
         matches!(failure, Failure::TooLittleText { found_files: 1, .. }),
         "{failure}"
     );
+}
+
+#[test]
+fn the_same_files_are_the_same_script() {
+    let folder = folder(6);
+    let tree = Tree::read(folder.path()).expect("a tree");
+    let areas: Vec<_> = tree.areas().collect();
+    let tasks = || {
+        let mut script = Script::new(&tree);
+        let mut tasks = vec![script.greet()];
+        tasks.extend(areas.iter().map(|area| script.review(area, 1)));
+        tasks.push(script.close());
+        tasks
+    };
+    let [greeting, first, second, closing] = &tasks()[..] else {
+        panic!("two areas of four and two files");
+    };
+    assert_eq!(tasks(), tasks());
+    assert_eq!((greeting.pins.len(), second.pins.len()), (2, 1));
+    // Four files, each of 125 lines in three parts and a search, then the report.
+    assert_eq!(first.steps.len(), 4 * 4 + 1);
+    assert!(closing.steps.iter().flatten().any(|say| {
+        matches!(say, sim::Say::Text(text) if text.contains("part0/file0.rs:2: add_0_0 has 5 lines"))
+    }));
 }
 
 #[test]
@@ -61,6 +160,6 @@ fn binary_and_generated_files_are_left_out() {
     fs::write(folder.path().join("Cargo.lock"), "[[package]]").expect("a file");
     fs::create_dir(folder.path().join("target")).expect("a folder");
     fs::write(folder.path().join("target/out.rs"), "fn out() {}").expect("a file");
-    let tree = super::Tree::read(folder.path()).expect("a tree");
+    let tree = Tree::read(folder.path()).expect("a tree");
     assert_eq!(tree.files.len(), 1);
 }

@@ -8,6 +8,7 @@
 
 mod compact;
 mod corpus;
+mod demo;
 mod failures;
 mod help;
 mod inspect;

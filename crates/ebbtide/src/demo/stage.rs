@@ -1,0 +1,131 @@
+//! What the agent talks to: the simulated provider, and the gateway before it, each on a socket.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use gateway::Gateway;
+use gateway::config::{Config as GatewayConfig, Policy, Upstreams};
+use history::{Engine, Limits, MemoryEngine};
+use sim::{Account, Clock, Config, Log, Script};
+use tokio::net::TcpListener;
+
+use super::Plan;
+use super::evidence::Received;
+use super::pace::Pace;
+use super::script::Task;
+use crate::failure::Failure;
+
+/// What the keys of a store in memory are hashed with. It ends with the program.
+const SECRET: [u8; 32] = *b"a demo has one tenant of no note";
+
+/// A provider that runs, perhaps behind a gateway.
+pub struct Stage {
+    provider: sim::Running,
+    received: Received,
+    gateway: Option<gateway::Running>,
+}
+
+impl Stage {
+    /// A provider alone, on a free port.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub async fn without(plan: &Plan, clock: &Clock) -> Result<Self, Failure> {
+        let received = Received::default();
+        let config = Config {
+            window: Some(plan.window),
+            latency: Some(Pace::new(plan.speed).running()),
+            ..Config::default()
+        };
+        let log = Log::new(Box::new(received.clone()));
+        let provider = sim::serve(listener().await?, config, clock.clone(), Some(log))
+            .map_err(unlistenable)?;
+        Ok(Self {
+            provider,
+            received,
+            gateway: None,
+        })
+    }
+
+    /// A provider with a gateway before it, on free ports.
+    ///
+    /// # Errors
+    /// Where there are none, or the gateway does not start.
+    pub async fn with(plan: &Plan, clock: &Clock) -> Result<Self, Failure> {
+        let mut stage = Self::without(plan, clock).await?;
+        let url = stage.provider.url();
+        let config = GatewayConfig {
+            upstream: Upstreams {
+                anthropic: url.clone(),
+                openai: url,
+            },
+            policy: Policy {
+                window: Some(plan.window),
+                route: plan.route,
+                ..Policy::default()
+            },
+            ..GatewayConfig::default()
+        };
+        let gateway = Gateway {
+            config,
+            engine: engine(plan)?,
+            clock: Arc::clone(clock),
+        };
+        let running = gateway::serve(listener().await?, gateway);
+        stage.gateway = Some(running.map_err(|error| Failure::refused(&error))?);
+        Ok(stage)
+    }
+
+    /// Where the agent sends its requests.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match &self.gateway {
+            Some(gateway) => gateway.url(),
+            None => self.provider.url(),
+        }
+    }
+
+    /// Puts the answers of a task into the provider's mouth.
+    pub fn rehearse(&self, task: &Task) {
+        self.provider.provider().config_mut().script = Script::Steps(task.steps.clone());
+    }
+
+    /// What was received so far.
+    #[must_use]
+    pub fn received(&self) -> Vec<u8> {
+        self.received.bytes()
+    }
+
+    /// What was used so far.
+    #[must_use]
+    pub fn account(&self) -> Account {
+        self.provider.provider().total()
+    }
+
+    /// Stops both, the gateway first.
+    pub async fn shutdown(self) {
+        if let Some(gateway) = self.gateway {
+            gateway.shutdown().await;
+        }
+        self.provider.shutdown().await;
+    }
+}
+
+/// A store in memory, or in the folder where things are kept.
+fn engine(plan: &Plan) -> Result<Arc<dyn Engine>, Failure> {
+    let _ = plan;
+    Ok(Arc::new(MemoryEngine::new(SECRET, Limits::default())))
+}
+
+const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+async fn listener() -> Result<TcpListener, Failure> {
+    TcpListener::bind(ANY).await.map_err(unlistenable)
+}
+
+fn unlistenable(source: std::io::Error) -> Failure {
+    Failure::Unlistenable {
+        address: ANY,
+        source,
+    }
+}
