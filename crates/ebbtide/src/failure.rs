@@ -225,7 +225,7 @@ pub const CODES: &[CodeEntry] = &[
         "Another program may use the port: name a free one, or port 0 for any.",
     ),
     entry(
-        "E0018",
+        "E0013",
         "the demo broke off",
         "This is a fault of Ebbtide, not of yours; please report it with the message.",
     ),
@@ -332,7 +332,7 @@ impl Coded for Failure {
             Self::Unwritable { .. } => "E0008",
             Self::SeveralSessions { .. } => "E0011",
             Self::Unlistenable { .. } => "E0012",
-            Self::DemoBroken { .. } => "E0018",
+            Self::DemoBroken { .. } => "E0013",
             Self::TooLittleText { .. } => "E0009",
             Self::Output { .. } | Self::ReaderLeft => "E0010",
             Self::Reported { code, .. } => return *code,

@@ -35,6 +35,9 @@ pub fn environment() -> Environment {
         colour_out: Colour::Plain,
         colour_err: Colour::Plain,
         progress: Progress::Silent,
+        config_folder: None,
+        data_folder: None,
+        settings: Vec::new(),
     }
 }
 
