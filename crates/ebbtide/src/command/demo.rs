@@ -52,7 +52,8 @@ pub struct DemoArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Keep the conversations and the requests as the provider received them in this folder
+    /// Keep the conversations, the gateway's store and the requests as the provider received them in
+    /// this folder
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
 }

@@ -105,8 +105,8 @@ pub struct Agent<'a> {
     messages: Vec<String>,
     /// All requests so far.
     pub sent: Vec<Sent>,
-    /// Requests that were refused.
-    pub refused: usize,
+    /// The gateway's name for the conversation.
+    conversation: Option<String>,
 }
 
 impl<'a> Agent<'a> {
@@ -122,7 +122,7 @@ impl<'a> Agent<'a> {
             head: head(who.model),
             messages: Vec::new(),
             sent: Vec::new(),
-            refused: 0,
+            conversation: None,
         }
     }
 
@@ -156,6 +156,24 @@ impl<'a> Agent<'a> {
                 return Ok(());
             }
             self.messages.push(user(&Value::Array(results)));
+        }
+    }
+
+    /// Has a text pinned in its conversation by the gateway.
+    ///
+    /// # Errors
+    /// Where the gateway does not take it.
+    pub async fn pin(&self, text: &str) -> Result<(), Failure> {
+        let Some(id) = &self.conversation else {
+            return Err(broken("the gateway gave the conversation no name"));
+        };
+        let url = format!("{}/ebbtide/api/conversations/{id}/pins", self.base);
+        let body = json!({ "text": text }).to_string();
+        let (status, body) = self.http.post(&url, body).await?;
+        if status.is_success() {
+            Ok(())
+        } else {
+            Err(broken(format!("a pin got {status}: {body}")))
         }
     }
 
@@ -194,12 +212,13 @@ impl<'a> Agent<'a> {
         let answer = match answer {
             Ok(answer) => answer,
             Err(Refused { status, body }) => {
-                self.refused += 1;
                 let body: String = body.chars().take(300).collect();
                 return Err(broken(format!("request {number} got {status}: {body}")));
             }
         };
         let sent = record(number, purpose, &answer);
+        let named = text(&answer, "x-ebbtide-conversation");
+        self.conversation = Some(named).filter(|named| !named.is_empty());
         watch(&sent);
         self.sent.push(sent);
         Ok(answer.reply)

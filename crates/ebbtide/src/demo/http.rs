@@ -98,6 +98,23 @@ impl Http {
             first: first.unwrap_or_default(),
         }))
     }
+
+    /// Sends a JSON body to the control interface. The status and the body of the answer.
+    ///
+    /// # Errors
+    /// Where the connection breaks.
+    pub async fn post(&self, url: &str, body: String) -> Result<(StatusCode, String), Failure> {
+        let request = Request::post(url)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header("x-api-key", KEY)
+            .body(Full::new(Bytes::from(body)))
+            .map_err(broken)?;
+        let response = self.client.request(request).await.map_err(broken)?;
+        let status = response.status();
+        let body = response.into_body().collect().await.map_err(broken)?;
+        let text = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        Ok((status, text))
+    }
 }
 
 /// The header that numbers the agent's requests, from 1.

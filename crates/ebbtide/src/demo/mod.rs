@@ -30,7 +30,7 @@ use self::evidence::{Pinned, examine};
 use self::http::Http;
 use self::pace::Pace;
 use self::report::{Run, SCHEMA};
-use self::script::{Script, Task};
+use self::script::{HTTP_PIN, Script, Task};
 use self::tools::Workspace;
 use self::tree::Tree;
 use crate::failure::Failure;
@@ -57,7 +57,7 @@ pub struct Plan {
     pub speed: f64,
     /// How often the window is to be crossed.
     pub boundaries: usize,
-    /// Where the logs and the store are kept. `None`: nowhere.
+    /// The folder in which conversations, store and requests are kept. `None`: nowhere.
     pub keep: Option<PathBuf>,
 }
 
@@ -138,6 +138,9 @@ async fn review(
             let task = script.review(&area, pass);
             with.perform(&task, screen).await?;
             tasks.push(task);
+            if tasks.len() == 2 {
+                with.pin_over_http(screen).await?;
+            }
             if with.boundaries() >= plan.boundaries {
                 break 'passes;
             }
@@ -187,6 +190,16 @@ impl<'a> Performance<'a> {
             .task(&task.ask, &mut |sent: &Sent| screen.request(sent))
             .await?;
         screen.done();
+        Ok(())
+    }
+
+    /// Pins a text as somebody beside the agent does: through the gateway's control interface.
+    async fn pin_over_http(&mut self, screen: &mut Screen<'_>) -> Result<(), Failure> {
+        let from = self.agent.sent.len() + 1;
+        self.agent.pin(HTTP_PIN).await?;
+        let text = HTTP_PIN;
+        self.pinned.push(Pinned { text, from });
+        screen.aside("a text is pinned by HTTP");
         Ok(())
     }
 

@@ -51,18 +51,6 @@ impl Pace {
         (seconds(sent.first) - self.simulated(sent) / self.speed).max(0.0)
     }
 
-    /// [`own`](Self::own) without what is `usual` of it, in seconds at real speed. What a gateway holds
-    /// back waits for the provider, whose time runs faster.
-    #[must_use]
-    pub fn added(&self, sent: &Sent, usual: f64) -> f64 {
-        let own = self.own(sent) - usual;
-        if sent.did("waited") {
-            own * self.speed
-        } else {
-            own
-        }
-    }
-
     /// How long whoever waits for the answer waits, in seconds at real speed: until it begins; until it
     /// is all there if it is a summary.
     #[must_use]
@@ -72,7 +60,7 @@ impl Pace {
         } else {
             0.0
         };
-        self.simulated(sent) + written + self.added(sent, 0.0)
+        self.simulated(sent) + written + self.own(sent)
     }
 
     /// How much longer the provider takes than if only so many tokens were new to it.

@@ -214,7 +214,7 @@ impl Run<'_> {
             let after = after.map_or(0.0, |sent| self.pace.beyond(sent, usual_fresh));
             return self.pace.felt(sent) + after;
         }
-        (self.pace.beyond(sent, usual_fresh) + self.pace.added(sent, usual_own)).max(0.0)
+        (self.pace.beyond(sent, usual_fresh) + self.pace.own(sent) - usual_own).max(0.0)
     }
 }
 
@@ -288,14 +288,6 @@ mod tests {
         // 9,000 tokens more at 20,000 a second instead of 400,000, and 3 ms more than usual.
         let beyond = 9_000.0 / 20_000.0 - 9_000.0 / 400_000.0;
         check(vec![with("swapped", sent(6, 10_000, 5.0))], beyond + 0.003);
-    }
-
-    #[test]
-    fn what_is_held_waits_in_the_providers_time() {
-        check(
-            vec![with("swapped", with("waited", sent(6, 1_000, 502.0)))],
-            5.0,
-        );
     }
 
     #[test]

@@ -68,6 +68,12 @@ impl<'c> Screen<'c> {
         self.about.clone_from(&task.about);
     }
 
+    /// Somebody does something beside the requests.
+    pub fn aside(&mut self, what: &str) {
+        // Under what happened with a request.
+        self.stay(&format!("{}{what}", " ".repeat(CELLS + 25)));
+    }
+
     /// A request was answered.
     pub fn request(&mut self, sent: &Sent) {
         let (what, tone) = self.what(sent);

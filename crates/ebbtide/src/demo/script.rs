@@ -28,6 +28,9 @@ const PINS: [&str; 2] = [
 ];
 /// Pinned by a line of the user's third message.
 const LATER_PIN: &str = "A definition without a comment is a finding too.";
+/// Pinned over HTTP, where there is a gateway to take it.
+pub const HTTP_PIN: &str = "The review is for release 2.4; generated files do not count.";
+
 /// Something that the user asks, with what the model says until it is done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {

@@ -1,11 +1,14 @@
 //! What the agent talks to: the simulated provider, and the gateway before it, each on a socket.
 
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use gateway::Gateway;
 use gateway::config::{Config as GatewayConfig, Policy, Upstreams};
 use history::{Engine, Limits, MemoryEngine};
+use history_sqlite::Sqlite;
+use jiff::SignedDuration;
 use sim::{Account, Clock, Config, Log, Script};
 use tokio::net::TcpListener;
 
@@ -62,6 +65,8 @@ impl Stage {
             policy: Policy {
                 window: Some(plan.window),
                 route: plan.route,
+                // No request is held for the provider: what is measured beside its time is ours.
+                patience: SignedDuration::ZERO,
                 ..Policy::default()
             },
             ..GatewayConfig::default()
@@ -113,8 +118,18 @@ impl Stage {
 
 /// A store in memory, or in the folder where things are kept.
 fn engine(plan: &Plan) -> Result<Arc<dyn Engine>, Failure> {
-    let _ = plan;
-    Ok(Arc::new(MemoryEngine::new(SECRET, Limits::default())))
+    let Some(folder) = &plan.keep else {
+        return Ok(Arc::new(MemoryEngine::new(SECRET, Limits::default())));
+    };
+    // A store of an earlier demo would know this conversation already.
+    for name in ["demo.sqlite", "demo.sqlite-wal", "demo.sqlite-shm"] {
+        // Where there is none, or it stays, opening it says what there is to say.
+        let _ = fs::remove_file(folder.join(name));
+    }
+    let file = folder.join("demo.sqlite");
+    let engine = Sqlite::open(&file, Limits::default());
+    let engine = engine.map_err(|error| Failure::reported(&error, &file))?;
+    Ok(Arc::new(engine))
 }
 
 const ANY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);

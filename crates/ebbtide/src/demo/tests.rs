@@ -45,7 +45,7 @@ fn plan(folder: &Path) -> Plan {
     Plan {
         folder: folder.to_owned(),
         model: "claude-opus-5-5".to_owned(),
-        window: Tokens::new(16_000),
+        window: Tokens::new(32_000),
         route: RouteChoice::Auto,
         speed: 200.0,
         boundaries: 3,
@@ -61,7 +61,7 @@ async fn played(plan: &Plan) -> Result<Played, Failure> {
 
 /// Plays it over this route and checks what must hold on any.
 async fn check(route: RouteChoice) {
-    let folder = folder(24);
+    let folder = folder(48);
     let plan = Plan {
         route,
         ..plan(folder.path())
@@ -76,7 +76,7 @@ async fn check(route: RouteChoice) {
         assert!(side.prefix.pairs > 20);
         assert!(side.used.peak_pressure <= 1.0);
     }
-    assert_eq!(with.pins.set, 3);
+    assert_eq!(with.pins.set, 4);
     assert_eq!(with.pins.requests, with.requests);
     assert_eq!(with.pins.intact, with.requests, "{report:#?}");
     assert!(without.pins.intact < without.requests);
@@ -100,7 +100,7 @@ async fn over_summaries_in_words() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_kept_is_what_was_received() {
-    let folder = folder(24);
+    let folder = folder(48);
     let kept = tempfile::tempdir().expect("a temporary folder");
     let plan = Plan {
         keep: Some(kept.path().to_owned()),
