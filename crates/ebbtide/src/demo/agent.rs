@@ -16,8 +16,8 @@ use crate::failure::Failure;
 
 /// More requests than this, and something goes in circles.
 const REQUESTS: usize = 600;
-/// The longest answer, in tokens.
-const ANSWER: u64 = 4_000;
+/// The longest answer, in tokens. A gateway asks for summaries of another length.
+pub const ANSWER: u64 = 4_096;
 /// The share of its window at which an agent without a gateway summarises: the gateway's own hard
 /// threshold, so that both compact equally often.
 const FULL: f64 = 0.85;

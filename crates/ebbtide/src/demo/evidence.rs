@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::agent::ANSWER;
 use super::http::{NUMBER, broken};
 use crate::failure::Failure;
 
@@ -78,6 +79,8 @@ struct Body<'a> {
     messages: Vec<&'a RawValue>,
     #[serde(borrow, default)]
     compaction: Option<&'a RawValue>,
+    #[serde(default)]
+    max_tokens: u64,
 }
 
 impl Body<'_> {
@@ -88,9 +91,9 @@ impl Body<'_> {
             .chain(self.messages.iter().map(|message| message.get()))
     }
 
-    /// Whether it is a request of the agent and not for a summary made from one.
+    /// Whether it is a request of the agent and not one for a summary that was made from it.
     fn is_of_agent(&self) -> bool {
-        self.tools.is_some() && self.compaction.is_none()
+        self.compaction.is_none() && self.max_tokens == ANSWER
     }
 }
 
@@ -145,12 +148,11 @@ fn changed(before: &Body<'_>, after: &Body<'_>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Evidence, Pinned, examine};
+    use super::{ANSWER, Evidence, Pinned, examine};
     use serde_json::{Value, json};
 
     fn line(number: usize, messages: &[&str]) -> Value {
-        let tools = json!([]);
-        let body = json!({ "tools": tools, "system": "s", "messages": messages });
+        let body = json!({ "max_tokens": ANSWER, "system": "s", "messages": messages });
         json!({ "headers": { "x-demo-request": number.to_string() }, "body": body })
     }
 
@@ -191,12 +193,14 @@ mod tests {
     fn what_is_not_the_agents_is_passed_over() {
         let mut prepared = line(1, &["a"]);
         prepared["body"]["compaction"] = json!({ "type": "summarize" });
+        let mut asked = line(1, &["a", "summarise"]);
+        asked["body"]["max_tokens"] = json!(ANSWER * 2);
         let other = json!({ "headers": {}, "body": null });
         let expected = Evidence {
             requests: 1,
             with_pins: 1,
             ..Evidence::default()
         };
-        check(&[line(1, &["a"]), prepared, other], &[], expected);
+        check(&[line(1, &["a"]), prepared, asked, other], &[], expected);
     }
 }

@@ -71,7 +71,8 @@ impl<'c> Screen<'c> {
     /// Somebody does something beside the requests.
     pub fn aside(&mut self, what: &str) {
         // Under what happened with a request.
-        self.stay(&format!("{}{what}", " ".repeat(CELLS + 25)));
+        let before = (CELLS + 25).min(self.console.width.saturating_sub(columns(what)));
+        self.stay(&format!("{}{what}", " ".repeat(before)));
     }
 
     /// A request was answered.
@@ -130,7 +131,11 @@ impl<'c> Screen<'c> {
             .filter(|word| !["kept", "compacted", "noted", "pinned"].contains(word))
             .collect();
         if sent.is_boundary() {
-            let words = notable.join(", ");
+            let words: Vec<&str> = notable
+                .into_iter()
+                .filter(|word| *word != "preparing")
+                .collect();
+            let words = words.join(", ");
             return (
                 format!("{words}, {} before", figures::short(before)),
                 Tone::Heading,

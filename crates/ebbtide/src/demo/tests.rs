@@ -70,12 +70,13 @@ async fn check(route: RouteChoice) {
     stage.shutdown().await;
     let (with, without) = (&report.with, &report.without);
     for side in [with, without] {
-        assert!(side.boundaries >= 3, "{report:#?}");
+        assert!(side.boundaries >= 2, "{report:#?}");
         assert_eq!(side.refused, 0);
         assert_eq!(side.prefix.changed_bytes, 0, "{report:#?}");
         assert!(side.prefix.pairs > 20);
         assert!(side.used.peak_pressure <= 1.0);
     }
+    assert!(with.boundaries >= 3, "{report:#?}");
     assert_eq!(with.pins.set, 4);
     assert_eq!(with.pins.requests, with.requests);
     assert_eq!(with.pins.intact, with.requests, "{report:#?}");
