@@ -26,7 +26,7 @@ leaves the computer. Times are those of a large hosted model, on a faster clock.
 Examples:
   ebbtide demo
   ebbtide demo --stay
-  ebbtide demo --dir ~/src/project --keep kept && ebbtide replay kept/with-session.json")]
+  ebbtide demo --keep kept && ebbtide replay kept/with-session.json")]
 pub struct DemoArgs {
     /// The folder whose files the agent reads
     #[arg(long, value_name = "DIR", default_value = ".")]
