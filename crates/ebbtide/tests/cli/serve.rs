@@ -96,6 +96,15 @@ fn a_request_goes_through_and_is_kept_without_its_key() {
     let name = "x-ebbtide-conversation: ";
     let conversation = answer.lines().find_map(|line| line.strip_prefix(name));
     assert_eq!(conversation.map(str::len), Some(32), "{answer}");
+    let conversation = conversation.unwrap_or_default();
+    let pin = |arguments: &[&str]| ebbtide(&[&["pin"], arguments, &["--url", &url]].concat());
+    let set = pin(&["add", conversation, "never touch the table users"]);
+    assert_eq!(set.exit, 0, "{}", set.stderr);
+    assert_eq!(pin(&["list", conversation]).stdout, set.stdout);
+    let id = set.stdout.split(' ').next().unwrap_or_default();
+    assert_eq!(pin(&["remove", conversation, id]).stdout, "removed\n");
+    assert_eq!(pin(&["list", conversation]).stdout, "");
+    assert!(pin(&["list", &"0".repeat(32)]).stderr.contains("E0820"));
     let health = gateway.ask("GET /ebbtide/health", "");
     assert!(health.contains(r#""store":"ok""#), "{health}");
     let (said, exit) = gateway.end();

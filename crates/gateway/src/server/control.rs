@@ -144,7 +144,14 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let (status, code) = (self.status(), self.code());
-        let hint = coded::remedy(error::CODES, code);
+        // What is refused is often refused by a rule of another crate.
+        let tables = [
+            crate::CODES,
+            context::CODES,
+            homunculus::CODES,
+            history::CODES,
+        ];
+        let hint = tables.iter().find_map(|table| coded::remedy(table, code));
         let meaning = || {
             let entry = error::CODES.iter().find(|entry| entry.code == code);
             entry.map_or("", |entry| entry.meaning).to_owned()
