@@ -37,7 +37,7 @@ pub use event::{
     Acknowledged, Action, Event, JobId, Preparation, Refusal, StopReason, Telemetry, Verdict,
 };
 pub use limits::{BackOff, Limits, MINIMUM_SUMMARY, Staleness};
-pub use machine::Homunculus;
+pub use machine::{Homunculus, Restored};
 pub use outline::{Outline, Path, PinnedAt};
 pub use price::{CacheState, Prices};
 pub use strategy::{Command, Moment, Situation, Stage, Strategy};

@@ -37,6 +37,14 @@ pub(super) struct Joined {
     pub receipt: Option<Receipt>,
 }
 
+impl Drop for Joined {
+    /// The request has landed, or its client went away.
+    fn drop(&mut self) {
+        let mut live = self.shared.lock();
+        live.flights.open = live.flights.open.saturating_sub(1);
+    }
+}
+
 /// How a request stands to a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relation {

@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use context::{Text, Tokens, Turn, TurnId};
-use history::{Change, Conversation, ConversationId, Labels, Pinned, Standing, Totals};
-use homunculus::{Homunculus, Path, Shown};
+use history::{
+    Change, Conversation, ConversationId, HistoryError, Labels, Mark, MarkId, Pinned, Route,
+    Standing, Store, Totals,
+};
+use homunculus::{Homunculus, Path, Restored, Shown};
 
 use super::Inner;
 use super::call::Call;
@@ -124,10 +127,12 @@ impl Inner {
             shown: ids.get(from..).unwrap_or_default().to_vec(),
         };
         let id = record.id;
+        let behind: Vec<TurnId> = ids.get(from..known).unwrap_or_default().to_vec();
         let texts = self.writer.read(call.tenant, move |store| {
-            Ok((dress::load(store, &wanted)?, store.pins(id)?))
+            let made = newest_mark(store, &behind, wanted.mark)?;
+            Ok((dress::load(store, &wanted)?, store.pins(id)?, made))
         });
-        let (dress, pins) = texts.await.ok()?;
+        let (dress, pins, made) = texts.await.ok()?;
         if record.labels == Labels::default() {
             record.labels = call.labels();
         }
@@ -139,6 +144,9 @@ impl Inner {
         let old = turns.get(..known).unwrap_or_default();
         let mut live = self.revived(call, record, old, inherited);
         live.journal.note(call.now, Happened::CameBack);
+        if let Some(made) = made {
+            live.restore(made);
+        }
         Some(live)
     }
 
@@ -235,6 +243,46 @@ impl Inner {
         let texts: Vec<Text> = texts.collect();
         for text in texts {
             live.pins.are_shown_by(&text);
+        }
+    }
+}
+
+/// The newest summary on these turns that does not stand already.
+fn newest_mark(
+    store: &dyn Store,
+    behind: &[TurnId],
+    standing: Option<MarkId>,
+) -> Result<Option<Mark>, HistoryError> {
+    for &node in behind.iter().rev() {
+        let mut marks = store.marks_at(node)?.into_iter().rev();
+        if let Some(mark) = marks.find(|mark| Some(mark.id()) != standing) {
+            return Ok(Some(mark));
+        }
+    }
+    Ok(None)
+}
+
+impl Live {
+    /// A summary that was ready before a restart is ready again, if it can be shown here.
+    fn restore(&mut self, mark: Mark) {
+        let is_native = mark.route == Route::Native;
+        if is_native && self.supervisor.route != Route::Native {
+            return;
+        }
+        let made = Restored {
+            cut: self.place_of(mark.node),
+            mark: mark.id(),
+            tokens: mark.tokens,
+            since: mark.at,
+        };
+        let path = Path::new(
+            &self.said.outline,
+            self.said.outline.len(),
+            self.pins.places(),
+        );
+        self.supervisor.machine.restore(&made, &path);
+        if self.supervisor.machine.ready() == Some(made.mark) {
+            self.dress.get_or_insert_default().ready = Some(Arc::new(mark));
         }
     }
 }

@@ -132,3 +132,49 @@ async fn the_one_not_seen_for_longest_goes_first() {
     core.inner.registry.sweep(Timestamp::UNIX_EPOCH, idle, 16);
     assert!(core.inner.registry.len() <= 16);
 }
+
+#[tokio::test]
+async fn a_subagent_has_the_agent_that_started_it_as_its_parent() {
+    let core = core();
+    let with = |text: &str, headers: &[(&'static str, &'static str)]| {
+        let mut arrival = arrival(1, &said(1, text));
+        for &(name, value) in headers {
+            let value = http::HeaderValue::from_static(value);
+            arrival.headers.insert(name, value);
+        }
+        arrival
+    };
+    let session = ("x-claude-code-session-id", "s1");
+    let (main, _ticket) = sent(&core, with("the main one", &[session])).await;
+    let agent = [session, ("x-claude-code-agent-id", "a1")];
+    let (sub, _ticket) = sent(&core, with("a task", &agent)).await;
+    let deeper = [
+        session,
+        ("x-claude-code-agent-id", "a2"),
+        ("x-claude-code-parent-agent-id", "a1"),
+    ];
+    let (below, _ticket) = sent(&core, with("a smaller task", &deeper)).await;
+    let parent = |of: &Outgoing| {
+        let tenant = Tenant::from_bytes([1; 16]);
+        let shared = core.inner.registry.get(tenant, of.conversation.unwrap());
+        shared.unwrap().lock().record.parent
+    };
+    assert_eq!(parent(&main), None);
+    assert_eq!(parent(&sub), main.conversation);
+    assert_eq!(parent(&below), sub.conversation);
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_while_it_waits_leaves_nothing_open() {
+    let core = core();
+    let arrival = arrival(1, &said(3, "go on"));
+    for _ in 0..3 {
+        // Polled once and dropped.
+        let arriving = core.arrive(arrival.clone(), Timestamp::UNIX_EPOCH);
+        let _ = tokio::time::timeout(std::time::Duration::ZERO, arriving).await;
+    }
+    let (_, ticket) = sent(&core, arrival).await;
+    drop(ticket);
+    let all = core.inner.registry.all(None);
+    assert!(all.iter().all(|shared| !shared.lock().is_busy()));
+}

@@ -80,14 +80,11 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        let shared = &self.joined.shared;
-        let mut live = shared.lock();
-        live.flights.open = live.flights.open.saturating_sub(1);
         // A summary of a request that was not answered is not made.
         if let Some((order, _)) = self.prepare.take() {
             let now = (self.inner.parts.clock)();
-            live.tell(Event::Failed { job: order.job }, now);
-            drop(live);
+            let shared = &self.joined.shared;
+            shared.lock().tell(Event::Failed { job: order.job }, now);
             shared.settled.notify_waiters();
         }
     }

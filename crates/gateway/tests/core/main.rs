@@ -8,5 +8,6 @@
 
 mod boundaries;
 mod branches;
+mod dialects;
 mod house;
 mod restarts;

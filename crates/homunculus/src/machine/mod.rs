@@ -23,6 +23,19 @@ pub struct Homunculus<S> {
     machine: Machine,
 }
 
+/// A summary that was made before a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// It stands for the turns before this index.
+    pub cut: usize,
+    /// Its mark.
+    pub mark: MarkId,
+    /// Its size as shown.
+    pub tokens: Tokens,
+    /// When it was made.
+    pub since: Timestamp,
+}
+
 /// All that is remembered between events.
 #[derive(Clone, Debug)]
 struct Machine {
@@ -149,6 +162,25 @@ impl<S: Strategy> Homunculus<S> {
             resumed.machine.show(shown, path);
         }
         resumed
+    }
+
+    /// Takes a summary that was made before a restart as the one that is ready, unless there is another
+    /// or it does not stand on the path behind what is hidden.
+    pub fn restore(&mut self, made: &Restored, path: &Path<'_>) {
+        let idle = self.machine.state == State::Idle && self.machine.standby.is_none();
+        let node = path.node_before(made.cut);
+        if let (true, Some(node)) = (idle && made.cut > self.machine.shown.from, node) {
+            self.machine.state = State::Ready(Ready {
+                point: Point {
+                    cut: made.cut,
+                    node,
+                    since: made.since,
+                    requests: self.machine.requests,
+                },
+                mark: made.mark,
+                tokens: made.tokens,
+            });
+        }
     }
 
     /// Takes other guards: the model was changed, or its limits.

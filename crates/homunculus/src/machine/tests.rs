@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
-use super::Homunculus;
+use super::{Homunculus, Restored};
 use crate::event::{Action, Event, JobId, Preparation, Refusal, StopReason, Verdict};
 use crate::limits::Limits;
 use crate::outline::{Outline, Path};
@@ -157,6 +157,25 @@ fn what_was_shown_is_resumed() {
     let short = Path::new(&driver.outline, 3, &[]);
     driver.machine = Homunculus::resume(Prepared::default(), limits, shown, &short);
     assert_eq!(sent(&driver.request(3)), Some(Shown::default()));
+}
+
+#[test]
+fn a_summary_from_before_a_restart_is_ready() {
+    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let made = Restored {
+        cut: 6,
+        mark: MarkId::from_bytes([2; 16]),
+        tokens: Tokens::new(500),
+        since: at(0),
+    };
+    let path = Path::new(&driver.outline, 7, &[]);
+    driver.machine.restore(&made, &path);
+    assert_eq!(driver.machine.ready(), Some(made.mark));
+    let shown = sent(&driver.request(9)).expect("sends at once");
+    assert_eq!((shown.from, shown.mark), (6, Some(made.mark)));
+    let path = Path::new(&driver.outline, 9, &[]);
+    driver.machine.restore(&made, &path);
+    assert_eq!(driver.machine.ready(), None, "it stands already");
 }
 
 #[test]
