@@ -78,6 +78,7 @@ pub struct Core {
 struct Inner {
     parts: Parts,
     secret: [u8; 32],
+    keyed: identity::Keyed,
     writer: writer::Writer,
     registry: registry::Registry,
     models: call::Models,
@@ -106,6 +107,7 @@ impl Core {
         Ok(Self {
             inner: Arc::new(Inner {
                 secret,
+                keyed: identity::Keyed::new(&secret),
                 writer: writer::Writer::start(Arc::clone(&parts.engine)),
                 registry: registry::Registry::default(),
                 models: call::Models::default(),

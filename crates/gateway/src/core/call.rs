@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokens::{Model, ModelTable};
 use wire::api::{Dialect, Request};
 
-use super::identity::{Key, Keys};
+use super::identity::{Key, Keyed, Keys};
 
 /// Names that are longer are cut: they are for people.
 const LONGEST_LABEL: usize = 128;
@@ -47,18 +47,13 @@ impl Call<'_> {
         self.request.len()
     }
 
-    /// A hash over what is sent besides the messages and counts as input.
-    pub(super) fn overhead_key(&self, secret: &[u8; 32]) -> Key {
-        let mut hasher = blake3::Hasher::new_keyed(secret);
-        for key in ["system", "instructions", "tools"] {
-            if let Some(field) = self.request.field(key) {
-                hasher.update(key.as_bytes());
-                hasher.update(field.value.as_bytes());
-            }
-        }
-        let mut key = [0; 8];
-        hasher.finalize_xof().fill(&mut key);
-        Key::from_le_bytes(key)
+    /// A key over what is sent besides the messages and counts as input.
+    pub(super) fn overhead_key(&self, keyed: Keyed) -> Key {
+        let fields = ["system", "instructions", "tools"].into_iter();
+        fields.fold(0, |key, name| {
+            let value = self.request.field(name).map_or("", |field| field.value);
+            keyed.of(key, value.as_bytes())
+        })
     }
 
     /// The tokens of what is sent besides the messages.

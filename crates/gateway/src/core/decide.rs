@@ -311,7 +311,7 @@ impl Inner {
             tenant: arrival.tenant,
             request,
             headers: &arrival.headers,
-            keys: Keys::of(&self.secret, request),
+            keys: Keys::of(self.keyed, request),
             model: self.models.find(&name),
             name,
             now,

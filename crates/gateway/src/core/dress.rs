@@ -44,8 +44,6 @@ pub(super) struct Dress {
     pub editions: Vec<(usize, Change)>,
     /// A summary that is ready and not shown yet.
     pub ready: Option<Arc<Mark>>,
-    /// What the provider's own summary does not name: said once, when it is swapped in.
-    pub ledger: Vec<String>,
 }
 
 impl Dress {
@@ -171,7 +169,6 @@ pub(super) fn load(store: &dyn Store, wanted: &Wanted) -> Result<Dress, history:
         },
         editions: Vec::with_capacity(editions.len()),
         ready: read(wanted.ready)?,
-        ledger: Vec::new(),
     };
     let places: std::collections::HashMap<TurnId, usize> = wanted
         .shown

@@ -360,7 +360,7 @@ impl Inner {
     }
 
     fn note_overhead(&self, live: &mut Live, call: &Call<'_>) {
-        let key = call.overhead_key(&self.secret);
+        let key = call.overhead_key(self.keyed);
         if key == live.supervisor.overhead {
             return;
         }

@@ -310,9 +310,7 @@ impl Inner {
         if live.supervisor.machine.ready() == Some(mark.id()) {
             live.journal
                 .note(now, Happened::Prepared(made.route, tokens));
-            let dress = live.dress.get_or_insert_default();
-            dress.ready = Some(Arc::new(mark));
-            dress.ledger = made.ledger;
+            live.dress.get_or_insert_default().ready = Some(Arc::new(mark));
         }
     }
 

@@ -13,8 +13,8 @@ use super::ticket::Flight;
 use crate::rewrite;
 use crate::words::Did;
 
-/// What stands above the names that a provider's own summary leaves out.
-const LEDGER: &str = "[From earlier in this conversation, as it was said:]";
+/// Beside a body this near to the largest that providers take, nothing is said of our own accord.
+const ROOM: usize = 1 << 20;
 
 impl Inner {
     /// What is said beside the client's words: pins that nothing shown says, and the note.
@@ -33,14 +33,6 @@ impl Inner {
             did.push(Did::Pinned);
         }
         let mut additions = Vec::new();
-        let ledger = match (flight.swapped, &mut live.dress) {
-            (true, Some(dress)) => std::mem::take(&mut dress.ledger),
-            _ => Vec::new(),
-        };
-        if !ledger.is_empty() {
-            let text = format!("{LEDGER}\n{}", ledger.join("\n"));
-            additions.extend(rewrite::restate(call.request, &text));
-        }
         let text = live.pins.restate(shown.from);
         if !text.is_empty() {
             match rewrite::restate(call.request, &text) {
@@ -74,7 +66,8 @@ impl Inner {
     /// With a user's new words once there was an answer, after a swap, and when the soft threshold is
     /// crossed. Not when the same request comes again.
     fn is_note_due(&self, call: &Call<'_>, flight: &Flight, live: &mut Live, shown: Shown) -> bool {
-        if flight.joined.new == 0 {
+        let room = self.parts.config.limits.body.saturating_sub(ROOM);
+        if flight.joined.new == 0 || flight.arrival.body.len() > room {
             return false;
         }
         let len = flight.joined.len;

@@ -14,6 +14,8 @@ use crate::schedule::{Dice, Schedule, Step, inject};
 use crate::stage::Stage;
 
 const PIN: &str = "Never write to the table `orders`.";
+/// What every prompt of ours for a summary says.
+const ASKS_FOR_A_RECORD: &str = "reads your record and nothing of what it replaces";
 const MOST_ATTEMPTS: usize = 8;
 
 #[test]
@@ -150,7 +152,9 @@ fn received(stage: &Stage, schedule: &Schedule) {
         let body = &request["body"];
         let newest = body["messages"].as_array().and_then(|all| all.last());
         let newest = newest.map(Value::to_string).unwrap_or_default();
-        let of_ours = body.get("compaction").is_some() || !newest.contains("step ");
+        let of_ours = body.get("compaction").is_some()
+            || line.contains(ASKS_FOR_A_RECORD)
+            || !newest.contains("step ");
         if of_ours {
             continue;
         }

@@ -41,7 +41,7 @@ async fn grown(
     let mut messages = vec![json!({"role": "system", "content": "Be careful."})];
     let mut swaps = 0;
     for n in 0..40 {
-        messages.push(json!({"role": "user", "content": words(n, 700)}));
+        messages.push(json!({"role": "user", "content": words(n, 1_400)}));
         let mut body = json!({"model": "gpt-5.5"});
         body[list] = Value::from(messages.clone());
         let (status, did, answer) = post(&house, path, &body).await;

@@ -28,6 +28,9 @@ impl Write for Kept {
     }
 }
 
+/// What every prompt of ours for a summary says.
+const ASKS_FOR_A_RECORD: &str = "reads your record and nothing of what it replaces";
+
 #[derive(Deserialize)]
 struct Line<'a> {
     headers: Value,
@@ -61,7 +64,7 @@ fn received(line: &str) -> Option<Received> {
     let number = line.headers.get(NUMBER)?.as_str()?.parse().ok()?;
     let body = line.body.get();
     let request = Request::parse(Dialect::Anthropic, body.as_bytes()).expect("a request");
-    if request.field("compaction").is_some() {
+    if request.field("compaction").is_some() || body.contains(ASKS_FOR_A_RECORD) {
         return None;
     }
     let head = body.split(r#""messages":["#).next().unwrap_or_default();

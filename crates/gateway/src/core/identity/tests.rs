@@ -3,9 +3,13 @@
 use context::{Heuristic, TurnId};
 use wire::api::{Dialect, Request};
 
-use super::{Keys, Known, compare, placed};
+use proptest::prelude::*;
 
-const SECRET: [u8; 32] = [7; 32];
+use super::{Keyed, Keys, Known, compare, placed};
+
+fn keyed() -> Keyed {
+    Keyed::new(&[7; 32])
+}
 
 fn body(messages: &[&str]) -> String {
     format!(
@@ -18,7 +22,7 @@ fn body(messages: &[&str]) -> String {
 fn check(first: &[&str], then: &[&str], common: usize) {
     let (first, then) = (body(first), body(then));
     let first = Request::parse(Dialect::Anthropic, first.as_bytes()).unwrap();
-    let keys = Keys::of(&SECRET, &first);
+    let keys = Keys::of(keyed(), &first);
     let turns = placed(&first, 0, TurnId::ROOT, &Heuristic);
     let ids: Vec<TurnId> = turns.iter().map(context::Turn::id).collect();
     let then = Request::parse(Dialect::Anthropic, then.as_bytes()).unwrap();
@@ -26,7 +30,7 @@ fn check(first: &[&str], then: &[&str], common: usize) {
         keys: keys.as_slice(),
         ids: &ids,
     };
-    let compared = compare(&then, &Keys::of(&SECRET, &then), known, &Heuristic);
+    let compared = compare(&then, &Keys::of(keyed(), &then), known, &Heuristic);
     assert_eq!(compared.common, common);
     assert_eq!(compared.new.len(), then.len() - common);
     let all = placed(&then, 0, TurnId::ROOT, &Heuristic);
@@ -57,13 +61,36 @@ fn only_what_was_said_counts() {
 fn keys_depend_on_the_secret_and_links_on_all_before() {
     let request = body(&[ASK, SAY, ASK]);
     let request = Request::parse(Dialect::Anthropic, request.as_bytes()).unwrap();
-    let keys = Keys::of(&SECRET, &request);
+    let keys = Keys::of(keyed(), &request);
     let [first, _, third] = *keys.as_slice() else {
         panic!("three keys");
     };
     assert_eq!(first, third);
     assert_ne!(keys.hints()[0], keys.hints()[2]);
-    assert_ne!(Keys::of(&[8; 32], &request).as_slice()[0], first);
+    assert_ne!(
+        Keys::of(Keyed::new(&[8; 32]), &request).as_slice()[0],
+        first
+    );
     let links: Vec<u64> = keys.links().collect();
     assert_eq!(links.first(), keys.hints().last());
+}
+
+proptest! {
+    #[test]
+    fn any_other_byte_is_another_key(
+        bytes in prop::collection::vec(any::<u8>(), 0..100),
+        at in any::<prop::sample::Index>(),
+        flip in 1..=255_u8,
+    ) {
+        let key = keyed().of(0, &bytes);
+        let mut longer = bytes.clone();
+        longer.push(0);
+        prop_assert_ne!(keyed().of(0, &longer), key);
+        prop_assert_ne!(keyed().of(1, &bytes), key);
+        if !bytes.is_empty() {
+            let mut other = bytes.clone();
+            other[at.index(bytes.len())] ^= flip;
+            prop_assert_ne!(keyed().of(0, &other), key);
+        }
+    }
 }
