@@ -14,6 +14,14 @@ use crate::report::{Line, Money, Overview};
 
 /// Conversations on one page.
 const ROWS: usize = 100;
+/// The headings of a row's figures.
+const FIGURES: [&str; 5] = [
+    "Turns",
+    "Swaps",
+    "Stalls avoided",
+    "Cost",
+    "Unchanged (est.)",
+];
 
 /// What of the list is asked for, from the address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,11 +78,8 @@ struct Row {
     parent: Option<String>,
     state: State,
     filled: Filled,
-    turns: String,
-    swaps: u32,
-    stalls: u32,
-    cost: String,
-    without: String,
+    /// The figures under the headings [`FIGURES`].
+    figures: [String; 5],
     seen: Moment,
 }
 
@@ -153,11 +158,13 @@ impl Row {
             parent: parent.and_then(|parent| names.get(parent).cloned()),
             state: State::of(line.state),
             filled: filled(&line.gauge),
-            turns: figures::count(line.turns),
-            swaps: line.compactions,
-            stalls: line.money.stalls_avoided,
-            cost: dollars(line.money.cost),
-            without: dollars(line.money.cost_without),
+            figures: [
+                figures::count(line.turns),
+                line.compactions.to_string(),
+                line.money.stalls_avoided.to_string(),
+                dollars(line.money.cost),
+                dollars(line.money.cost_without),
+            ],
             seen: Moment::of(&line.seen, now),
         }
     }
