@@ -10,8 +10,9 @@ import os
 import random
 import uuid
 
-GATEWAY = os.environ["CLIENTS_GATEWAY"]
-PROVIDER = os.environ["CLIENTS_PROVIDER"]
+# Both have ended when their log is read.
+GATEWAY = os.environ.get("CLIENTS_GATEWAY", "")
+PROVIDER = os.environ.get("CLIENTS_PROVIDER", "")
 WINDOW = int(os.environ["CLIENTS_WINDOW"])
 CONVERSATIONS = os.environ["CLIENTS_CONVERSATIONS"]
 REFUSALS = os.environ["CLIENTS_REFUSALS"]
