@@ -109,6 +109,9 @@ pub struct Policy {
     pub notes: bool,
     /// The largest tool result that is first sent whole; `None`: all are.
     pub shrink: Option<Tokens>,
+    /// Whether the provider is asked why its cache was missed, where a request is changed. `None`: only
+    /// Anthropic itself, since what stands in for it may refuse a question that it does not know.
+    pub diagnose: Option<bool>,
     /// Whether the client's own compaction is answered from a prepared summary.
     pub answer_compaction: bool,
 }
@@ -201,6 +204,7 @@ impl Default for Policy {
             summariser: None,
             notes: true,
             shrink: Some(Tokens::new(16_000)),
+            diagnose: None,
             answer_compaction: true,
         }
     }

@@ -116,6 +116,10 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.policy.notes = switch(t)?, |c| Some(c.policy.notes.to_string());
     "policy.shrink", "the largest tool result that is sent whole", "tokens, or `none`", Openly,
         |c, t| c.policy.shrink = optional(t, tokens)?, |c| Some(whole_or(c.policy.shrink, NONE));
+    "policy.diagnose", "whether the provider is asked why its cache was missed, where a request is changed; `none`: only Anthropic itself",
+        "`true`, `false` or `none`", Openly,
+        |c, t| c.policy.diagnose = optional(t, switch)?,
+        |c| Some(c.policy.diagnose.map_or_else(|| quoted(NONE), |asks| asks.to_string()));
     "policy.answer_compaction", "whether the client's own compaction is answered from a prepared summary",
         "`true` or `false`", Openly,
         |c, t| c.policy.answer_compaction = switch(t)?, |c| Some(c.policy.answer_compaction.to_string());

@@ -22,7 +22,7 @@ use super::prepare::{AsSent, Source};
 use super::ticket::{Flight, Ticket};
 use super::{Inner, writer::StoreFailure};
 use crate::config::Mode;
-use crate::rewrite::{self, RewriteError, betas, render};
+use crate::rewrite::{self, RewriteError, beta, betas, may_ask, render_asking};
 use crate::words::Did;
 
 /// How long a request waits at most for a summary that is made without a model.
@@ -122,15 +122,21 @@ impl Inner {
         } = decided;
         let observed = self.parts.config.mode == Mode::Observe;
         let recipe = look.recipe();
-        let sent = if observed || look.is_plain() {
-            body.clone()
+        let changes = !observed && !look.is_plain();
+        let previous = if changes && self.may_diagnose(call) {
+            flight.joined.shared.lock().flights.answer.clone()
         } else {
-            Bytes::from(render(call.request, &recipe)?)
+            None
         };
-        let betas = match observed {
+        let sent = match changes {
+            true => Bytes::from(render_asking(call.request, &recipe, previous.as_deref())?),
+            false => body.clone(),
+        };
+        let mut betas = match observed {
             true => Vec::new(),
             false => betas(call.dialect(), &recipe),
         };
+        betas.extend(previous.map(|_| beta::DIAGNOSIS));
         if !keep.is_empty() {
             let receipt = self.writer.write(call.tenant, keep.work()).await;
             if receipt.kept().await.is_err() {
@@ -316,6 +322,17 @@ impl Inner {
             name,
             now,
         }
+    }
+
+    /// Whether the provider can be asked why its cache was missed.
+    fn may_diagnose(&self, call: &Call<'_>) -> bool {
+        let config = &self.parts.config;
+        let asks = config.policy.diagnose.unwrap_or_else(|| {
+            let upstream = config.upstream.anthropic.parse::<http::Uri>().ok();
+            let host = upstream.as_ref().and_then(http::Uri::host);
+            host.is_some_and(|host| host == "anthropic.com" || host.ends_with(".anthropic.com"))
+        });
+        asks && call.model.provider == tokens::Provider::Anthropic && may_ask(call.request)
     }
 
     /// Something of ours failed: the client's own bytes.

@@ -50,6 +50,8 @@ pub(super) enum Happened {
     NotRewritten(String),
     /// The provider says that it changed the input.
     Transformed(String),
+    /// The provider says why its cache was missed.
+    Missed(String),
 }
 
 impl fmt::Display for Happened {
@@ -83,6 +85,7 @@ impl fmt::Display for Happened {
             Self::NotKept => f.write_str("the store failed"),
             Self::NotRewritten(why) => write!(f, "a request was sent as it came: {why}"),
             Self::Transformed(kind) => write!(f, "the provider changed the input: {kind}"),
+            Self::Missed(reason) => write!(f, "the provider's cache was missed: {reason}"),
         }
     }
 }

@@ -113,6 +113,8 @@ pub(super) struct Flights {
     pub tell: bool,
     /// What was ordered from outside, for the next request.
     pub order: Option<Order>,
+    /// The id of the newest answer, by which the provider compares what its cache held.
+    pub answer: Option<Box<str>>,
 }
 
 /// A conversation in memory.

@@ -95,7 +95,7 @@ enum Hearing {
     /// Nothing, or nothing that is read.
     Deaf,
     /// An event stream.
-    Stream(Box<(Decoder, Accumulator, Vec<String>)>),
+    Stream(Box<(Decoder, Accumulator, Proof)>),
     /// A body, and how long it says it is.
     Body(Vec<u8>, Option<usize>),
 }
@@ -176,7 +176,7 @@ impl Ticket {
             let reader = (
                 Decoder::default(),
                 Accumulator::new(flight.dialect),
-                Vec::new(),
+                Proof::default(),
             );
             Hearing::Stream(Box::new(reader))
         } else {
@@ -190,14 +190,12 @@ impl Ticket {
         let whole = match &mut self.hearing {
             Hearing::Deaf => false,
             Hearing::Stream(reader) => {
-                let (decoder, answer, transformed) = &mut **reader;
+                let (decoder, answer, proof) = &mut **reader;
                 decoder.push(bytes);
                 while let Some(event) = decoder.next_event() {
                     // An event that can not be read is the client's to judge.
                     let Ok(event) = event else { continue };
-                    if event.data.contains("input_transformations") {
-                        transformed.extend(transformations(&event.data));
-                    }
+                    proof.read(&event.data);
                     let _ = answer.accept(&event);
                 }
                 answer.is_complete()
@@ -217,13 +215,14 @@ impl Ticket {
     /// The answer has come whole. What was said is kept when this returns.
     pub async fn finished(mut self, now: Timestamp) -> Option<Generation> {
         let flight = self.flight.take()?;
-        let (reply, transformed) = match self.hearing {
-            Hearing::Deaf => (None, Vec::new()),
+        let (reply, proof) = match self.hearing {
+            Hearing::Deaf => (None, Proof::default()),
             Hearing::Stream(reader) => (Some(reader.1.reply()), reader.2),
             Hearing::Body(body, _) => {
                 let reply = Response::parse(flight.dialect, &body).map(|found| found.reply());
-                let text = String::from_utf8_lossy(&body);
-                (reply.ok(), transformations(&text))
+                let mut proof = Proof::default();
+                proof.read(&String::from_utf8_lossy(&body));
+                (reply.ok(), proof)
             }
         };
         let generation = reply.as_ref().map(|reply| Generation {
@@ -233,7 +232,7 @@ impl Ticket {
             usage: Some(reply.usage.clone()),
         });
         let inner = Arc::clone(&flight.inner);
-        inner.landed(*flight, reply, transformed, now).await;
+        inner.landed(*flight, reply, proof, now).await;
         generation
     }
 }
@@ -254,19 +253,34 @@ fn word(stop: &Stop) -> String {
     word.to_owned()
 }
 
-/// The kinds of changes to the input that a provider reports, and its reasons for a cache miss, each
-/// with what it is about in front.
-fn transformations(json: &str) -> Vec<String> {
-    let Ok(value) = serde_json::from_str::<Value>(json) else {
-        return Vec::new();
-    };
-    let message = value.get("message").unwrap_or(&value);
-    let listed = message.get("input_transformations");
-    let kinds = listed.and_then(Value::as_array).into_iter().flatten();
-    kinds
-        .filter_map(|change| change.get("type")?.as_str())
-        .map(str::to_owned)
-        .collect()
+/// What the provider says of the input beside the answer: whether a change of ours did harm.
+#[derive(Debug, Default)]
+struct Proof {
+    /// The kinds of changes that it made to the input.
+    transformed: Vec<String>,
+    /// Why its cache was missed.
+    missed: Option<String>,
+}
+
+impl Proof {
+    /// Reads an answer, or an event of one.
+    fn read(&mut self, json: &str) {
+        if !json.contains("input_transformations") && !json.contains("cache_miss_reason") {
+            return;
+        }
+        let Ok(value) = serde_json::from_str::<Value>(json) else {
+            return;
+        };
+        let message = value.get("message").unwrap_or(&value);
+        let listed = message.get("input_transformations");
+        let kinds = listed.and_then(Value::as_array).into_iter().flatten();
+        let kinds = kinds.filter_map(|change| change.get("type")?.as_str());
+        self.transformed.extend(kinds.map(str::to_owned));
+        let reason = message.pointer("/diagnostics/cache_miss_reason/type");
+        if let Some(reason) = reason.and_then(Value::as_str) {
+            self.missed = Some(reason.to_owned());
+        }
+    }
 }
 
 impl super::live::Live {
@@ -307,7 +321,7 @@ impl Inner {
         self: &Arc<Self>,
         mut flight: Flight,
         reply: Option<Reply>,
-        transformed: Vec<String>,
+        proof: Proof,
         now: Timestamp,
     ) {
         let receipt = flight.joined.receipt.take();
@@ -329,7 +343,11 @@ impl Inner {
         }
         {
             let mut live = shared.lock();
-            for kind in &transformed {
+            if let Some(reason) = proof.missed {
+                self.parts.metrics.cache_missed(&reason);
+                live.journal.note(now, Happened::Missed(reason));
+            }
+            for kind in &proof.transformed {
                 self.parts.metrics.transformed(kind);
                 live.journal.note(now, Happened::Transformed(kind.clone()));
             }
@@ -338,6 +356,9 @@ impl Inner {
                 bill.report(&self.parts.metrics);
                 money::add(&mut live.record.totals, &bill);
                 let is_newest = live.flights.newest == flight.joined.number;
+                if is_newest {
+                    live.flights.answer = reply.id.as_deref().map(Box::from);
+                }
                 let as_shown =
                     self.parts.config.mode == Mode::On || flight.shown == Shown::default();
                 if is_newest && as_shown && bill.input > Tokens::ZERO {

@@ -38,7 +38,7 @@ pub use compaction::{ClientCompaction, Form, Wants, answer, answer_sealed, own_c
 pub(crate) use error::CODES;
 pub use error::RewriteError;
 pub use note::{Addition, note, restate};
-pub use render::{betas, render};
+pub use render::{betas, may_ask, render, render_asking};
 pub use shrink::shrink_new;
 pub use threads::refuse_thread;
 
@@ -48,6 +48,8 @@ pub(crate) mod beta {
     pub(crate) const COMPACT: &str = "compact-2026-09-04";
     /// System messages that clear themselves.
     pub(crate) const CLEAR_AT: &str = "mid-conversation-system-clear-at-2026-08-21";
+    /// The provider's reason for a cache miss.
+    pub(crate) const DIAGNOSIS: &str = "cache-diagnosis-2026-04-07";
     /// Message threads.
     pub(crate) const THREADS: &str = "message-threads-2026-08-12";
 }

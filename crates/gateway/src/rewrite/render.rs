@@ -20,6 +20,20 @@ const CLEARED: &str = "[old tool result cleared; call the tool again if it is ne
 /// Where the result would not be a legal request, or a change does not fit its message. The caller then
 /// sends the client's own bytes.
 pub fn render(request: &Request<'_>, recipe: &Recipe<'_>) -> Result<Vec<u8>, RewriteError> {
+    render_asking(request, recipe, None)
+}
+
+/// As [`render`], and where something is changed, it asks the provider why its cache was missed, if it
+/// was, beside the answer with this id: the proof that a change was one that the cache survives. Only
+/// Anthropic Messages has the question, and a client that asks itself is left alone.
+///
+/// # Errors
+/// Those of [`render`].
+pub fn render_asking(
+    request: &Request<'_>,
+    recipe: &Recipe<'_>,
+    previous: Option<&str>,
+) -> Result<Vec<u8>, RewriteError> {
     if recipe.is_empty() {
         return Ok(request.body().to_vec());
     }
@@ -40,8 +54,22 @@ pub fn render(request: &Request<'_>, recipe: &Recipe<'_>) -> Result<Vec<u8>, Rew
     for index in first..request.len() {
         list.show(index)?;
     }
-    let edit = request.edit().messages(list.pieces);
+    let mut edit = request.edit().messages(list.pieces);
+    if let Some(previous) = previous.filter(|_| may_ask(request)) {
+        let question = serde_json::json!({ "previous_message_id": previous });
+        edit = edit.set(DIAGNOSTICS, question.to_string());
+    }
     Ok(carrying(request, edit, native)?.render()?)
+}
+
+/// The member that asks why the cache was missed.
+const DIAGNOSTICS: &str = "diagnostics";
+
+/// Whether the gateway may ask why the cache was missed: the interface has the question, and the client
+/// does not ask itself.
+#[must_use]
+pub fn may_ask(request: &Request<'_>) -> bool {
+    request.dialect() == Dialect::Anthropic && request.field(DIAGNOSTICS).is_none()
 }
 
 /// The names that the header `anthropic-beta` has to hold for what a recipe puts into a request.

@@ -284,6 +284,9 @@ fn start(listener: TcpListener, state: State) -> Result<Running, ServeError> {
         tasks: tasks.clone(),
     };
     tasks.spawn(acceptor.run(listener));
+    // The vocabulary that nearly every model is counted with is unpacked now, not while the first
+    // request waits.
+    tasks.spawn_blocking(|| tokens::Encoding::O200k.count("ready"));
     tasks.close();
     Ok(Running {
         address,

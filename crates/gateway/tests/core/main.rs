@@ -10,4 +10,5 @@ mod boundaries;
 mod branches;
 mod dialects;
 mod house;
+mod proof;
 mod restarts;
