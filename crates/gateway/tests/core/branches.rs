@@ -4,11 +4,22 @@ use serde_json::json;
 
 use crate::house::{Agent, House, words};
 
-async fn grown(house: &House, key: &str, requests: usize) -> Agent {
+/// A conversation that was swapped once and has gone on for four requests: some way from the next swap,
+/// however long summaries take.
+async fn grown(house: &House, key: &str) -> Agent {
     let mut agent = Agent::new(key);
-    for n in 0..requests {
+    let mut left = None;
+    let mut n = 0;
+    while left != Some(0) {
+        assert!(n < 60, "no swap in sixty requests");
         let came = agent.say(house, &words(n, 700)).await;
         assert_eq!(came.status, 200, "{came:?}");
+        if came.did().contains("swapped") {
+            left = Some(4);
+        } else if let Some(more) = &mut left {
+            *more -= 1;
+        }
+        n += 1;
     }
     agent
 }
@@ -16,7 +27,7 @@ async fn grown(house: &House, key: &str, requests: usize) -> Agent {
 #[tokio::test]
 async fn a_branch_is_shown_as_its_parent_was() {
     let house = House::new(|_| {}).await;
-    let mut agent = grown(&house, "key-one", 20).await;
+    let mut agent = grown(&house, "key-one").await;
     let mut branch = agent.clone();
     branch.messages.truncate(branch.messages.len() - 6);
     let main = agent.say(&house, &words(50, 100)).await;
@@ -41,7 +52,7 @@ async fn a_branch_is_shown_as_its_parent_was() {
 #[tokio::test]
 async fn the_same_again_is_sent_the_same_again() {
     let house = House::new(|_| {}).await;
-    let agent = grown(&house, "key-one", 20).await;
+    let agent = grown(&house, "key-one").await;
     let mut agent = agent;
     let mut once = agent.clone();
     once.say(&house, "and now?").await;
@@ -59,7 +70,7 @@ async fn the_same_again_is_sent_the_same_again() {
 #[tokio::test]
 async fn a_question_on_the_side_does_not_disturb() {
     let house = House::new(|_| {}).await;
-    let mut agent = grown(&house, "key-one", 12).await;
+    let mut agent = grown(&house, "key-one").await;
     let main = agent.say(&house, "one more").await;
     let mut title = agent.clone();
     title.messages = vec![json!({"role": "user", "content": "Name this conversation."})];
@@ -74,7 +85,7 @@ async fn a_question_on_the_side_does_not_disturb() {
 #[tokio::test]
 async fn tenants_do_not_meet() {
     let house = House::new(|_| {}).await;
-    let one = grown(&house, "key-one", 18).await;
+    let one = grown(&house, "key-one").await;
     let mut other = Agent::new("key-two");
     other.messages = one.messages[..11].to_vec();
     let came = other.go_on(&house).await;
