@@ -36,14 +36,18 @@ pub struct SettingArgs {
     /// The window of every model, in tokens, instead of its own
     #[arg(long, value_name = "N")]
     pub window: Option<String>,
-    /// How summaries are made [auto]
-    #[arg(long, value_parser = PossibleValuesParser::new(["auto", "native", "readable", "extractive"]))]
+    /// How summaries are made
+    #[arg(long, help = "How summaries are made [auto]", value_parser = PossibleValuesParser::new(["auto", "native", "readable", "extractive"]))]
     pub route: Option<String>,
-    /// Which strategy decides when [prepared]
-    #[arg(long, value_name = "NAME")]
+    /// Which strategy decides when
+    #[arg(
+        long,
+        help = "Which strategy decides when [prepared]",
+        value_name = "NAME"
+    )]
     pub strategy: Option<String>,
-    /// Whether anything is changed, or only reported what would be [on]
-    #[arg(long, value_parser = PossibleValuesParser::new(["on", "observe"]))]
+    /// Whether anything is changed, or only reported what would be
+    #[arg(long, help = "Whether anything is changed, or only reported what would be [on]", value_parser = PossibleValuesParser::new(["on", "observe"]))]
     pub mode: Option<String>,
     /// The model that writes summaries, instead of the agent's own
     #[arg(long, value_name = "MODEL")]

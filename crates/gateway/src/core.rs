@@ -1,8 +1,8 @@
 //! The inner half: keeps the conversations and decides what is sent.
 //!
-//! A request joins its conversation ([`join`]), the conversation's supervisor is asked until it lets the
-//! request go ([`decide`]), what it orders is made in the background ([`prepare`]), and the answer is
-//! heard ([`ticket`]). What was said is kept ([`writer`]); text stays in memory only while it is needed.
+//! A request joins its conversation (`join`), the conversation's supervisor is asked until it lets the
+//! request go (`decide`), what it orders is made in the background (`prepare`), and the answer is
+//! heard (`ticket`). What was said is kept (`writer`); text stays in memory only while it is needed.
 
 use std::fmt;
 use std::sync::Arc;
