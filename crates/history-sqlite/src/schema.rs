@@ -31,6 +31,15 @@ pub enum Found {
 /// # Errors
 /// Where the file cannot be read as SQLite.
 pub fn look(connection: &Connection) -> Result<Found, rusqlite::Error> {
+    // All of it at one moment: another process may be making the file a store.
+    let moment = connection.unchecked_transaction()?;
+    let found = look_within(&moment)?;
+    moment.finish()?;
+    Ok(found)
+}
+
+/// Looks at a file as a transaction that has begun sees it.
+fn look_within(connection: &Connection) -> Result<Found, rusqlite::Error> {
     let number = |pragma| {
         connection.pragma_query_value(None, pragma, |row| {
             // The file's header holds 32 bits, which SQLite reads as signed.
@@ -57,7 +66,7 @@ pub fn migrate(connection: &mut Connection, secret: &[u8; 32]) -> Result<(), His
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(fault)?;
     // Looked at again under the lock: another process may have been faster.
-    let taken = match look(&transaction).map_err(fault)? {
+    let taken = match look_within(&transaction).map_err(fault)? {
         Found::Store(taken) => taken,
         Found::Empty | Found::Foreign => 0,
     };
