@@ -13,6 +13,12 @@ use crate::schema::{self, Found};
 /// How long a write waits for another process.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long until a file that was busy while it was opened is opened again.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How often a file that is busy is opened before it is given up; [`PATIENCE`] in all.
+const TRIES: u32 = 1_000;
+
 /// How many connections wait to be read from again.
 const IDLE: usize = 8;
 
@@ -45,6 +51,25 @@ const FORM: &str = "PRAGMA page_size = 1024; PRAGMA auto_vacuum = incremental";
 /// [`HistoryError::NotAStore`], [`HistoryError::Newer`], and where SQLite fails. The file is left as it
 /// was then.
 pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
+    for _ in 1..TRIES {
+        match write(file, secret) {
+            Err(HistoryError::Busy) => pause(),
+            opened => return opened,
+        }
+    }
+    write(file, secret)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "SQLite does not wait where two processes turn on the write-ahead log at once: it tells one \
+              of them that the file is busy, and no event says when it no longer is"
+)]
+fn pause() {
+    std::thread::sleep(PAUSE);
+}
+
+fn write(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
     let mut connection = connect(file)?;
     let not_a_store = || HistoryError::NotAStore {
         place: file.display().to_string(),
