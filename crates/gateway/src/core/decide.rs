@@ -186,12 +186,15 @@ impl Inner {
                 let mut live = shared.lock();
                 let joined = &flight.joined;
                 if !live.leads_to(joined.len, joined.head) {
-                    return self.overtaken(&mut live, &did);
+                    return overtaken(did);
                 }
                 let ordered = live.obey(now);
                 let decision = live.ask(joined.len, now).and(&ordered);
                 did.extend(words(self.parts.config.mode, &decision));
                 flight.swapped |= decision.swapped || decision.reduced;
+                if decision.swapped && self.parts.config.mode == Mode::On {
+                    self.count_swap(&live);
+                }
                 if let Some(shown) = decision.send {
                     return self.ready(call, flight, &mut live, (shown, decision, did));
                 }
@@ -291,20 +294,6 @@ impl Inner {
         }
     }
 
-    /// Somebody went on with the conversation elsewhere while this request waited: it is sent as it
-    /// came.
-    fn overtaken(&self, _live: &mut Live, did: &[Did]) -> Decided {
-        let mut did = did.to_vec();
-        did.push(Did::Kept);
-        Decided {
-            look: Look::default(),
-            tokens: Tokens::ZERO,
-            did,
-            keep: Keep::default(),
-            prepare: None,
-        }
-    }
-
     /// A request as the core reads it.
     pub(super) fn call<'r>(
         &self,
@@ -324,6 +313,13 @@ impl Inner {
         }
     }
 
+    fn count_swap(&self, live: &Live) {
+        let front = live.dress.as_ref().map(|dress| &dress.front);
+        if let Some(mark) = front.and_then(|front| front.mark.as_ref()) {
+            self.parts.metrics.swapped(mark.route.as_str());
+        }
+    }
+
     /// Whether the provider can be asked why its cache was missed.
     fn may_diagnose(&self, call: &Call<'_>) -> bool {
         let config = &self.parts.config;
@@ -340,6 +336,18 @@ impl Inner {
         tracing::warn!(%fault, "a request is sent as it came");
         self.parts.metrics.failed(crate::metrics::Failure::Deciding);
         Verdict::Send(as_it_came(body, Did::Failed), Ticket::default())
+    }
+}
+
+/// Somebody went on with the conversation elsewhere while this request waited: it is sent as it came.
+fn overtaken(mut did: Vec<Did>) -> Decided {
+    did.push(Did::Kept);
+    Decided {
+        look: Look::default(),
+        tokens: Tokens::ZERO,
+        did,
+        keep: Keep::default(),
+        prepare: None,
     }
 }
 
