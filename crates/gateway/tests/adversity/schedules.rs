@@ -1,5 +1,7 @@
 //! A thousand of them.
 
+use std::collections::BTreeSet;
+
 use context::Heuristic;
 use gateway::config::RouteChoice;
 use history::{Engine, Tenant};
@@ -84,7 +86,7 @@ fn run(schedule: &Schedule) -> usize {
         all,
         "seed {seed}: a turn was lost"
     );
-    received(&stage, schedule);
+    received(&stage, schedule, &client);
     swaps
 }
 
@@ -144,25 +146,33 @@ fn known(stage: &Stage, client: &Client, most: usize) -> usize {
     known
 }
 
-/// What the provider received: each request says the pin in full and ends with what was said last.
-fn received(stage: &Stage, schedule: &Schedule) {
+/// What the provider received: each of the user's messages was sent on in full as the newest one, and each
+/// such request says the pin in full.
+fn received(stage: &Stage, schedule: &Schedule, client: &Client) {
     let seed = schedule.seed;
+    let said = client.messages.iter().step_by(2);
+    let said: Vec<&str> = said.map(|it| it["content"].as_str().unwrap()).collect();
+    let mut arrived = BTreeSet::new();
     for line in stage.log.lines() {
         let request: Value = serde_json::from_str(&line).unwrap();
         let body = &request["body"];
-        let newest = body["messages"].as_array().and_then(|all| all.last());
-        let newest = newest.map(Value::to_string).unwrap_or_default();
-        let of_ours = body.get("compaction").is_some()
-            || line.contains(ASKS_FOR_A_RECORD)
-            || !newest.contains("step ");
-        if of_ours {
+        if body.get("compaction").is_some() || line.contains(ASKS_FOR_A_RECORD) {
             continue;
         }
+        let messages = body["messages"].as_array().unwrap();
+        // A note of ours may stand behind it as a system message.
+        let newest = messages.iter().rfind(|message| message["role"] == "user");
+        let newest = &newest.unwrap()["content"];
+        // Where something is added to it, it is a list of blocks, the client's text the first.
+        let text = newest.as_str().or_else(|| newest[0]["text"].as_str());
+        let step = said.iter().position(|said| Some(*said) == text);
+        arrived.insert(step.unwrap_or_else(|| panic!("seed {seed}: nobody said {newest}")));
         assert!(
             body["messages"].to_string().contains(PIN),
             "seed {seed}: {line}"
         );
     }
+    assert!(arrived.into_iter().eq(0..said.len()), "seed {seed}");
     if schedule.route == RouteChoice::Extractive {
         assert_eq!(
             stage.provider.provider().total().summaries,

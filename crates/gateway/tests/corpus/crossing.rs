@@ -1,5 +1,6 @@
 //! Sessions over their boundaries: valid, pinned, cached, and nobody waits.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tokio::net::TcpListener;
 use crate::locate::corpus;
 use crate::received::{Kept, Received};
 use crate::session::{Recorded, read};
-use crate::talk::{Choice, Seen, hold};
+use crate::talk::{Choice, Place, Seen, counts, hold};
 
 const PINS: &[(usize, &str)] = &[
     (
@@ -48,6 +49,8 @@ struct Outcome {
     seen: Vec<Seen>,
     received: Vec<Received>,
     refused: u64,
+    /// How many summaries were swapped in, by the way in which they were made.
+    swaps: BTreeMap<String, usize>,
 }
 
 fn now() -> Timestamp {
@@ -93,7 +96,12 @@ async fn through(recorded: &Recorded, choice: Choice, latency: Option<Latency>) 
         clock: Arc::new(now),
     };
     let gateway = gateway::serve(listener().await, gateway).expect("a gateway");
-    let seen = hold(&gateway.url(), recorded, choice).await;
+    let place = Place {
+        url: gateway.url(),
+        gateway: latency.is_none().then_some(&gateway),
+    };
+    let seen = hold(&place, recorded, choice).await;
+    let swaps = swaps(&gateway);
     gateway.shutdown().await;
     let refused = provider.provider().total().refused;
     provider.shutdown().await;
@@ -101,13 +109,33 @@ async fn through(recorded: &Recorded, choice: Choice, latency: Option<Latency>) 
         seen,
         received: kept.requests(),
         refused,
+        swaps,
     }
+}
+
+/// The swaps in the gateway's metrics, by the way in which their summaries were made.
+fn swaps(gateway: &gateway::Running) -> BTreeMap<String, usize> {
+    let counts = counts(gateway, "ebbtide_swaps_total");
+    let route = |labels: &str| {
+        labels
+            .trim_start_matches("route=")
+            .trim_matches('"')
+            .to_owned()
+    };
+    counts
+        .iter()
+        .map(|(labels, count)| (route(labels), *count))
+        .collect()
 }
 
 /// The same conversation without a gateway, in a window that holds it.
 async fn direct(recorded: &Recorded, choice: Choice) -> Vec<Seen> {
     let (provider, _) = provider(recorded, 2_000_000, None).await;
-    let seen = hold(&provider.url(), recorded, choice).await;
+    let place = Place {
+        url: provider.url(),
+        gateway: None,
+    };
+    let seen = hold(&place, recorded, choice).await;
     provider.shutdown().await;
     seen
 }
@@ -166,13 +194,18 @@ fn reads_the_cache(through: &[Seen], direct: &[Seen]) {
     );
 }
 
-async fn check(file: &str, choice: Choice, swaps: usize) {
+async fn check(file: &str, choice: Choice, route: &str) {
     let Some(corpus) = corpus() else { return };
     let recorded = read(&corpus, file);
     let outcome = through(&recorded, choice, None).await;
     assert_eq!(outcome.refused, 0);
     let swapped = outcome.seen.iter().filter(|it| it.did("swapped")).count();
-    assert!(swapped >= swaps, "{swapped} swaps");
+    assert!(swapped >= 2, "{swapped} swaps");
+    let expected = BTreeMap::from([(route.to_owned(), swapped)]);
+    assert_eq!(
+        outcome.swaps, expected,
+        "the way in which summaries were made"
+    );
     assert!(outcome.seen.iter().all(|it| it.input() < 64_000));
     extends_between_swaps(&outcome);
     says_the_pins(&outcome);
@@ -184,7 +217,7 @@ async fn a_session_over_the_providers_own_block() {
     check(
         "entire-cli/df93cd9c-8436-49e5-af80-61126ae55a83.jsonl",
         BINDING,
-        2,
+        "native",
     )
     .await;
 }
@@ -194,7 +227,7 @@ async fn a_session_over_readable_summaries() {
     check(
         "entire-cli/67d765b5-4286-4ec5-b051-950466e186f0.jsonl",
         OLDER,
-        2,
+        "readable",
     )
     .await;
 }
@@ -216,6 +249,7 @@ async fn nobody_waits_at_a_boundary() {
     );
     let outcome = through(&recorded, BINDING, Some(LATENCY)).await;
     assert!(outcome.seen.iter().all(|it| !it.did("waited")));
+    println!("swaps {:?}", outcome.swaps);
     // What a request took beyond what the provider takes for one of its size.
     let extra = |seen: &Seen| {
         let model = LATENCY.first(seen.uncached(), seen.read) + LATENCY.writing(seen.output);

@@ -65,8 +65,17 @@ struct Talk<'a> {
     calls: Vec<String>,
 }
 
-/// Holds the whole conversation with the provider at `url`.
-pub async fn hold(url: &str, recorded: &Recorded, choice: Choice) -> Vec<Seen> {
+/// Where a conversation is held.
+pub struct Place<'a> {
+    pub url: String,
+    /// The gateway there, if it is one. Its preparations are waited for between requests: an agent's
+    /// tools take longer than a summary, those of a test take no time.
+    pub gateway: Option<&'a gateway::Running>,
+}
+
+/// Holds the whole conversation there.
+pub async fn hold(place: &Place<'_>, recorded: &Recorded, choice: Choice) -> Vec<Seen> {
+    let url = place.url.as_str();
     let tools: Vec<Value> = recorded.tools.iter().map(|name| tool(name)).collect();
     let mut talk = Talk {
         url,
@@ -79,8 +88,39 @@ pub async fn hold(url: &str, recorded: &Recorded, choice: Choice) -> Vec<Seen> {
     let mut seen = Vec::new();
     for (number, exchange) in recorded.exchanges.iter().enumerate() {
         seen.push(talk.exchange(number, exchange).await);
+        if let Some(gateway) = place.gateway {
+            let ordered = seen.iter().filter(|it| it.did("preparing")).count();
+            settled(gateway, ordered).await;
+        }
     }
     seen
+}
+
+/// Returns when as many preparations have ended.
+async fn settled(gateway: &gateway::Running, preparations: usize) {
+    let ended = async {
+        let count = || {
+            let counts = counts(gateway, "ebbtide_preparations_total");
+            counts.iter().map(|(_, count)| count).sum::<usize>()
+        };
+        while count() < preparations {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(20), ended).await;
+    ended.expect("a preparation ends");
+}
+
+/// A counter in the metrics' text: its labels as they stand there, and the count.
+pub fn counts(gateway: &gateway::Running, name: &str) -> Vec<(String, usize)> {
+    let text = gateway.metrics().render();
+    let lines = text.lines().filter_map(|line| line.strip_prefix(name));
+    lines
+        .filter_map(|rest| {
+            let (labels, count) = rest.strip_prefix('{')?.split_once("} ")?;
+            Some((labels.to_owned(), count.parse().ok()?))
+        })
+        .collect()
 }
 
 fn tool(name: &str) -> Value {
