@@ -1,0 +1,200 @@
+//! A checked program as a graph: what the machine runs and what pictures show.
+//!
+//! Nodes have numbered inputs and outputs. Every input is the end of exactly one edge and every output the
+//! start of exactly one: where the program fans out or in, a [`Kind::Copy`] or a [`Kind::Merge`] stands
+//! here; what nobody reads goes to a [`Kind::Discard`]. A `plumb` process that is used in another is
+//! inlined, once for each instance.
+
+use std::sync::Arc;
+
+use crate::span::Span;
+use crate::types::Type;
+
+/// A network: all that runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// The process that runs.
+    pub name: Arc<str>,
+    /// Where messages come in, in the order of the signature: nodes of [`Kind::Input`].
+    pub inputs: Vec<NodeId>,
+    /// Where messages go out, in the order of the signature: nodes of [`Kind::Output`].
+    pub outputs: Vec<NodeId>,
+    /// The nodes. Their order is that of the program, and the order in which ready ones run.
+    pub nodes: Vec<Node>,
+    /// The edges.
+    pub edges: Vec<Edge>,
+    /// The agents and tools that nodes of [`Kind::External`] stand for.
+    pub externals: Vec<External>,
+}
+
+/// The number of a node in its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// The number of an edge in its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EdgeId(pub u32);
+
+/// The number of an agent or tool in its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExternalId(pub u32);
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it does.
+    pub kind: Kind,
+    /// What it is called in pictures and errors: the process, the channel, the step of the protocol.
+    pub name: Arc<str>,
+    /// The edges into it, in the order of its inputs.
+    pub inputs: Vec<EdgeId>,
+    /// The edges out of it, in the order of its outputs.
+    pub outputs: Vec<EdgeId>,
+    /// Where in the program it comes from.
+    pub span: Span,
+}
+
+/// An edge: a queue of messages, first in, first out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edge {
+    /// The node and which of its outputs.
+    pub from: (NodeId, u32),
+    /// The node and which of its inputs.
+    pub to: (NodeId, u32),
+    /// What its messages are.
+    pub kind: Type,
+    /// Whether it lies on a cycle: then its queue has no bound.
+    pub flow: Flow,
+}
+
+/// Whether an edge lies on a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Flow {
+    /// No way leads back.
+    Forward,
+    /// It lies on a cycle.
+    Cycle,
+}
+
+/// What a node does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Messages come in from outside here. No inputs, one output. What comes in is checked against the
+    /// type of its edge.
+    Input,
+    /// Messages go out here. One input, no outputs.
+    Output,
+    /// What comes in, goes out; a channel is one.
+    Id,
+    /// To all outputs, the first one first.
+    Copy,
+    /// From all inputs, in order of arrival.
+    Merge,
+    /// Nothing goes on.
+    Discard,
+    /// No message ever, and ends at once.
+    Empty,
+    /// One of each input, as a list in their order.
+    Barrier,
+    /// A new message from each.
+    Map(Arc<Code>),
+    /// Those of which the expression says true.
+    Filter(Arc<Code>, Selector),
+    /// The part with this number of a list.
+    Project(u32),
+    /// `{ tag: l, value: message }`.
+    Tag(Arc<str>),
+    /// Those that are of this type go on, as the program says or as the compiler added; the others go to
+    /// the error stream as [`P0801`](crate::diagnostic::Code).
+    Narrow(Type),
+    /// An agent or a tool: what comes in is an effect for the driver, which answers on its outputs.
+    External(ExternalId),
+    /// Time: a message `{ run, step, ms }` that comes in starts a wait, an effect for the driver, which
+    /// gives the message back when the time has passed. A newer message replaces the wait.
+    Timer,
+}
+
+/// What a filter does with a message that lacks a field which its expression reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Selector {
+    /// There is no such message: the type says so.
+    Total,
+    /// It is dropped: the input is a sum or `json`.
+    Partial,
+}
+
+/// An expression, checked, for the machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Code {
+    /// The expression. Names are resolved: [`Op::Message`] and fields of it.
+    pub op: Op,
+    /// As it is written, in canonical form; for pictures.
+    pub text: Arc<str>,
+    /// Where in the program it stands.
+    pub span: Span,
+}
+
+/// A checked expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// The whole message.
+    Message,
+    /// A value that is the same each time, a literal or an expression of such.
+    Constant(Value),
+    /// A field of a record; where it is missing, a partial filter drops the message, and elsewhere it
+    /// goes to the error stream.
+    Field(Box<Op>, Arc<str>),
+    /// `{ k: e }`.
+    Record(Vec<(Arc<str>, Op)>),
+    /// `[e, …]`.
+    List(Vec<Op>),
+    /// `-e` or `not e`.
+    Unary(crate::syntax::ast::Unary, Box<Op>),
+    /// `a + b`.
+    Binary(crate::syntax::ast::Binary, Box<Op>, Box<Op>),
+    /// `if c then a else b`.
+    If(Box<Op>, Box<Op>, Box<Op>),
+    /// `len(e)`.
+    Len(Box<Op>),
+    /// `contains(s, t)`.
+    Contains(Box<Op>, Box<Op>),
+    /// Whether the field is there.
+    Defined(Box<Op>),
+}
+
+/// An agent or a tool as the program declares it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct External {
+    /// Its name in the program, with its module where it is not the program's own: `Mem.compressor`.
+    pub name: Arc<str>,
+    /// Which.
+    pub kind: ExternalKind,
+    /// Its input ports, in the order of its node's inputs; those that nothing feeds are left out.
+    pub inputs: Vec<ExternalPort>,
+    /// Its output ports, in the order of its node's outputs; those that nobody reads are left out.
+    pub outputs: Vec<ExternalPort>,
+    /// Its settings as they are written, checked: `provider`, `model`, `prompt` and so on.
+    pub settings: Vec<(Arc<str>, Value)>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// Which kind of process outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ExternalKind {
+    /// A language model with its memory.
+    Agent,
+    /// One message in, one out.
+    Tool,
+}
+
+/// A port of an agent or a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExternalPort {
+    /// `input`, `ctrl_in`, `output`, `ctrl_out`, `telemetry`.
+    pub name: Arc<str>,
+    /// What its messages are.
+    pub kind: Type,
+}
+
+pub use crate::value::Value;

@@ -1,0 +1,3 @@
+//! Programs as they are written.
+
+pub mod ast;

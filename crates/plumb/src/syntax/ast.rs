@@ -1,0 +1,470 @@
+//! The syntax tree: what the parser gives, what `fmt` prints, what the checker reads.
+//!
+//! Every node that a diagnostic may point at has its span. A node that could not be read is
+//! [`Wire::Broken`], [`TypeKind::Broken`], [`ExprKind::Broken`] and so on: it has had its diagnostic, and the
+//! checker passes over it silently.
+
+use std::sync::Arc;
+
+use crate::span::Span;
+
+/// A name where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Name {
+    /// The name.
+    pub text: Arc<str>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// `name` or `Module.name`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Path {
+    /// The module, where one is named.
+    pub module: Option<Name>,
+    /// The name.
+    pub name: Name,
+}
+
+impl Path {
+    /// Where the whole of it stands.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.module
+            .as_ref()
+            .map_or(self.name.span, |module| module.span.to(self.name.span))
+    }
+}
+
+/// A source, whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// What it declares, in order.
+    pub declarations: Vec<Declaration>,
+    /// Its comments, in order, with their delimiters; for `fmt`.
+    pub comments: Vec<Comment>,
+}
+
+/// `(* … *)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// Where it stands.
+    pub span: Span,
+    /// The text with its delimiters.
+    pub text: Arc<str>,
+}
+
+/// One declaration of a source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declaration {
+    /// Where the whole of it stands.
+    pub span: Span,
+    /// What it declares.
+    pub kind: DeclarationKind,
+}
+
+/// What a declaration declares.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeclarationKind {
+    /// `use mem`: the module's file name without its ending; its members are `Mem.x`.
+    Use(Name),
+    /// `type Name = T`.
+    Type(Name, Type),
+    /// `let name : signature = body`.
+    Let(Let),
+    /// `protocol Name = S`.
+    Protocol(Name, Protocol),
+}
+
+/// `let name : signature = body`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Let {
+    /// What is defined.
+    pub name: Name,
+    /// Its type.
+    pub signature: Signature,
+    /// What it does.
+    pub body: Body,
+}
+
+/// `inputs -> outputs`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    /// Where the whole of it stands.
+    pub span: Span,
+    /// The inputs: `!T` or `(!T, !U)` are streams; a tool has one plain type; `()` is none.
+    pub inputs: Vec<Type>,
+    /// The outputs, alike.
+    pub outputs: Vec<Type>,
+}
+
+/// What stands behind the `=` of a `let`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// `agent { key: value, … }`.
+    Agent(Span, Vec<Setting>),
+    /// `tool { key: value, … }`.
+    Tool(Span, Vec<Setting>),
+    /// `plumb(ports) { statements }`.
+    Plumb(Plumb),
+    /// A morphism: `map(…) ; filter(…)`.
+    Wire(Wire),
+    /// It could not be read.
+    Broken(Span),
+}
+
+/// `key: value` of an agent or a tool. The value is an expression of literals, lists, records and names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The key.
+    pub key: Name,
+    /// The value.
+    pub value: Expr,
+}
+
+/// `plumb(ports) { statements }`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plumb {
+    /// Where the whole of it stands.
+    pub span: Span,
+    /// The boundary ports, inputs first.
+    pub ports: Vec<Name>,
+    /// What is in it. The order says nothing but the order of nodes.
+    pub statements: Vec<Statement>,
+}
+
+/// A statement of a `plumb` body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// Where the whole of it stands.
+    pub span: Span,
+    /// What it says.
+    pub kind: StatementKind,
+}
+
+/// What a statement says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementKind {
+    /// `let c : !T = channel`.
+    Channel(Name, Type),
+    /// `spawn p(port=channel, …)`.
+    Spawn(Spawn),
+    /// `a ; b ; c`.
+    Wire(Wire),
+    /// `(in_stream, out_stream) <-> P as s within 30s`.
+    Bind(Bind),
+    /// It could not be read.
+    Broken,
+}
+
+/// `spawn p(port=channel, …)`, or positional: inputs, then outputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spawn {
+    /// The process.
+    pub process: Path,
+    /// What its ports are joined to.
+    pub arguments: Vec<Argument>,
+}
+
+/// `port=channel` or `channel`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// The port, where it is named.
+    pub port: Option<Name>,
+    /// A channel, or a boundary port of the `plumb`.
+    pub channel: Name,
+}
+
+/// `(in_stream, out_stream) <-> P as s within 30s`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bind {
+    /// The stream the protocol receives from.
+    pub incoming: Name,
+    /// The stream it sends to.
+    pub outgoing: Name,
+    /// Whether the dual of the protocol is meant: `<-> dual P`.
+    pub side: Side,
+    /// The protocol.
+    pub protocol: Path,
+    /// The session's name.
+    pub session: Name,
+    /// How long a step may take, in milliseconds.
+    pub within: Option<(u64, Span)>,
+}
+
+/// Which side of a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// As it is written.
+    Itself,
+    /// With send and recv, select and offer swapped.
+    Dual,
+}
+
+/// A morphism, or a place in a network.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wire {
+    /// `f ; g ; h`: two or more.
+    Sequence(Vec<Wire>),
+    /// `(f * g * h)`: two or more.
+    Parallel(Span, Vec<Wire>),
+    /// `w.f`: then the field.
+    Field(Box<Wire>, Name),
+    /// `id`.
+    Id(Span),
+    /// `copy`.
+    Copy(Span),
+    /// `merge`.
+    Merge(Span),
+    /// `discard`.
+    Discard(Span),
+    /// `empty`.
+    Empty(Span),
+    /// `barrier`.
+    Barrier(Span),
+    /// `map(e)`.
+    Map(Span, Expr),
+    /// `filter(e)`.
+    Filter(Span, Expr),
+    /// `project(n)`.
+    Project(Span, u32),
+    /// `tag(l)`.
+    Tag(Span, Name),
+    /// A process, a channel or a boundary port; in a `plumb` body the same name is the same instance.
+    Named(Path),
+    /// `p@port`.
+    Port(Name, Name),
+    /// `s@trigger`, `s@send(T, n)` and so on, where the port has arguments or is one of a session's words.
+    /// `s@trigger`, `s@error` and `p@port` cannot be told apart here: without arguments they are
+    /// [`Wire::Port`].
+    Step(Box<Step>),
+    /// It could not be read.
+    Broken(Span),
+}
+
+impl Wire {
+    /// Where the whole of it stands.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Sequence(parts) => match parts.as_slice() {
+                [] => Span::default(),
+                [first, .., last] => first.span().to(last.span()),
+                [only] => only.span(),
+            },
+            Self::Field(wire, name) => wire.span().to(name.span),
+            Self::Parallel(span, _)
+            | Self::Id(span)
+            | Self::Copy(span)
+            | Self::Merge(span)
+            | Self::Discard(span)
+            | Self::Empty(span)
+            | Self::Barrier(span)
+            | Self::Map(span, _)
+            | Self::Filter(span, _)
+            | Self::Project(span, _)
+            | Self::Tag(span, _)
+            | Self::Broken(span) => *span,
+            Self::Named(path) => path.span(),
+            Self::Port(process, port) => process.span.to(port.span),
+            Self::Step(step) => step.span,
+        }
+    }
+}
+
+/// `s@send(T)`, `s@recv(T, n)`, `s@done(T)`, `s@select(l)`, `s@offer(l)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Where the whole of it stands.
+    pub span: Span,
+    /// The session.
+    pub session: Name,
+    /// Which endpoint.
+    pub endpoint: Endpoint,
+}
+
+/// Which endpoint of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Endpoint {
+    /// The payload of a step that sends.
+    Send(Type, Option<u32>),
+    /// The payload of a step that receives.
+    Recv(Type, Option<u32>),
+    /// That a step was completed.
+    Done(Type, Option<u32>),
+    /// Choosing an arm.
+    Select(Name),
+    /// That the other side chose an arm.
+    Offer(Name),
+}
+
+/// A type as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Type {
+    /// Where the whole of it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: TypeKind,
+}
+
+/// A type as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TypeKind {
+    /// `string`, `Verdict`, `Mem.Memory`; the built-in ones as well.
+    Named(Path),
+    /// `"agree"`: this string and no other. It is what `tag` makes.
+    Literal(Arc<str>),
+    /// `{ f: T, g?: U }`.
+    Record(Vec<Field>),
+    /// `[T]`.
+    List(Box<Type>),
+    /// `A | B`: two or more.
+    Sum(Vec<Type>),
+    /// `(A, B)`: two or more.
+    Product(Vec<Type>),
+    /// `!T`.
+    Stream(Box<Type>),
+    /// It could not be read.
+    Broken,
+}
+
+/// `f: T` or `f?: T`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: Name,
+    /// Whether it may be missing.
+    pub presence: Presence,
+    /// Its type.
+    pub kind: Type,
+}
+
+/// Whether a field may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Presence {
+    /// It is always there.
+    Required,
+    /// It may be missing.
+    Optional,
+}
+
+/// A protocol as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Protocol {
+    /// Where the whole of it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: ProtocolKind,
+}
+
+/// A protocol as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProtocolKind {
+    /// `send T . S`.
+    Send(Type, Box<Protocol>),
+    /// `recv T . S`.
+    Recv(Type, Box<Protocol>),
+    /// `select { l: S, … }`, and `{ l: S, … }` alone.
+    Select(Vec<(Name, Protocol)>),
+    /// `offer { l: S, … }`.
+    Offer(Vec<(Name, Protocol)>),
+    /// `rec X . S`.
+    Rec(Name, Box<Protocol>),
+    /// `X`: a variable of a `rec` around it, or another protocol.
+    Named(Path),
+    /// `loop`: from the top again.
+    Loop,
+    /// `end`.
+    End,
+    /// It could not be read.
+    Broken,
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// Where the whole of it stands.
+    pub span: Span,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number as it is written: JSON's form.
+    Number(Arc<str>),
+    /// A string, its escapes resolved.
+    Text(Arc<str>),
+    /// A field of the message by its name, or `value`, the whole message.
+    Name(Arc<str>),
+    /// `{ k: e, l }`.
+    Record(Vec<(Name, Expr)>),
+    /// `[e, …]`.
+    List(Vec<Expr>),
+    /// `e.f`.
+    Field(Box<Expr>, Name),
+    /// `-e` or `not e`.
+    Unary(Unary, Box<Expr>),
+    /// `a + b`.
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    /// `if c then a else b`.
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `len(e)`, `contains(s, t)`, `defined(e)`.
+    Call(Function, Vec<Expr>),
+    /// It could not be read.
+    Broken,
+}
+
+/// An operator before its operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unary {
+    /// `-`.
+    Minus,
+    /// `not`.
+    Not,
+}
+
+/// An operator between its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Binary {
+    /// `||`, the weakest.
+    Or,
+    /// `&&`.
+    And,
+    /// `=`; comparisons do not chain.
+    Equal,
+    /// `!=`.
+    Unequal,
+    /// `<`.
+    Less,
+    /// `<=`.
+    AtMost,
+    /// `>`.
+    Greater,
+    /// `>=`.
+    AtLeast,
+    /// `+`.
+    Plus,
+    /// `-`.
+    Minus,
+    /// `*`.
+    Times,
+    /// `/`, the strongest with `*`.
+    Over,
+}
+
+/// A built-in function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Function {
+    /// `len(e)`: characters of a string, items of a list.
+    Len,
+    /// `contains(s, t)`: a string in a string, an item in a list.
+    Contains,
+    /// `defined(e)`: whether an optional field is there.
+    Defined,
+}
