@@ -12,6 +12,8 @@ mod demo;
 mod failures;
 mod help;
 mod inspect;
+#[cfg(unix)]
+mod listening;
 mod purge;
 mod replay;
 #[cfg(unix)]

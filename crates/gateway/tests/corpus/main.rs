@@ -9,6 +9,7 @@
 )]
 
 mod crossing;
+#[path = "../../../lab/tests/corpus/locate.rs"]
 mod locate;
 mod received;
 mod session;
