@@ -8,9 +8,12 @@
     reason = "a test that cannot go on fails where it stands, and figures are for people to read"
 )]
 
+mod boundary;
+mod cache;
 mod crossing;
 #[path = "../../../lab/tests/corpus/locate.rs"]
 mod locate;
 mod received;
 mod session;
+mod stage;
 mod talk;

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use context::TokenCounter;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -47,6 +48,51 @@ pub struct Received {
     /// The messages, without the breakpoint that moves.
     pub messages: Vec<String>,
 }
+
+/// The tokens that are put beside what the client said.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Inserted {
+    /// All of them.
+    pub all: u64,
+    /// Those that the next request has again.
+    pub staying: u64,
+}
+
+impl Received {
+    /// What stands in the newest message behind the client's own `blocks`, and behind that message. All of
+    /// it is behind the client's breakpoint.
+    pub fn inserted(&self, blocks: usize, counter: &dyn TokenCounter) -> Inserted {
+        let mut inserted = Inserted::default();
+        for message in self.messages.iter().rev() {
+            let message: Value = serde_json::from_str(message).expect("a message");
+            let own = message["role"] == "user";
+            let texts: Vec<&str> = match &message["content"] {
+                Value::String(text) => vec![text],
+                Value::Array(all) => {
+                    let behind = all.iter().skip(if own { blocks } else { 0 });
+                    behind.filter_map(|block| block["text"].as_str()).collect()
+                }
+                _ => Vec::new(),
+            };
+            let tokens = texts
+                .iter()
+                .map(|text| counter.count(text).get())
+                .sum::<u64>();
+            let tokens = tokens + if own { 0 } else { FRAME };
+            inserted.all += tokens;
+            if message.get("clear_at").is_none() {
+                inserted.staying += tokens;
+            }
+            if own {
+                break;
+            }
+        }
+        inserted
+    }
+}
+
+/// What the provider counts for a change of speaker.
+const FRAME: u64 = 4;
 
 impl Kept {
     /// The requests of the client in order, without those that the gateway made for itself.

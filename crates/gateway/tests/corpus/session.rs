@@ -92,7 +92,30 @@ fn add(exchanges: &mut Vec<Exchange>, turn: &Turn) {
     }
 }
 
+impl Said {
+    /// The beginning of a result.
+    pub fn begun(&self) -> Option<Self> {
+        let Self::Result { call, text, failed } = self else {
+            return None;
+        };
+        Some(Self::Result {
+            call: *call,
+            text: text.chars().take(200).collect(),
+            failed: *failed,
+        })
+    }
+}
+
 impl Exchange {
+    /// About how many tokens the client says.
+    pub fn tokens(&self, model: &str) -> u64 {
+        let counter = tokens::counter_for(model);
+        let texts = self.said.iter().map(|said| match said {
+            Said::Text(text) | Said::Result { text, .. } => text,
+        });
+        texts.map(|text| counter.count(text).get()).sum()
+    }
+
     fn answers(&mut self, part: &Part) {
         match part {
             Part::Text(text) if !text.as_str().trim().is_empty() => {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use context::summary::Field;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -31,6 +32,8 @@ pub struct Choice {
 /// What the client saw of one request.
 #[derive(Clone, Debug)]
 pub struct Seen {
+    /// How many blocks the client's newest message has.
+    pub blocks: usize,
     pub did: Vec<String>,
     pub fresh: u64,
     pub written: u64,
@@ -43,6 +46,11 @@ impl Seen {
     /// Tokens that were not read from the cache.
     pub const fn uncached(&self) -> u64 {
         self.fresh + self.written
+    }
+
+    /// What it leaves in the cache.
+    pub const fn left(&self) -> u64 {
+        self.read + self.written
     }
 
     /// All tokens of the request.
@@ -71,7 +79,22 @@ pub struct Place<'a> {
     /// The gateway there, if it is one. Its preparations are waited for between requests: an agent's
     /// tools take longer than a summary, those of a test take no time.
     pub gateway: Option<&'a gateway::Running>,
+    pub keeper: Keeper,
 }
+
+/// Who keeps the conversation within the window.
+#[derive(Clone, Copy, Debug)]
+pub enum Keeper {
+    /// A gateway, or nobody has to; the client knows nothing of it.
+    Gateway,
+    /// The client: where the window would be nearly full, it stops, has everything summarised, and goes on
+    /// with that alone.
+    Client { window: u64 },
+}
+
+/// A client summarises for itself where what it is about to send would fill this share of the window: the
+/// gateway's hard threshold.
+const FULL: f64 = 0.85;
 
 /// Holds the whole conversation there.
 pub async fn hold(place: &Place<'_>, recorded: &Recorded, choice: Choice) -> Vec<Seen> {
@@ -85,8 +108,15 @@ pub async fn hold(place: &Place<'_>, recorded: &Recorded, choice: Choice) -> Vec
         messages: Vec::new(),
         calls: Vec::new(),
     };
-    let mut seen = Vec::new();
+    let mut seen: Vec<Seen> = Vec::new();
     for (number, exchange) in recorded.exchanges.iter().enumerate() {
+        if let Keeper::Client { window } = place.keeper
+            && let Some(last) = seen.last()
+            && (last.input() + last.output + exchange.tokens(choice.model)) as f64
+                >= window as f64 * FULL
+        {
+            seen.push(talk.summarise(number, exchange).await);
+        }
         seen.push(talk.exchange(number, exchange).await);
         if let Some(gateway) = place.gateway {
             let ordered = seen.iter().filter(|it| it.did("preparing")).count();
@@ -133,16 +163,7 @@ impl Talk<'_> {
         let pins = self.choice.pins.iter().filter(|(at, _)| *at == number);
         content
             .extend(pins.map(|(_, text)| json!({"type": "text", "text": format!("#pin {text}")})));
-        let message = json!({"role": "user", "content": content}).to_string();
-        let before = message.strip_suffix("}]}").expect("blocks");
-        let marked = format!("{before}{MARK}}}]}}");
-
-        let started = now();
-        let (status, headers, answer) = self.send(number, &marked).await;
-        let took = started.elapsed();
-        assert_eq!(status, 200, "request {number}: {answer}");
-
-        self.messages.push(message);
+        let (seen, answer) = self.ask(number, &content).await;
         let blocks = &answer["content"];
         self.messages
             .push(json!({"role": "assistant", "content": blocks}).to_string());
@@ -152,26 +173,69 @@ impl Talk<'_> {
             .flatten()
             .filter_map(|block| Some(block.get("id")?.as_str()?.to_owned()))
             .collect();
+        seen
+    }
+
+    /// Has everything summarised and begins again with the summary. Of the results that are about to be
+    /// sent, which must stand there, only the beginning is shown.
+    async fn summarise(&mut self, number: usize, exchange: &Exchange) -> Seen {
+        let results = exchange.said.iter().filter_map(Said::begun);
+        let mut content: Vec<Value> = results.map(|it| self.block(&it)).collect();
+        let headings = Field::ALL.map(|field| format!("## {}", field.heading()));
+        let headings = headings.join("\n");
+        let ask =
+            format!("The window is nearly full. Summarise the conversation under:\n{headings}");
+        content.push(json!({"type": "text", "text": ask}));
+        let (mut seen, answer) = self.ask(number, &content).await;
+        seen.did.push("summarised".to_owned());
+        let texts = answer["content"].as_array().into_iter().flatten();
+        let texts: String = texts.filter_map(|block| block["text"].as_str()).collect();
+        let opened = json!({"type": "text", "text": format!("So far: {texts}")});
+        let agreed = json!({"type": "text", "text": "I go on from there."});
+        self.messages = vec![
+            json!({"role": "user", "content": [opened]}).to_string(),
+            json!({"role": "assistant", "content": [agreed]}).to_string(),
+        ];
+        self.calls.clear();
+        seen
+    }
+
+    /// Sends all there is and this, which stays.
+    async fn ask(&mut self, number: usize, content: &[Value]) -> (Seen, Value) {
+        let message = json!({"role": "user", "content": content}).to_string();
+        let before = message.strip_suffix("}]}").expect("blocks");
+        let marked = format!("{before}{MARK}}}]}}");
+        let started = now();
+        let (status, headers, answer) = self.send(number, &marked).await;
+        let took = started.elapsed();
+        assert_eq!(status, 200, "request {number}: {answer}");
+        self.messages.push(message);
         let usage = |key: &str| answer["usage"][key].as_u64().expect("a count");
-        Seen {
+        let seen = Seen {
+            blocks: content.len(),
             did: words(&headers),
             fresh: usage("input_tokens"),
             written: usage("cache_creation_input_tokens"),
             read: usage("cache_read_input_tokens"),
             output: usage("output_tokens"),
             took,
-        }
+        };
+        (seen, answer)
     }
 
     fn block(&self, said: &Said) -> Value {
         match said {
             Said::Text(text) => json!({"type": "text", "text": text}),
-            Said::Result { call, text, failed } => json!({
-                "type": "tool_result",
-                "tool_use_id": self.calls[*call],
-                "content": text,
-                "is_error": failed,
-            }),
+            Said::Result { call, text, failed } => match self.calls.get(*call) {
+                Some(id) => json!({
+                    "type": "tool_result",
+                    "tool_use_id": id,
+                    "content": text,
+                    "is_error": failed,
+                }),
+                // Its call was summarised.
+                None => json!({"type": "text", "text": format!("The result: {text}")}),
+            },
         }
     }
 
