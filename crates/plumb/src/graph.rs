@@ -94,6 +94,8 @@ pub enum Kind {
     Discard,
     /// No message ever, and ends at once.
     Empty,
+    /// This message at the start, before any other moves, and ends.
+    Once(Value),
     /// One of each input, as a list in their order.
     Barrier,
     /// A new message from each.
@@ -110,7 +112,8 @@ pub enum Kind {
     /// An agent or a tool: what comes in is an effect for the driver, which answers on its outputs.
     External(ExternalId),
     /// Time: a message `{ run, step, ms }` that comes in starts a wait, an effect for the driver, which
-    /// gives the message back when the time has passed. A newer message replaces the wait.
+    /// gives the message back when the time has passed. A newer message replaces the wait. In a program it
+    /// is a tool with the one setting `timer: true`.
     Timer,
 }
 
@@ -144,6 +147,10 @@ pub enum Op {
     /// A field of a record; where it is missing, a partial filter drops the message, and elsewhere it
     /// goes to the error stream.
     Field(Box<Op>, Arc<str>),
+    /// A part of a list, from 0, as the type promises.
+    Part(Box<Op>, u32),
+    /// Whether the value is of this type, whole: [`Kind::Narrow`]'s test.
+    Is(Box<Op>, Type),
     /// `{ k: e }`.
     Record(Vec<(Arc<str>, Op)>),
     /// `[e, …]`.

@@ -14,6 +14,7 @@
 
 pub mod diagnostic;
 pub mod graph;
+pub mod session;
 pub mod span;
 pub mod syntax;
 pub mod types;

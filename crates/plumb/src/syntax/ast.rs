@@ -220,6 +220,10 @@ pub enum Wire {
     Discard(Span),
     /// `empty`.
     Empty(Span),
+    /// `once(e)`: `() -> !A`, the value of `e` as the only message, at the start; `e` reads no message. It is
+    /// `empty` with one message, and what a feedback loop begins with: a barrier in a loop can never fire
+    /// unless something is in the loop.
+    Once(Span, Expr),
     /// `barrier`.
     Barrier(Span),
     /// `map(e)`.
@@ -260,6 +264,7 @@ impl Wire {
             | Self::Discard(span)
             | Self::Empty(span)
             | Self::Barrier(span)
+            | Self::Once(span, _)
             | Self::Map(span, _)
             | Self::Filter(span, _)
             | Self::Project(span, _)
@@ -272,7 +277,7 @@ impl Wire {
     }
 }
 
-/// `s@send(T)`, `s@recv(T, n)`, `s@done(T)`, `s@select(l)`, `s@offer(l)`.
+/// `s@send(T)`, `s@recv(T, n)`, `s@done(T)`, `s@select(l)`, `s@offer(l, n)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// Where the whole of it stands.
@@ -292,10 +297,10 @@ pub enum Endpoint {
     Recv(Type, Option<u32>),
     /// That a step was completed.
     Done(Type, Option<u32>),
-    /// Choosing an arm.
-    Select(Name),
-    /// That the other side chose an arm.
-    Offer(Name),
+    /// Choosing an arm; with a number where the label stands in several choices.
+    Select(Name, Option<u32>),
+    /// That the other side chose an arm; with a number alike.
+    Offer(Name, Option<u32>),
 }
 
 /// A type as it is written.
@@ -408,6 +413,11 @@ pub enum ExprKind {
     List(Vec<Expr>),
     /// `e.f`.
     Field(Box<Expr>, Name),
+    /// `e.0`: a part of a product, from 0, as `project(0)` is of a stream. After a `.` digits are a part,
+    /// not a number, so that `e.0.1` is a part of a part.
+    Part(Box<Expr>, u32),
+    /// `is(e, T)`: whether the value of `e` is of type `T`; `is` is a word only before `(`.
+    Is(Box<Expr>, Type),
     /// `-e` or `not e`.
     Unary(Unary, Box<Expr>),
     /// `a + b`.
