@@ -17,6 +17,17 @@ impl fmt::Display for Code {
     }
 }
 
+/// One line of the generated page of codes. Every part that defines codes has a table of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeEntry {
+    /// The code.
+    pub code: Code,
+    /// What it means, as one phrase.
+    pub meaning: &'static str,
+    /// What to do, as one sentence.
+    pub remedy: &'static str,
+}
+
 /// Whether the program can run nevertheless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {

@@ -14,7 +14,9 @@
 
 pub mod diagnostic;
 pub mod graph;
+pub mod modules;
 pub mod session;
+pub mod source;
 pub mod span;
 pub mod syntax;
 pub mod types;

@@ -1,0 +1,43 @@
+//! The texts of one check.
+
+use std::sync::Arc;
+
+use crate::span::SourceId;
+
+/// A text with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What it is called in diagnostics: a file name, or the name of a module.
+    pub name: Arc<str>,
+    /// The text.
+    pub text: Arc<str>,
+}
+
+/// The texts of one check: the program at 0, then its modules in the order in which they were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sources {
+    list: Vec<Source>,
+}
+
+impl Sources {
+    /// Adds a text. After 65,535 of them every further one gets the last number.
+    pub fn add(&mut self, name: &str, text: &str) -> SourceId {
+        let id = SourceId(u16::try_from(self.list.len()).unwrap_or(u16::MAX));
+        self.list.push(Source {
+            name: name.into(),
+            text: text.into(),
+        });
+        id
+    }
+
+    /// The text with this number.
+    #[must_use]
+    pub fn get(&self, id: SourceId) -> Option<&Source> {
+        self.list.get(usize::from(id.0))
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (SourceId, &Source)> {
+        (0..=u16::MAX).map(SourceId).zip(&self.list)
+    }
+}
