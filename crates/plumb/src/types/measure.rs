@@ -1,0 +1,33 @@
+//! How large a type is. Aliases and inference can build types far larger than the text they come from.
+
+use super::Type;
+
+/// The most parts that a type may have, written out.
+pub const LARGEST: usize = 4_096;
+
+/// The deepest that a type may be nested.
+const DEEPEST: usize = 128;
+
+/// The number of parts of a type, written out; `None` where that is more than [`LARGEST`], or where it is
+/// nested more than 128 deep.
+#[must_use]
+pub fn measured(kind: &Type) -> Option<usize> {
+    let mut left = LARGEST;
+    walk(kind, &mut left, DEEPEST)?;
+    Some(LARGEST - left)
+}
+
+fn walk(kind: &Type, left: &mut usize, deep: usize) -> Option<()> {
+    *left = left.checked_sub(1)?;
+    let deep = deep.checked_sub(1)?;
+    match kind {
+        Type::Record(fields) => fields
+            .iter()
+            .try_for_each(|field| walk(&field.kind, left, deep)),
+        Type::List(item) => walk(item, left, deep),
+        Type::Sum(parts) | Type::Product(parts) => {
+            parts.iter().try_for_each(|part| walk(part, left, deep))
+        }
+        _ => Some(()),
+    }
+}
