@@ -1,7 +1,7 @@
 //! What is said to the model beside what the client said: the note about its own memory, and pins.
 
-use context::Role;
 use context::note::RuntimeContext;
+use context::{Part, Role};
 use history::Change;
 use serde_json::{Value, json};
 use tokens::{Capability, Model, Provider};
@@ -60,16 +60,37 @@ pub fn note(request: &Request<'_>, model: &Model, facts: &RuntimeContext<'_>) ->
     })
 }
 
-/// Pins restated at the newest message, in the user's voice: a block at its end where it is the user's,
-/// else a message behind it. `None` where `text` is empty or the newest message is the model's own.
+/// Pins restated at the newest message. `None` where `text` is empty or the newest message is the model's
+/// own and no compaction.
+///
+/// | newest message | channel |
+/// |---|---|
+/// | the user's, on Anthropic also one of tool results | a block at its end |
+/// | the provider's own summary | a `user` message behind it |
+/// | a tool's, on Responses | a `developer` message behind it: a model could take a user's for a question |
+/// | any other | a `user` message behind it |
 #[must_use]
 pub fn restate(request: &Request<'_>, text: &str) -> Option<Addition> {
-    let newest = newest(request).filter(|_| !text.trim().is_empty())?;
+    let last = request.message(request.len().checked_sub(1)?)?;
+    let newest = newest(request).or_else(|| is_compaction(&last).then_some(last));
+    let newest = newest.filter(|_| !text.trim().is_empty())?;
     let appended = appended(&newest, text).filter(|_| newest.role() == Role::User);
+    let role = match (newest.dialect(), newest.role()) {
+        (Dialect::Responses, Role::Tool) => "developer",
+        _ => "user",
+    };
     Some(Addition {
         message: newest.index(),
-        change: appended.unwrap_or_else(|| followed(&json!({"role": "user", "content": text}))),
+        change: appended.unwrap_or_else(|| followed(&json!({"role": role, "content": text}))),
     })
+}
+
+/// Whether a message is the provider's own summary and nothing else.
+fn is_compaction(message: &Message<'_>) -> bool {
+    let is_block =
+        |part: &Part| matches!(part, Part::Opaque(it) if it.kind.as_str() == "compaction");
+    let parts = message.draft().parts;
+    !parts.is_empty() && parts.iter().all(is_block)
 }
 
 /// The newest message, unless it is the model's own or of a role that is not known.
