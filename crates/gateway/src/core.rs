@@ -19,6 +19,7 @@ use crate::words::Did;
 
 mod call;
 mod choice;
+mod continuation;
 mod count;
 mod decide;
 mod dress;
@@ -81,6 +82,7 @@ struct Inner {
     keyed: identity::Keyed,
     writer: writer::Writer,
     registry: registry::Registry,
+    answers: continuation::Answers,
     models: call::Models,
     jobs: prepare::Jobs,
     client: model::Client,
@@ -110,6 +112,7 @@ impl Core {
                 keyed: identity::Keyed::new(&secret),
                 writer: writer::Writer::start(Arc::clone(&parts.engine)),
                 registry: registry::Registry::default(),
+                answers: continuation::Answers::default(),
                 models: call::Models::default(),
                 jobs: prepare::Jobs::new(most),
                 client: model::Client::new(model::Settings::default()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use context::shrink::Limits as ShrinkLimits;
 use context::{Role, TokenCounter, Tokens, Turn, TurnId};
-use history::{Change, Edition, Route, Standing};
+use history::{Change, ConversationId, Edition, Route, Standing};
 use homunculus::{Event, Homunculus, Path, Shown};
 
 use super::Inner;
@@ -35,6 +35,8 @@ pub(super) struct Joined {
     pub new: usize,
     /// What it brings is on its way to the store.
     pub receipt: Option<Receipt>,
+    /// Where the client compacts with it: the conversation whose summary it wants.
+    pub compacts: Option<ConversationId>,
 }
 
 impl Drop for Joined {
@@ -110,7 +112,8 @@ impl Inner {
         if let Some((shared, _)) = &nearest {
             self.dressed(call.tenant, shared).await?;
         }
-        let (live, begun) = self.begun(call, &turns, nearest);
+        let before = self.compacted_before(call, &turns).await;
+        let (live, begun) = self.begun(call, &turns, nearest, before);
         // A conversation that is new goes on with any request.
         let entered = self.entered(call, live, first).await?;
         let (joined, keep) = entered.ok_or(StoreFailure::Closed)?;
@@ -266,6 +269,7 @@ impl Inner {
             number: live.flights.newest,
             new: compared.new.len(),
             receipt: None,
+            compacts: None,
         };
         Tried::Joined(Box::new((joined, keep)))
     }

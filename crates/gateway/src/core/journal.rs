@@ -18,6 +18,8 @@ pub(super) const SAMPLES: usize = 240;
 pub(super) enum Happened {
     /// The first request came.
     Began,
+    /// The first request came, and goes on with a conversation that its client compacted.
+    GoesOn,
     /// It branched off from another conversation after so many turns.
     Branched(usize),
     /// It came back from the store.
@@ -58,6 +60,7 @@ impl fmt::Display for Happened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Began => f.write_str("began"),
+            Self::GoesOn => f.write_str("goes on with a conversation that its client compacted"),
             Self::Branched(turns) => write!(f, "branched off after {turns} messages"),
             Self::CameBack => f.write_str("came back from the store"),
             Self::WentBack => f.write_str("the client went back to an earlier message"),

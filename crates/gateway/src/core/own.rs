@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use context::Tokens;
 use context::extract::extract;
+use context::{Part, Tokens};
 use history::Route;
 use homunculus::Command;
 use tokio::task::spawn_blocking;
+use wire::api::{Dialect, Request};
 
 use super::Inner;
 use super::call::Call;
@@ -38,12 +39,15 @@ impl Inner {
             false => None,
         };
         let shared = Arc::clone(&flight.joined.shared);
-        if let Some(mut direct) = answered {
+        if let Some((mut direct, parts)) = answered {
+            let of = (shared.id, true);
+            self.remember(call.tenant, of, &parts, call.now).await;
             let happened = Happened::OwnCompaction(own.client, true);
             shared.lock().journal.note(call.now, happened);
             direct.conversation = Some(shared.id);
             return Verdict::Answer(direct);
         }
+        flight.joined.compacts = Some(shared.id);
         let decided = {
             let mut live = shared.lock();
             let happened = Happened::OwnCompaction(own.client, false);
@@ -73,13 +77,13 @@ impl Inner {
         config.mode == Mode::On && config.policy.answer_compaction
     }
 
-    /// The answer from what is ready, where that is enough.
+    /// The answer from what is ready, where that is enough, and what it says.
     async fn answered(
         &self,
         call: &Call<'_>,
         flight: &Flight,
         own: &ClientCompaction,
-    ) -> Option<Direct> {
+    ) -> Option<(Direct, Vec<Part>)> {
         let (mark, cut) = {
             let live = flight.joined.shared.lock();
             let ready = live.dress.as_ref()?.ready.clone()?;
@@ -95,9 +99,8 @@ impl Inner {
                 let block = message.get("content")?.get(0)?.to_string();
                 // Only the very bytes are signed.
                 let is_whole = mark.summary.contains(&block);
-                is_whole
-                    .then(|| answer_sealed(call.request, own, &block, call.now))
-                    .flatten()
+                let direct = answer_sealed(call.request, own, &block, call.now);
+                Some((direct.filter(|_| is_whole)?, said(&mark.summary)?))
             }
             Wants::Text(_) if mark.route != Route::Native => {
                 let parent = mark.node;
@@ -112,9 +115,17 @@ impl Inner {
                     text.push_str("\n\n");
                     text.push_str(&behind.await.ok()?);
                 }
-                answer(call.request, own, &text, call.now)
+                let direct = answer(call.request, own, &text, call.now)?;
+                Some((direct, vec![Part::Text(text.into())]))
             }
             Wants::Sealed | Wants::Later(_) | Wants::Text(_) | Wants::Foreign => None,
         }
     }
+}
+
+/// What a message of Anthropic's says.
+fn said(message: &str) -> Option<Vec<Part>> {
+    let body = format!(r#"{{"messages":[{message}]}}"#);
+    let request = Request::parse(Dialect::Anthropic, body.as_bytes()).ok()?;
+    Some(request.message(0)?.draft().parts)
 }

@@ -13,6 +13,7 @@ use homunculus::{Homunculus, Path, Restored, Shown};
 use super::Inner;
 use super::call::Call;
 use super::choice::choice;
+use super::continuation::Before;
 use super::dress::{self, Dress, Wanted};
 use super::join::take_known;
 use super::journal::{Happened, Journal};
@@ -21,20 +22,23 @@ use super::live::{Flights, Live, Said, Shared, Supervisor};
 use super::pins::PinBook;
 
 impl Inner {
-    /// A conversation that begins with this request, or branches off from another one.
+    /// A conversation that begins with this request, branches off from another one, or goes on with one
+    /// that its client compacted.
     pub(super) fn begun(
         &self,
         call: &Call<'_>,
         turns: &[Turn],
         nearest: Option<(Arc<Shared>, usize)>,
+        before: Option<Before>,
     ) -> (Live, Keep) {
         let labels = call.labels();
         let id = self.new_id(call, turns.last().map_or(TurnId::ROOT, Turn::id));
         // One shared turn is how conversations begin; an answer in common makes a branch.
         let branch = nearest.filter(|&(_, common)| common > 1);
-        let parent = match &branch {
-            Some((shared, _)) => Some(shared.id),
-            None => self.started_by(call, &labels),
+        let parent = match (&before, &branch) {
+            (Some(before), _) => Some(before.id),
+            (None, Some((shared, _))) => Some(shared.id),
+            (None, None) => self.started_by(call, &labels),
         };
         let record = Conversation {
             id,
@@ -48,16 +52,21 @@ impl Inner {
             began: call.now,
             seen: call.now,
         };
-        let (inherited, old) = match &branch {
+        let (mut inherited, old) = match &branch {
             Some((shared, common)) => (Inherited::of(&shared.lock(), *common), *common),
             None => (Inherited::default(), 0),
         };
         let old = turns.get(..old).unwrap_or_default();
-        let mut live = self.revived(call, record, old, inherited);
-        let happened = match branch {
-            Some((_, common)) => Happened::Branched(common),
-            None => Happened::Began,
+        let happened = match (&before, branch) {
+            (Some(_), _) => Happened::GoesOn,
+            (None, Some((_, common))) => Happened::Branched(common),
+            (None, None) => Happened::Began,
         };
+        // A pin of both is set once.
+        inherited
+            .pins
+            .extend(before.into_iter().flat_map(|before| before.pins));
+        let mut live = self.revived(call, record, old, inherited);
         live.journal.note(call.now, happened);
         let pins = live.pins.outside().into_iter();
         let mut keep = Keep {

@@ -332,6 +332,11 @@ impl Inner {
                 .draft()
                 .after(flight.joined.head, &flight.model.counter());
             if !turn.parts().is_empty() {
+                let of = flight.joined.compacts.unwrap_or(shared.id);
+                let is_summary = flight.joined.compacts.is_some();
+                let tenant = shared.tenant;
+                self.remember(tenant, (of, is_summary), turn.parts(), now)
+                    .await;
                 let message = reply.message();
                 let original = turn.parts().iter().any(super::keep::is_more_than_text);
                 if original {

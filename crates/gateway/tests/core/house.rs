@@ -163,6 +163,8 @@ pub struct Agent {
     pub key: String,
     pub model: String,
     pub messages: Vec<Value>,
+    /// What it says in the header `anthropic-beta`.
+    pub beta: &'static str,
 }
 
 impl Agent {
@@ -172,6 +174,7 @@ impl Agent {
             key: key.to_owned(),
             model: "claude-opus-5-5".to_owned(),
             messages: Vec::new(),
+            beta: "tools-2024-04-04",
         }
     }
 
@@ -195,23 +198,28 @@ impl Agent {
 
     /// Sends what it has.
     pub async fn send(&self, house: &House) -> Came {
-        house.time.pass(10);
+        self.post(house, "/v1/messages", &self.body()).await
+    }
+
+    /// What it has, as a request.
+    pub fn body(&self) -> Value {
         let tools = json!([{"name": "read", "description": "reads a file",
             "input_schema": {"type": "object"}}]);
-        let body = json!({
+        json!({
             "model": self.model,
             "max_tokens": 400,
             "system": "You are a careful engineer.",
             "tools": tools,
             "messages": self.messages,
-        });
-        self.post(house, "/v1/messages", &body).await
+        })
     }
 
     pub async fn post(&self, house: &House, path: &str, body: &Value) -> Came {
+        house.time.pass(10);
         let request = Request::post(format!("{}{path}", house.gateway.url()))
             .header("x-api-key", &self.key)
             .header("anthropic-version", "2023-06-01")
+            .header("anthropic-beta", self.beta)
             .header("content-type", "application/json")
             .body(Full::new(Bytes::from(body.to_string())))
             .expect("a request");

@@ -8,6 +8,7 @@
 
 mod boundaries;
 mod branches;
+mod continuations;
 mod dialects;
 mod house;
 mod proof;
