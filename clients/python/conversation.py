@@ -54,10 +54,10 @@ class Conversation:
     def system(self) -> str:
         return f"You keep the storage engine of session {self.session} in order."
 
-    def says(self, directive: str = "", pins: bool = False) -> str:
+    def says(self, directive: str = "") -> str:
         """The next text of the user; the first one holds the pin. `directive` says what is answered."""
         lines = [directive] if directive else []
-        if pins or not self.said:
+        if not self.said:
             lines.append(f"#pin {self.pin}")
         return self._say("Look at this.", lines)
 
@@ -77,15 +77,9 @@ class Conversation:
         return text
 
     def hears(self, answer: str) -> None:
-        """Checks that the answer is about what was said last.
-
-        A result of a tool on Responses has no room for a text, so that at a swap over the provider's
-        own item the pins stand in a message behind it; the provider, who echoes, answers that one.
-        """
+        """Checks that the answer is about what was said last."""
         said = self.said[-1]
         heard = {f"You said: {said[:80]}", f"I read the result: {said[:80]}"}
-        if self.dialect == "responses":
-            heard.add(f"You said: [Pinned, in full:]\n- {self.pin}")
         assert answer in heard
 
     def was_told(self, headers) -> None:

@@ -172,8 +172,8 @@ test("tool runner, compacts by itself", async () => {
     [
       { role: "assistant", content: compacted.content },
       { role: "assistant", content: last.content },
-      // The message with the pin is gone, so it is said again.
-      { role: "user", content: conversation.says(call(TURNS), true) },
+      // The message with the pin is gone; the pin stays all the same.
+      { role: "user", content: conversation.says(call(TURNS)) },
     ],
     more,
   );

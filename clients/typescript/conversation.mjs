@@ -42,9 +42,9 @@ export class Conversation {
   }
 
   /** The next text of the user; the first one holds the pin. `directive` says what is answered. */
-  says(directive = "", pins = false) {
+  says(directive = "") {
     const lines = directive ? [directive] : [];
-    if (pins || this.said.length === 0) lines.push(`#pin ${this.pin}`);
+    if (this.said.length === 0) lines.push(`#pin ${this.pin}`);
     return this.#say("Look at this.", lines);
   }
 
@@ -78,8 +78,6 @@ export class Conversation {
   hears(answer) {
     const start = this.said.at(-1).slice(0, 80);
     const heard = [`You said: ${start}`, `I read the result: ${start}`];
-    // See `python/conversation.py`.
-    if (this.dialect === "responses") heard.push(`You said: [Pinned, in full:]\n- ${this.pin}`);
     assert.ok(heard.includes(answer), answer);
   }
 

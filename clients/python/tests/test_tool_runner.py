@@ -82,7 +82,7 @@ def test_a_runner_goes_on_without_threads(stream):
 def test_a_runner_compacts_by_itself():
     """The conversation goes on from the block of the client's own compaction, over a swap of ours.
 
-    The client threw its messages away, the one with the pin among them, and says it again.
+    The client threw its messages away, the one with the pin among them; the pin stays all the same.
     """
     conversation = Conversation("anthropic python, compacts by itself", "anthropic")
     beta = {"betas": ["compact-2026-09-04"]}
@@ -112,7 +112,7 @@ def test_a_runner_compacts_by_itself():
         messages = [
             {"role": "assistant", "content": compacted.content},
             {"role": "assistant", "content": last.content},
-            {"role": "user", "content": conversation.says(call(TURNS), pins=True)},
+            {"role": "user", "content": conversation.says(call(TURNS))},
         ]
         loop = runner(it, conversation, messages, **beta)
         while len(conversation.said) < TURNS - 1:
