@@ -1,0 +1,438 @@
+//! A protocol as numbered steps with jumps: what the network is made from.
+//!
+//! Every name, variable and `loop` of a protocol stands where it ends, so a protocol is a graph of steps: a
+//! jump is a number, and a protocol that is named in several places is there once.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::{Scope, codes};
+use crate::diagnostic::Diagnostic;
+use crate::span::Span;
+use crate::syntax::ast::{Name, Path, Protocol, ProtocolKind, Type};
+
+/// How many steps a protocol may have, those of the protocols it names included.
+const MOST_STEPS: usize = 1024;
+/// How deeply choices may be nested.
+const DEEPEST: usize = 128;
+
+/// A well-formed protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steps {
+    /// Where it begins.
+    pub first: Next,
+    /// The steps in the order of the text, those of named protocols behind.
+    pub steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Where it is written: its type, or the choice.
+    pub span: Span,
+    /// What happens.
+    pub action: Action,
+}
+
+/// What happens in a step, and what comes next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// `send T`.
+    Send(Type, Next),
+    /// `recv T`.
+    Recv(Type, Next),
+    /// `select { l: … }`.
+    Select(Vec<Arm>),
+    /// `offer { l: … }`.
+    Offer(Vec<Arm>),
+}
+
+/// An arm of a choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// Its label.
+    pub label: Name,
+    /// What comes next.
+    pub next: Next,
+}
+
+/// What comes after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The step with this index.
+    Step(usize),
+    /// The run is over.
+    End,
+}
+
+impl Steps {
+    /// The steps of a protocol.
+    ///
+    /// # Errors
+    /// `P0601` to `P0606`; warnings alone stand beside the steps.
+    pub fn of(
+        protocol: &Protocol,
+        scope: &dyn Scope,
+    ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let mut build = Build {
+            scope,
+            steps: Vec::new(),
+            labels: Vec::new(),
+            named: BTreeMap::new(),
+            queue: VecDeque::new(),
+            diagnostics: Vec::new(),
+            broken: false,
+        };
+        let top = build.label(protocol.span);
+        build.queue.push_back((top, protocol.clone()));
+        while let Some((label, protocol)) = build.queue.pop_front() {
+            let mut around = Around {
+                top: label,
+                variables: Vec::new(),
+                depth: 0,
+            };
+            let jump = build.protocol(&protocol, &mut around);
+            build.define(label, jump);
+        }
+        build.finish(top)
+    }
+
+    /// The same protocol as its other side sees it: sends are receives and selections are offers. Its own
+    /// inverse.
+    #[must_use]
+    pub fn dual(self) -> Self {
+        let flip = |step: Step| Step {
+            span: step.span,
+            action: match step.action {
+                Action::Send(kind, next) => Action::Recv(kind, next),
+                Action::Recv(kind, next) => Action::Send(kind, next),
+                Action::Select(arms) => Action::Offer(arms),
+                Action::Offer(arms) => Action::Select(arms),
+            },
+        };
+        Self {
+            first: self.first,
+            steps: self.steps.into_iter().map(flip).collect(),
+        }
+    }
+}
+
+/// A jump while the targets are not all known yet.
+#[derive(Clone, Copy)]
+enum Jump {
+    Step(usize),
+    Label(usize),
+    End,
+    /// It has had its diagnostic.
+    Nowhere,
+}
+
+/// A place that is jumped to: the top of a protocol, or a `rec`.
+struct Target {
+    span: Span,
+    jump: Option<Jump>,
+}
+
+/// A step whose jumps may still be labels.
+enum Draft {
+    Send(Type, Jump),
+    Recv(Type, Jump),
+    Select(Vec<(Name, Jump)>),
+    Offer(Vec<(Name, Jump)>),
+}
+
+/// What stands around a part of a protocol.
+struct Around {
+    /// Where `loop` leads.
+    top: usize,
+    /// The variables of the `rec`s, the innermost last.
+    variables: Vec<Variable>,
+    /// How many choices.
+    depth: usize,
+}
+
+struct Variable {
+    name: Name,
+    label: usize,
+    used: bool,
+}
+
+struct Build<'a> {
+    scope: &'a dyn Scope,
+    steps: Vec<(Span, Draft)>,
+    labels: Vec<Target>,
+    named: BTreeMap<String, usize>,
+    queue: VecDeque<(usize, Protocol)>,
+    diagnostics: Vec<Diagnostic>,
+    broken: bool,
+}
+
+impl Build<'_> {
+    fn label(&mut self, span: Span) -> usize {
+        self.labels.push(Target { span, jump: None });
+        self.labels.len() - 1
+    }
+
+    fn define(&mut self, label: usize, jump: Jump) {
+        if let Some(target) = self.labels.get_mut(label) {
+            target.jump = Some(jump);
+        }
+    }
+
+    fn wrong(&mut self, diagnostic: Diagnostic) -> Jump {
+        self.diagnostics.push(diagnostic);
+        self.broken = true;
+        Jump::Nowhere
+    }
+
+    /// Drafts the steps of a protocol and says where it begins. Sends and receives are walked in a loop, so
+    /// only choices nest.
+    fn protocol(&mut self, protocol: &Protocol, around: &mut Around) -> Jump {
+        let outer = around.variables.len();
+        let mut begin = None;
+        let mut last: Option<usize> = None;
+        let mut heads: Vec<usize> = Vec::new();
+        let mut rest = protocol;
+        loop {
+            let (jump, tail) = match &rest.kind {
+                ProtocolKind::Send(kind, tail) => {
+                    let draft = Draft::Send(kind.clone(), Jump::Nowhere);
+                    (self.step(kind.span, draft), Some(tail))
+                }
+                ProtocolKind::Recv(kind, tail) => {
+                    let draft = Draft::Recv(kind.clone(), Jump::Nowhere);
+                    (self.step(kind.span, draft), Some(tail))
+                }
+                ProtocolKind::Rec(name, tail) => {
+                    let label = self.label(rest.span);
+                    around.variables.push(Variable {
+                        name: name.clone(),
+                        label,
+                        used: false,
+                    });
+                    heads.push(label);
+                    rest = tail;
+                    continue;
+                }
+                ProtocolKind::Select(arms) | ProtocolKind::Offer(arms) => {
+                    (self.choice(rest, arms, around), None)
+                }
+                ProtocolKind::Named(path) => (self.named(path, around), None),
+                ProtocolKind::Loop => (Jump::Label(around.top), None),
+                ProtocolKind::End => (Jump::End, None),
+                ProtocolKind::Broken => {
+                    self.broken = true;
+                    (Jump::Nowhere, None)
+                }
+            };
+            for label in heads.drain(..) {
+                self.define(label, jump);
+            }
+            begin.get_or_insert(jump);
+            self.follow(last, jump);
+            match (tail, jump) {
+                (Some(tail), Jump::Step(index)) => {
+                    last = Some(index);
+                    rest = tail;
+                }
+                _ => break,
+            }
+        }
+        self.leave(around, outer);
+        begin.unwrap_or(Jump::Nowhere)
+    }
+
+    /// Takes the variables of this protocol out of sight again.
+    fn leave(&mut self, around: &mut Around, outer: usize) {
+        for variable in around.variables.drain(outer..) {
+            if !variable.used {
+                let text = format!("`{}` is never jumped to", variable.name.text);
+                self.diagnostics.push(
+                    Diagnostic::warning(codes::UNUSED_VARIABLE, variable.name.span, text)
+                        .hint("Leave the `rec` out."),
+                );
+            }
+        }
+    }
+
+    fn step(&mut self, span: Span, draft: Draft) -> Jump {
+        if self.steps.len() >= MOST_STEPS {
+            let text = format!("the protocol has more than {MOST_STEPS} steps");
+            return self.wrong(Diagnostic::error(codes::TOO_LARGE, span, text));
+        }
+        self.steps.push((span, draft));
+        Jump::Step(self.steps.len() - 1)
+    }
+
+    /// What comes after a step that was drafted without.
+    fn follow(&mut self, last: Option<usize>, jump: Jump) {
+        let draft = last.and_then(|index| self.steps.get_mut(index));
+        if let Some((_, Draft::Send(_, next) | Draft::Recv(_, next))) = draft {
+            *next = jump;
+        }
+    }
+
+    fn choice(
+        &mut self,
+        choice: &Protocol,
+        arms: &[(Name, Protocol)],
+        around: &mut Around,
+    ) -> Jump {
+        if arms.is_empty() {
+            let text = "a choice needs at least one arm";
+            return self.wrong(Diagnostic::error(codes::EMPTY_CHOICE, choice.span, text));
+        }
+        if around.depth >= DEEPEST {
+            let text = format!("choices are nested more than {DEEPEST} deep");
+            return self.wrong(Diagnostic::error(codes::TOO_LARGE, choice.span, text));
+        }
+        let offered = matches!(choice.kind, ProtocolKind::Offer(_));
+        let draft = |arms| {
+            if offered {
+                Draft::Offer(arms)
+            } else {
+                Draft::Select(arms)
+            }
+        };
+        let jump = self.step(choice.span, draft(Vec::new()));
+        let mut done: Vec<(Name, Jump)> = Vec::with_capacity(arms.len());
+        for (label, arm) in arms {
+            if let Some((first, _)) = done.iter().find(|(other, _)| other.text == label.text) {
+                let text = format!("the label `{}` stands twice in one choice", label.text);
+                let diagnostic = Diagnostic::error(codes::DUPLICATE_LABEL, label.span, text)
+                    .label(first.span, "here first");
+                self.wrong(diagnostic);
+            }
+            around.depth += 1;
+            let next = self.protocol(arm, around);
+            around.depth -= 1;
+            done.push((label.clone(), next));
+        }
+        if let Jump::Step(index) = jump
+            && let Some((_, slot)) = self.steps.get_mut(index)
+        {
+            *slot = draft(done);
+        }
+        jump
+    }
+
+    /// A variable, or another protocol, which is drafted later and once.
+    fn named(&mut self, path: &Path, around: &mut Around) -> Jump {
+        let variable = around
+            .variables
+            .iter_mut()
+            .rev()
+            .find(|variable| path.module.is_none() && variable.name.text == path.name.text);
+        if let Some(variable) = variable {
+            variable.used = true;
+            return Jump::Label(variable.label);
+        }
+        let key = match &path.module {
+            Some(module) => format!("{}.{}", module.text, path.name.text),
+            None => path.name.text.to_string(),
+        };
+        if let Some(label) = self.named.get(&key) {
+            return Jump::Label(*label);
+        }
+        let Some(protocol) = self.scope.protocol(path) else {
+            let text = format!("`{key}` is neither a variable of a `rec` around it nor a protocol");
+            return self.wrong(Diagnostic::error(
+                codes::UNKNOWN_PROTOCOL,
+                path.span(),
+                text,
+            ));
+        };
+        let label = self.label(path.span());
+        self.named.insert(key, label);
+        self.queue.push_back((label, protocol));
+        Jump::Label(label)
+    }
+
+    fn finish(mut self, top: usize) -> Result<(Steps, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let targets: Vec<Option<Next>> = (0..self.labels.len())
+            .map(|label| resolve(&self.labels, Jump::Label(label)))
+            .collect();
+        for (target, _) in self
+            .labels
+            .iter()
+            .zip(&targets)
+            .rev()
+            .filter(|(_, next)| next.is_none())
+            .take(usize::from(!self.broken))
+        {
+            let text = "this jumps back to itself with no step between";
+            self.diagnostics.push(
+                Diagnostic::error(codes::UNGUARDED, target.span, text)
+                    .hint("Put a `send`, a `recv` or a choice before the jump."),
+            );
+            self.broken = true;
+        }
+        if self.broken {
+            return Err(self.diagnostics);
+        }
+        let next = |jump: Jump| resolve(&self.labels, jump).unwrap_or(Next::End);
+        let arms = |drafts: &[(Name, Jump)]| {
+            let arm = |(label, jump): &(Name, Jump)| Arm {
+                label: label.clone(),
+                next: next(*jump),
+            };
+            drafts.iter().map(arm).collect()
+        };
+        let step = |(span, draft): &(Span, Draft)| Step {
+            span: *span,
+            action: match draft {
+                Draft::Send(kind, jump) => Action::Send(kind.clone(), next(*jump)),
+                Draft::Recv(kind, jump) => Action::Recv(kind.clone(), next(*jump)),
+                Draft::Select(drafts) => Action::Select(arms(drafts)),
+                Draft::Offer(drafts) => Action::Offer(arms(drafts)),
+            },
+        };
+        let steps = self.steps.iter().map(step).collect();
+        let first = next(Jump::Label(top));
+        Ok((Steps { first, steps }, self.diagnostics))
+    }
+}
+
+/// Where a jump leads in the end; `None` where it goes round without a step.
+fn resolve(labels: &[Target], jump: Jump) -> Option<Next> {
+    let mut jump = jump;
+    for _ in 0..=labels.len() {
+        match jump {
+            Jump::Step(index) => return Some(Next::Step(index)),
+            Jump::End => return Some(Next::End),
+            Jump::Nowhere => return None,
+            Jump::Label(label) => jump = labels.get(label).and_then(|target| target.jump)?,
+        }
+    }
+    None
+}
+
+/// A type as it is written, for messages; long ones shortened.
+pub(super) fn written(kind: &Type) -> Arc<str> {
+    use crate::syntax::ast::TypeKind;
+    let text = match &kind.kind {
+        TypeKind::Named(path) => match &path.module {
+            Some(module) => format!("{}.{}", module.text, path.name.text),
+            None => path.name.text.to_string(),
+        },
+        TypeKind::Literal(text) => format!("{text:?}"),
+        TypeKind::Record(fields) => match fields.first() {
+            Some(field) if fields.len() == 1 => {
+                format!("{{ {}: {} }}", field.name.text, written(&field.kind))
+            }
+            Some(field) => format!("{{ {}: …, … }}", field.name.text),
+            None => "{}".to_owned(),
+        },
+        TypeKind::List(of) => format!("[{}]", written(of)),
+        TypeKind::Sum(parts) => parts.iter().map(written).collect::<Vec<_>>().join(" | "),
+        TypeKind::Product(parts) => {
+            format!(
+                "({})",
+                parts.iter().map(written).collect::<Vec<_>>().join(", ")
+            )
+        }
+        TypeKind::Stream(of) => format!("!{}", written(of)),
+        TypeKind::Broken => "?".to_owned(),
+    };
+    text.into()
+}
