@@ -1,0 +1,581 @@
+//! Endpoints of sessions in a body: which step each one means, and that every step is wired exactly once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::steps::{Action, Arm, Steps, written};
+use super::{Scope, codes};
+use crate::diagnostic::Diagnostic;
+use crate::span::Span;
+use crate::syntax::ast::{Bind, Endpoint, Name, Path, Type, Wire};
+
+/// An endpoint, resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// `s@trigger` as a sink.
+    Trigger,
+    /// `s@trigger` as a source.
+    Started,
+    /// `s@error`.
+    Error,
+    /// `s@send(T)`: the step.
+    Send(usize),
+    /// `s@recv(T)`: the step.
+    Recv(usize),
+    /// `s@done(T)`: the step.
+    Done(usize),
+    /// `s@select(l)`: the step and its arm.
+    Select(usize, usize),
+    /// `s@offer(l)`: the step and its arm.
+    Offer(usize, usize),
+}
+
+impl Place {
+    fn is_sink(self) -> bool {
+        matches!(self, Self::Trigger | Self::Send(_) | Self::Select(..))
+    }
+}
+
+/// A binding and how its endpoints are used.
+pub(super) struct Session {
+    pub(super) bind: Bind,
+    pub(super) span: Span,
+    pub(super) steps: Steps,
+    /// What the names of its channels begin with: nothing else in the body does.
+    pub(super) prefix: String,
+    /// The endpoints that the body names, in order.
+    pub(super) uses: Vec<(Place, Span)>,
+}
+
+impl Session {
+    pub(super) fn channel(&self, place: Place) -> String {
+        let prefix = &self.prefix;
+        let arm = |step: usize, arm: usize| match self.steps.steps.get(step).map(|s| &s.action) {
+            Some(Action::Select(arms) | Action::Offer(arms)) => {
+                arms.get(arm).map_or("", |arm| &arm.label.text)
+            }
+            _ => "",
+        };
+        match place {
+            Place::Trigger => format!("{prefix}trigger"),
+            Place::Started => format!("{prefix}started"),
+            Place::Error => format!("{prefix}error"),
+            Place::Send(step) => format!("{prefix}send_{}", step + 1),
+            Place::Recv(step) => format!("{prefix}recv_{}", step + 1),
+            Place::Done(step) => format!("{prefix}done_{}", step + 1),
+            Place::Select(step, n) => format!("{prefix}select_{}_{}", step + 1, arm(step, n)),
+            Place::Offer(step, n) => format!("{prefix}offer_{}_{}", step + 1, arm(step, n)),
+        }
+    }
+
+    pub(super) fn uses(&self, place: Place) -> bool {
+        self.uses.iter().any(|(used, _)| *used == place)
+    }
+
+    /// Which step an endpoint means.
+    fn find(
+        &self,
+        endpoint: &Endpoint,
+        span: Span,
+        scope: &dyn Scope,
+    ) -> Result<Place, Diagnostic> {
+        match endpoint {
+            Endpoint::Send(kind, number) => {
+                let found = self.typed(kind, scope, Direction::Sends);
+                self.one(&found, *number, span, || (kind, "send"))
+                    .map(Place::Send)
+                    .map_err(|wrong| self.against(wrong, kind, scope, Direction::Receives))
+            }
+            Endpoint::Recv(kind, number) => {
+                let found = self.typed(kind, scope, Direction::Receives);
+                self.one(&found, *number, span, || (kind, "recv"))
+                    .map(Place::Recv)
+                    .map_err(|wrong| self.against(wrong, kind, scope, Direction::Sends))
+            }
+            Endpoint::Done(kind, number) => {
+                let found = self.typed(kind, scope, Direction::Either);
+                self.one(&found, *number, span, || (kind, "done"))
+                    .map(Place::Done)
+            }
+            Endpoint::Select(label, number) => self
+                .labelled(label, *number, span, Direction::Sends)
+                .map(|(step, arm)| Place::Select(step, arm)),
+            Endpoint::Offer(label, number) => self
+                .labelled(label, *number, span, Direction::Receives)
+                .map(|(step, arm)| Place::Offer(step, arm)),
+        }
+    }
+
+    /// The steps of this type in this direction.
+    fn typed(&self, kind: &Type, scope: &dyn Scope, direction: Direction) -> Vec<usize> {
+        let wanted = scope.resolve(kind);
+        let same = |other: &Type| match (&wanted, scope.resolve(other)) {
+            (Some(one), Some(other)) => *one == other,
+            _ => written(kind) == written(other),
+        };
+        let steps = self.steps.steps.iter().enumerate();
+        let fits = steps.filter(|(_, step)| match &step.action {
+            Action::Send(kind, _) => direction != Direction::Receives && same(kind),
+            Action::Recv(kind, _) => direction != Direction::Sends && same(kind),
+            Action::Select(_) | Action::Offer(_) => false,
+        });
+        fits.map(|(index, _)| index).collect()
+    }
+
+    /// The one that is meant.
+    fn one<'a>(
+        &self,
+        found: &[usize],
+        number: Option<u32>,
+        span: Span,
+        asked: impl Fn() -> (&'a Type, &'static str),
+    ) -> Result<usize, Diagnostic> {
+        let session = &self.bind.session.text;
+        let name = || {
+            let (kind, word) = asked();
+            (written(kind), word)
+        };
+        match (found, number) {
+            ([only], None) => Ok(*only),
+            ([], _) => {
+                let text = format!("the protocol has no step for `{}`", name().0);
+                let diagnostic = Diagnostic::error(codes::UNKNOWN_STEP, span, text)
+                    .label(self.bind.protocol.span(), "this protocol")
+                    .hint(self.listed());
+                Err(diagnostic)
+            }
+            (several, None) => {
+                let (kind, word) = name();
+                let text = format!("`{kind}` stands at {} steps", several.len());
+                let mut diagnostic = Diagnostic::error(codes::AMBIGUOUS_STEP, span, text).hint(
+                    format!("Say which: `{session}@{word}({kind}, 1)` is the first."),
+                );
+                for step in several.iter().filter_map(|n| self.steps.steps.get(*n)) {
+                    diagnostic = diagnostic.label(step.span, "one of them");
+                }
+                Err(diagnostic)
+            }
+            (several, Some(number)) => (number as usize)
+                .checked_sub(1)
+                .and_then(|index| several.get(index).copied())
+                .ok_or_else(|| {
+                    let text = format!(
+                        "`{}` stands at {} of the steps, counted from 1",
+                        name().0,
+                        several.len()
+                    );
+                    Diagnostic::error(codes::UNKNOWN_STEP, span, text)
+                }),
+        }
+    }
+
+    /// The step exists, but the other way.
+    fn against(
+        &self,
+        wrong: Diagnostic,
+        kind: &Type,
+        scope: &dyn Scope,
+        other: Direction,
+    ) -> Diagnostic {
+        if wrong.code != codes::UNKNOWN_STEP || self.typed(kind, scope, other).is_empty() {
+            return wrong;
+        }
+        let kind = written(kind);
+        let (does, word) = match other {
+            Direction::Receives => ("receives", "recv"),
+            _ => ("sends", "send"),
+        };
+        let text = format!("the protocol {does} `{kind}` here");
+        let session = &self.bind.session.text;
+        Diagnostic::error(codes::WRONG_DIRECTION, wrong.span, text)
+            .hint(format!("Use `{session}@{word}({kind})`."))
+    }
+
+    /// The arm of this label in this direction.
+    fn labelled(
+        &self,
+        label: &Name,
+        number: Option<u32>,
+        span: Span,
+        direction: Direction,
+    ) -> Result<(usize, usize), Diagnostic> {
+        let (mut found, mut against) = (Vec::new(), Vec::new());
+        for (index, step) in self.steps.steps.iter().enumerate() {
+            let (arms, sends) = match &step.action {
+                Action::Select(arms) => (arms, true),
+                Action::Offer(arms) => (arms, false),
+                Action::Send(..) | Action::Recv(..) => continue,
+            };
+            let named = |arm: &Arm| arm.label.text == label.text;
+            if let Some(arm) = arms.iter().position(named) {
+                let right = sends == (direction == Direction::Sends);
+                (if right { &mut found } else { &mut against }).push((index, arm));
+            }
+        }
+        let (text, session) = (&label.text, &self.bind.session.text);
+        match (found.as_slice(), number) {
+            ([only], None) => Ok(*only),
+            ([], _) if !against.is_empty() => {
+                let (does, word) = match direction {
+                    Direction::Sends => ("other side chooses", "offer"),
+                    _ => ("program chooses", "select"),
+                };
+                let says = format!("the {does} `{text}` here");
+                Err(Diagnostic::error(codes::WRONG_DIRECTION, span, says)
+                    .hint(format!("Use `{session}@{word}({text})`.")))
+            }
+            ([], _) => {
+                let says = format!("the protocol has no choice with the label `{text}`");
+                Err(Diagnostic::error(codes::UNKNOWN_STEP, span, says)
+                    .label(self.bind.protocol.span(), "this protocol")
+                    .hint(self.listed()))
+            }
+            (several, None) => {
+                let says = format!("the label `{text}` stands in {} choices", several.len());
+                Err(
+                    Diagnostic::error(codes::AMBIGUOUS_STEP, span, says).hint(format!(
+                        "Say which: a number behind it, as in `({text}, 1)`."
+                    )),
+                )
+            }
+            (several, Some(number)) => (number as usize)
+                .checked_sub(1)
+                .and_then(|index| several.get(index).copied())
+                .ok_or_else(|| {
+                    let many = several.len();
+                    let says = format!("the label `{text}` stands in {many} choices, from 1");
+                    Diagnostic::error(codes::UNKNOWN_STEP, span, says)
+                }),
+        }
+    }
+
+    /// The steps there are, as a hint.
+    fn listed(&self) -> String {
+        const SHOWN: usize = 12;
+        let steps = self.steps.steps.iter();
+        let mut names: Vec<String> = steps
+            .take(SHOWN)
+            .map(|step| describe(&step.action))
+            .collect();
+        if self.steps.steps.len() > SHOWN {
+            names.push("…".to_owned());
+        }
+        match names.as_slice() {
+            [] => "It has no steps.".to_owned(),
+            _ => format!("Its steps: {}.", names.join(", ")),
+        }
+    }
+
+    /// That every step is wired, and once.
+    pub(super) fn linear(&self) -> Vec<Diagnostic> {
+        let mut first: BTreeMap<Place, Span> = BTreeMap::new();
+        let mut found = Vec::new();
+        for (place, span) in &self.uses {
+            let (code, text) = match place {
+                Place::Send(_) | Place::Select(..) => {
+                    (codes::DOUBLE_STEP, "this step is fed twice")
+                }
+                Place::Recv(_) | Place::Offer(..) => {
+                    (codes::COPIED_STEP, "what this step receives is read twice")
+                }
+                _ => continue,
+            };
+            if let Some(other) = first.insert(*place, *span) {
+                found.push(
+                    Diagnostic::error(code, *span, text)
+                        .label(other, "here first")
+                        .hint("A step of a protocol happens once; lead several ways through a channel."),
+                );
+            }
+        }
+        found.extend(self.missing().into_iter().map(|place| {
+            let (text, at) = self.lacking(place);
+            let code = codes::MISSING_STEP;
+            let hint = format!("Add `… ; {text}`.");
+            let diagnostic = Diagnostic::error(
+                code,
+                self.bind.session.span,
+                format!("nothing feeds `{text}`"),
+            );
+            match at {
+                Some(span) => diagnostic.label(span, "this step").hint(hint),
+                None => diagnostic.hint(hint),
+            }
+        }));
+        found
+    }
+
+    /// The sinks that nothing feeds.
+    pub(super) fn missing(&self) -> Vec<Place> {
+        let mut sinks = vec![Place::Trigger];
+        for (index, step) in self.steps.steps.iter().enumerate() {
+            match &step.action {
+                Action::Send(..) => sinks.push(Place::Send(index)),
+                Action::Select(arms) => {
+                    sinks.extend((0..arms.len()).map(|arm| Place::Select(index, arm)));
+                }
+                Action::Recv(..) | Action::Offer(_) => {}
+            }
+        }
+        sinks.retain(|sink| !self.uses(*sink));
+        sinks
+    }
+
+    /// A sink as it would be written, and its step.
+    fn lacking(&self, place: Place) -> (String, Option<Span>) {
+        let session = &self.bind.session.text;
+        let step = |index: usize| self.steps.steps.get(index);
+        let (word, index) = match place {
+            Place::Send(index) => match step(index).map(|step| &step.action) {
+                Some(Action::Send(kind, _)) => (format!("send({})", written(kind)), index),
+                _ => ("send".to_owned(), index),
+            },
+            Place::Select(index, arm) => match step(index).map(|step| &step.action) {
+                Some(Action::Select(arms)) => {
+                    let label = arms.get(arm).map_or("", |arm| &arm.label.text);
+                    (format!("select({label})"), index)
+                }
+                _ => ("select".to_owned(), index),
+            },
+            _ => return (format!("{session}@trigger"), None),
+        };
+        let span = step(index).map(|step| step.span);
+        (format!("{session}@{word}"), span)
+    }
+}
+
+/// A step in words: `send Pause`, `offer { read, write }`.
+pub(super) fn describe(action: &Action) -> String {
+    let labels = |arms: &[Arm]| {
+        let labels: Vec<&str> = arms.iter().map(|arm| &*arm.label.text).collect();
+        labels.join(", ")
+    };
+    match action {
+        Action::Send(kind, _) => format!("send {}", written(kind)),
+        Action::Recv(kind, _) => format!("recv {}", written(kind)),
+        Action::Select(arms) => format!("select {{ {} }}", labels(arms)),
+        Action::Offer(arms) => format!("offer {{ {} }}", labels(arms)),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Sends,
+    Receives,
+    Either,
+}
+
+/// Where in a statement a wire stands.
+#[derive(Clone, Copy)]
+struct Stand {
+    /// Nothing leads to it.
+    first: bool,
+    /// It leads nowhere.
+    last: bool,
+}
+
+/// Replaces the endpoints in a body by channels.
+pub(super) struct Rewrite<'a> {
+    scope: &'a dyn Scope,
+    /// The sessions of the body by name; `None` where the protocol could not be read.
+    pub(super) sessions: BTreeMap<Arc<str>, Option<Session>>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The bindings and where they stand.
+    binds: Vec<(Bind, Span)>,
+}
+
+impl<'a> Rewrite<'a> {
+    pub(super) fn new(scope: &'a dyn Scope) -> Self {
+        Self {
+            scope,
+            sessions: BTreeMap::new(),
+            diagnostics: Vec::new(),
+            binds: Vec::new(),
+        }
+    }
+
+    /// Where a session of this name was bound before.
+    pub(super) fn binding(&self, session: &str) -> Option<Span> {
+        let mut binds = self.binds.iter();
+        binds
+            .find(|(bind, _)| *bind.session.text == *session)
+            .map(|(_, span)| *span)
+    }
+
+    /// Takes note of a binding: what comes in for one session is not for another.
+    pub(super) fn streams(&mut self, bind: &Bind, span: Span) {
+        for (other, at) in &self.binds {
+            if bind.incoming.text == other.incoming.text {
+                let diagnostic = shared(&bind.incoming, &other.session, *at);
+                self.diagnostics.push(diagnostic);
+            }
+        }
+        self.binds.push((bind.clone(), span));
+    }
+
+    /// A whole statement's wire without endpoints.
+    pub(super) fn statement(&mut self, wire: &Wire) -> Wire {
+        let stand = Stand {
+            first: true,
+            last: true,
+        };
+        self.wire(wire, stand)
+    }
+
+    fn wire(&mut self, wire: &Wire, stand: Stand) -> Wire {
+        match wire {
+            Wire::Sequence(parts) => {
+                let end = parts.len().saturating_sub(1);
+                let part = |(index, part): (usize, &Wire)| {
+                    let stand = Stand {
+                        first: stand.first && index == 0,
+                        last: stand.last && index == end,
+                    };
+                    self.wire(part, stand)
+                };
+                Wire::Sequence(parts.iter().enumerate().map(part).collect())
+            }
+            Wire::Parallel(span, parts) => {
+                let parts = parts.iter().map(|part| self.wire(part, stand)).collect();
+                Wire::Parallel(*span, parts)
+            }
+            Wire::Field(inner, name) => {
+                let stand = Stand {
+                    last: false,
+                    ..stand
+                };
+                Wire::Field(Box::new(self.wire(inner, stand)), name.clone())
+            }
+            Wire::Step(step) => {
+                let found = match self.sessions.get(&step.session.text) {
+                    None => Err(Some(unknown_session(&step.session))),
+                    Some(None) => Err(None),
+                    Some(Some(session)) => session
+                        .find(&step.endpoint, step.span, self.scope)
+                        .map_err(Some),
+                };
+                self.place(found, &step.session, step.span, stand)
+            }
+            Wire::Port(process, port) => match self.sessions.get(&process.text) {
+                None => wire.clone(),
+                Some(session) => {
+                    let found = match session {
+                        None => Err(None),
+                        Some(_) => bare(process, port, stand).map_err(Some),
+                    };
+                    self.place(found, process, wire.span(), stand)
+                }
+            },
+            Wire::Named(path) => {
+                self.shared(path, stand);
+                wire.clone()
+            }
+            _ => wire.clone(),
+        }
+    }
+
+    /// The channel of an endpoint, where it stands at the right end.
+    fn place(
+        &mut self,
+        found: Result<Place, Option<Diagnostic>>,
+        session: &Name,
+        span: Span,
+        stand: Stand,
+    ) -> Wire {
+        let place = match found {
+            Ok(place) => place,
+            Err(diagnostic) => {
+                self.diagnostics.extend(diagnostic);
+                return Wire::Broken(span);
+            }
+        };
+        let right = if place.is_sink() {
+            stand.last && !stand.first
+        } else {
+            stand.first && !stand.last
+        };
+        let Some(Some(session)) = self.sessions.get_mut(&session.text) else {
+            return Wire::Broken(span);
+        };
+        session.uses.push((place, span));
+        if right {
+            return Wire::Named(Path {
+                module: None,
+                name: Name {
+                    text: session.channel(place).into(),
+                    span,
+                },
+            });
+        }
+        let (text, hint) = if place.is_sink() {
+            (
+                "this takes messages and gives none",
+                "It stands at the end of a statement.",
+            )
+        } else {
+            (
+                "this gives messages and takes none",
+                "It stands at the beginning of a statement.",
+            )
+        };
+        self.diagnostics
+            .push(Diagnostic::error(codes::WRONG_DIRECTION, span, text).hint(hint));
+        Wire::Broken(span)
+    }
+
+    /// What comes in for a session is read by it alone. What it sends may meet other messages on the way.
+    fn shared(&mut self, path: &Path, stand: Stand) {
+        if path.module.is_some() || stand.last {
+            return;
+        }
+        for (bind, at) in &self.binds {
+            if bind.incoming.text == path.name.text {
+                self.diagnostics
+                    .push(shared(&path.name, &bind.session, *at));
+            }
+        }
+    }
+}
+
+fn shared(stream: &Name, session: &Name, bound: Span) -> Diagnostic {
+    let text = format!(
+        "`{}` is read by the session `{}`",
+        stream.text, session.text
+    );
+    Diagnostic::error(codes::SHARED_STREAM, stream.span, text)
+        .label(bound, "bound here")
+        .hint("Split the stream with filters into channels, and bind the session to one of them.")
+}
+
+fn unknown_session(name: &Name) -> Diagnostic {
+    let text = format!("no session is called `{}` here", name.text);
+    Diagnostic::error(codes::UNKNOWN_SESSION, name.span, text)
+        .hint("`(incoming, outgoing) <-> Protocol as name` binds one.")
+}
+
+/// An endpoint without arguments.
+fn bare(session: &Name, port: &Name, stand: Stand) -> Result<Place, Diagnostic> {
+    match &*port.text {
+        "trigger" if stand.last => Ok(Place::Trigger),
+        "trigger" => Ok(Place::Started),
+        "error" => Ok(Place::Error),
+        word @ ("send" | "recv" | "done") => {
+            let text = format!("`{}@{word}` needs the type of a step", session.text);
+            Err(Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text)
+                .hint(format!("As in `{}@{word}(T)`.", session.text)))
+        }
+        word @ ("select" | "offer") => {
+            let text = format!("`{}@{word}` needs a label", session.text);
+            Err(Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text)
+                .hint(format!("As in `{}@{word}(l)`.", session.text)))
+        }
+        word => {
+            let text = format!("a session has no endpoint `{word}`");
+            Err(
+                Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text).hint(
+                    "There are `trigger`, `send`, `recv`, `done`, `select`, `offer` and `error`.",
+                ),
+            )
+        }
+    }
+}
