@@ -3,18 +3,37 @@
 //! ```text
 //!  protocol P = send A . recv B . end        (in, out) <-> P as s        s@send(A), s@recv(B), …
 //!        └──────────► steps ◄────────────────────┘                              │
-//!                       └──────────── translate ◄───────────────────────────────┘
+//!                       └──────────── network ◄──────── wiring ◄────────────────┘
 //!                                         │
 //!                            channels and wiring statements
 //! ```
 //!
 //! [`desugar`] rewrites a program so that it has no bindings and no endpoints of sessions any more: what is
 //! left are morphisms, channels and, where steps have a time limit, a timer. The checker runs it before it
-//! looks at any wiring, and `ebbtide plumb desugar` prints what it gives.
+//! looks at any wiring, and `ebbtide plumb desugar` prints what it gives. [`traces`] says the same a second
+//! time, without a network: what a session does with each event; tests compare the two.
+//!
+//! What a session's endpoints carry: `s@trigger` any message, which the source of that name gives on when
+//! the run has started; `s@send(T)` and `s@recv(T)` messages of type `T`; `s@done(T)` `null`;
+//! `s@select(l)` and `s@offer(l)` any message, which travels as `{ tag: "l", value: message }`; `s@error`
+//! `{ error, category, detail, message }`, where `error` is `unexpected_message` or `timeout`.
+
+pub mod codes;
+mod gate;
+mod make;
+mod network;
+pub mod steps;
+pub mod traces;
+mod wiring;
 
 use crate::diagnostic::Diagnostic;
-use crate::syntax::ast::{Path, Program, Protocol, Type};
+use crate::syntax::ast::{
+    Bind, Body, Declaration, DeclarationKind, Let, Path, Plumb, Program, Protocol, Side, Statement,
+    StatementKind, Type, TypeKind, Wire,
+};
 use crate::types;
+use steps::Steps;
+use wiring::{Rewrite, Session};
 
 /// What names mean where a program stands; the checker knows it.
 pub trait Scope {
@@ -29,13 +48,236 @@ pub trait Scope {
 
 /// The program without sessions: every binding and every endpoint in its `plumb` bodies replaced by channels
 /// and wiring statements of the plain morphisms, and one tool declared in front for each session with a time
-/// limit. `protocol` declarations stay: they mean nothing to a network.
+/// limit. `protocol` declarations stay: they mean nothing to a network. Comments are left out, since what
+/// they stand at may be gone.
 ///
 /// Everything new has the span of the binding or the endpoint that it comes from. Where a session is wrong,
-/// diagnostics `P06xx` say so, and its statements are left out, as far as they name it, so that the rest can
-/// be checked.
+/// diagnostics `P06xx` say so, and `Broken` stands where an endpoint has no channel, so that the rest can be
+/// checked.
 #[must_use]
 pub fn desugar(program: &Program, scope: &dyn Scope) -> (Program, Vec<Diagnostic>) {
-    let _ = scope;
-    (program.clone(), Vec::new())
+    let mut pass = Pass {
+        scope,
+        taken: taken(program),
+        tools: Vec::new(),
+        diagnostics: Vec::new(),
+    };
+    let mut declarations = Vec::with_capacity(program.declarations.len());
+    for declaration in &program.declarations {
+        let kind = match &declaration.kind {
+            DeclarationKind::Let(definition) => DeclarationKind::Let(pass.definition(definition)),
+            DeclarationKind::Protocol(_, protocol) => {
+                let found = Steps::of(protocol, scope);
+                let told = found.map_or_else(|errors| errors, |(_, warnings)| warnings);
+                pass.tell(told);
+                declaration.kind.clone()
+            }
+            other => other.clone(),
+        };
+        declarations.append(&mut pass.tools);
+        declarations.push(Declaration {
+            span: declaration.span,
+            kind,
+        });
+    }
+    let program = Program {
+        declarations,
+        comments: Vec::new(),
+    };
+    (program, pass.diagnostics)
+}
+
+struct Pass<'a> {
+    scope: &'a dyn Scope,
+    /// Names that new ones must not begin with: those of declarations.
+    taken: Vec<String>,
+    /// Timers of the declaration at hand.
+    tools: Vec<Declaration>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Pass<'_> {
+    /// A protocol that is named by another is looked at once for each; its mistakes are told once.
+    fn tell(&mut self, found: Vec<Diagnostic>) {
+        for diagnostic in found {
+            if !self.diagnostics.contains(&diagnostic) {
+                self.diagnostics.push(diagnostic);
+            }
+        }
+    }
+
+    fn definition(&mut self, definition: &Let) -> Let {
+        let body = match &definition.body {
+            Body::Plumb(plumb) => Body::Plumb(self.plumb(definition, plumb)),
+            Body::Wire(wire) => {
+                let mut rewrite = Rewrite::new(self.scope);
+                let wire = rewrite.statement(wire);
+                self.tell(rewrite.diagnostics);
+                Body::Wire(wire)
+            }
+            other => other.clone(),
+        };
+        Let {
+            name: definition.name.clone(),
+            signature: definition.signature.clone(),
+            body,
+        }
+    }
+
+    fn plumb(&mut self, definition: &Let, plumb: &Plumb) -> Plumb {
+        let mut rewrite = Rewrite::new(self.scope);
+        for statement in &plumb.statements {
+            if let StatementKind::Bind(bind) = &statement.kind {
+                self.bind(bind, statement, plumb, &mut rewrite);
+            }
+        }
+        let mut kept = Vec::with_capacity(plumb.statements.len());
+        for statement in &plumb.statements {
+            kept.push(match &statement.kind {
+                StatementKind::Wire(wire) => Statement {
+                    span: statement.span,
+                    kind: StatementKind::Wire(rewrite.statement(wire)),
+                },
+                _ => statement.clone(),
+            });
+        }
+        let mut statements = Vec::with_capacity(kept.len());
+        for statement in kept {
+            let StatementKind::Bind(bind) = &statement.kind else {
+                statements.push(statement);
+                continue;
+            };
+            let session = rewrite.sessions.get(&bind.session.text);
+            match session.and_then(Option::as_ref) {
+                Some(session) if session.span == statement.span => {
+                    let outgoing = stream(definition, plumb, &bind.outgoing.text);
+                    statements.extend(network::statements(session, outgoing));
+                    self.tools.extend(network::timer(session));
+                    rewrite.diagnostics.extend(session.linear());
+                }
+                _ => statements.extend(broken(bind, &statement)),
+            }
+        }
+        self.tell(rewrite.diagnostics);
+        Plumb {
+            span: plumb.span,
+            ports: plumb.ports.clone(),
+            statements,
+        }
+    }
+
+    /// Takes note of a session, where its protocol can be read.
+    fn bind(&mut self, bind: &Bind, statement: &Statement, plumb: &Plumb, all: &mut Rewrite<'_>) {
+        if let Some(first) = all.binding(&bind.session.text) {
+            let text = format!("two sessions are called `{}`", bind.session.text);
+            let name = bind.session.span;
+            self.diagnostics.push(
+                Diagnostic::error(codes::DUPLICATE_SESSION, name, text).label(first, "here first"),
+            );
+            return;
+        }
+        all.streams(bind, statement.span);
+        let steps = match self.scope.protocol(&bind.protocol) {
+            None => {
+                let span = bind.protocol.span();
+                let text = format!("no protocol is called `{}`", bind.protocol.name.text);
+                self.diagnostics
+                    .push(Diagnostic::error(codes::UNKNOWN_PROTOCOL, span, text));
+                None
+            }
+            // What is wrong with it is told where it is declared.
+            Some(protocol) => Steps::of(&protocol, self.scope).ok(),
+        };
+        let session = steps.map(|(steps, _)| Session {
+            bind: bind.clone(),
+            span: statement.span,
+            steps: match bind.side {
+                Side::Itself => steps,
+                Side::Dual => steps.dual(),
+            },
+            prefix: self.prefix(&bind.session.text, plumb),
+            uses: Vec::new(),
+        });
+        if let Some(session) = &session {
+            self.taken.push(session.prefix.clone());
+        }
+        all.sessions.insert(bind.session.text.clone(), session);
+    }
+
+    /// What the names of a session's channels begin with: the session's name and as many underscores as it
+    /// takes for nothing else to begin so.
+    fn prefix(&self, session: &str, plumb: &Plumb) -> String {
+        let mut prefix = format!("{session}_");
+        let within: Vec<&str> = plumb
+            .ports
+            .iter()
+            .map(|port| &*port.text)
+            .chain(
+                plumb
+                    .statements
+                    .iter()
+                    .filter_map(|statement| match &statement.kind {
+                        StatementKind::Channel(name, _) => Some(&*name.text),
+                        _ => None,
+                    }),
+            )
+            .collect();
+        let outside = || self.taken.iter().map(String::as_str);
+        while within
+            .iter()
+            .copied()
+            .chain(outside())
+            .any(|name| name.starts_with(&prefix))
+        {
+            prefix.push('_');
+        }
+        prefix
+    }
+}
+
+/// The names of a program's declarations.
+fn taken(program: &Program) -> Vec<String> {
+    let names = program.declarations.iter().filter_map(|d| match &d.kind {
+        DeclarationKind::Let(definition) => Some(definition.name.text.to_string()),
+        _ => None,
+    });
+    names.collect()
+}
+
+/// The type of what goes through a channel or a boundary port of a body.
+fn stream<'a>(definition: &'a Let, plumb: &'a Plumb, name: &str) -> Option<&'a Type> {
+    let channels = plumb
+        .statements
+        .iter()
+        .find_map(|statement| match &statement.kind {
+            StatementKind::Channel(channel, kind) if *channel.text == *name => Some(kind),
+            _ => None,
+        });
+    let port = || plumb.ports.iter().position(|port| *port.text == *name);
+    let signature = &definition.signature;
+    let types = || signature.inputs.iter().chain(&signature.outputs);
+    let kind = channels.or_else(|| types().nth(port()?))?;
+    match &kind.kind {
+        TypeKind::Stream(of) => Some(of),
+        _ => None,
+    }
+}
+
+/// What stands for a binding that could not be read: its streams are used, and by something unknown.
+fn broken(bind: &Bind, statement: &Statement) -> [Statement; 2] {
+    let at = |name: &crate::syntax::ast::Name| {
+        Wire::Named(Path {
+            module: None,
+            name: name.clone(),
+        })
+    };
+    let wire = |parts| Statement {
+        span: statement.span,
+        kind: StatementKind::Wire(Wire::Sequence(parts)),
+    };
+    let unknown = || Wire::Broken(statement.span);
+    [
+        wire(vec![at(&bind.incoming), unknown()]),
+        wire(vec![unknown(), at(&bind.outgoing)]),
+    ]
 }
