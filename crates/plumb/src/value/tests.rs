@@ -195,9 +195,9 @@ pub(crate) fn any_value() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn printing_and_reading_lose_nothing(value in any_value()) {
-        prop_assert_eq!(Value::parse(&value.to_string()).unwrap(), value.clone());
+        prop_assert_eq!(&Value::parse(&value.to_string()).unwrap(), &value);
         let text = serde_json::to_string(&value).unwrap();
-        prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value.clone());
+        prop_assert_eq!(&serde_json::from_str::<Value>(&text).unwrap(), &value);
         prop_assert!(value.same(&value));
     }
 
