@@ -5,7 +5,11 @@
 //! here; what nobody reads goes to a [`Kind::Discard`]. A `plumb` process that is used in another is
 //! inlined, once for each instance.
 
+mod build;
+
 use std::sync::Arc;
+
+pub use build::Builder;
 
 use crate::span::Span;
 use crate::types::Type;

@@ -14,6 +14,7 @@
 
 pub mod diagnostic;
 pub mod graph;
+pub mod machine;
 pub mod modules;
 pub mod session;
 pub mod source;

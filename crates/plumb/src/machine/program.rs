@@ -1,0 +1,346 @@
+//! A graph, made ready for running: checked once, shared by all machines that run it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::expression::Expression;
+use super::shape::Shape;
+use crate::graph::{Code, Edge, External, ExternalId, Flow, Graph, Kind, Node, NodeId, Selector};
+use crate::span::Span;
+use crate::types::Type;
+use crate::value::Value;
+
+/// How much a machine may do and hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many steps may follow one call (a push, an answer) before the network must be at rest. A step
+    /// is one message at one node, and each 4 KiB that an expression looks at.
+    pub fuel: u64,
+    /// How many messages an edge may hold, at least 1; also how many requests an agent or tool may have
+    /// in flight.
+    pub queue: u32,
+    /// How long a queue within a feedback loop may become before there is a warning; one more at each
+    /// doubling.
+    pub high_water: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            fuel: 1_000_000,
+            queue: 1_024,
+            high_water: 1_024,
+        }
+    }
+}
+
+/// Which program: two graphs that run alike have one, wherever they stand in their sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProgramId(pub u64);
+
+/// A graph that is not one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GraphError {
+    /// An edge and its nodes do not say the same.
+    #[error("edge {0} does not join what its nodes say")]
+    Edge(usize),
+    /// A node has not the inputs and outputs of its kind, or names something that is not there.
+    #[error("node {0} has not the inputs and outputs that its kind has")]
+    Node(usize),
+    /// An expression or a type is nested too deep.
+    #[error("node {0} has an expression or a type that is nested too deep")]
+    Deep(usize),
+    /// Inputs or outputs of the graph are not those of its nodes.
+    #[error("the inputs and outputs of the graph are not those of its nodes")]
+    Boundary,
+}
+
+impl GraphError {
+    /// Its stable code.
+    #[must_use]
+    pub const fn code(&self) -> crate::diagnostic::Code {
+        super::fault::GRAPH
+    }
+}
+
+/// A graph, made ready for running. Share it: `Arc<Program>`.
+#[derive(Debug)]
+pub struct Program {
+    pub(super) name: Arc<str>,
+    pub(super) id: ProgramId,
+    pub(super) limits: Limits,
+    /// The out edge of each input of the graph.
+    pub(super) inputs: Box<[u32]>,
+    pub(super) units: Box<[Unit]>,
+    pub(super) pipes: Box<[Pipe]>,
+    pub(super) externals: Box<[External]>,
+    outputs: usize,
+}
+
+/// A node.
+#[derive(Debug)]
+pub(super) struct Unit {
+    pub(super) number: NodeId,
+    pub(super) act: Act,
+    pub(super) inputs: Box<[u32]>,
+    pub(super) outputs: Box<[u32]>,
+    pub(super) name: Arc<str>,
+    pub(super) span: Span,
+}
+
+/// What a node does.
+#[derive(Debug)]
+pub(super) enum Act {
+    Input,
+    /// With the number of the output.
+    Output(u32),
+    Id,
+    Copy,
+    Merge,
+    Discard,
+    Empty,
+    Once(Value),
+    Barrier,
+    Map(Expression),
+    Filter(Expression, Selector),
+    Project(usize),
+    Tag(Value),
+    Narrow(Shape, Type),
+    External(ExternalId),
+    Timer,
+}
+
+/// An edge.
+#[derive(Debug)]
+pub(super) struct Pipe {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) flow: Flow,
+    /// For testing what comes from outside.
+    pub(super) shape: Shape,
+    pub(super) kind: Type,
+}
+
+impl Program {
+    /// Makes a graph ready, with the usual limits.
+    ///
+    /// # Errors
+    /// Where the graph does not hold together; those of the checker do.
+    pub fn new(graph: &Graph) -> Result<Self, GraphError> {
+        Self::with_limits(graph, Limits::default())
+    }
+
+    /// Makes a graph ready, with other limits; they are no part of its identity.
+    ///
+    /// # Errors
+    /// Where the graph does not hold together; those of the checker do.
+    pub fn with_limits(graph: &Graph, limits: Limits) -> Result<Self, GraphError> {
+        let mut pipes = Vec::with_capacity(graph.edges.len());
+        for (at, edge) in graph.edges.iter().enumerate() {
+            pipes.push(pipe(graph, at, edge)?);
+        }
+        let mut units = Vec::with_capacity(graph.nodes.len());
+        for (at, node) in graph.nodes.iter().enumerate() {
+            units.push(unit(graph, at, node)?);
+        }
+        Ok(Self {
+            name: Arc::clone(&graph.name),
+            id: identity(graph),
+            limits: Limits {
+                queue: limits.queue.max(1),
+                high_water: limits.high_water.max(1),
+                ..limits
+            },
+            inputs: boundary(graph, &units)?,
+            units: units.into(),
+            pipes: pipes.into(),
+            externals: graph.externals.clone().into(),
+            outputs: graph.outputs.len(),
+        })
+    }
+
+    /// The process that it runs.
+    #[must_use]
+    pub const fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Which program it is.
+    #[must_use]
+    pub const fn id(&self) -> ProgramId {
+        self.id
+    }
+
+    /// How many inputs it has.
+    #[must_use]
+    pub const fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// How many outputs it has.
+    #[must_use]
+    pub const fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// An agent or a tool.
+    #[must_use]
+    pub fn external(&self, id: ExternalId) -> Option<&External> {
+        self.externals.get(id.0 as usize)
+    }
+
+    /// The agents and tools.
+    #[must_use]
+    pub const fn externals(&self) -> &[External] {
+        &self.externals
+    }
+
+    pub(super) fn unit(&self, node: u32) -> Option<&Unit> {
+        self.units.get(node as usize)
+    }
+
+    pub(super) fn pipe(&self, edge: u32) -> Option<&Pipe> {
+        self.pipes.get(edge as usize)
+    }
+}
+
+fn pipe(graph: &Graph, at: usize, edge: &Edge) -> Result<Pipe, GraphError> {
+    let node = |id: NodeId| graph.nodes.get(id.0 as usize);
+    let from = node(edge.from.0).and_then(|it| it.outputs.get(edge.from.1 as usize));
+    let to = node(edge.to.0).and_then(|it| it.inputs.get(edge.to.1 as usize));
+    let here = |it: Option<&crate::graph::EdgeId>| it.is_some_and(|it| it.0 as usize == at);
+    if !(here(from) && here(to)) {
+        return Err(GraphError::Edge(at));
+    }
+    Ok(Pipe {
+        from: edge.from.0.0,
+        to: edge.to.0.0,
+        flow: edge.flow,
+        shape: Shape::new(&edge.kind, Value::DEPTH)
+            .ok_or(GraphError::Deep(edge.from.0.0 as usize))?,
+        kind: edge.kind.clone(),
+    })
+}
+
+fn unit(graph: &Graph, at: usize, node: &Node) -> Result<Unit, GraphError> {
+    let ends = |edges: &[crate::graph::EdgeId], outgoing: bool| {
+        let joined = |(port, edge): (usize, &crate::graph::EdgeId)| {
+            let there = graph.edges.get(edge.0 as usize)?;
+            let (node, number) = if outgoing { there.from } else { there.to };
+            (node.0 as usize == at && number as usize == port).then_some(edge.0)
+        };
+        edges
+            .iter()
+            .enumerate()
+            .map(joined)
+            .collect::<Option<Box<[u32]>>>()
+    };
+    if !has_arity(graph, node) {
+        return Err(GraphError::Node(at));
+    }
+    Ok(Unit {
+        number: NodeId(u32::try_from(at).map_err(|_| GraphError::Node(at))?),
+        act: act(graph, at, node).ok_or(GraphError::Deep(at))?,
+        inputs: ends(&node.inputs, false).ok_or(GraphError::Node(at))?,
+        outputs: ends(&node.outputs, true).ok_or(GraphError::Node(at))?,
+        name: Arc::clone(&node.name),
+        span: node.span,
+    })
+}
+
+fn has_arity(graph: &Graph, node: &Node) -> bool {
+    let (inputs, outputs) = (node.inputs.len(), node.outputs.len());
+    match &node.kind {
+        Kind::Input | Kind::Empty | Kind::Once(_) => (inputs, outputs) == (0, 1),
+        Kind::Output | Kind::Discard => (inputs, outputs) == (1, 0),
+        Kind::Copy => inputs == 1 && outputs > 0,
+        Kind::Merge | Kind::Barrier => inputs > 0 && outputs == 1,
+        Kind::External(id) => graph.externals.get(id.0 as usize).is_some_and(|external| {
+            (inputs, outputs) == (external.inputs.len(), external.outputs.len())
+        }),
+        _ => (inputs, outputs) == (1, 1),
+    }
+}
+
+fn act(graph: &Graph, at: usize, node: &Node) -> Option<Act> {
+    let expression = |code: &Code| Expression::new(&code.op, 2 * Value::DEPTH);
+    Some(match &node.kind {
+        Kind::Input => Act::Input,
+        Kind::Output => {
+            let port = graph.outputs.iter().position(|id| id.0 as usize == at);
+            Act::Output(u32::try_from(port.unwrap_or_default()).ok()?)
+        }
+        Kind::Id => Act::Id,
+        Kind::Copy => Act::Copy,
+        Kind::Merge => Act::Merge,
+        Kind::Discard => Act::Discard,
+        Kind::Empty => Act::Empty,
+        Kind::Once(value) => Act::Once(value.clone()),
+        Kind::Barrier => Act::Barrier,
+        Kind::Map(code) => Act::Map(expression(code)?),
+        Kind::Filter(code, selector) => Act::Filter(expression(code)?, *selector),
+        Kind::Project(part) => Act::Project(*part as usize),
+        Kind::Tag(label) => Act::Tag(Value::Text(Arc::clone(label))),
+        Kind::Narrow(kind) => Act::Narrow(Shape::new(kind, Value::DEPTH)?, kind.clone()),
+        Kind::External(id) => Act::External(*id),
+        Kind::Timer => Act::Timer,
+    })
+}
+
+/// The out edges of the graph's inputs, once inputs and outputs are seen to be right: every node of the
+/// kind is named, once.
+fn boundary(graph: &Graph, units: &[Unit]) -> Result<Box<[u32]>, GraphError> {
+    let named = |list: &[NodeId], wanted: fn(&Act) -> bool| {
+        let mut numbers: Vec<usize> = list.iter().map(|id| id.0 as usize).collect();
+        numbers.sort_unstable();
+        let there = units
+            .iter()
+            .enumerate()
+            .filter(|(_, unit)| wanted(&unit.act));
+        there.map(|(at, _)| at).eq(numbers)
+    };
+    if !named(&graph.inputs, |act| matches!(act, Act::Input))
+        || !named(&graph.outputs, |act| matches!(act, Act::Output(_)))
+    {
+        return Err(GraphError::Boundary);
+    }
+    let out = |id: &NodeId| units.get(id.0 as usize)?.outputs.first().copied();
+    let edges: Option<Box<[u32]>> = graph.inputs.iter().map(out).collect();
+    edges.ok_or(GraphError::Boundary)
+}
+
+/// FNV-1a, 64 bits: it keeps apart what was changed by mistake, and nobody gains by making two programs
+/// alike.
+struct Fnv(u64);
+
+impl std::fmt::Write for Fnv {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    }
+}
+
+/// Over everything that the machine sees, and not over where it stands in the source.
+fn identity(graph: &Graph) -> ProgramId {
+    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+    let mut put = |what: &dyn std::fmt::Debug| {
+        // Writing to the hash cannot fail.
+        let _ = write!(hash, "{what:?};");
+    };
+    put(&(&graph.name, &graph.inputs, &graph.outputs, &graph.edges));
+    for node in &graph.nodes {
+        match &node.kind {
+            Kind::Map(code) => put(&("map", &code.op)),
+            Kind::Filter(code, selector) => put(&("filter", &code.op, selector)),
+            kind => put(kind),
+        }
+        put(&(&node.name, &node.inputs, &node.outputs));
+    }
+    for external in &graph.externals {
+        put(&(&external.name, external.kind, &external.settings));
+        put(&(&external.inputs, &external.outputs));
+    }
+    ProgramId(hash.0)
+}

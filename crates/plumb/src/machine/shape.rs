@@ -1,0 +1,189 @@
+//! Types, made ready for testing messages.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::record::Slot;
+use crate::types::{Presence, Type};
+use crate::value::{Decimal, Value};
+
+/// A type, for testing messages.
+#[derive(Debug)]
+pub(super) enum Shape {
+    Any,
+    Unit,
+    Bool,
+    Int,
+    Number,
+    Text,
+    Literal(Arc<str>),
+    Record(Box<[FieldShape]>),
+    List(Box<Shape>),
+    Sum(Box<[Shape]>),
+    Product(Box<[Shape]>),
+}
+
+/// A field of a record.
+#[derive(Debug)]
+pub(super) struct FieldShape {
+    slot: Slot,
+    presence: Presence,
+    shape: Shape,
+}
+
+impl Shape {
+    /// A type that is nested deeper than `depth` gives none.
+    pub(super) fn new(kind: &Type, depth: u32) -> Option<Self> {
+        let depth = depth.checked_sub(1)?;
+        let all = |types: &[Type]| -> Option<Box<[Self]>> {
+            types.iter().map(|it| Self::new(it, depth)).collect()
+        };
+        Some(match kind {
+            Type::Unit => Self::Unit,
+            Type::Bool => Self::Bool,
+            Type::Int => Self::Int,
+            Type::Number => Self::Number,
+            Type::Text => Self::Text,
+            Type::Literal(text) => Self::Literal(Arc::clone(text)),
+            Type::Json | Type::Unknown => Self::Any,
+            Type::Record(fields) => {
+                let field = |field: &crate::types::Field| {
+                    Some(FieldShape {
+                        slot: Slot::new(&field.name),
+                        presence: field.presence,
+                        shape: Self::new(&field.kind, depth)?,
+                    })
+                };
+                Self::Record(fields.iter().map(field).collect::<Option<_>>()?)
+            }
+            Type::List(item) => Self::List(Box::new(Self::new(item, depth)?)),
+            Type::Sum(variants) => Self::Sum(all(variants)?),
+            Type::Product(parts) => Self::Product(all(parts)?),
+        })
+    }
+
+    /// Whether a message is of this type.
+    pub(super) fn fits(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Any, _)
+            | (Self::Unit, Value::Null)
+            | (Self::Bool, Value::Bool(_))
+            | (Self::Int, Value::Int(_))
+            | (Self::Number, Value::Int(_) | Value::Number(_) | Value::Big(_))
+            | (Self::Text, Value::Text(_)) => true,
+            (Self::Int, Value::Big(text)) => Decimal::parse(text).is_whole(),
+            (Self::Literal(wanted), Value::Text(text)) => wanted == text,
+            (Self::Sum(variants), _) => variants.iter().any(|variant| variant.fits(value)),
+            (Self::List(item), Value::List(_, items)) => items.iter().all(|it| item.fits(it)),
+            (Self::Product(parts), Value::List(_, items)) => {
+                parts.len() == items.len()
+                    && parts
+                        .iter()
+                        .zip(items.iter())
+                        .all(|(part, it)| part.fits(it))
+            }
+            (Self::Record(shapes), Value::Record(_, fields)) => {
+                let mut known = 0;
+                for field in shapes {
+                    match field.slot.find(fields) {
+                        Some(value) if field.shape.fits(value) => known += 1,
+                        None if field.presence == Presence::Optional => {}
+                        _ => return false,
+                    }
+                }
+                known == fields.len()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether [`Shape::fits`] looks at the message at all.
+    pub(super) const fn takes_all(&self) -> bool {
+        matches!(self, Self::Any)
+    }
+}
+
+/// Where and how a message is not of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The way from the message to the part: `.topic`, `[2].name`; empty for the message itself.
+    pub path: String,
+    /// What should stand there and what does, as a phrase.
+    pub what: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if !self.path.is_empty() {
+            write!(f, " at {}", self.path)?;
+        }
+        Ok(())
+    }
+}
+
+/// The first place where a message is not of a type; none where it is of it.
+#[must_use]
+pub fn mismatch(kind: &Type, value: &Value) -> Option<Mismatch> {
+    let shape = Shape::new(kind, Value::DEPTH)?;
+    if shape.fits(value) {
+        return None;
+    }
+    let mut path = String::new();
+    let what = explain(kind, value, &mut path);
+    Some(Mismatch { path, what })
+}
+
+fn explain(kind: &Type, value: &Value, path: &mut String) -> String {
+    let fits = |kind: &Type, value: &Value| {
+        Shape::new(kind, Value::DEPTH).is_some_and(|shape| shape.fits(value))
+    };
+    match (kind, value) {
+        (Type::Record(wanted), Value::Record(_, fields)) => {
+            for field in wanted.iter() {
+                match value.get(&field.name) {
+                    Some(inner) if !fits(&field.kind, inner) => {
+                        path.push('.');
+                        path.push_str(&field.name);
+                        return explain(&field.kind, inner, path);
+                    }
+                    None if field.presence == Presence::Required => {
+                        return format!("expected the field `{}`, which is missing", field.name);
+                    }
+                    _ => {}
+                }
+            }
+            let extra = fields
+                .iter()
+                .find(|(name, _)| wanted.iter().all(|it| it.name != *name));
+            let name = extra.map_or("", |(name, _)| name);
+            format!("the field `{name}` is not expected")
+        }
+        (Type::List(item), Value::List(_, items)) => {
+            let at = items
+                .iter()
+                .position(|it| !fits(item, it))
+                .unwrap_or_default();
+            path.push_str(&format!("[{at}]"));
+            explain(item, items.get(at).unwrap_or(&Value::Null), path)
+        }
+        (Type::Product(parts), Value::List(_, items)) if parts.len() == items.len() => {
+            let pairs = parts.iter().zip(items.iter()).enumerate();
+            let wrong = pairs.into_iter().find(|(_, (part, it))| !fits(part, it));
+            wrong.map_or_else(String::new, |(at, (part, it))| {
+                path.push_str(&format!("[{at}]"));
+                explain(part, it, path)
+            })
+        }
+        (Type::Product(parts), Value::List(_, items)) => {
+            format!("expected {} items, found {}", parts.len(), items.len())
+        }
+        (Type::Literal(wanted), Value::Text(_)) => {
+            format!(
+                "expected {}, found another string",
+                Value::Text(Arc::clone(wanted))
+            )
+        }
+        _ => format!("expected {kind}, found {}", value.kind()),
+    }
+}

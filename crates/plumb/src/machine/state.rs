@@ -1,0 +1,289 @@
+//! What a running network is between two calls: a value that can be stored, moved and resumed.
+
+mod serial;
+
+use super::program::{Act, Program, ProgramId};
+use super::queue::Queues;
+use crate::graph::{Flow, NodeId};
+use crate::value::Value;
+
+pub use serial::StateError;
+
+/// The number of an effect in its network, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EffectId(pub u64);
+
+/// What became of the messages so far. Every message that there ever was is in exactly one of these:
+///
+/// ```text
+/// accepted + answered + begun + copied
+///     = delivered + asked + joined + dropped + narrowed + failed + discarded + left_over + waiting
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Counters {
+    /// Came in through an input.
+    pub accepted: u64,
+    /// Came from agents, tools and timers.
+    pub answered: u64,
+    /// Stood in the program: `once`.
+    pub begun: u64,
+    /// Made by `copy`, beyond the first.
+    pub copied: u64,
+    /// Went out through an output.
+    pub delivered: u64,
+    /// Went to agents, tools and timers.
+    pub asked: u64,
+    /// Became part of another in a `barrier`.
+    pub joined: u64,
+    /// Dropped by a `filter`.
+    pub dropped: u64,
+    /// Not of the type of a checked narrowing: on the error stream.
+    pub narrowed: u64,
+    /// Lost to an expression that could not be computed: on the error stream.
+    pub failed: u64,
+    /// Went into a `discard`.
+    pub discarded: u64,
+    /// Still on their way to something that ended, such as a `barrier` whose other side has ended.
+    pub left_over: u64,
+}
+
+/// A request that has not been finished.
+#[derive(Clone, Debug)]
+pub(super) struct Flight {
+    pub(super) id: EffectId,
+    pub(super) node: u32,
+    pub(super) port: u32,
+    pub(super) message: Value,
+}
+
+/// A set of nodes, as bits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct NodeSet(Box<[u64]>);
+
+impl NodeSet {
+    pub(super) fn none(nodes: usize) -> Self {
+        Self(vec![0; nodes.div_ceil(64)].into())
+    }
+
+    fn place(node: u32) -> (usize, u64) {
+        ((node / 64) as usize, 1 << (node % 64))
+    }
+
+    pub(super) fn has(&self, node: u32) -> bool {
+        let (word, bit) = Self::place(node);
+        self.0.get(word).is_some_and(|word| word & bit != 0)
+    }
+
+    /// Puts a node in; whether it was not in before.
+    pub(super) fn put(&mut self, node: u32) -> bool {
+        let (word, bit) = Self::place(node);
+        let Some(word) = self.0.get_mut(word) else {
+            return false;
+        };
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+
+    pub(super) fn remove(&mut self, node: u32) {
+        let (word, bit) = Self::place(node);
+        if let Some(word) = self.0.get_mut(word) {
+            *word &= !bit;
+        }
+    }
+
+    pub(super) fn first(&self) -> Option<u32> {
+        let at = self.0.iter().position(|word| *word != 0)?;
+        let bit = self.0.get(at)?.trailing_zeros();
+        Some(u32::try_from(at).ok()? * 64 + bit)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.0).flat_map(|(at, word)| {
+            (0..64_u32)
+                .filter(move |bit| word >> bit & 1 == 1)
+                .map(move |bit| at * 64 + bit)
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.len() * 8
+    }
+}
+
+/// What a network is between two calls. It serialises with `serde`; in a text format other than JSON
+/// numbers beyond 64 bits need that format to carry `serde_json`'s raw values.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub(super) program: ProgramId,
+    pub(super) phase: Phase,
+    /// Nodes that have ended; an input ends when it is closed.
+    pub(super) ended: NodeSet,
+    /// Nodes that may be able to do something. Empty between calls.
+    pub(super) ready: NodeSet,
+    pub(super) queues: Queues,
+    /// In the order of their numbers.
+    pub(super) flights: Vec<Flight>,
+    pub(super) next_effect: u64,
+    /// Counts every message that is put on an edge, for the order of arrival.
+    pub(super) clock: u64,
+    /// Something may have ended since this was last looked at.
+    pub(super) ending: bool,
+    pub(super) counters: Counters,
+}
+
+/// Where in its life a network is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Phase {
+    /// Nothing has moved yet.
+    New,
+    /// Started.
+    Running,
+    /// Out of fuel; it does nothing any more.
+    Stopped,
+}
+
+impl State {
+    /// Of a network that has not started.
+    #[must_use]
+    pub fn new(program: &Program) -> Self {
+        let nodes = program.units.len();
+        Self {
+            program: program.id(),
+            phase: Phase::New,
+            ended: NodeSet::none(nodes),
+            ready: NodeSet::none(nodes),
+            queues: Queues::default(),
+            flights: Vec::new(),
+            next_effect: 0,
+            clock: 0,
+            ending: true,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Of which program it is.
+    #[must_use]
+    pub const fn program(&self) -> ProgramId {
+        self.program
+    }
+
+    /// What became of the messages so far.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// How many messages wait within the network.
+    #[must_use]
+    pub const fn waiting(&self) -> usize {
+        self.queues.total()
+    }
+
+    /// Whether everything has ended and nothing is in flight.
+    #[must_use]
+    pub fn ended(&self, program: &Program) -> bool {
+        self.flights.is_empty() && self.ended.count() == program.units.len()
+    }
+
+    /// The bytes it takes in memory, without what the strings, lists and records of its messages hold.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.ended.bytes()
+            + self.ready.bytes()
+            + self.queues.bytes()
+            + self.flights.capacity() * size_of::<Flight>()
+    }
+
+    /// Whether an edge takes another message: within its bound, or on its way to nobody.
+    pub(super) fn has_room(&self, program: &Program, edge: u32) -> bool {
+        program.pipe(edge).is_some_and(|pipe| {
+            pipe.flow == Flow::Cycle
+                || self.queues.length(edge) < program.limits.queue
+                || self.ended.has(pipe.to)
+        })
+    }
+
+    pub(super) fn flight(&self, id: EffectId) -> Option<usize> {
+        self.flights
+            .binary_search_by_key(&id, |flight| flight.id)
+            .ok()
+    }
+
+    pub(super) fn flights_of(&self, node: u32) -> usize {
+        self.flights
+            .iter()
+            .filter(|flight| flight.node == node)
+            .count()
+    }
+}
+
+/// An effect that has not been finished: what is asked of whom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// Its number, for the answer.
+    pub id: EffectId,
+    /// The node that asks: one instance of an agent or tool, which keeps its memory apart from others.
+    pub node: NodeId,
+    /// What is asked.
+    pub request: Request,
+}
+
+/// What is asked of the driver.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// A message for an agent or a tool. It answers as often as it likes and is then finished.
+    Ask {
+        /// Which agent or tool.
+        external: crate::graph::ExternalId,
+        /// Which of its inputs.
+        port: u32,
+        /// The message.
+        message: Value,
+    },
+    /// Time has to pass; then the effect is finished, which sends its message on. It has no answers.
+    Wait {
+        /// How long, in milliseconds.
+        milliseconds: u64,
+        /// The message that will go on.
+        message: Value,
+    },
+    /// The effect with this number is not wanted any more: its answers will be refused.
+    Cancel,
+}
+
+impl Flight {
+    /// As it was asked first; for drivers that resume.
+    pub(super) fn effect(&self, program: &Program) -> Option<Effect> {
+        let request = match program.unit(self.node)?.act {
+            Act::External(external) => Request::Ask {
+                external,
+                port: self.port,
+                message: self.message.clone(),
+            },
+            _ => Request::Wait {
+                milliseconds: milliseconds(&self.message)?,
+                message: self.message.clone(),
+            },
+        };
+        Some(Effect {
+            id: self.id,
+            node: NodeId(self.node),
+            request,
+        })
+    }
+}
+
+/// How long a message to a timer says to wait; none where it says not to.
+pub(super) fn milliseconds(message: &Value) -> Option<u64> {
+    match message.get("ms")? {
+        Value::Int(number) => u64::try_from(*number).ok().filter(|number| *number > 0),
+        _ => None,
+    }
+}
