@@ -18,6 +18,7 @@ pub mod machine;
 pub mod modules;
 pub mod session;
 pub mod source;
+mod nearest;
 pub mod span;
 pub mod syntax;
 pub mod types;
