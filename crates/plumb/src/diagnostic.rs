@@ -1,5 +1,7 @@
 //! What is wrong with a program, as values.
 
+pub mod codes;
+
 use std::fmt;
 
 use crate::span::Span;

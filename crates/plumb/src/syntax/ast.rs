@@ -145,7 +145,7 @@ pub struct Statement {
 /// What a statement says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
-    /// `let c : !T = channel`.
+    /// `let c : !T = channel`; the type is as it is written, a [`TypeKind::Stream`].
     Channel(Name, Type),
     /// `spawn p(port=channel, …)`.
     Spawn(Spawn),
@@ -477,4 +477,38 @@ pub enum Function {
     Contains,
     /// `defined(e)`: whether an optional field is there.
     Defined,
+}
+
+impl Function {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[Self::Len, Self::Contains, Self::Defined];
+
+    /// As it is called.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Len => "len",
+            Self::Contains => "contains",
+            Self::Defined => "defined",
+        }
+    }
+
+    /// How many arguments it has.
+    #[must_use]
+    pub const fn count(self) -> usize {
+        match self {
+            Self::Len | Self::Defined => 1,
+            Self::Contains => 2,
+        }
+    }
+
+    /// How it is written.
+    #[must_use]
+    pub const fn form(self) -> &'static str {
+        match self {
+            Self::Len => "len(e)",
+            Self::Contains => "contains(s, t)",
+            Self::Defined => "defined(e)",
+        }
+    }
 }

@@ -1,0 +1,321 @@
+//! From text to tokens and comments. Total: what is not of the language is told and passed over.
+
+use std::sync::Arc;
+
+use super::ast::Comment;
+use super::literal;
+use super::token::{Before, Keyword, Symbol, Token, TokenKind};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::span::{SourceId, Span};
+
+/// How many mistakes are kept: far more than anybody is told, and few enough that hostile text costs
+/// little.
+pub(super) const KEPT: usize = 1_000;
+
+/// What the lexer gives: at least the token of the end.
+#[derive(Debug, Default)]
+pub struct Lexed {
+    /// The tokens; the last one is the end.
+    pub tokens: Vec<Token>,
+    /// The comments, in order.
+    pub comments: Vec<Comment>,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Cuts a text into tokens and comments.
+#[must_use]
+pub fn lex(source: SourceId, text: &str) -> Lexed {
+    let mut lexer = Lexer {
+        source,
+        text,
+        at: 0,
+        before: Before::Line(0),
+        lexed: Lexed::default(),
+    };
+    if u32::try_from(text.len()).is_err() {
+        let span = Span::new(source, 0, 0);
+        let message = "the source is larger than 4 GiB";
+        lexer.tell(Diagnostic::error(codes::TOO_LARGE, span, message));
+        lexer.text = "";
+    }
+    while lexer.next() {}
+    lexer.push(TokenKind::End, lexer.at);
+    lexer.lexed
+}
+
+struct Lexer<'a> {
+    source: SourceId,
+    text: &'a str,
+    /// The byte at which it is.
+    at: usize,
+    before: Before,
+    lexed: Lexed,
+}
+
+impl<'a> Lexer<'a> {
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn span(&self, start: usize, end: usize) -> Span {
+        // The text is no longer than `u32` counts; see `lex`.
+        let byte = |at| u32::try_from(at).unwrap_or(u32::MAX);
+        Span::new(self.source, byte(start), byte(end))
+    }
+
+    fn tell(&mut self, diagnostic: Diagnostic) {
+        if self.lexed.diagnostics.len() < KEPT {
+            self.lexed.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// A token from where it is to `end`.
+    fn push(&mut self, kind: TokenKind, end: usize) {
+        self.lexed.tokens.push(Token {
+            kind,
+            span: self.span(self.at, end),
+            before: self.before,
+        });
+        self.before = Before::Token;
+        self.at = end;
+    }
+
+    /// Takes the next token, comment or blank; false at the end.
+    fn next(&mut self) -> bool {
+        let rest = self.rest();
+        let Some(first) = rest.chars().next() else {
+            return false;
+        };
+        match first {
+            '\n' => {
+                self.at += 1;
+                let columns = self
+                    .rest()
+                    .bytes()
+                    .take_while(|b| matches!(b, b' ' | b'\t'));
+                let columns = u32::try_from(columns.count()).unwrap_or(u32::MAX);
+                self.before = Before::Line(columns);
+            }
+            ' ' | '\t' | '\r' | '\u{feff}' => {
+                self.at += first.len_utf8();
+                if self.before == Before::Token {
+                    self.before = Before::Blank;
+                }
+            }
+            '(' if rest.starts_with("(*") => self.comment(),
+            '"' => self.string(),
+            '0'..='9' => self.number(),
+            'A'..='Z' | 'a'..='z' | '_' => self.word(),
+            '\'' | '\u{2018}' | '\u{201c}' if self.foreign_string(first) => {}
+            _ => self.symbol(first),
+        }
+        true
+    }
+
+    fn comment(&mut self) {
+        let start = self.at;
+        let mut open = Vec::new();
+        let bytes = self.rest().as_bytes();
+        let mut at = 0;
+        let end = loop {
+            match bytes.get(at..at + 2) {
+                Some(b"(*") => {
+                    open.push(at);
+                    at += 2;
+                }
+                Some(b"*)") => {
+                    open.pop();
+                    at += 2;
+                    if open.is_empty() {
+                        break at;
+                    }
+                }
+                Some(_) => at += 1,
+                None => break bytes.len(),
+            }
+        };
+        if let (Some(outer), Some(inner)) = (open.first(), open.last()) {
+            let span = self.span(start + outer, start + outer + 2);
+            let message = "a comment is not closed";
+            let mut told = Diagnostic::error(codes::UNCLOSED_COMMENT, span, message)
+                .hint("Comments nest: each `(*` needs a `*)` of its own.");
+            if inner != outer {
+                let inner = self.span(start + inner, start + inner + 2);
+                told = told.label(inner, "the innermost one that is open starts here");
+            }
+            self.tell(told);
+        }
+        let text = self.rest().get(..end).unwrap_or_default();
+        let span = self.span(start, start + end);
+        self.lexed.comments.push(Comment {
+            span,
+            text: Arc::from(text),
+        });
+        self.at += end;
+        if self.before == Before::Token {
+            self.before = Before::Blank;
+        }
+    }
+
+    fn string(&mut self) {
+        let inside = self.rest().get(1..).unwrap_or_default();
+        let mut escaped = false;
+        let mut end = None;
+        let mut length = 0;
+        for c in inside.chars() {
+            match c {
+                '\n' => break,
+                '"' if !escaped => {
+                    end = Some(length);
+                    break;
+                }
+                _ => escaped = c == '\\' && !escaped,
+            }
+            length += c.len_utf8();
+        }
+        let start = self.at + 1;
+        if end.is_none() {
+            let span = self.span(self.at, start + length);
+            let told = Diagnostic::error(codes::UNCLOSED_STRING, span, "a string is not closed")
+                .hint("Close it with `\"` on the same line; a line break in a string is `\\n`.");
+            self.tell(told);
+        } else if let Err(fault) = literal::unescape(inside.get(..length).unwrap_or_default()) {
+            let span = self.span(start + fault.at.start, start + fault.at.end);
+            self.tell(Diagnostic::error(codes::BAD_ESCAPE, span, fault.message).hint(fault.hint));
+        }
+        self.push(TokenKind::Text, start + end.map_or(length, |end| end + 1));
+    }
+
+    /// A string in quotes of another kind, if they close on the line.
+    fn foreign_string(&mut self, quote: char) -> bool {
+        let inside = self.rest().get(quote.len_utf8()..).unwrap_or_default();
+        let line = inside.lines().next().unwrap_or_default();
+        let close = match quote {
+            '\u{2018}' => '\u{2019}',
+            '\u{201c}' => '\u{201d}',
+            other => other,
+        };
+        let Some(length) = line.find(close) else {
+            return false;
+        };
+        let end = self.at + quote.len_utf8() + length + close.len_utf8();
+        let span = self.span(self.at, end);
+        let message = "a string stands in other quotes than double ones";
+        let told = Diagnostic::error(codes::FOREIGN, span, message)
+            .hint("Strings stand in straight double quotes: `\"so\"`.");
+        self.tell(told);
+        self.push(TokenKind::Text, end);
+        true
+    }
+
+    fn number(&mut self) {
+        let rest = self.rest().as_bytes();
+        let digits = |from: usize| {
+            let tail = rest.get(from..).unwrap_or_default();
+            tail.iter().take_while(|byte| byte.is_ascii_digit()).count()
+        };
+        let mut end = digits(0);
+        if rest.get(end) == Some(&b'.') && digits(end + 1) > 0 {
+            end += 1 + digits(end + 1);
+        }
+        if matches!(rest.get(end), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(rest.get(end + 1), Some(b'+' | b'-')));
+            let exponent = digits(end + 1 + sign);
+            if exponent > 0 {
+                end += 1 + sign + exponent;
+            }
+        }
+        let text = self.rest().get(..end).unwrap_or_default();
+        if let Some(fault) = literal::number_fault(text) {
+            let span = self.span(self.at, self.at + end);
+            self.tell(Diagnostic::error(codes::BAD_NUMBER, span, fault.message).hint(fault.hint));
+        }
+        self.push(TokenKind::Number, self.at + end);
+    }
+
+    fn word(&mut self) {
+        let rest = self.rest();
+        let end = rest
+            .bytes()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            .count();
+        let text = rest.get(..end).unwrap_or_default();
+        let kind = match Keyword::of(text) {
+            Some(keyword) => TokenKind::Keyword(keyword),
+            None if text.starts_with(|c: char| c.is_ascii_uppercase()) => TokenKind::Upper,
+            None => TokenKind::Lower,
+        };
+        self.push(kind, self.at + end);
+    }
+
+    fn symbol(&mut self, first: char) {
+        let rest = self.rest();
+        let line_start = matches!(self.before, Before::Line(_));
+        if first == '#' || rest.starts_with("//") || line_start && rest.starts_with("--") {
+            let line = rest.find('\n').unwrap_or(rest.len());
+            let span = self.span(self.at, self.at + line);
+            let told = Diagnostic::error(codes::FOREIGN, span, "this is no comment of plumb")
+                .hint("Comments are written `(* so *)`.");
+            self.tell(told);
+            self.at += line;
+            return;
+        }
+        let symbol = Symbol::ALL
+            .iter()
+            .find(|symbol| rest.starts_with(symbol.text()));
+        match symbol {
+            Some(symbol) => {
+                self.push(TokenKind::Symbol(*symbol), self.at + symbol.text().len());
+            }
+            None => self.foreign(first),
+        }
+    }
+
+    /// Characters that are none of the language's, in one piece.
+    fn foreign(&mut self, first: char) {
+        let rest = self.rest();
+        let known = |c: char| {
+            c.is_ascii_alphanumeric()
+                || c.is_ascii_whitespace()
+                || "\"_<>=!|(){}[],:;.*/+-@?&#".contains(c)
+        };
+        let skipped = first.len_utf8();
+        let tail = rest.get(skipped..).unwrap_or_default();
+        let end = skipped + tail.find(known).unwrap_or(tail.len());
+        let span = self.span(self.at, self.at + end);
+        let shown: String = rest
+            .get(..end)
+            .unwrap_or_default()
+            .chars()
+            .take(20)
+            .collect();
+        let shown = shown.escape_debug();
+        let message = format!("`{shown}` means nothing here");
+        let mut told = Diagnostic::error(codes::FOREIGN, span, message);
+        if let Some(hint) = foreign_hint(first) {
+            told = told.hint(hint);
+        }
+        self.tell(told);
+        self.at += end;
+        self.before = Before::Blank;
+    }
+}
+
+fn foreign_hint(first: char) -> Option<&'static str> {
+    match first {
+        '\'' | '\u{2018}'..='\u{201f}' | '`' | '«' | '»' => {
+            Some("Strings stand in straight double quotes: `\"so\"`.")
+        }
+        '&' => Some("The logical `and` is written `&&`."),
+        '→' => Some("Write `->`."),
+        '↔' => Some("Write `<->`."),
+        '⊗' | '×' => Some("Write `*`."),
+        '≤' => Some("Write `<=`."),
+        '≥' => Some("Write `>=`."),
+        '≠' => Some("Write `!=`."),
+        '%' => Some("There is no remainder."),
+        c if c.is_alphanumeric() => Some("Names are of the letters a to z, digits and `_`."),
+        _ => None,
+    }
+}

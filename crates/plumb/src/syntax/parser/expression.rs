@@ -1,0 +1,291 @@
+//! Expressions.
+
+use std::sync::Arc;
+
+use super::{Parsed, Parser, Tall};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::nearest::nearest;
+use crate::span::Span;
+use crate::syntax::ast::{Binary, Expr, ExprKind, Function, Name, Unary};
+use crate::syntax::strength::{self, Strength};
+use crate::syntax::token::{Keyword, Symbol, TokenKind};
+
+/// Words that are no keywords, and yet no names of fields in scope: `value.if` names such a field.
+const RESERVED: &[&str] = &["if", "then", "else", "not"];
+
+impl Parser<'_> {
+    /// An expression.
+    pub(super) fn expression(&mut self) -> Parsed<Expr> {
+        Ok(self.tall_expression()?.node)
+    }
+
+    fn tall_expression(&mut self) -> Parsed<Tall<Expr>> {
+        self.nested(|p| p.operators(Strength::OR))
+    }
+
+    /// Operands joined by operators that bind at least so strongly.
+    fn operators(&mut self, floor: Strength) -> Parsed<Tall<Expr>> {
+        let mut left = self.operand()?;
+        while let Some((operator, strength)) = self.binary_operator() {
+            if strength < floor {
+                break;
+            }
+            if self.at_symbol(Symbol::DoubleEqual) {
+                let message = "`==` is no operator";
+                let told = Diagnostic::error(codes::UNEXPECTED, self.token().span, message)
+                    .hint("Equality is written `=`.");
+                self.tell(told);
+            }
+            let sign = self.bump().span;
+            let right = self.operators(strength.above())?;
+            let height = left.height.max(right.height);
+            let span = left.node.span.to(right.node.span);
+            let kind = ExprKind::Binary(operator, Box::new(left.node), Box::new(right.node));
+            left = self.taller(Expr { span, kind }, height)?;
+            self.refuse_chain(strength, sign);
+        }
+        Ok(left)
+    }
+
+    fn binary_operator(&self) -> Option<(Binary, Strength)> {
+        let TokenKind::Symbol(symbol) = self.kind() else {
+            return None;
+        };
+        let operator = match symbol {
+            Symbol::Or => Binary::Or,
+            Symbol::And => Binary::And,
+            Symbol::Equal | Symbol::DoubleEqual => Binary::Equal,
+            Symbol::Unequal => Binary::Unequal,
+            Symbol::Less => Binary::Less,
+            Symbol::AtMost => Binary::AtMost,
+            Symbol::Greater => Binary::Greater,
+            Symbol::AtLeast => Binary::AtLeast,
+            Symbol::Plus => Binary::Plus,
+            Symbol::Minus => Binary::Minus,
+            Symbol::Star => Binary::Times,
+            Symbol::Slash => Binary::Over,
+            _ => return None,
+        };
+        Some((operator, strength::of_binary(operator)))
+    }
+
+    /// Tells that a comparison stands behind another one.
+    fn refuse_chain(&mut self, strength: Strength, first: Span) {
+        let next = self.binary_operator().map(|(_, strength)| strength);
+        if strength != Strength::COMPARISON || next != Some(strength) {
+            return;
+        }
+        let message = "comparisons cannot be chained";
+        let told = Diagnostic::error(codes::CHAINED_COMPARISON, self.token().span, message)
+            .label(first, "the comparison before")
+            .hint("Write `a < b && b < c`.");
+        self.tell(told);
+    }
+
+    /// An operand with what stands before and behind it.
+    fn operand(&mut self) -> Parsed<Tall<Expr>> {
+        let start = self.token().span;
+        let (operator, inner) = if self.eat(Symbol::Minus).is_some() {
+            (Unary::Minus, self.nested(Self::operand)?)
+        } else if self.at_word("not") || self.at_symbol(Symbol::Bang) {
+            if self.at_symbol(Symbol::Bang) {
+                let message = "`!` is no operator";
+                let told = Diagnostic::error(codes::UNEXPECTED, start, message)
+                    .hint("Negation is written `not`.");
+                self.tell(told);
+            }
+            self.bump();
+            let inner = self.nested(|p| p.operators(Strength::COMPARISON))?;
+            (Unary::Not, inner)
+        } else {
+            return self.fields();
+        };
+        let span = start.to(inner.node.span);
+        let kind = ExprKind::Unary(operator, Box::new(inner.node));
+        self.taller(Expr { span, kind }, inner.height)
+    }
+
+    /// `e.f.g`.
+    fn fields(&mut self) -> Parsed<Tall<Expr>> {
+        let mut read = self.primary()?;
+        while self.eat(Symbol::Dot).is_some() {
+            let name = self.field("the name of a field")?;
+            let span = read.node.span.to(name.span);
+            let kind = ExprKind::Field(Box::new(read.node), name);
+            read = self.taller(Expr { span, kind }, read.height)?;
+        }
+        Ok(read)
+    }
+
+    fn primary(&mut self) -> Parsed<Tall<Expr>> {
+        let token = self.token();
+        let text = self.text_of(token);
+        let (kind, height) = match token.kind {
+            TokenKind::Keyword(Keyword::Null) => (ExprKind::Null, 0),
+            TokenKind::Keyword(Keyword::True) => (ExprKind::Bool(true), 0),
+            TokenKind::Keyword(Keyword::False) => (ExprKind::Bool(false), 0),
+            TokenKind::Number => (ExprKind::Number(text.into()), 0),
+            TokenKind::Text => (ExprKind::Text(self.string(token).into()), 0),
+            TokenKind::Symbol(Symbol::OpenBrace) => return self.record(),
+            TokenKind::Symbol(Symbol::OpenBracket) => return self.list_expression(),
+            TokenKind::Symbol(Symbol::Open) => return self.parentheses(),
+            TokenKind::Lower if text == "if" => return self.conditional(),
+            TokenKind::Lower | TokenKind::Upper | TokenKind::Keyword(_)
+                if !RESERVED.contains(&text) =>
+            {
+                if token.kind == TokenKind::Lower
+                    && self.peek(1).kind == TokenKind::Symbol(Symbol::Open)
+                {
+                    return self.call();
+                }
+                (ExprKind::Name(text.into()), 0)
+            }
+            _ => return Err(self.expected("an expression")),
+        };
+        self.bump();
+        let node = Expr {
+            span: token.span,
+            kind,
+        };
+        Ok(Tall { node, height })
+    }
+
+    fn parentheses(&mut self) -> Parsed<Tall<Expr>> {
+        let broken = |span| Tall {
+            node: broken(span),
+            height: 0,
+        };
+        let (span, inner) = self.argument(Self::tall_expression, broken)?;
+        // A later mistake points at the parentheses as well; the tree does not have them.
+        let node = Expr { span, ..inner.node };
+        Ok(Tall { node, ..inner })
+    }
+
+    fn record(&mut self) -> Parsed<Tall<Expr>> {
+        let mut height = 0;
+        let (span, fields) = self.list(Symbol::OpenBrace, |p| {
+            let (name, inner) = p.record_field()?;
+            height = height.max(inner.height);
+            Ok((name, inner.node))
+        })?;
+        let kind = ExprKind::Record(fields);
+        self.taller(Expr { span, kind }, height)
+    }
+
+    fn record_field(&mut self) -> Parsed<(Name, Tall<Expr>)> {
+        let token = self.token();
+        let name = self.field("the name of a field")?;
+        if self.eat(Symbol::Colon).is_some() {
+            return Ok((name, self.tall_expression()?));
+        }
+        let literal = matches!(
+            token.kind,
+            TokenKind::Keyword(Keyword::True | Keyword::False | Keyword::Null)
+        );
+        let ends = self.at_symbol(Symbol::Comma) || self.at_symbol(Symbol::CloseBrace);
+        if !ends || literal || RESERVED.contains(&self.text_of(token)) {
+            let told = self.unexpected("`:` and the value of the field");
+            return Err(self.tell(told));
+        }
+        let node = Expr {
+            span: name.span,
+            kind: ExprKind::Name(Arc::clone(&name.text)),
+        };
+        Ok((name, Tall { node, height: 0 }))
+    }
+
+    fn list_expression(&mut self) -> Parsed<Tall<Expr>> {
+        let mut height = 0;
+        let (span, items) = self.list(Symbol::OpenBracket, |p| {
+            let inner = p.tall_expression()?;
+            height = height.max(inner.height);
+            Ok(inner.node)
+        })?;
+        let kind = ExprKind::List(items);
+        self.taller(Expr { span, kind }, height)
+    }
+
+    fn conditional(&mut self) -> Parsed<Tall<Expr>> {
+        let start = self.bump().span;
+        let condition = self.tall_expression()?;
+        self.expect_word("then")?;
+        let then = self.tall_expression()?;
+        self.expect_word("else")?;
+        let otherwise = self.tall_expression()?;
+        let height = condition.height.max(then.height).max(otherwise.height);
+        let span = start.to(otherwise.node.span);
+        let kind = ExprKind::If(
+            Box::new(condition.node),
+            Box::new(then.node),
+            Box::new(otherwise.node),
+        );
+        self.taller(Expr { span, kind }, height)
+    }
+
+    fn expect_word(&mut self, word: &str) -> Parsed<()> {
+        if !self.at_word(word) {
+            return Err(self.expected(&format!("`{word}`")));
+        }
+        self.bump();
+        Ok(())
+    }
+
+    fn call(&mut self) -> Parsed<Tall<Expr>> {
+        let token = self.bump();
+        let name = self.text_of(token);
+        let function = Function::ALL
+            .iter()
+            .find(|function| function.text() == name);
+        if function.is_none() {
+            let message = format!("there is no function `{name}`");
+            let near = nearest(name, Function::ALL.iter().map(|function| function.text()));
+            let hint = match near {
+                Some(near) => format!("Perhaps `{near}` is meant."),
+                None => "There are `len(e)`, `contains(s, t)` and `defined(e)`.".to_owned(),
+            };
+            let told = Diagnostic::error(codes::UNKNOWN_FUNCTION, token.span, message).hint(hint);
+            self.tell(told);
+        }
+        let mut height = 0;
+        let before = self.diagnostics.len();
+        let (span, arguments) = self.list(Symbol::Open, |p| {
+            let inner = p.tall_expression()?;
+            height = height.max(inner.height);
+            Ok(inner.node)
+        })?;
+        let span = token.span.to(span);
+        let Some(function) = function else {
+            let node = broken(span);
+            return Ok(Tall { node, height: 0 });
+        };
+        let (count, form) = (function.count(), function.form());
+        if arguments.len() != count && self.diagnostics.len() == before {
+            let message = format!("`{name}` has {}", arguments_are(arguments.len()));
+            let told = Diagnostic::error(codes::WRONG_COUNT, span, message)
+                .hint(format!("It is written `{form}`."));
+            self.tell(told);
+        }
+        if arguments.len() != count {
+            let node = broken(span);
+            return Ok(Tall { node, height: 0 });
+        }
+        let kind = ExprKind::Call(*function, arguments);
+        self.taller(Expr { span, kind }, height)
+    }
+}
+
+fn arguments_are(count: usize) -> String {
+    match count {
+        0 => "no argument".to_owned(),
+        1 => "one argument".to_owned(),
+        _ => format!("{count} arguments"),
+    }
+}
+
+/// An expression that could not be read.
+pub(super) fn broken(span: Span) -> Expr {
+    Expr {
+        span,
+        kind: ExprKind::Broken,
+    }
+}

@@ -1,0 +1,123 @@
+//! Protocols.
+
+use super::{Parsed, Parser, Told};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::span::Span;
+use crate::syntax::ast::{Name, Protocol, ProtocolKind};
+use crate::syntax::token::{Keyword, Symbol, TokenKind};
+
+const WORDS: &[Keyword] = &[
+    Keyword::Send,
+    Keyword::Recv,
+    Keyword::Select,
+    Keyword::Offer,
+    Keyword::Rec,
+    Keyword::Loop,
+    Keyword::End,
+];
+
+impl Parser<'_> {
+    /// A protocol. Each step is one level of the tree, so a path through it has at most
+    /// [`DEPTH`](super::DEPTH) steps.
+    pub(super) fn protocol(&mut self) -> Parsed<Protocol> {
+        self.nested(Self::protocol_step)
+    }
+
+    fn protocol_step(&mut self) -> Parsed<Protocol> {
+        let token = self.token();
+        let word = match token.kind {
+            TokenKind::Keyword(word) => Some(word),
+            _ => self
+                .meant(WORDS)
+                .inspect(|word| self.misspelt(token, *word)),
+        };
+        let kind = match (token.kind, word) {
+            (_, Some(Keyword::Send)) => {
+                self.bump();
+                let payload = self.payload_type()?;
+                ProtocolKind::Send(payload, Box::new(self.next_step()?))
+            }
+            (_, Some(Keyword::Recv)) => {
+                self.bump();
+                let payload = self.payload_type()?;
+                ProtocolKind::Recv(payload, Box::new(self.next_step()?))
+            }
+            (_, Some(Keyword::Select)) => {
+                self.bump();
+                ProtocolKind::Select(self.arms()?)
+            }
+            (_, Some(Keyword::Offer)) => {
+                self.bump();
+                ProtocolKind::Offer(self.arms()?)
+            }
+            (_, Some(Keyword::Rec)) => {
+                self.bump();
+                let name = self.upper("the variable of a `rec`")?;
+                ProtocolKind::Rec(name, Box::new(self.next_step()?))
+            }
+            (_, Some(Keyword::Loop)) => {
+                self.bump();
+                ProtocolKind::Loop
+            }
+            (_, Some(Keyword::End)) => {
+                self.bump();
+                ProtocolKind::End
+            }
+            (TokenKind::Symbol(Symbol::OpenBrace), _) => ProtocolKind::Select(self.arms()?),
+            (TokenKind::Symbol(Symbol::Open), _) => return self.protocol_group(token.span),
+            (TokenKind::Upper, _) => {
+                ProtocolKind::Named(self.path("the name of a protocol", TokenKind::Upper)?)
+            }
+            _ => return Err(self.expected("a step of a protocol")),
+        };
+        Ok(Protocol {
+            span: token.span.to(self.last_span()),
+            kind,
+        })
+    }
+
+    /// What comes behind the dot of a step.
+    fn next_step(&mut self) -> Parsed<Protocol> {
+        let step = self.last_span();
+        if self.eat(Symbol::Dot).is_some() {
+            return self.protocol();
+        }
+        let message = "the protocol stops behind this step";
+        let told = Diagnostic::error(codes::UNENDED_PROTOCOL, step, message)
+            .hint("Write what comes next behind a `.`, or `. end`, or `. loop`.");
+        self.tell(told);
+        Ok(Protocol {
+            span: step,
+            kind: ProtocolKind::Broken,
+        })
+    }
+
+    fn arms(&mut self) -> Parsed<Vec<(Name, Protocol)>> {
+        let (span, arms) = self.list(Symbol::OpenBrace, |p| {
+            let label = p.field("a label")?;
+            p.expect(Symbol::Colon)?;
+            Ok((label, p.protocol()?))
+        })?;
+        if self.at_symbol(Symbol::Dot) {
+            return Err(self.goes_on_behind_arms(span));
+        }
+        Ok(arms)
+    }
+
+    fn goes_on_behind_arms(&mut self, arms: Span) -> Told {
+        let message = "nothing comes behind a choice; each arm goes on for itself";
+        let told = Diagnostic::error(codes::UNEXPECTED, self.token().span, message)
+            .label(arms, "the arms of the choice")
+            .hint(
+                "Name what all arms have in common as a protocol, and end each arm with its name.",
+            );
+        self.tell(told)
+    }
+
+    fn protocol_group(&mut self, opened: Span) -> Parsed<Protocol> {
+        self.bump();
+        let inner = self.protocol()?;
+        let span = opened.to(self.close(opened, Symbol::Close));
+        Ok(Protocol { span, ..inner })
+    }
+}

@@ -1,0 +1,336 @@
+//! Morphisms: what stands between `;`.
+
+use super::expression::broken;
+use super::{Parsed, Parser, Tall, Told};
+use crate::diagnostic::{Diagnostic, codes};
+use crate::span::Span;
+use crate::syntax::ast::{Endpoint, Name, Path, Step, Type, TypeKind, Wire};
+use crate::syntax::token::{Keyword, Symbol, Token, TokenKind};
+
+/// The elements that take something in parentheses.
+const WITH_ARGUMENT: &[Keyword] = &[
+    Keyword::Map,
+    Keyword::Filter,
+    Keyword::Project,
+    Keyword::Tag,
+];
+
+impl Parser<'_> {
+    /// `f ; g ; h`.
+    pub(super) fn wire(&mut self) -> Parsed<Wire> {
+        Ok(self.tall_wire()?.node)
+    }
+
+    fn tall_wire(&mut self) -> Parsed<Tall<Wire>> {
+        let first = self.element()?;
+        self.sequence(first)
+    }
+
+    /// What follows the first element.
+    fn sequence(&mut self, first: Tall<Wire>) -> Parsed<Tall<Wire>> {
+        if !self.at_symbol(Symbol::Semicolon) {
+            return Ok(first);
+        }
+        let mut height = first.height;
+        let mut parts = Vec::new();
+        flatten(&mut parts, first.node);
+        while let Some(semicolon) = self.eat(Symbol::Semicolon) {
+            if !self.at_element() {
+                self.loose(semicolon);
+                if self.at_symbol(Symbol::Semicolon) {
+                    continue;
+                }
+                break;
+            }
+            let part = self.element()?;
+            height = height.max(part.height);
+            flatten(&mut parts, part.node);
+        }
+        match parts.pop() {
+            Some(only) if parts.is_empty() => Ok(Tall { node: only, height }),
+            last => {
+                parts.extend(last);
+                self.taller(Wire::Sequence(parts), height)
+            }
+        }
+    }
+
+    /// Whether an element of a wire may start here.
+    pub(super) fn at_element(&self) -> bool {
+        match self.kind() {
+            TokenKind::Lower | TokenKind::Upper | TokenKind::Symbol(Symbol::Open) => true,
+            TokenKind::Keyword(keyword) => matches!(
+                keyword,
+                Keyword::Id
+                    | Keyword::Copy
+                    | Keyword::Merge
+                    | Keyword::Discard
+                    | Keyword::Empty
+                    | Keyword::Barrier
+                    | Keyword::Map
+                    | Keyword::Filter
+                    | Keyword::Project
+                    | Keyword::Tag
+            ),
+            _ => false,
+        }
+    }
+
+    fn loose(&mut self, semicolon: Span) {
+        let found = self.describe(self.token());
+        let message = format!("nothing to compose with behind this `;`, but {found}");
+        let told = Diagnostic::error(codes::LOOSE_SEMICOLON, semicolon, message)
+            .hint("`;` composes and does not end a statement: remove it.");
+        self.tell(told);
+    }
+
+    /// An element with the fields behind it.
+    fn element(&mut self) -> Parsed<Tall<Wire>> {
+        let mut read = self.atom()?;
+        while self.eat(Symbol::Dot).is_some() {
+            let name = self.field("the name of a field")?;
+            let node = Wire::Field(Box::new(read.node), name);
+            read = self.taller(node, read.height)?;
+        }
+        Ok(read)
+    }
+
+    fn atom(&mut self) -> Parsed<Tall<Wire>> {
+        let token = self.token();
+        let span = token.span;
+        let wire = match token.kind {
+            TokenKind::Symbol(Symbol::Open) => return self.nested(Self::group),
+            TokenKind::Lower => self.named()?,
+            TokenKind::Upper => self.of_module()?,
+            TokenKind::Keyword(Keyword::Id) => self.plain(Wire::Id),
+            TokenKind::Keyword(Keyword::Copy) => self.plain(Wire::Copy),
+            TokenKind::Keyword(Keyword::Merge) => self.plain(Wire::Merge),
+            TokenKind::Keyword(Keyword::Discard) => self.plain(Wire::Discard),
+            TokenKind::Keyword(Keyword::Empty) => self.plain(Wire::Empty),
+            TokenKind::Keyword(Keyword::Barrier) => self.plain(Wire::Barrier),
+            TokenKind::Keyword(keyword) if WITH_ARGUMENT.contains(&keyword) => {
+                self.with_argument(span, keyword)?
+            }
+            TokenKind::Keyword(_) => {
+                let text = self.text_of(token);
+                let message = format!("`{text}` is a keyword and cannot be a process or a channel");
+                let told = Diagnostic::error(codes::KEYWORD_AS_NAME, span, message)
+                    .hint("Take another name.");
+                return Err(self.tell(told));
+            }
+            _ => return Err(self.expected("a process, a channel or a morphism")),
+        };
+        Ok(Tall {
+            node: wire,
+            height: 0,
+        })
+    }
+
+    fn plain(&mut self, wire: impl FnOnce(Span) -> Wire) -> Wire {
+        wire(self.bump().span)
+    }
+
+    /// `map(e)` and the like; the word may be misspelt.
+    fn with_argument(&mut self, start: Span, keyword: Keyword) -> Parsed<Wire> {
+        self.bump();
+        let (span, wire) = match keyword {
+            Keyword::Project => self.argument(Self::number_of_part, |_| None)?,
+            Keyword::Tag => self.argument(
+                |p| Ok(Some(Wire::Tag(start, p.field("a label")?))),
+                |_| None,
+            )?,
+            _ => {
+                let (span, inner) = self.argument(Self::expression, broken)?;
+                let span = start.to(span);
+                return Ok(match keyword {
+                    Keyword::Filter => Wire::Filter(span, inner),
+                    _ => Wire::Map(span, inner),
+                });
+            }
+        };
+        let span = start.to(span);
+        Ok(match wire {
+            Some(Wire::Project(_, number)) => Wire::Project(span, number),
+            Some(Wire::Tag(_, label)) => Wire::Tag(span, label),
+            _ => Wire::Broken(span),
+        })
+    }
+
+    fn number_of_part(&mut self) -> Parsed<Option<Wire>> {
+        let number = self.small_number("the number of a part, from 0")?;
+        Ok(Some(Wire::Project(Span::default(), number)))
+    }
+
+    fn small_number(&mut self, what: &str) -> Parsed<u32> {
+        let token = self.token();
+        if token.kind != TokenKind::Number {
+            return Err(self.expected(what));
+        }
+        self.bump();
+        let text = self.text_of(token);
+        text.parse().map_err(|_| {
+            let message = format!("`{text}` is not {what}");
+            let told = Diagnostic::error(codes::BAD_NUMBER, token.span, message)
+                .hint("Write a whole number.");
+            self.tell(told)
+        })
+    }
+
+    /// `(f * g)`, or parentheses around one wire.
+    fn group(&mut self) -> Parsed<Tall<Wire>> {
+        let opened = self.bump().span;
+        let inner = self.parallel(opened);
+        let whole = inner.is_ok();
+        if !self.at_symbol(Symbol::Close) {
+            if whole && !self.at_symbol(Symbol::Semicolon) && !self.at_symbol(Symbol::Star) {
+                self.unclosed(opened, Symbol::Close);
+            }
+            self.skip_until(|_, _| false);
+        }
+        let span = opened.to(self.close(opened, Symbol::Close));
+        match inner {
+            Ok(Tall {
+                node: Wire::Parallel(_, parts),
+                height,
+            }) if height > 0 => Ok(Tall {
+                node: Wire::Parallel(span, parts),
+                height,
+            }),
+            Ok(inner) => Ok(inner),
+            Err(Told) => Ok(Tall {
+                node: Wire::Broken(span),
+                height: 0,
+            }),
+        }
+    }
+
+    fn parallel(&mut self, opened: Span) -> Parsed<Tall<Wire>> {
+        let first = self.element()?;
+        if !self.at_symbol(Symbol::Star) {
+            let read = self.sequence(first)?;
+            return match self.at_symbol(Symbol::Star) {
+                true => Err(self.mixed(opened)),
+                false => Ok(read),
+            };
+        }
+        let mut height = first.height;
+        let mut parts = vec![first.node];
+        while self.eat(Symbol::Star).is_some() {
+            let part = self.element()?;
+            height = height.max(part.height);
+            parts.push(part.node);
+        }
+        if self.at_symbol(Symbol::Semicolon) {
+            return Err(self.mixed(opened));
+        }
+        self.taller(Wire::Parallel(opened, parts), height)
+    }
+
+    fn mixed(&mut self, opened: Span) -> Told {
+        let message = "`;` and `*` stand side by side";
+        let told = Diagnostic::error(codes::MIXED_COMPOSITION, self.token().span, message)
+            .label(opened, "in these parentheses")
+            .hint("Put the parts of the one into parentheses: `((a ; b) * c)`.");
+        self.tell(told)
+    }
+
+    /// A name, a port, an endpoint of a session, or a misspelt word.
+    fn named(&mut self) -> Parsed<Wire> {
+        if self.peek(1).kind == TokenKind::Symbol(Symbol::Open)
+            && let Some(keyword) = self.meant(WITH_ARGUMENT)
+        {
+            let token = self.token();
+            self.misspelt(token, keyword);
+            return self.with_argument(token.span, keyword);
+        }
+        let name = self.take_name();
+        if self.eat(Symbol::At).is_some() {
+            return self.port(name);
+        }
+        Ok(Wire::Named(Path { module: None, name }))
+    }
+
+    /// `Module.process`.
+    fn of_module(&mut self) -> Parsed<Wire> {
+        let path = self.path("a process or a channel", TokenKind::Lower)?;
+        if self.at_symbol(Symbol::At) {
+            let message = "a process of a module is not addressed by its ports";
+            let told = Diagnostic::error(codes::UNEXPECTED, self.token().span, message)
+                .hint("Spawn it, and join its ports to channels.");
+            return Err(self.tell(told));
+        }
+        Ok(Wire::Named(path))
+    }
+
+    /// What stands behind the `@`.
+    fn port(&mut self, session: Name) -> Parsed<Wire> {
+        let port = self.field("a port")?;
+        let opens = self.at_symbol(Symbol::Open) && !self.at_binding();
+        let endpoint = match (&*port.text, opens) {
+            ("send", true) => self.of_type(Endpoint::Send)?,
+            ("recv", true) => self.of_type(Endpoint::Recv)?,
+            ("done", true) => self.of_type(Endpoint::Done)?,
+            ("select", true) => self.of_label(Endpoint::Select)?,
+            ("offer", true) => self.of_label(Endpoint::Offer)?,
+            (word @ ("send" | "recv"), false) => {
+                return Err(self.expected(&format!("`(`, as in `{}@{word}(T)`", session.text)));
+            }
+            (word @ ("select" | "offer"), false) => {
+                return Err(self.expected(&format!("`(`, as in `{}@{word}(label)`", session.text)));
+            }
+            _ => return Ok(Wire::Port(session, port)),
+        };
+        Ok(Wire::Step(Box::new(Step {
+            span: session.span.to(self.last_span()),
+            session,
+            endpoint,
+        })))
+    }
+
+    fn of_type(
+        &mut self,
+        endpoint: impl FnOnce(Type, Option<u32>) -> Endpoint,
+    ) -> Parsed<Endpoint> {
+        let read = |p: &mut Self| {
+            let payload = p.message_type()?;
+            let number = match p.eat(Symbol::Comma) {
+                Some(_) => Some(p.small_number("the number of the step, from 1")?),
+                None => None,
+            };
+            Ok((payload, number))
+        };
+        let broken = |span| {
+            let kind = TypeKind::Broken;
+            (Type { span, kind }, None)
+        };
+        let (_, (payload, number)) = self.argument(read, broken)?;
+        Ok(endpoint(payload, number))
+    }
+
+    fn of_label(&mut self, endpoint: impl FnOnce(Name) -> Endpoint) -> Parsed<Endpoint> {
+        let opened = self.expect(Symbol::Open)?;
+        let label = self.field("a label")?;
+        self.close(opened, Symbol::Close);
+        Ok(endpoint(label))
+    }
+
+    /// Whether a token is the first of its line and may start an element.
+    pub(super) fn may_start_wire(&self, token: Token) -> bool {
+        use crate::syntax::token::Before;
+        let composed = self.previous().is_some_and(|previous| {
+            matches!(
+                previous.kind,
+                TokenKind::Symbol(symbol) if symbol.closer().is_none() && !symbol.closes()
+            )
+        });
+        matches!(token.before, Before::Line(_)) && !composed && self.at_element()
+    }
+}
+
+/// Adds a part to a sequence; a sequence in parentheses is a part of it like any other.
+fn flatten(parts: &mut Vec<Wire>, part: Wire) {
+    match part {
+        Wire::Sequence(inner) => parts.extend(inner),
+        other => parts.push(other),
+    }
+}
