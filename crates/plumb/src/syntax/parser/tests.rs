@@ -99,7 +99,7 @@ fn every_form_reads() {
         "let f : !A -> !B = map({ n: len(a), c: contains(a, \"b\"), d: defined(value.if) })",
         "let f : !A -> !B = plumb(a, b) { (a, b) <-> dual M.P as s within 500ms\n a ; s@trigger }",
         "let f : !A -> !B = plumb(a, b) { a ; s@done (a, b) <-> P as s s@send(T, 2) ; b }",
-        "let f : !A -> !B = plumb(a, b) { s@select(ok) ; (a * b) ; s@offer(end) ; bot@ctrl_in }",
+        "let f : !A -> !B = plumb(a, b) { s@select(ok, 2) ; (a * b) ; s@offer(end) ; bot@ctrl_in }",
         "let f : !A -> !B = plumb(a, b) { spawn Mem.g(a, b) spawn h() let c : !(A, B) = channel }",
         "protocol P = rec X . send A . select { go: X, stop: recv M.T . end, other: Q }",
         "protocol P = send A . X protocol Q = { a: loop, b: M.P }",

@@ -291,27 +291,31 @@ impl Parser<'_> {
         &mut self,
         endpoint: impl FnOnce(Type, Option<u32>) -> Endpoint,
     ) -> Parsed<Endpoint> {
-        let read = |p: &mut Self| {
-            let payload = p.message_type()?;
-            let number = match p.eat(Symbol::Comma) {
-                Some(_) => Some(p.small_number("the number of the step, from 1")?),
-                None => None,
-            };
-            Ok((payload, number))
-        };
         let broken = |span| {
             let kind = TypeKind::Broken;
             (Type { span, kind }, None)
         };
+        let read = |p: &mut Self| Ok((p.message_type()?, p.number_of_step()?));
         let (_, (payload, number)) = self.argument(read, broken)?;
         Ok(endpoint(payload, number))
     }
 
-    fn of_label(&mut self, endpoint: impl FnOnce(Name) -> Endpoint) -> Parsed<Endpoint> {
-        let opened = self.expect(Symbol::Open)?;
-        let label = self.field("a label")?;
-        self.close(opened, Symbol::Close);
-        Ok(endpoint(label))
+    fn of_label(
+        &mut self,
+        endpoint: impl FnOnce(Name, Option<u32>) -> Endpoint,
+    ) -> Parsed<Endpoint> {
+        let read = |p: &mut Self| Ok(Some((p.field("a label")?, p.number_of_step()?)));
+        let (_, read) = self.argument(read, |_| None)?;
+        let (label, number) = read.ok_or(Told)?;
+        Ok(endpoint(label, number))
+    }
+
+    /// `, n` behind the type or the label of a step, where there is one.
+    fn number_of_step(&mut self) -> Parsed<Option<u32>> {
+        match self.eat(Symbol::Comma) {
+            Some(_) => Ok(Some(self.small_number("the number of the step, from 1")?)),
+            None => Ok(None),
+        }
     }
 
     /// Whether a token is the first of its line and may start an element.
