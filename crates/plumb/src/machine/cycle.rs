@@ -16,7 +16,8 @@ pub(super) fn through(program: &Program, node: u32, waiting: &[u32]) -> Vec<u32>
         .find_map(|start| back_to(program, start));
     let mut cycle = found.unwrap_or_default();
     let first = cycle.iter().enumerate().min_by_key(|(_, node)| **node);
-    cycle.rotate_left(first.map_or(0, |(at, _)| at));
+    let first = first.map_or(0, |(at, _)| at);
+    cycle.rotate_left(first);
     cycle
 }
 
