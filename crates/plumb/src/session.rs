@@ -23,6 +23,8 @@ mod gate;
 mod make;
 mod network;
 pub mod steps;
+#[cfg(test)]
+mod tests;
 pub mod traces;
 mod wiring;
 

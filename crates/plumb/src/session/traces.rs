@@ -99,6 +99,16 @@ impl<'a> Run<'a> {
         self.at.is_some()
     }
 
+    /// Where the step is written that the run stands at.
+    #[must_use]
+    pub fn stands_at(&self) -> Option<Span> {
+        let rest = &self.at.as_ref()?.rest;
+        match &rest.kind {
+            ProtocolKind::Send(kind, _) | ProtocolKind::Recv(kind, _) => Some(kind.span),
+            _ => Some(rest.span),
+        }
+    }
+
     /// What the session does with an event.
     pub fn on(&mut self, event: Event) -> Vec<Outcome> {
         let mut outcomes = Vec::new();

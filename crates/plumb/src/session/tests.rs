@@ -1,0 +1,5 @@
+//! That the network of a session does what its protocol says.
+
+mod evaluator;
+mod generate;
+mod laws;
