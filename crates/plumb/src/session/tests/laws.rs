@@ -28,7 +28,7 @@ struct Tally {
 }
 
 fn body(program: &Program) -> &Plumb {
-    let bodies = program
+    let mut bodies = program
         .declarations
         .iter()
         .filter_map(|declaration| match &declaration.kind {
