@@ -28,16 +28,17 @@ struct Tally {
 }
 
 fn body(program: &Program) -> &Plumb {
-    let mut bodies = program
-        .declarations
-        .iter()
-        .filter_map(|declaration| match &declaration.kind {
-            DeclarationKind::Let(definition) => match &definition.body {
-                Body::Plumb(plumb) => Some(plumb),
+    let mut bodies =
+        program
+            .declarations
+            .iter()
+            .filter_map(|declaration| match &declaration.kind {
+                DeclarationKind::Let(definition) => match &definition.body {
+                    Body::Plumb(plumb) => Some(plumb),
+                    _ => None,
+                },
                 _ => None,
-            },
-            _ => None,
-        });
+            });
     bodies.next_back().unwrap()
 }
 
