@@ -3,3 +3,4 @@
 mod evaluator;
 mod generate;
 mod laws;
+mod mistakes;
