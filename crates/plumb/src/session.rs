@@ -23,6 +23,7 @@ mod gate;
 mod make;
 mod network;
 pub mod steps;
+mod streams;
 #[cfg(test)]
 mod tests;
 pub mod traces;
@@ -35,6 +36,7 @@ use crate::syntax::ast::{
 };
 use crate::types;
 use steps::Steps;
+use streams::Streams;
 use wiring::{Rewrite, Session};
 
 /// What names mean where a program stands; the checker knows it.
@@ -152,8 +154,13 @@ impl Pass<'_> {
             let session = rewrite.sessions.get(&bind.session.text);
             match session.and_then(Option::as_ref) {
                 Some(session) if session.span == statement.span => {
-                    let outgoing = stream(definition, plumb, &bind.outgoing.text);
-                    statements.extend(network::statements(session, outgoing));
+                    let streams = Streams {
+                        incoming: stream(definition, plumb, &bind.incoming.text),
+                        outgoing: stream(definition, plumb, &bind.outgoing.text),
+                    };
+                    let unfit = streams::check(session, &streams, self.scope);
+                    rewrite.diagnostics.extend(unfit);
+                    statements.extend(network::statements(session, streams.outgoing));
                     self.tools.extend(network::timer(session));
                     rewrite.diagnostics.extend(session.linear());
                 }

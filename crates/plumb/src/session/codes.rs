@@ -34,6 +34,10 @@ pub const DOUBLE_STEP: Code = Code("P0617");
 pub const COPIED_STEP: Code = Code("P0618");
 /// The stream that a session receives from is read by something else as well.
 pub const SHARED_STREAM: Code = Code("P0619");
+/// A step sends what the stream of the session does not carry.
+pub const NOT_CARRIED: Code = Code("P0620");
+/// A step receives what never comes from the stream of the session.
+pub const NOT_BROUGHT: Code = Code("P0621");
 
 /// All of them, for the generated page.
 pub const CODES: &[CodeEntry] = &[
@@ -116,5 +120,15 @@ pub const CODES: &[CodeEntry] = &[
         code: SHARED_STREAM,
         meaning: "the stream that a session receives from is read by something else as well",
         remedy: "Split the stream with filters into channels, and bind the session to one of them.",
+    },
+    CodeEntry {
+        code: NOT_CARRIED,
+        meaning: "a step sends what the stream of the session does not carry",
+        remedy: "Bind the session to a stream of a wider type; the second of the two is sent to.",
+    },
+    CodeEntry {
+        code: NOT_BROUGHT,
+        meaning: "a step receives what never comes from the stream of the session",
+        remedy: "Bind the session to the stream that brings it; the first of the two is received from.",
     },
 ];

@@ -5,7 +5,8 @@ use crate::span::SourceId;
 use crate::syntax::ast::{DeclarationKind, Path, Program, Protocol, Type, TypeKind};
 use crate::{syntax, types};
 
-/// The protocols of a program; types are what they are called, but for `Alias`, which is `Ask`.
+/// The protocols of a program; types are what they are called, but for `Alias`, which is `Ask`, and `A`,
+/// which is `json`.
 struct Own<'a>(&'a Program);
 
 impl Scope for Own<'_> {
@@ -24,6 +25,7 @@ impl Scope for Own<'_> {
             TypeKind::Named(path) if &*path.name.text == "Alias" => {
                 Some(types::Type::Literal("Ask".into()))
             }
+            TypeKind::Named(path) if &*path.name.text == "A" => Some(types::Type::Json),
             TypeKind::Named(path) => Some(types::Type::Literal(path.name.text.clone())),
             _ => None,
         }
@@ -188,6 +190,34 @@ fn directions() {
         &wired("offer { a: end }", "go ; s@trigger go ; s@select(a)"),
         &["P0614 at `s@select(a)`: the other side chooses `a` here"],
     );
+}
+
+#[test]
+fn streams_that_do_not_fit() {
+    let bound = |streams: &str| {
+        format!(
+            "protocol P = send Ask . recv Answer . {{ more: end }}
+             let main : (!Answer, !A) -> (!Ask, !A) = plumb(i, go, o, out) {{
+               {streams} <-> P as s
+               go ; s@trigger
+               s@trigger ; s@send(Ask)
+               s@done(Answer) ; s@select(more)
+             }}"
+        )
+    };
+    check(
+        &bound("(i, o)"),
+        &[
+            "P0620 at `o`: the protocol sends `{ tag: \"more\", value: … }`, which `o` does not carry",
+        ],
+    );
+    check(&bound("(go, out)"), &[]);
+    let wrong = [
+        "P0620 at `i`: the protocol sends `Ask`, which `i` does not carry",
+        "P0621 at `o`: the protocol receives `Answer`, which never comes from `o`",
+        "P0620 at `i`: the protocol sends `{ tag: \"more\", value: … }`, which `i` does not carry",
+    ];
+    check(&bound("(o, i)"), &wrong);
 }
 
 #[test]
