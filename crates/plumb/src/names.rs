@@ -1,0 +1,248 @@
+//! Names and modules: what each source declares, and what a name means where it stands.
+
+mod load;
+mod types;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::check::codes;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::nearest::nearest;
+use crate::span::{SourceId, Span};
+use crate::syntax::ast::{DeclarationKind, Name, Path, Program};
+
+pub(crate) use load::load;
+pub(crate) use types::TypeNames;
+
+/// The number of a unit among those of one check; 0 is the program.
+pub(crate) type UnitId = usize;
+
+/// One source and what it declares.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    /// The name of the module; empty for the program.
+    pub name: Arc<str>,
+    /// Its text.
+    pub source: SourceId,
+    /// What was parsed, then what is left of it without sessions.
+    pub program: Program,
+    /// The modules that it uses: as members of them are written, and which.
+    pub uses: Vec<(Arc<str>, UnitId)>,
+    /// Where in the declarations each name is defined.
+    pub types: HashMap<Arc<str>, usize>,
+    /// Alike, the processes.
+    pub processes: HashMap<Arc<str>, usize>,
+    /// Alike, the protocols.
+    pub protocols: HashMap<Arc<str>, usize>,
+}
+
+/// What a name is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    Type,
+    Process,
+    Protocol,
+}
+
+/// Where a name is defined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Definition {
+    /// In which unit.
+    pub unit: UnitId,
+    /// Which of its declarations.
+    pub declaration: usize,
+}
+
+/// All sources of one check.
+#[derive(Debug, Default)]
+pub(crate) struct Units {
+    pub list: Vec<Unit>,
+    /// The module `mem`, whose types every program knows.
+    pub mem: Option<UnitId>,
+}
+
+/// How members of a module are written: `mem` is `Mem`.
+pub(crate) fn member_name(module: &str) -> Arc<str> {
+    let mut letters = module.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect::<String>().into()
+}
+
+impl Unit {
+    /// Where names of this sort are defined.
+    pub(crate) const fn defined(&self, sort: Sort) -> &HashMap<Arc<str>, usize> {
+        match sort {
+            Sort::Type => &self.types,
+            Sort::Process => &self.processes,
+            Sort::Protocol => &self.protocols,
+        }
+    }
+
+    /// Notes what the program declares; says so where a name is defined twice.
+    pub(crate) fn index(&mut self, out: &mut Vec<Diagnostic>) {
+        for (number, declaration) in self.program.declarations.iter().enumerate() {
+            let (table, name) = match &declaration.kind {
+                DeclarationKind::Use(_) => continue,
+                DeclarationKind::Type(name, _) => (&mut self.types, name),
+                DeclarationKind::Let(process) => (&mut self.processes, &process.name),
+                DeclarationKind::Protocol(name, _) => (&mut self.protocols, name),
+            };
+            if let Some(first) = table.get(&name.text) {
+                let first = self.program.declarations.get(*first).and_then(named);
+                out.push(twice(name, first.map(|name| name.span)));
+            } else {
+                table.insert(name.text.clone(), number);
+            }
+        }
+    }
+}
+
+/// What a declaration names.
+pub(crate) fn named(declaration: &crate::syntax::ast::Declaration) -> Option<&Name> {
+    match &declaration.kind {
+        DeclarationKind::Use(name)
+        | DeclarationKind::Type(name, _)
+        | DeclarationKind::Protocol(name, _) => Some(name),
+        DeclarationKind::Let(process) => Some(&process.name),
+    }
+}
+
+/// That a name is defined already.
+pub(crate) fn twice(name: &Name, first: Option<Span>) -> Diagnostic {
+    let message = format!("`{}` is defined already", name.text);
+    let diagnostic = Diagnostic::error(codes::DEFINED_TWICE, name.span, message);
+    match first {
+        Some(first) => diagnostic.label(first, "here"),
+        None => diagnostic,
+    }
+}
+
+impl Units {
+    pub(crate) fn get(&self, unit: UnitId) -> Option<&Unit> {
+        self.list.get(unit)
+    }
+
+    /// The declaration.
+    pub(crate) fn declaration(
+        &self,
+        definition: Definition,
+    ) -> Option<&crate::syntax::ast::Declaration> {
+        let unit = self.list.get(definition.unit)?;
+        unit.program.declarations.get(definition.declaration)
+    }
+
+    /// The unit that a member's module is, seen from another. `Mem` is known everywhere; what comes out
+    /// of the translation of a module's protocol may name what that module uses.
+    fn module(&self, unit: UnitId, module: &Name) -> Option<UnitId> {
+        let here = self.list.get(unit)?;
+        let own = here.uses.iter().find(|(name, _)| *name == module.text);
+        if let Some((_, unit)) = own {
+            return Some(*unit);
+        }
+        let foreign = module.span.source != here.source;
+        self.list.iter().enumerate().find_map(|(number, other)| {
+            let known = foreign || Some(number) == self.mem;
+            let named = number > 0 && member_name(&other.name) == module.text;
+            (known && named).then_some(number)
+        })
+    }
+
+    /// What a name means in a unit. Types and protocols are looked for in the modules that it uses, and
+    /// in `mem`, too.
+    ///
+    /// # Errors
+    /// The diagnostic that says that it means nothing.
+    pub(crate) fn find(
+        &self,
+        unit: UnitId,
+        path: &Path,
+        sort: Sort,
+    ) -> Result<Definition, Diagnostic> {
+        let Some(here) = self.list.get(unit) else {
+            return Err(self.unknown(unit, path, sort));
+        };
+        let within = |unit: UnitId| {
+            let declaration = *self.list.get(unit)?.defined(sort).get(&path.name.text)?;
+            Some(Definition { unit, declaration })
+        };
+        let found = match &path.module {
+            Some(module) => {
+                let Some(other) = self.module(unit, module) else {
+                    return Err(unknown_module(module));
+                };
+                within(other)
+            }
+            None => within(unit).or_else(|| {
+                if sort == Sort::Process {
+                    return None;
+                }
+                let used = here.uses.iter().map(|(_, unit)| *unit);
+                used.chain(self.mem).find_map(within)
+            }),
+        };
+        found.ok_or_else(|| self.unknown(unit, path, sort))
+    }
+
+    fn unknown(&self, unit: UnitId, path: &Path, sort: Sort) -> Diagnostic {
+        let (code, what): (Code, _) = match sort {
+            Sort::Type => (codes::UNKNOWN_TYPE, "type"),
+            Sort::Process => (codes::UNKNOWN_NAME, "process"),
+            Sort::Protocol => (codes::UNKNOWN_PROTOCOL, "protocol"),
+        };
+        let name = &path.name;
+        let diagnostic = Diagnostic::error(
+            code,
+            path.span(),
+            format!("no {what} is called `{}`", name.text),
+        );
+        let scope: Vec<UnitId> = match &path.module {
+            Some(module) => self.module(unit, module).into_iter().collect(),
+            None => std::iter::once(unit)
+                .chain(
+                    self.list
+                        .get(unit)
+                        .into_iter()
+                        .flat_map(|unit| unit.uses.iter().map(|(_, unit)| *unit)),
+                )
+                .chain(self.mem)
+                .collect(),
+        };
+        if path.module.is_none() && sort == Sort::Process {
+            let elsewhere = scope.iter().skip(1).find_map(|unit| {
+                let unit = self.list.get(*unit)?;
+                unit.processes.get(&name.text)?;
+                Some(format!("{}.{}", member_name(&unit.name), name.text))
+            });
+            if let Some(elsewhere) = elsewhere {
+                return diagnostic.hint(format!("Did you mean `{elsewhere}`?"));
+            }
+        }
+        let mut known: Vec<&str> = scope
+            .iter()
+            .take(if sort == Sort::Process { 1 } else { usize::MAX })
+            .filter_map(|unit| self.list.get(*unit))
+            .flat_map(|unit| unit.defined(sort).keys().map(|name| &**name))
+            .collect();
+        if sort == Sort::Type {
+            known.extend(types::BUILT_IN.iter().map(|(name, _)| *name));
+        }
+        known.sort_unstable();
+        match nearest(&name.text, known) {
+            Some(near) => diagnostic.hint(format!("Did you mean `{near}`?")),
+            None => diagnostic,
+        }
+    }
+}
+
+fn unknown_module(module: &Name) -> Diagnostic {
+    let mut letters = module.text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    let file: String = first.into_iter().chain(letters).collect();
+    Diagnostic::error(
+        codes::UNKNOWN_MODULE,
+        module.span,
+        format!("no module is called `{}` here", module.text),
+    )
+    .hint(format!("Write `use {file}` at the top of the file."))
+}

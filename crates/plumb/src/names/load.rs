@@ -1,0 +1,137 @@
+//! Reading a program and the modules it uses.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::check::codes;
+use crate::diagnostic::Diagnostic;
+use crate::modules::{MEM, Modules};
+use crate::source::Sources;
+use crate::syntax::ast::{DeclarationKind, Name};
+use crate::syntax::parse;
+
+use super::{Unit, UnitId, Units, member_name};
+
+/// How many modules may use each other in a row.
+const DEEPEST: usize = 64;
+
+/// Parses a program and everything that it uses, and `mem`, which every program knows.
+pub(crate) fn load(
+    name: &str,
+    text: &str,
+    modules: &dyn Modules,
+    out: &mut Vec<Diagnostic>,
+) -> (Units, Sources) {
+    let mut loader = Loader {
+        modules,
+        units: Units::default(),
+        sources: Sources::default(),
+        by_name: HashMap::new(),
+        open: Vec::new(),
+        out,
+    };
+    loader.unit(name, text, Arc::from(""));
+    let mem: Arc<str> = Arc::from("mem");
+    loader.units.mem = match loader.by_name.get(&mem) {
+        Some(unit) => *unit,
+        None => loader.module(&mem),
+    };
+    (loader.units, loader.sources)
+}
+
+struct Loader<'a> {
+    modules: &'a dyn Modules,
+    units: Units,
+    sources: Sources,
+    /// Modules that were asked for; `None` where there is none.
+    by_name: HashMap<Arc<str>, Option<UnitId>>,
+    /// The modules that are being read, outermost first.
+    open: Vec<Arc<str>>,
+    out: &'a mut Vec<Diagnostic>,
+}
+
+impl Loader<'_> {
+    fn module(&mut self, name: &Arc<str>) -> Option<UnitId> {
+        if let Some(known) = self.by_name.get(name) {
+            return *known;
+        }
+        let built_in = || (**name == *"mem").then(|| MEM.to_owned());
+        let Some(text) = self.modules.load(name).or_else(built_in) else {
+            self.by_name.insert(name.clone(), None);
+            return None;
+        };
+        self.open.push(name.clone());
+        let unit = self.unit(name, &text, name.clone());
+        self.open.pop();
+        self.by_name.insert(name.clone(), Some(unit));
+        Some(unit)
+    }
+
+    fn unit(&mut self, shown: &str, text: &str, name: Arc<str>) -> UnitId {
+        let source = self.sources.add(shown, text);
+        let (program, diagnostics) = parse(source, text);
+        self.out.extend(diagnostics);
+        let number = self.units.list.len();
+        let uses: Vec<Name> = program
+            .declarations
+            .iter()
+            .filter_map(|declaration| match &declaration.kind {
+                DeclarationKind::Use(name) => Some(name.clone()),
+                _ => None,
+            })
+            .collect();
+        let mut unit = Unit {
+            name,
+            source,
+            program,
+            uses: Vec::new(),
+            types: HashMap::new(),
+            processes: HashMap::new(),
+            protocols: HashMap::new(),
+        };
+        unit.index(self.out);
+        self.units.list.push(unit);
+        for name in uses {
+            if let Some(used) = self.used(&name)
+                && let Some(unit) = self.units.list.get_mut(number)
+            {
+                unit.uses.push((member_name(&name.text), used));
+            }
+        }
+        number
+    }
+
+    fn used(&mut self, name: &Name) -> Option<UnitId> {
+        if let Some(at) = self.open.iter().position(|open| *open == name.text) {
+            let circle: Vec<&str> = self.open.iter().skip(at).map(|name| &**name).collect();
+            self.out.push(Diagnostic::error(
+                codes::MODULE_CYCLE,
+                name.span,
+                format!(
+                    "`{}` uses itself: {} → {}",
+                    name.text,
+                    circle.join(" → "),
+                    name.text
+                ),
+            ));
+            return None;
+        }
+        if self.open.len() >= DEEPEST {
+            self.out.push(Diagnostic::error(
+                codes::MODULE_CYCLE,
+                name.span,
+                format!("more than {DEEPEST} modules use each other in a row"),
+            ));
+            return None;
+        }
+        let found = self.module(&name.text);
+        if found.is_none() {
+            self.out.push(Diagnostic::error(
+                codes::UNKNOWN_MODULE,
+                name.span,
+                format!("the module `{}` cannot be found", name.text),
+            ));
+        }
+        found
+    }
+}

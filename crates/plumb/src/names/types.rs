@@ -1,0 +1,299 @@
+//! What types that are written mean.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::check::codes;
+use crate::diagnostic::Diagnostic;
+use crate::span::Span;
+use crate::syntax::ast::{self, DeclarationKind, Path, TypeKind};
+use crate::types::{Field, Type, measured, overlap};
+
+use super::{Definition, Sort, UnitId, Units};
+
+/// The types that every program knows.
+pub(super) const BUILT_IN: &[(&str, Type)] = &[
+    ("string", Type::Text),
+    ("int", Type::Int),
+    ("number", Type::Number),
+    ("bool", Type::Bool),
+    ("unit", Type::Unit),
+    ("json", Type::Json),
+];
+
+/// How many variants a sum may have.
+const VARIANTS: usize = 512;
+
+/// How many aliases may stand for each other in a row.
+const DEEPEST: usize = 128;
+
+/// The types that the declarations of all units stand for.
+#[derive(Debug, Default)]
+pub(crate) struct TypeNames {
+    done: HashMap<Definition, Type>,
+    /// Where each name of a type stands in the program itself, and what it names; for editors.
+    pub uses: RefCell<Vec<(Span, Definition)>>,
+}
+
+impl TypeNames {
+    /// Resolves all `type` declarations.
+    pub(crate) fn new(units: &Units, out: &mut Vec<Diagnostic>) -> Self {
+        let mut names = Self::default();
+        for (number, unit) in units.list.iter().enumerate() {
+            for index in 0..unit.program.declarations.len() {
+                let definition = Definition {
+                    unit: number,
+                    declaration: index,
+                };
+                names.declared(units, definition, &mut Vec::new(), out);
+            }
+        }
+        names
+    }
+
+    fn declared(
+        &mut self,
+        units: &Units,
+        definition: Definition,
+        open: &mut Vec<Definition>,
+        out: &mut Vec<Diagnostic>,
+    ) -> Type {
+        if let Some(done) = self.done.get(&definition) {
+            return done.clone();
+        }
+        let Some(DeclarationKind::Type(name, kind)) =
+            units.declaration(definition).map(|found| &found.kind)
+        else {
+            return Type::Unknown;
+        };
+        if open.contains(&definition) || open.len() >= DEEPEST {
+            let why = if open.contains(&definition) {
+                format!("`{}` is a part of itself", name.text)
+            } else {
+                format!("more than {DEEPEST} types stand for each other in a row")
+            };
+            out.push(
+                Diagnostic::error(codes::RECURSIVE_TYPE, name.span, why).hint(
+                    "Types have an end here; use `json` for the part that may be of any depth.",
+                ),
+            );
+            for definition in open.iter() {
+                self.done.insert(*definition, Type::Unknown);
+            }
+            self.done.insert(definition, Type::Unknown);
+            return Type::Unknown;
+        }
+        open.push(definition);
+        let mut needed = Vec::new();
+        named_in(kind, &mut needed);
+        for path in needed {
+            if let Ok(other) = units.find(definition.unit, path, Sort::Type)
+                && !is_built_in(path)
+            {
+                self.declared(units, other, open, out);
+            }
+        }
+        open.pop();
+        if let Some(refused) = self.done.get(&definition) {
+            return refused.clone();
+        }
+        let resolved = self.plain(units, definition.unit, kind, out);
+        self.done.insert(definition, resolved.clone());
+        resolved
+    }
+
+    /// The type of a message; a stream is refused.
+    pub(crate) fn plain(
+        &self,
+        units: &Units,
+        unit: UnitId,
+        kind: &ast::Type,
+        out: &mut Vec<Diagnostic>,
+    ) -> Type {
+        let resolved = self.resolve(units, unit, kind, out);
+        if measured(&resolved).is_some() {
+            return resolved;
+        }
+        out.push(Diagnostic::error(
+            codes::TYPE_TOO_LARGE,
+            kind.span,
+            "this type is too large, written out",
+        ));
+        Type::Unknown
+    }
+
+    /// The type of a message, without saying what is wrong with it; `None` where something is.
+    pub(crate) fn quietly(&self, units: &Units, unit: UnitId, kind: &ast::Type) -> Option<Type> {
+        let mut wrong = Vec::new();
+        let noted = self.uses.borrow().len();
+        let resolved = self.plain(units, unit, kind, &mut wrong);
+        self.uses.borrow_mut().truncate(noted);
+        wrong.is_empty().then_some(resolved)
+    }
+
+    /// The type of the messages of a stream, and whether it is written as one.
+    pub(crate) fn stream(
+        &self,
+        units: &Units,
+        unit: UnitId,
+        kind: &ast::Type,
+        out: &mut Vec<Diagnostic>,
+    ) -> (Type, bool) {
+        match &kind.kind {
+            TypeKind::Stream(inner) => (self.plain(units, unit, inner, out), true),
+            TypeKind::Broken => (Type::Unknown, true),
+            _ => (self.plain(units, unit, kind, out), false),
+        }
+    }
+
+    fn resolve(
+        &self,
+        units: &Units,
+        unit: UnitId,
+        kind: &ast::Type,
+        out: &mut Vec<Diagnostic>,
+    ) -> Type {
+        match &kind.kind {
+            TypeKind::Named(path) => self.named(units, unit, path, out),
+            TypeKind::Literal(text) => Type::Literal(text.clone()),
+            TypeKind::Record(fields) => self.record(units, unit, fields, out),
+            TypeKind::List(item) => Type::List(Arc::new(self.resolve(units, unit, item, out))),
+            TypeKind::Sum(parts) => self.sum(units, unit, parts, out),
+            TypeKind::Product(parts) => Type::Product(
+                parts
+                    .iter()
+                    .map(|part| self.resolve(units, unit, part, out))
+                    .collect(),
+            ),
+            TypeKind::Stream(inner) => {
+                out.push(
+                    Diagnostic::error(codes::STREAM, kind.span, "a stream cannot stand here").hint(
+                        "Messages hold no streams: leave the `!` out. Several ports are `(!A, !B)`.",
+                    ),
+                );
+                self.resolve(units, unit, inner, out)
+            }
+            TypeKind::Broken => Type::Unknown,
+        }
+    }
+
+    fn named(&self, units: &Units, unit: UnitId, path: &Path, out: &mut Vec<Diagnostic>) -> Type {
+        if is_built_in(path) {
+            let name = &*path.name.text;
+            let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+            return found.map_or(Type::Unknown, |(_, kind)| kind.clone());
+        }
+        match units.find(unit, path, Sort::Type) {
+            Ok(definition) => {
+                if path.name.span.source.0 == 0 {
+                    self.uses.borrow_mut().push((path.span(), definition));
+                }
+                self.done.get(&definition).cloned().unwrap_or(Type::Unknown)
+            }
+            Err(diagnostic) => {
+                out.push(diagnostic);
+                Type::Unknown
+            }
+        }
+    }
+
+    fn record(
+        &self,
+        units: &Units,
+        unit: UnitId,
+        fields: &[ast::Field],
+        out: &mut Vec<Diagnostic>,
+    ) -> Type {
+        let mut seen: HashMap<&str, Span> = HashMap::with_capacity(fields.len());
+        let mut resolved = Vec::with_capacity(fields.len());
+        for field in fields {
+            let kind = self.resolve(units, unit, &field.kind, out);
+            if let Some(first) = seen.insert(&field.name.text, field.name.span) {
+                out.push(
+                    Diagnostic::error(
+                        codes::FIELD_TWICE,
+                        field.name.span,
+                        format!("field `{}` stands here twice", field.name.text),
+                    )
+                    .label(first, "here first"),
+                );
+                continue;
+            }
+            resolved.push(Field {
+                name: field.name.text.clone(),
+                presence: field.presence,
+                kind,
+            });
+        }
+        Type::record(resolved)
+    }
+
+    fn sum(
+        &self,
+        units: &Units,
+        unit: UnitId,
+        parts: &[ast::Type],
+        out: &mut Vec<Diagnostic>,
+    ) -> Type {
+        let mut variants: Vec<(Type, Span)> = Vec::with_capacity(parts.len());
+        let mut disjoint = true;
+        for part in parts {
+            let kind = self.resolve(units, unit, part, out);
+            for variant in kind.variants() {
+                let common = variants
+                    .iter()
+                    .find_map(|(held, span)| Some((*span, overlap(held, variant)?)));
+                match common {
+                    Some((span, value)) if disjoint => {
+                        disjoint = false;
+                        out.push(
+                            Diagnostic::error(
+                                codes::NOT_DISJOINT,
+                                part.span,
+                                format!("`{value}` would be this and another variant as well"),
+                            )
+                            .label(span, "the other one")
+                            .hint("Give the variants a required field that tells them apart."),
+                        );
+                    }
+                    Some(_) => {}
+                    None if variants.len() >= VARIANTS => {
+                        out.push(Diagnostic::error(
+                            codes::TYPE_TOO_LARGE,
+                            part.span,
+                            format!("a sum may have {VARIANTS} variants"),
+                        ));
+                        return Type::Unknown;
+                    }
+                    None => variants.push((variant.clone(), part.span)),
+                }
+            }
+        }
+        if !disjoint
+            || variants
+                .iter()
+                .any(|(kind, _)| matches!(kind, Type::Unknown))
+        {
+            return Type::Unknown;
+        }
+        Type::of_variants(variants.into_iter().map(|(kind, _)| kind).collect())
+    }
+}
+
+fn is_built_in(path: &Path) -> bool {
+    path.module.is_none() && BUILT_IN.iter().any(|(known, _)| *known == &*path.name.text)
+}
+
+/// The names that stand in a type.
+fn named_in<'a>(kind: &'a ast::Type, names: &mut Vec<&'a Path>) {
+    match &kind.kind {
+        TypeKind::Named(path) => names.push(path),
+        TypeKind::Record(fields) => fields.iter().for_each(|field| named_in(&field.kind, names)),
+        TypeKind::List(item) | TypeKind::Stream(item) => named_in(item, names),
+        TypeKind::Sum(parts) | TypeKind::Product(parts) => {
+            parts.iter().for_each(|part| named_in(part, names));
+        }
+        TypeKind::Literal(_) | TypeKind::Broken => {}
+    }
+}
