@@ -1,0 +1,146 @@
+//! Expressions: what they give, and what the machine is to do for them.
+//!
+//! An expression is typed against the type of the message that comes in. What is known after a test
+//! (`defined(x) && …`, `if is(value, T) then …`) is a list of [facts](facts), each of which says of a place
+//! in the message what type it has there.
+//!
+//! Where `json` stands where something narrower is wanted, the value decides when the program runs: a filter
+//! drops the message, a map sends it to the error stream.
+
+mod facts;
+mod operators;
+mod place;
+#[cfg(test)]
+mod tests;
+mod typer;
+
+use std::sync::Arc;
+
+use crate::check::codes;
+use crate::diagnostic::Diagnostic;
+use crate::graph::{Op, Selector};
+use crate::syntax::ast::{self, Expr};
+use crate::types::{Fit, Shown, Type, fits};
+
+use typer::Typer;
+
+/// What types that are written in an expression mean.
+pub(crate) type Resolve<'a> = &'a dyn Fn(&ast::Type) -> Type;
+
+/// A checked expression.
+#[derive(Debug)]
+pub(crate) struct Typed {
+    /// What the machine does.
+    pub op: Op,
+    /// What comes out: the value of a map's expression, the messages that a filter lets through.
+    pub kind: Type,
+    /// Whether a filter drops what lacks a field.
+    pub selector: Selector,
+}
+
+/// The expression of a `map`.
+pub(crate) fn map(
+    expr: &Expr,
+    message: &Type,
+    resolve: Resolve<'_>,
+    out: &mut Vec<Diagnostic>,
+) -> Typed {
+    let mut typer = Typer::new(message, Selector::Total, resolve, out);
+    let (op, kind) = typer.typed(expr);
+    Typed {
+        op,
+        kind,
+        selector: Selector::Total,
+    }
+}
+
+/// The expression of a `filter`: on a sum or on `json` it is a selector too.
+pub(crate) fn filter(
+    expr: &Expr,
+    message: &Type,
+    resolve: Resolve<'_>,
+    out: &mut Vec<Diagnostic>,
+) -> Typed {
+    let selector = match message {
+        Type::Json | Type::Sum(_) => Selector::Partial,
+        _ => Selector::Total,
+    };
+    let before = out.len();
+    let mut typer = Typer::new(message, selector, resolve, out);
+    let (op, kind) = typer.typed(expr);
+    let partial = typer.partial;
+    let kept = typer.kept(expr);
+    if fits(&kind, &Type::Bool) == Fit::Never {
+        out.push(
+            Diagnostic::error(
+                codes::NOT_BOOL,
+                expr.span,
+                format!("this is `{}`, and a filter wants `bool`", Shown(&kind)),
+            )
+            .hint("Compare it with something: `filter(score > 85)`."),
+        );
+    }
+    let checked = fits(&kind, &Type::Bool) == Fit::Checked;
+    let failed = out.len() > before;
+    if kept.is_never() && !message.is_never() && !failed {
+        out.push(Diagnostic::error(
+            codes::NEVER_TRUE,
+            expr.span,
+            format!("no variant of `{}` can pass this", Shown(message)),
+        ));
+    }
+    Typed {
+        op,
+        kind: if failed { Type::Unknown } else { kept },
+        selector: if partial || checked {
+            Selector::Partial
+        } else {
+            Selector::Total
+        },
+    }
+}
+
+/// The expression of a `once`, which reads no message; its value where it is one.
+pub(crate) fn constant(
+    expr: &Expr,
+    resolve: Resolve<'_>,
+    out: &mut Vec<Diagnostic>,
+) -> (Option<crate::value::Value>, Type) {
+    let before = out.len();
+    let nothing = Type::Unit;
+    let mut typer = Typer::new(&nothing, Selector::Total, resolve, out);
+    let (op, kind) = typer.typed(expr);
+    match op {
+        Op::Constant(value) if out.len() == before => (Some(value), kind),
+        _ if out.len() > before => (None, Type::Unknown),
+        _ => {
+            out.push(
+                Diagnostic::error(
+                    codes::NOT_CONSTANT,
+                    expr.span,
+                    "this reads a message, and here is none",
+                )
+                .hint("Write a literal, a list or a record of literals."),
+            );
+            (None, Type::Unknown)
+        }
+    }
+}
+
+/// `w.f`: the field of every message.
+pub(crate) fn field(
+    name: &ast::Name,
+    message: &Type,
+    resolve: Resolve<'_>,
+    out: &mut Vec<Diagnostic>,
+) -> Typed {
+    let whole = Expr {
+        span: name.span,
+        kind: ast::ExprKind::Name(Arc::from("value")),
+    };
+    let expr = Expr {
+        span: name.span,
+        kind: ast::ExprKind::Field(Box::new(whole), name.clone()),
+    };
+    map(&expr, message, resolve, out)
+}

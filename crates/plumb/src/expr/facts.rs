@@ -1,0 +1,292 @@
+//! What is known of the message once an expression is true, or false.
+
+use crate::syntax::ast::{Binary, Expr, ExprKind, Function, Unary};
+use crate::types::{Fit, Presence, Type, fits, join, overlap};
+
+use super::place::{Found, Place, Step, place, step, with};
+use super::typer::Typer;
+
+/// At this place there is a value, and of this type.
+pub(super) type Fact = (Place, Type);
+
+/// Which outcome of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    True,
+    False,
+}
+
+impl Outcome {
+    const fn other(self) -> Self {
+        match self {
+            Self::True => Self::False,
+            Self::False => Self::True,
+        }
+    }
+}
+
+impl Typer<'_> {
+    /// The messages of which the expression of a filter can be true.
+    pub(super) fn kept(&mut self, expr: &Expr) -> Type {
+        let mut facts = self.facts(expr, Outcome::True);
+        facts.sort_by_key(|(place, _)| place.len());
+        let mut kind = self.message.clone();
+        for (place, known) in facts {
+            kind = with(&kind, &place, &known);
+        }
+        kind
+    }
+
+    /// What is known once the expression has this outcome.
+    pub(super) fn facts(&mut self, expr: &Expr, outcome: Outcome) -> Vec<Fact> {
+        match &expr.kind {
+            ExprKind::Binary(op @ (Binary::And | Binary::Or), left, right) => {
+                let both = (*op == Binary::And) == (outcome == Outcome::True);
+                if both {
+                    self.in_turn(left, outcome, right, outcome)
+                } else {
+                    let decided = self.facts(left, outcome);
+                    let undecided = self.in_turn(left, outcome.other(), right, outcome);
+                    either(&decided, &undecided)
+                }
+            }
+            ExprKind::Unary(Unary::Not, inner) => self.facts(inner, outcome.other()),
+            ExprKind::Call(Function::Defined, arguments) => arguments
+                .first()
+                .and_then(place)
+                .map_or_else(Vec::new, |place| self.defined(&place, outcome)),
+            ExprKind::Is(inner, kind) => {
+                let kind = (self.resolve)(kind);
+                let mut facts = self.read(inner);
+                if let Some(place) = place(inner) {
+                    facts.extend(self.of_kind(&place, &kind, outcome, &facts));
+                }
+                facts
+            }
+            ExprKind::Binary(op @ (Binary::Equal | Binary::Unequal), left, right) => {
+                let mut facts = self.read(expr);
+                let outcome = match op {
+                    Binary::Equal => outcome,
+                    _ => outcome.other(),
+                };
+                let sides = [(left, right), (right, left)];
+                for (one, other) in sides {
+                    if let (Some(place), Some(kind)) = (place(one), literal(other)) {
+                        facts.extend(self.equal(&place, &kind, outcome, &facts));
+                    }
+                }
+                facts
+            }
+            _ => self.read(expr),
+        }
+    }
+
+    /// Facts of two expressions of which the second is looked at after the first.
+    fn in_turn(
+        &mut self,
+        left: &Expr,
+        of_left: Outcome,
+        right: &Expr,
+        of_right: Outcome,
+    ) -> Vec<Fact> {
+        let mut facts = self.facts(left, of_left);
+        let known = self.known.len();
+        self.known.extend(facts.iter().cloned());
+        facts.extend(self.facts(right, of_right));
+        self.known.truncate(known);
+        facts
+    }
+
+    /// That the place is there, or that it is missing.
+    fn defined(&self, place: &Place, outcome: Outcome) -> Vec<Fact> {
+        let Some((last, base)) = place.split_last() else {
+            return Vec::new();
+        };
+        let Some(whole) = self.at(base) else {
+            return Vec::new();
+        };
+        let mut facts = Vec::new();
+        if let Type::Sum(variants) = &whole {
+            let may = |variant: &&Type| {
+                !matches!(
+                    (step(variant, last), outcome),
+                    (Found::Nowhere, Outcome::True)
+                        | (Found::There(Presence::Required, _), Outcome::False)
+                )
+            };
+            let left: Vec<Type> = variants.iter().filter(may).cloned().collect();
+            facts.push((base.to_vec(), Type::of_variants(left)));
+        }
+        if outcome == Outcome::True {
+            let whole = facts.first().map_or(&whole, |(_, kind)| kind);
+            match step(whole, last) {
+                Found::Nowhere => {}
+                Found::Dynamic => facts.push((place.clone(), Type::Json)),
+                Found::There(_, kind) => facts.push((place.clone(), kind)),
+            }
+        }
+        facts
+    }
+
+    /// In a selector whatever was read was there.
+    fn read(&mut self, expr: &Expr) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        if self.lenient() {
+            let mut places = Vec::new();
+            reads(expr, &mut places);
+            let known = self.known.len();
+            for place in places {
+                let more = self.defined(&place, Outcome::True);
+                self.known.extend(more.iter().cloned());
+                facts.extend(more);
+            }
+            self.known.truncate(known);
+        }
+        facts
+    }
+
+    fn of_kind(&self, place: &Place, kind: &Type, outcome: Outcome, facts: &[Fact]) -> Vec<Fact> {
+        let Some(here) = latest(facts, place).or_else(|| self.at(place)) else {
+            return Vec::new();
+        };
+        let left = match outcome {
+            Outcome::True => common(&here, kind),
+            Outcome::False => without(&here, |variant| fits(variant, kind) == Fit::Always),
+        };
+        vec![(place.clone(), left)]
+    }
+
+    /// What a comparison with a literal says of the place, and of the variants of the value it is in.
+    fn equal(&self, place: &Place, kind: &Type, outcome: Outcome, facts: &[Fact]) -> Vec<Fact> {
+        let mut more = Vec::new();
+        if let Some((last, base)) = place.split_last()
+            && let Some(whole @ Type::Sum(_)) = latest(facts, base).or_else(|| self.at(base))
+        {
+            let left = without(&whole, |variant| match (step(variant, last), outcome) {
+                (Found::There(_, part), Outcome::True) => {
+                    !matches!(part, Type::Json) && overlap(&part, kind).is_none()
+                }
+                (Found::There(Presence::Required, part), Outcome::False) => single(&part, kind),
+                _ => false,
+            });
+            more.push((base.to_vec(), left));
+        }
+        let known = latest(facts, place).or_else(|| self.at(place));
+        if let Some(here @ Type::Sum(_)) = known {
+            let left = without(&here, |variant| match outcome {
+                Outcome::True => overlap(variant, kind).is_none(),
+                Outcome::False => single(variant, kind),
+            });
+            more.push((place.clone(), left));
+        }
+        more
+    }
+
+    /// The type of what is at a place that was read before; `None` where nothing is known of it.
+    pub(super) fn at(&self, place: &[Step]) -> Option<Type> {
+        if let Some(kind) = latest(&self.known, place) {
+            return Some(kind);
+        }
+        let Some((last, base)) = place.split_last() else {
+            return Some(self.message.clone());
+        };
+        match step(&self.at(base)?, last) {
+            Found::Nowhere => None,
+            Found::Dynamic => Some(Type::Json),
+            Found::There(_, kind) => Some(kind),
+        }
+    }
+}
+
+/// The newest fact about a place.
+pub(super) fn latest(facts: &[Fact], place: &[Step]) -> Option<Type> {
+    let mut newest = facts.iter().rev();
+    let (_, kind) = newest.find(|(known, _)| known == place)?;
+    Some(kind.clone())
+}
+
+/// What holds where one of two lists of facts holds.
+fn either(one: &[Fact], other: &[Fact]) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = Vec::new();
+    for (place, _) in one {
+        if latest(&facts, place).is_some() {
+            continue;
+        }
+        if let (Some(a), Some(b)) = (latest(one, place), latest(other, place))
+            && let Ok(kind) = join(&a, &b)
+        {
+            facts.push((place.clone(), kind));
+        }
+    }
+    facts
+}
+
+/// The values of a type that may be of another as well.
+fn common(here: &Type, kind: &Type) -> Type {
+    if matches!(here, Type::Json) || fits(kind, here) == Fit::Always {
+        return kind.clone();
+    }
+    let mut left = Vec::new();
+    for variant in here.variants() {
+        if fits(variant, kind) == Fit::Always {
+            left.push(variant.clone());
+        } else if overlap(variant, kind).is_some() {
+            let narrower = fits(kind, variant) == Fit::Always;
+            left.push(if narrower { kind } else { variant }.clone());
+        }
+    }
+    if left.iter().any(|variant| matches!(variant, Type::Sum(_))) {
+        return here.clone();
+    }
+    Type::of_variants(left)
+}
+
+fn without(kind: &Type, out: impl Fn(&Type) -> bool) -> Type {
+    let variants = kind.variants().iter();
+    Type::of_variants(variants.filter(|variant| !out(variant)).cloned().collect())
+}
+
+/// Whether the two types are one and the same value.
+fn single(a: &Type, b: &Type) -> bool {
+    matches!(a, Type::Literal(_) | Type::Unit) && a == b
+}
+
+/// The type of a literal that is a single value, or tells types apart.
+fn literal(expr: &Expr) -> Option<Type> {
+    match &expr.kind {
+        ExprKind::Null => Some(Type::Unit),
+        ExprKind::Bool(_) => Some(Type::Bool),
+        ExprKind::Number(_) => Some(Type::Number),
+        ExprKind::Text(text) => Some(Type::Literal(text.clone())),
+        _ => None,
+    }
+}
+
+/// The places that are read whatever the values are.
+fn reads(expr: &Expr, places: &mut Vec<Place>) {
+    if let Some(place) = place(expr) {
+        if let ExprKind::Field(base, _) | ExprKind::Part(base, _) = &expr.kind {
+            reads(base, places);
+        }
+        places.push(place);
+        return;
+    }
+    match &expr.kind {
+        ExprKind::Field(inner, _)
+        | ExprKind::Part(inner, _)
+        | ExprKind::Is(inner, _)
+        | ExprKind::Unary(_, inner)
+        | ExprKind::Binary(Binary::And | Binary::Or, inner, _)
+        | ExprKind::If(inner, _, _) => reads(inner, places),
+        ExprKind::Binary(_, left, right) => {
+            reads(left, places);
+            reads(right, places);
+        }
+        ExprKind::Record(fields) => fields.iter().for_each(|(_, inner)| reads(inner, places)),
+        ExprKind::List(items) => items.iter().for_each(|inner| reads(inner, places)),
+        ExprKind::Call(Function::Len | Function::Contains, arguments) => {
+            arguments.iter().for_each(|inner| reads(inner, places));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,152 @@
+//! What operators and functions take and give.
+
+use crate::check::codes;
+use crate::diagnostic::Diagnostic;
+use crate::graph::Op;
+use crate::span::Span;
+use crate::syntax::ast::{Binary, Expr, Unary};
+use crate::types::{Fit, Shown, Type, fits, overlap};
+use crate::value::Value;
+
+use super::typer::Typer;
+
+/// An operand as it is written, and its type.
+type Operand<'e> = (&'e Expr, &'e Type);
+
+impl Typer<'_> {
+    /// What an operator between these gives.
+    pub(super) fn operator(&mut self, op: Binary, left: Operand<'_>, right: Operand<'_>) -> Type {
+        match op {
+            Binary::And | Binary::Or => {
+                self.wants(left.1, &Type::Bool, left.0.span);
+                self.wants(right.1, &Type::Bool, right.0.span);
+                Type::Bool
+            }
+            Binary::Equal | Binary::Unequal => {
+                self.comparable(left, right);
+                Type::Bool
+            }
+            Binary::Less | Binary::AtMost | Binary::Greater | Binary::AtLeast => {
+                self.ordered(left, right);
+                Type::Bool
+            }
+            Binary::Plus | Binary::Minus | Binary::Times | Binary::Over => {
+                self.wants(left.1, &Type::Number, left.0.span);
+                self.wants(right.1, &Type::Number, right.0.span);
+                if op == Binary::Over {
+                    Type::Number
+                } else {
+                    numeric(&[left.1, right.1])
+                }
+            }
+        }
+    }
+
+    /// That two values can be equal.
+    fn comparable(&mut self, left: Operand<'_>, right: Operand<'_>) {
+        if unknown(left.1) || unknown(right.1) || overlap(left.1, right.1).is_some() {
+            return;
+        }
+        self.wrong(Diagnostic::error(
+            codes::INCOMPARABLE,
+            left.0.span.to(right.0.span),
+            format!(
+                "a `{}` is never equal to a `{}`",
+                Shown(left.1),
+                Shown(right.1)
+            ),
+        ));
+    }
+
+    /// That two values are numbers, or strings.
+    fn ordered(&mut self, left: Operand<'_>, right: Operand<'_>) {
+        let text = |kind: &Type| !unknown(kind) && fits(kind, &Type::Text) == Fit::Always;
+        let wanted = if text(left.1) || text(right.1) {
+            Type::Text
+        } else {
+            Type::Number
+        };
+        if matches!((left.1, right.1), (Type::Json, Type::Json)) {
+            self.partial = true;
+            return;
+        }
+        self.wants(left.1, &wanted, left.0.span);
+        self.wants(right.1, &wanted, right.0.span);
+    }
+
+    /// That a value has a length.
+    pub(super) fn wants_length(&mut self, kind: &Type, span: Span) {
+        match kind {
+            Type::Json => self.partial = true,
+            Type::Sum(variants) => {
+                for variant in variants.iter() {
+                    self.wants_length(variant, span);
+                }
+            }
+            Type::Text | Type::Literal(_) | Type::List(_) | Type::Product(_) | Type::Unknown => {}
+            _ => {
+                self.wrong(Diagnostic::error(
+                    codes::OPERAND,
+                    span,
+                    format!(
+                        "`{}` has no length: it is not a string or a list",
+                        Shown(kind)
+                    ),
+                ));
+            }
+        }
+    }
+
+    /// That one value can be in the other.
+    pub(super) fn contained(&mut self, whole: Operand<'_>, part: Operand<'_>) {
+        match whole.1 {
+            Type::Json => self.partial = true,
+            Type::Unknown => {}
+            Type::Text | Type::Literal(_) => self.wants(part.1, &Type::Text, part.0.span),
+            Type::List(item) => self.comparable((whole.0, item), part),
+            Type::Product(items) => {
+                let some = |item: &Type| unknown(item) || overlap(item, part.1).is_some();
+                if !unknown(part.1) && !items.iter().any(some) {
+                    self.wrong(Diagnostic::error(
+                        codes::INCOMPARABLE,
+                        part.0.span,
+                        format!("no part of `{}` is a `{}`", Shown(whole.1), Shown(part.1)),
+                    ));
+                }
+            }
+            kind => {
+                self.wrong(Diagnostic::error(
+                    codes::OPERAND,
+                    whole.0.span,
+                    format!("`{}` is not a string or a list", Shown(kind)),
+                ));
+            }
+        }
+    }
+}
+
+/// Whether nothing can be said of values of this type.
+fn unknown(kind: &Type) -> bool {
+    matches!(kind, Type::Unknown) || kind.is_never()
+}
+
+/// The type of what is calculated from these: `int` where all of them are.
+pub(super) fn numeric(kinds: &[&Type]) -> Type {
+    let whole = |kind: &&Type| fits(kind, &Type::Int) == Fit::Always;
+    if kinds.iter().all(whole) {
+        Type::Int
+    } else {
+        Type::Number
+    }
+}
+
+/// An operator before its operand; a negative number is a literal.
+pub(super) fn negated(op: Unary, inner: Op) -> Op {
+    match (op, inner) {
+        (Unary::Minus, Op::Constant(Value::Int(number))) if number != i64::MIN => {
+            Op::Constant(Value::Int(-number))
+        }
+        (Unary::Minus, Op::Constant(Value::Number(number))) => Op::Constant(Value::Number(-number)),
+        (op, inner) => Op::Unary(op, Box::new(inner)),
+    }
+}

@@ -1,0 +1,404 @@
+//! One expression against one message.
+
+use std::sync::Arc;
+
+use crate::check::codes;
+use crate::diagnostic::Diagnostic;
+use crate::graph::{Op, Selector};
+use crate::nearest::nearest;
+use crate::span::Span;
+use crate::syntax::ast::{self, Binary, Expr, ExprKind, Function, Name, Unary};
+use crate::types::{self, Fit, Presence, Shown, Type, fits, join, overlap};
+use crate::value::Value;
+
+use super::Resolve;
+use super::facts::{Fact, Outcome};
+use super::place::{Found, Step, place, step};
+
+/// One expression against one message.
+pub(super) struct Typer<'a> {
+    /// The type of the message.
+    pub message: &'a Type,
+    /// Whether what lacks a field is dropped.
+    selector: Selector,
+    /// Whether a field was read that may be missing, or `json` where something narrower is wanted.
+    pub partial: bool,
+    /// What is known at this point of the expression; the newest last.
+    pub known: Vec<Fact>,
+    /// What types that are written mean.
+    pub resolve: Resolve<'a>,
+    out: &'a mut Vec<Diagnostic>,
+}
+
+impl<'a> Typer<'a> {
+    pub(super) fn new(
+        message: &'a Type,
+        selector: Selector,
+        resolve: Resolve<'a>,
+        out: &'a mut Vec<Diagnostic>,
+    ) -> Self {
+        Self {
+            message,
+            selector,
+            partial: false,
+            known: Vec::new(),
+            resolve,
+            out,
+        }
+    }
+
+    /// Whether what lacks a field is dropped.
+    pub(super) fn lenient(&self) -> bool {
+        self.selector == Selector::Partial
+    }
+
+    /// Says what is wrong; what is typed so is unknown.
+    pub(super) fn wrong(&mut self, diagnostic: Diagnostic) -> Type {
+        self.out.push(diagnostic);
+        Type::Unknown
+    }
+
+    /// What the machine is to do, and what comes out.
+    pub(super) fn typed(&mut self, expr: &Expr) -> (Op, Type) {
+        match &expr.kind {
+            ExprKind::Null => (Op::Constant(Value::Null), Type::Unit),
+            ExprKind::Bool(value) => (Op::Constant(Value::Bool(*value)), Type::Bool),
+            ExprKind::Number(text) => self.number(text, expr.span),
+            ExprKind::Text(text) => (
+                Op::Constant(Value::Text(text.clone())),
+                Type::Literal(text.clone()),
+            ),
+            ExprKind::Name(name) if &**name == "value" => {
+                let kind = self.at(&[]).unwrap_or(Type::Unknown);
+                (Op::Message, kind)
+            }
+            ExprKind::Name(name) => {
+                let whole = self.at(&[]).unwrap_or(Type::Unknown);
+                let kind = self.part(&whole, expr, &Step::Field(name.clone()), expr.span);
+                (Op::Field(Box::new(Op::Message), name.clone()), kind)
+            }
+            ExprKind::Field(base, name) => {
+                let (op, whole) = self.typed(base);
+                let kind = self.part(&whole, expr, &Step::Field(name.text.clone()), name.span);
+                (Op::Field(Box::new(op), name.text.clone()), kind)
+            }
+            ExprKind::Part(base, index) => {
+                let (op, whole) = self.typed(base);
+                let kind = self.part(&whole, expr, &Step::Part(*index), expr.span);
+                (Op::Part(Box::new(op), *index), kind)
+            }
+            ExprKind::Is(inner, kind) => self.is(inner, kind),
+            ExprKind::Record(fields) => self.record(fields, expr.span),
+            ExprKind::List(items) => self.list(items, expr.span),
+            ExprKind::Unary(op, inner) => self.unary(*op, inner),
+            ExprKind::Binary(op, left, right) => self.binary(*op, left, right),
+            ExprKind::If(condition, then, otherwise) => {
+                self.choice(condition, then, otherwise, expr.span)
+            }
+            ExprKind::Call(function, arguments) => self.call(*function, arguments, expr.span),
+            ExprKind::Broken => (Op::Constant(Value::Null), Type::Unknown),
+        }
+    }
+
+    /// Types an expression where these facts are known.
+    pub(super) fn knowing(&mut self, facts: Vec<Fact>, expr: &Expr) -> (Op, Type) {
+        let known = self.known.len();
+        self.known.extend(facts);
+        let typed = self.typed(expr);
+        self.known.truncate(known);
+        typed
+    }
+
+    fn number(&mut self, text: &str, span: Span) -> (Op, Type) {
+        let Some(value) = Value::number(text) else {
+            let wrong = Diagnostic::error(codes::NUMBER, span, format!("`{text}` is not a number"));
+            return (Op::Constant(Value::Null), self.wrong(wrong));
+        };
+        let whole = matches!(value, Value::Int(_));
+        let kind = if whole { Type::Int } else { Type::Number };
+        (Op::Constant(value), kind)
+    }
+
+    /// The part of a value to which a step leads; says so where there is none, or may be none.
+    fn part(&mut self, whole: &Type, expr: &Expr, one: &Step, span: Span) -> Type {
+        let place = place(expr);
+        if let Some(kind) = place
+            .as_ref()
+            .and_then(|place| super::facts::latest(&self.known, place))
+        {
+            return kind;
+        }
+        match step(whole, one) {
+            Found::There(Presence::Required, kind) => kind,
+            Found::There(Presence::Optional, kind) => {
+                self.partial = true;
+                if self.lenient() {
+                    return kind;
+                }
+                self.wrong(unguarded(whole, one, place.is_some(), span))
+            }
+            Found::Dynamic => {
+                self.partial = true;
+                Type::Json
+            }
+            Found::Nowhere => self.wrong(absent(whole, one, span)),
+        }
+    }
+
+    fn is(&mut self, inner: &Expr, kind: &ast::Type) -> (Op, Type) {
+        let (op, given) = self.typed(inner);
+        let wanted = (self.resolve)(kind);
+        let unknown = [&given, &wanted]
+            .iter()
+            .any(|kind| matches!(kind, Type::Unknown));
+        if !unknown && !given.is_never() && overlap(&given, &wanted).is_none() {
+            self.wrong(Diagnostic::error(
+                codes::NEVER_TRUE,
+                kind.span,
+                format!("a `{}` is never a `{}`", Shown(&given), Shown(&wanted)),
+            ));
+        }
+        (Op::Is(Box::new(op), wanted), Type::Bool)
+    }
+
+    fn record(&mut self, fields: &[(Name, Expr)], span: Span) -> (Op, Type) {
+        let mut ops: Vec<(Arc<str>, Op)> = Vec::with_capacity(fields.len());
+        let mut kinds: Vec<types::Field> = Vec::with_capacity(fields.len());
+        for (name, inner) in fields {
+            let (op, kind) = self.typed(inner);
+            if kinds.iter().any(|field| field.name == name.text) {
+                self.wrong(Diagnostic::error(
+                    codes::FIELD_TWICE,
+                    name.span,
+                    format!("field `{}` stands here twice", name.text),
+                ));
+                continue;
+            }
+            ops.push((name.text.clone(), op));
+            kinds.push(types::Field::required(&name.text, kind));
+        }
+        let kind = Type::record(kinds);
+        let constants: Option<Vec<(Arc<str>, Value)>> = ops
+            .iter()
+            .map(|(name, op)| Some((name.clone(), constant(op)?)))
+            .collect();
+        match constants.map(Value::record) {
+            Some(Ok(value)) => (Op::Constant(value), kind),
+            Some(Err(oversize)) => self.oversize(&oversize, span),
+            None => (Op::Record(ops), kind),
+        }
+    }
+
+    fn list(&mut self, items: &[Expr], span: Span) -> (Op, Type) {
+        let (ops, kinds): (Vec<Op>, Vec<Type>) = items.iter().map(|item| self.typed(item)).unzip();
+        let kind = Type::Product(kinds.into());
+        let constants: Option<Vec<Value>> = ops.iter().map(constant).collect();
+        match constants.map(Value::list) {
+            Some(Ok(value)) => (Op::Constant(value), kind),
+            Some(Err(oversize)) => self.oversize(&oversize, span),
+            None => (Op::List(ops), kind),
+        }
+    }
+
+    fn oversize(&mut self, oversize: &crate::value::Oversize, span: Span) -> (Op, Type) {
+        let wrong = Diagnostic::error(codes::NUMBER, span, oversize.to_string());
+        (Op::Constant(Value::Null), self.wrong(wrong))
+    }
+
+    fn choice(&mut self, test: &Expr, then: &Expr, other: &Expr, span: Span) -> (Op, Type) {
+        let (condition, kind) = self.typed(test);
+        self.wants(&kind, &Type::Bool, test.span);
+        let facts = self.facts(test, Outcome::True);
+        let (yes, of_yes) = self.knowing(facts, then);
+        let facts = self.facts(test, Outcome::False);
+        let (no, of_no) = self.knowing(facts, other);
+        let kind = join(&of_yes, &of_no).unwrap_or_else(|joint| {
+            self.wrong(
+                Diagnostic::error(
+                    codes::BRANCHES,
+                    span,
+                    format!(
+                        "the branches give `{}` and `{}`, which have `{}` in common",
+                        Shown(&of_yes),
+                        Shown(&of_no),
+                        joint.value
+                    ),
+                )
+                .hint("Give both branches one type, or types that no value has in common."),
+            )
+        });
+        let op = Op::If(Box::new(condition), Box::new(yes), Box::new(no));
+        (op, kind)
+    }
+
+    /// That a value of one type can stand where another is wanted.
+    pub(super) fn wants(&mut self, given: &Type, wanted: &Type, span: Span) {
+        match fits(given, wanted) {
+            Fit::Always => {}
+            Fit::Checked => self.partial = true,
+            Fit::Never => {
+                self.wrong(Diagnostic::error(
+                    codes::OPERAND,
+                    span,
+                    format!("this is `{}`, wanted is `{wanted}`", Shown(given)),
+                ));
+            }
+        }
+    }
+
+    fn unary(&mut self, op: Unary, inner: &Expr) -> (Op, Type) {
+        let (inner_op, kind) = self.typed(inner);
+        let result = match op {
+            Unary::Not => {
+                self.wants(&kind, &Type::Bool, inner.span);
+                Type::Bool
+            }
+            Unary::Minus => {
+                self.wants(&kind, &Type::Number, inner.span);
+                super::operators::numeric(&[&kind])
+            }
+        };
+        let op = super::operators::negated(op, inner_op);
+        (op, result)
+    }
+
+    fn binary(&mut self, op: Binary, left: &Expr, right: &Expr) -> (Op, Type) {
+        let (left_op, of_left) = self.typed(left);
+        let facts = match op {
+            Binary::And => self.facts(left, Outcome::True),
+            Binary::Or => self.facts(left, Outcome::False),
+            _ => Vec::new(),
+        };
+        let (right_op, of_right) = self.knowing(facts, right);
+        let kind = self.operator(op, (left, &of_left), (right, &of_right));
+        (Op::Binary(op, Box::new(left_op), Box::new(right_op)), kind)
+    }
+
+    fn call(&mut self, function: Function, arguments: &[Expr], span: Span) -> (Op, Type) {
+        match (function, arguments) {
+            (Function::Len, [one]) => {
+                let (op, kind) = self.typed(one);
+                self.wants_length(&kind, one.span);
+                (Op::Len(Box::new(op)), Type::Int)
+            }
+            (Function::Contains, [whole, part]) => {
+                let (in_op, of_whole) = self.typed(whole);
+                let (of_op, of_part) = self.typed(part);
+                self.contained((whole, &of_whole), (part, &of_part));
+                (Op::Contains(Box::new(in_op), Box::new(of_op)), Type::Bool)
+            }
+            (Function::Defined, [one]) => self.defined_call(one),
+            _ => {
+                let (name, wanted) = match function {
+                    Function::Len => ("len", 1),
+                    Function::Contains => ("contains", 2),
+                    Function::Defined => ("defined", 1),
+                };
+                let given = arguments.len();
+                let wrong = Diagnostic::error(
+                    codes::ARGUMENTS,
+                    span,
+                    format!("`{name}` takes {wanted}, and here are {given}"),
+                );
+                (Op::Constant(Value::Null), self.wrong(wrong))
+            }
+        }
+    }
+
+    /// `defined(e)`: what is missing on the way to the field is missing too.
+    fn defined_call(&mut self, one: &Expr) -> (Op, Type) {
+        if !matches!(&one.kind, ExprKind::Field(..))
+            && !matches!(&one.kind, ExprKind::Name(name) if &**name != "value")
+        {
+            if !matches!(one.kind, ExprKind::Broken) {
+                self.wrong(
+                    Diagnostic::error(codes::NOT_A_FIELD, one.span, "this is not a field")
+                        .hint("`defined(f)` asks whether the field `f` is there."),
+                );
+            }
+            return (Op::Constant(Value::Bool(true)), Type::Bool);
+        }
+        let (selector, partial) = (self.selector, self.partial);
+        self.selector = Selector::Partial;
+        let (op, _) = self.typed(one);
+        (self.selector, self.partial) = (selector, partial);
+        (Op::Defined(Box::new(op)), Type::Bool)
+    }
+}
+
+/// The value of an expression that is the same each time.
+fn constant(op: &Op) -> Option<Value> {
+    match op {
+        Op::Constant(value) => Some(value.clone()),
+        _ => None,
+    }
+}
+
+fn unguarded(whole: &Type, one: &Step, named: bool, span: Span) -> Diagnostic {
+    let name = shown(one);
+    let why = match whole {
+        Type::Sum(_) => format!("not every variant has {name}"),
+        _ => format!("{name} may be missing"),
+    };
+    let hint = match (one, named) {
+        (Step::Field(field), true) => {
+            format!(
+                "Ask first: `if defined({field}) then … else …`, or let a `filter` drop what lacks it."
+            )
+        }
+        _ => "Let a `filter` drop what lacks it.".to_owned(),
+    };
+    Diagnostic::error(codes::UNGUARDED, span, why).hint(hint)
+}
+
+fn absent(whole: &Type, one: &Step, span: Span) -> Diagnostic {
+    let name = shown(one);
+    let message = format!("`{}` has no {name}", Shown(whole));
+    let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, span, message);
+    match one {
+        Step::Part(_) => diagnostic,
+        Step::Field(field) => {
+            let fields = fields(whole);
+            let near = nearest(field, fields.iter().map(|name| &**name));
+            match near {
+                Some(near) => diagnostic.hint(format!("Did you mean `{near}`?")),
+                None if fields.is_empty() => {
+                    diagnostic.hint("`value` is the whole message; only records have fields.")
+                }
+                None => diagnostic.hint(format!("It has {}.", listed(&fields))),
+            }
+        }
+    }
+}
+
+/// The fields that some value of this type has.
+pub(crate) fn fields(whole: &Type) -> Vec<Arc<str>> {
+    let mut names: Vec<Arc<str>> = Vec::new();
+    for variant in whole.variants() {
+        if let Type::Record(fields) = variant {
+            for field in fields.iter() {
+                if !names.contains(&field.name) {
+                    names.push(field.name.clone());
+                }
+            }
+        }
+    }
+    names
+}
+
+fn listed(names: &[Arc<str>]) -> String {
+    let shown: Vec<String> = names
+        .iter()
+        .take(8)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let more = if names.len() > 8 { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+fn shown(one: &Step) -> String {
+    match one {
+        Step::Field(name) => format!("field `{name}`"),
+        Step::Part(index) => format!("part {index}"),
+    }
+}
