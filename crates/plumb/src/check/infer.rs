@@ -1,0 +1,450 @@
+//! The types of all streams of a body, from their sources on.
+//!
+//! Every stream begins at something that has a type: a boundary port, a channel, a process, an expression.
+//! So types go forward, and only what leads back needs to be looked at again; `empty` has the type without
+//! values, which fits wherever it leads.
+
+use crate::diagnostic::Diagnostic;
+use crate::expr::{self, Typed};
+use crate::names::UnitId;
+use crate::span::Span;
+use crate::syntax::ast;
+use crate::types::{Field, Fit, Joint, Shown, Type, fits, join, measured, misfit};
+use crate::value::Value;
+
+use super::codes;
+use super::draft::{Context, Draft, PartId, Stage};
+use super::process::Process;
+
+/// How often what is in a feedback loop is looked at again.
+const ROUNDS: usize = 8;
+
+/// What is known of a draft once it is typed.
+pub(super) struct Types {
+    /// Of each part, the type of each output.
+    pub outs: Vec<Vec<Type>>,
+    /// Of each part, the type of what comes in, where it is not declared.
+    pub ins: Vec<Vec<Type>>,
+    /// Of each part that has an expression, what it does.
+    pub typed: Vec<Option<Typed>>,
+    /// Of each `once`, its message.
+    pub values: Vec<Option<Value>>,
+    /// Of each link, whether a check has to stand there.
+    pub checked: Vec<bool>,
+}
+
+/// The links of each port.
+pub(super) struct Ports {
+    /// Of each part, of each input, the links into it.
+    pub ins: Vec<Vec<Vec<usize>>>,
+    /// Of each part, of each output, the links out of it.
+    pub outs: Vec<Vec<Vec<usize>>>,
+}
+
+impl Ports {
+    pub(super) fn new(draft: &Draft<'_>) -> Self {
+        let empty = |count: u32| vec![Vec::new(); count as usize];
+        let mut ports = Self {
+            ins: draft.parts.iter().map(|part| empty(part.ins)).collect(),
+            outs: draft.parts.iter().map(|part| empty(part.outs)).collect(),
+        };
+        for (index, link) in draft.links.iter().enumerate() {
+            push(&mut ports.outs, link.from, index);
+            push(&mut ports.ins, link.to, index);
+        }
+        ports
+    }
+}
+
+fn push(ports: &mut [Vec<Vec<usize>>], (part, port): (PartId, u32), link: usize) {
+    let port = ports
+        .get_mut(part)
+        .and_then(|part| part.get_mut(port as usize));
+    if let Some(links) = port {
+        links.push(link);
+    }
+}
+
+/// Types a draft, and says what does not fit.
+pub(super) fn infer(
+    draft: &Draft<'_>,
+    ports: &Ports,
+    context: Context<'_>,
+    process: &Process,
+    out: &mut Vec<Diagnostic>,
+) -> Types {
+    let count = draft.parts.len();
+    let mut inference = Inference {
+        draft,
+        ports,
+        context,
+        process,
+        unit: process.definition.unit,
+        types: Types {
+            outs: vec![Vec::new(); count],
+            ins: vec![Vec::new(); count],
+            typed: (0..count).map(|_| None).collect(),
+            values: vec![None; count],
+            checked: vec![false; draft.links.len()],
+        },
+    };
+    let (order, back) = order(draft, ports);
+    if back {
+        inference.settle(&order, out);
+    }
+    for part in &order {
+        inference.visit(*part, out);
+    }
+    inference.links(out);
+    inference.types
+}
+
+/// The parts such that each comes after what leads into it, as far as that can be, and whether it cannot.
+fn order(draft: &Draft<'_>, ports: &Ports) -> (Vec<PartId>, bool) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Seen {
+        No,
+        Open,
+        Done,
+    }
+    let mut seen = vec![Seen::No; draft.parts.len()];
+    let mut order = Vec::with_capacity(draft.parts.len());
+    let mut back = false;
+    let next: Vec<Vec<PartId>> = ports
+        .outs
+        .iter()
+        .map(|outs| {
+            let links = outs.iter().flatten();
+            let to = links.filter_map(|link| draft.links.get(*link));
+            to.map(|link| link.to.0).collect()
+        })
+        .collect();
+    let mark = |seen: &mut Vec<Seen>, part: PartId, as_what: Seen| {
+        if let Some(mark) = seen.get_mut(part) {
+            *mark = as_what;
+        }
+    };
+    for start in (0..draft.parts.len()).rev() {
+        if seen.get(start) != Some(&Seen::No) {
+            continue;
+        }
+        let mut stack = vec![(start, 0)];
+        mark(&mut seen, start, Seen::Open);
+        while let Some((part, at)) = stack.pop() {
+            match next.get(part).and_then(|next| next.get(at)) {
+                Some(to) => {
+                    stack.push((part, at + 1));
+                    match seen.get(*to) {
+                        Some(Seen::No) => {
+                            mark(&mut seen, *to, Seen::Open);
+                            stack.push((*to, 0));
+                        }
+                        Some(Seen::Open) => back = true,
+                        _ => {}
+                    }
+                }
+                None => {
+                    mark(&mut seen, part, Seen::Done);
+                    order.push(part);
+                }
+            }
+        }
+    }
+    order.reverse();
+    (order, back)
+}
+
+struct Inference<'a, 'd> {
+    draft: &'d Draft<'a>,
+    ports: &'d Ports,
+    context: Context<'a>,
+    process: &'d Process,
+    unit: UnitId,
+    types: Types,
+}
+
+impl Inference<'_, '_> {
+    /// Goes round until nothing changes any more.
+    fn settle(&mut self, order: &[PartId], out: &mut Vec<Diagnostic>) {
+        let mut unsettled = Vec::new();
+        for _ in 0..ROUNDS {
+            unsettled.clear();
+            for part in order {
+                let before = self.types.outs.get(*part).cloned().unwrap_or_default();
+                self.visit(*part, &mut Vec::new());
+                if self.types.outs.get(*part) != Some(&before) {
+                    unsettled.push(*part);
+                }
+            }
+            if unsettled.is_empty() {
+                return;
+            }
+        }
+        let first = unsettled
+            .first()
+            .and_then(|part| self.draft.parts.get(*part));
+        if let Some(part) = first {
+            out.push(
+                Diagnostic::error(
+                    codes::ENDLESS_TYPE,
+                    part.span,
+                    "what goes round here grows each time: it has no type",
+                )
+                .hint("Put a channel with a type into the loop."),
+            );
+        }
+        for part in unsettled {
+            if let Some(outs) = self.types.outs.get_mut(part) {
+                outs.fill(Type::Unknown);
+            }
+        }
+    }
+
+    /// The type of what comes in at an input: of all that leads there.
+    fn incoming(&self, part: PartId, port: usize, out: &mut Vec<Diagnostic>) -> Type {
+        let links = self.ports.ins.get(part).and_then(|ins| ins.get(port));
+        let mut kind = Type::never();
+        for link in links.into_iter().flatten() {
+            let Some(link) = self.draft.links.get(*link) else {
+                continue;
+            };
+            let Some(from) = self.out(link.from) else {
+                continue;
+            };
+            kind = self.joined(&kind, from, link.to_span, out);
+        }
+        kind
+    }
+
+    fn out(&self, (part, port): (PartId, u32)) -> Option<&Type> {
+        self.types.outs.get(part)?.get(port as usize)
+    }
+
+    fn joined(&self, a: &Type, b: &Type, span: Span, out: &mut Vec<Diagnostic>) -> Type {
+        join(a, b).unwrap_or_else(|Joint { one, other, value }| {
+            out.push(
+                Diagnostic::error(
+                    codes::NOT_DISJOINT,
+                    span,
+                    format!(
+                        "`{}` and `{}` come together here, and `{value}` would be both",
+                        Shown(&one),
+                        Shown(&other)
+                    ),
+                )
+                .hint(
+                    "Put `tag(l)` on each of the streams first, or a `map` that tells them apart.",
+                ),
+            );
+            Type::Unknown
+        })
+    }
+
+    /// Types one part from what is known of what leads there.
+    fn visit(&mut self, part: PartId, out: &mut Vec<Diagnostic>) {
+        let Some(drafted) = self.draft.parts.get(part) else {
+            return;
+        };
+        let declared = matches!(
+            drafted.stage,
+            Stage::Input(_)
+                | Stage::Output(_)
+                | Stage::Channel(_)
+                | Stage::Call(_)
+                | Stage::Discard
+                | Stage::Broken
+        );
+        let ins: Vec<Type> = if declared {
+            Vec::new()
+        } else {
+            (0..drafted.ins as usize)
+                .map(|port| self.incoming(part, port, out))
+                .collect()
+        };
+        let outs = self.outputs(part, &ins, out);
+        if let Some(slot) = self.types.outs.get_mut(part) {
+            *slot = outs;
+        }
+        if let Some(slot) = self.types.ins.get_mut(part) {
+            *slot = ins;
+        }
+    }
+
+    fn outputs(&mut self, part: PartId, ins: &[Type], out: &mut Vec<Diagnostic>) -> Vec<Type> {
+        let Some(drafted) = self.draft.parts.get(part) else {
+            return Vec::new();
+        };
+        let span = drafted.span;
+        let one = ins.first().cloned().unwrap_or(Type::Unknown);
+        let kind = match &drafted.stage {
+            Stage::Input(index) => {
+                let port = self.process.inputs.get(*index);
+                port.map_or(Type::Unknown, |port| port.kind.clone())
+            }
+            Stage::Channel(kind) => kind.clone(),
+            Stage::Output(_) | Stage::Discard => return Vec::new(),
+            Stage::Id => one,
+            Stage::Copy => return vec![one; drafted.outs as usize],
+            Stage::Merge => ins.iter().fold(Type::never(), |kind, next| {
+                self.joined(&kind, next, span, out)
+            }),
+            Stage::Empty => Type::never(),
+            Stage::Once(expr) => self.once(part, expr, out),
+            Stage::Barrier if ins.iter().any(Type::is_never) => Type::never(),
+            Stage::Barrier => self.bounded(Type::Product(ins.into()), span, out),
+            Stage::Map(_) | Stage::Filter(_) | Stage::Take(_) => self.expression(part, &one, out),
+            Stage::Project(index) => project(*index, &one, span, out),
+            Stage::Tag(label) if !one.is_never() => {
+                let fields = vec![
+                    Field::required("tag", Type::Literal(label.clone())),
+                    Field::required("value", one),
+                ];
+                self.bounded(Type::record(fields), span, out)
+            }
+            Stage::Tag(_) => one,
+            Stage::Call(process) => {
+                let process = self.context.processes.get(*process);
+                let outputs = process.map(|process| process.outputs.as_slice());
+                let ports = outputs.unwrap_or_default().iter();
+                return ports.map(|port| port.kind.clone()).collect();
+            }
+            Stage::Broken => return vec![Type::Unknown; drafted.outs as usize],
+        };
+        vec![kind]
+    }
+
+    fn bounded(&self, kind: Type, span: Span, out: &mut Vec<Diagnostic>) -> Type {
+        if measured(&kind).is_some() {
+            return kind;
+        }
+        out.push(Diagnostic::error(
+            codes::TYPE_TOO_LARGE,
+            span,
+            "the type of what comes out here is too large, written out",
+        ));
+        Type::Unknown
+    }
+
+    fn once(&mut self, part: PartId, expr: &ast::Expr, out: &mut Vec<Diagnostic>) -> Type {
+        let (context, unit) = (self.context, self.unit);
+        let resolve = |kind: &ast::Type| resolve(context, unit, kind);
+        let (value, kind) = expr::constant(expr, &resolve, out);
+        if let Some(slot) = self.types.values.get_mut(part) {
+            *slot = value;
+        }
+        kind
+    }
+
+    fn expression(&mut self, part: PartId, message: &Type, out: &mut Vec<Diagnostic>) -> Type {
+        let Some(drafted) = self.draft.parts.get(part) else {
+            return Type::Unknown;
+        };
+        let unknown = Type::Unknown;
+        let nothing = message.is_never();
+        let message = if nothing { &unknown } else { message };
+        let (context, unit) = (self.context, self.unit);
+        let resolve = |kind: &ast::Type| resolve(context, unit, kind);
+        let mut wrong = Vec::new();
+        let typed = match &drafted.stage {
+            Stage::Map(expr) => expr::map(expr, message, &resolve, &mut wrong),
+            Stage::Filter(expr) => expr::filter(expr, message, &resolve, &mut wrong),
+            Stage::Take(name) => expr::field(name, message, &resolve, &mut wrong),
+            _ => return Type::Unknown,
+        };
+        let kind = if !wrong.is_empty() {
+            Type::Unknown
+        } else if nothing {
+            Type::never()
+        } else {
+            self.bounded(typed.kind.clone(), drafted.span, &mut wrong)
+        };
+        out.append(&mut wrong);
+        if let Some(slot) = self.types.typed.get_mut(part) {
+            *slot = Some(typed);
+        }
+        kind
+    }
+
+    /// The type that the target of a link declares.
+    fn wanted(&self, (part, port): (PartId, u32)) -> Option<&Type> {
+        match &self.draft.parts.get(part)?.stage {
+            Stage::Output(index) => Some(&self.process.outputs.get(*index)?.kind),
+            Stage::Channel(kind) => Some(kind),
+            Stage::Call(process) => {
+                let process = self.context.processes.get(*process)?;
+                Some(&process.inputs.get(port as usize)?.kind)
+            }
+            _ => None,
+        }
+    }
+
+    /// Where what comes meets a declared type: it fits, is checked, or does not fit.
+    fn links(&mut self, out: &mut Vec<Diagnostic>) {
+        for (index, link) in self.draft.links.iter().enumerate() {
+            let (Some(from), Some(wanted)) = (self.out(link.from), self.wanted(link.to)) else {
+                continue;
+            };
+            match fits(from, wanted) {
+                Fit::Always => {}
+                Fit::Checked => {
+                    if let Some(checked) = self.types.checked.get_mut(index) {
+                        *checked = true;
+                    }
+                }
+                Fit::Never => {
+                    let mut diagnostic = Diagnostic::error(
+                        codes::MISFIT,
+                        link.to_span,
+                        format!("`{}` comes, and `{}` is wanted", Shown(from), Shown(wanted)),
+                    );
+                    if link.from_span != link.to_span {
+                        diagnostic = diagnostic.label(link.from_span, "from here");
+                    }
+                    if let Some(why) = misfit(from, wanted) {
+                        diagnostic = diagnostic.hint(sentence(&why));
+                    }
+                    out.push(diagnostic);
+                }
+            }
+        }
+    }
+}
+
+/// A phrase as a sentence.
+fn sentence(phrase: &str) -> String {
+    let mut letters = phrase.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
+}
+
+fn resolve(context: Context<'_>, unit: UnitId, kind: &ast::Type) -> Type {
+    let found = context.types.quietly(context.units, unit, kind);
+    found.unwrap_or(Type::Unknown)
+}
+
+fn project(index: u32, kind: &Type, span: Span, out: &mut Vec<Diagnostic>) -> Type {
+    match kind {
+        Type::Unknown => Type::Unknown,
+        kind if kind.is_never() => kind.clone(),
+        Type::Product(parts) if (index as usize) < parts.len() => {
+            parts.get(index as usize).cloned().unwrap_or(Type::Unknown)
+        }
+        _ => {
+            let hint = match kind {
+                Type::Product(parts) => {
+                    format!("Its parts are 0 to {}.", parts.len().saturating_sub(1))
+                }
+                _ => "Only products, such as a barrier makes, have parts.".to_owned(),
+            };
+            out.push(
+                Diagnostic::error(
+                    codes::UNKNOWN_FIELD,
+                    span,
+                    format!("`{}` has no part {index}", Shown(kind)),
+                )
+                .hint(hint),
+            );
+            Type::Unknown
+        }
+    }
+}

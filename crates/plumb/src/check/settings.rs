@@ -1,0 +1,342 @@
+//! The settings of agents and tools.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
+use crate::syntax::ast::{Expr, ExprKind, Let, Name, Path, Setting, Unary};
+use crate::types::{Fit, Type, fits};
+use crate::value::Value;
+
+use super::codes;
+use super::process::{Process, Role};
+
+/// The providers of agents.
+const PROVIDERS: &[&str] = &["anthropic", "openai", "sim", "eliza", "script"];
+
+/// What a setting may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wanted {
+    Provider,
+    Text,
+    Texts,
+    /// A whole number, at least this.
+    Whole(i64),
+    /// A number from 0 to this.
+    UpTo(f64),
+    Bool,
+    /// Names of tools, or of processes that can be one.
+    Tools,
+    /// The name of a process.
+    Process,
+    /// Programs that serve tools: a command, or `{ command: …, args: […] }`; several in a list.
+    Servers,
+}
+
+const OF_AGENTS: &[(&str, Wanted)] = &[
+    ("provider", Wanted::Provider),
+    ("model", Wanted::Text),
+    ("prompt", Wanted::Text),
+    ("prompts", Wanted::Texts),
+    ("endpoint", Wanted::Text),
+    ("max_tokens", Wanted::Whole(1)),
+    ("max_retries", Wanted::Whole(0)),
+    ("max_messages", Wanted::Whole(1)),
+    ("max_tool_calls", Wanted::Whole(0)),
+    ("thinking_budget", Wanted::Whole(0)),
+    ("temperature", Wanted::UpTo(2.0)),
+    ("runtime_context", Wanted::Bool),
+    ("amnesiac", Wanted::Bool),
+    ("tools", Wanted::Tools),
+    ("mcp", Wanted::Servers),
+];
+
+const OF_TOOLS: &[(&str, Wanted)] = &[
+    ("process", Wanted::Process),
+    ("description", Wanted::Text),
+    ("mcp", Wanted::Servers),
+    ("name", Wanted::Text),
+    ("timer", Wanted::Bool),
+];
+
+/// Finds a process by its name, from where the settings stand.
+pub(crate) type Lookup<'a> = &'a dyn Fn(&Path) -> Result<&'a Process, Diagnostic>;
+
+/// The settings of an agent or a tool as values.
+pub(crate) fn settings(
+    declared: &Let,
+    process: &Process,
+    list: &[Setting],
+    lookup: Lookup<'_>,
+    out: &mut Vec<Diagnostic>,
+) -> Vec<(Arc<str>, Value)> {
+    let (known, what) = match process.role {
+        Role::Agent => (OF_AGENTS, "an agent"),
+        _ => (OF_TOOLS, "a tool"),
+    };
+    let mut seen: HashMap<&str, &Name> = HashMap::new();
+    let mut values = Vec::with_capacity(list.len());
+    for setting in list {
+        let key = &setting.key;
+        if let Some(first) = seen.insert(&key.text, key) {
+            out.push(
+                Diagnostic::error(
+                    codes::SETTING_TWICE,
+                    key.span,
+                    format!("`{}` stands here twice", key.text),
+                )
+                .label(first.span, "here first"),
+            );
+            continue;
+        }
+        let Some((_, wanted)) = known.iter().find(|(name, _)| *name == &*key.text) else {
+            out.push(unknown(key, known, what));
+            continue;
+        };
+        match value(&setting.value, *wanted, lookup) {
+            Ok(Some(value)) => values.push((key.text.clone(), value)),
+            Ok(None) => {}
+            Err(diagnostic) => out.push(diagnostic.unwrap_or_else(|| {
+                Diagnostic::error(
+                    codes::SETTING_VALUE,
+                    setting.value.span,
+                    format!("`{}` is {}", key.text, described(*wanted)),
+                )
+            })),
+        }
+    }
+    whole(declared, process, &values, out);
+    values
+}
+
+/// What no single setting says.
+fn whole(
+    declared: &Let,
+    process: &Process,
+    values: &[(Arc<str>, Value)],
+    out: &mut Vec<Diagnostic>,
+) {
+    let get = |name: &str| values.iter().find(|(key, _)| &**key == name);
+    if process.role == Role::Tool && get("process").is_none() && get("mcp").is_none() {
+        out.push(
+            Diagnostic::error(
+                codes::SETTING_MISSING,
+                declared.name.span,
+                format!("the tool `{}` has no `process`", declared.name.text),
+            )
+            .hint("Name what it runs, `process: name`, or who serves it, `mcp: \"command\"`."),
+        );
+    }
+    if process.role != Role::Agent {
+        return;
+    }
+    let Some(answer) = process.outputs.first() else {
+        return;
+    };
+    let provider = get("provider").and_then(|(_, value)| value.as_text());
+    if provider == Some("eliza") && fits(&Type::Text, &answer.kind) == Fit::Never {
+        out.push(Diagnostic::error(
+            codes::ANSWER,
+            answer.span,
+            "\"eliza\" answers with a string and nothing else",
+        ));
+    } else if matches!(answer.kind, Type::Unit) {
+        out.push(
+            Diagnostic::error(
+                codes::ANSWER,
+                answer.span,
+                "an agent that is asked for `unit` has nothing to say",
+            )
+            .hint("Ask for the type that is needed, or for `string`."),
+        );
+    }
+}
+
+fn unknown(key: &Name, known: &[(&str, Wanted)], what: &str) -> Diagnostic {
+    let diagnostic = Diagnostic::error(
+        codes::UNKNOWN_SETTING,
+        key.span,
+        format!("{what} has no setting `{}`", key.text),
+    );
+    match nearest(&key.text, known.iter().map(|(name, _)| *name)) {
+        Some(near) => diagnostic.hint(format!("Did you mean `{near}`?")),
+        None => {
+            let all: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            diagnostic.hint(format!("There are {}.", all.join(", ")))
+        }
+    }
+}
+
+fn described(wanted: Wanted) -> String {
+    match wanted {
+        Wanted::Provider | Wanted::Text => "a string".to_owned(),
+        Wanted::Texts => "a list of strings".to_owned(),
+        Wanted::Whole(least) => format!("a whole number, {least} or more"),
+        Wanted::UpTo(most) => format!("a number from 0 to {most}"),
+        Wanted::Bool => "true or false".to_owned(),
+        Wanted::Tools => "a list of names of tools".to_owned(),
+        Wanted::Process => "the name of a process".to_owned(),
+        Wanted::Servers => {
+            "a command, a record `{ command: \"…\", args: [\"…\"] }`, or a list of such".to_owned()
+        }
+    }
+}
+
+/// The value of a setting; nothing where it could not be read.
+///
+/// # Errors
+/// A diagnostic of its own, or none where the value is of another kind.
+fn value(
+    expr: &Expr,
+    wanted: Wanted,
+    lookup: Lookup<'_>,
+) -> Result<Option<Value>, Option<Diagnostic>> {
+    if matches!(expr.kind, ExprKind::Broken) {
+        return Ok(None);
+    }
+    match wanted {
+        Wanted::Tools => {
+            let ExprKind::List(items) = &expr.kind else {
+                return Err(None);
+            };
+            let mut names = Vec::with_capacity(items.len());
+            for item in items {
+                names.push(tool(item, lookup)?);
+            }
+            Ok(Value::list(names).ok())
+        }
+        Wanted::Process => tool(expr, lookup).map(Some),
+        _ => {
+            let value = constant(expr).ok_or(None)?;
+            if wanted == Wanted::Provider
+                && let Some(name) = value.as_text()
+                && !PROVIDERS.contains(&name)
+            {
+                return Err(Some(unknown_provider(expr, name)));
+            }
+            let fits = is(&value, wanted);
+            if fits { Ok(Some(value)) } else { Err(None) }
+        }
+    }
+}
+
+fn unknown_provider(expr: &Expr, name: &str) -> Diagnostic {
+    let diagnostic = Diagnostic::error(
+        codes::UNKNOWN_PROVIDER,
+        expr.span,
+        format!("no provider is called `{name}`"),
+    );
+    match nearest(name, PROVIDERS.iter().copied()) {
+        Some(near) => diagnostic.hint(format!("Did you mean \"{near}\"?")),
+        None => diagnostic.hint(format!("There are {}.", PROVIDERS.join(", "))),
+    }
+}
+
+/// The name of a tool, or of a process that takes one message and gives one.
+fn tool(expr: &Expr, lookup: Lookup<'_>) -> Result<Value, Option<Diagnostic>> {
+    let path = match &expr.kind {
+        ExprKind::Name(name) => Path {
+            module: None,
+            name: Name {
+                text: name.clone(),
+                span: expr.span,
+            },
+        },
+        ExprKind::Field(module, name) => match &module.kind {
+            ExprKind::Name(text) => Path {
+                module: Some(Name {
+                    text: text.clone(),
+                    span: module.span,
+                }),
+                name: name.clone(),
+            },
+            _ => return Err(None),
+        },
+        _ => return Err(None),
+    };
+    let process = lookup(&path).map_err(Some)?;
+    let one = process.inputs.len() == 1 && process.outputs.len() == 1;
+    let can = match process.role {
+        Role::Tool | Role::Agent | Role::Broken => true,
+        Role::Plumb | Role::Wire => one,
+        Role::Timer => false,
+    };
+    if !can {
+        return Err(Some(
+            Diagnostic::error(
+                codes::NOT_A_TOOL,
+                expr.span,
+                format!("`{}` cannot be a tool", process.name),
+            )
+            .label(process.span, "declared here")
+            .hint("A tool is a process with one input and one output."),
+        ));
+    }
+    Ok(Value::Text(process.name.clone()))
+}
+
+fn constant(expr: &Expr) -> Option<Value> {
+    match &expr.kind {
+        ExprKind::Null => Some(Value::Null),
+        ExprKind::Bool(value) => Some(Value::Bool(*value)),
+        ExprKind::Number(text) => Value::number(text),
+        ExprKind::Text(text) => Some(Value::Text(text.clone())),
+        ExprKind::List(items) => {
+            let items: Option<Vec<Value>> = items.iter().map(constant).collect();
+            Value::list(items?).ok()
+        }
+        ExprKind::Record(fields) => {
+            let fields: Option<Vec<(Arc<str>, Value)>> = fields
+                .iter()
+                .map(|(name, value)| Some((name.text.clone(), constant(value)?)))
+                .collect();
+            Value::record(fields?).ok()
+        }
+        ExprKind::Unary(Unary::Minus, inner) => match constant(inner)? {
+            Value::Int(number) => number.checked_neg().map(Value::Int),
+            Value::Number(number) => Some(Value::Number(-number)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is(value: &Value, wanted: Wanted) -> bool {
+    match wanted {
+        Wanted::Provider | Wanted::Text => value.as_text().is_some(),
+        Wanted::Texts => texts(value),
+        Wanted::Whole(least) => matches!(value, Value::Int(number) if *number >= least),
+        Wanted::UpTo(most) => match value {
+            Value::Int(number) => *number >= 0 && *number <= most as i64,
+            Value::Number(number) => (0.0..=most).contains(number),
+            _ => false,
+        },
+        Wanted::Bool => matches!(value, Value::Bool(_)),
+        Wanted::Tools | Wanted::Process => false,
+        Wanted::Servers => match value.items() {
+            Some(items) => items.iter().all(server),
+            None => server(value),
+        },
+    }
+}
+
+fn texts(value: &Value) -> bool {
+    let items = value.items();
+    items.is_some_and(|items| items.iter().all(|item| item.as_text().is_some()))
+}
+
+fn server(value: &Value) -> bool {
+    match value {
+        Value::Text(_) => true,
+        Value::Record(_, fields) => {
+            value.get("command").and_then(Value::as_text).is_some()
+                && fields.iter().all(|(key, value)| match &**key {
+                    "command" => true,
+                    "args" => texts(value),
+                    _ => false,
+                })
+        }
+        _ => false,
+    }
+}

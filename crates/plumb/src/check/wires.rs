@@ -1,0 +1,538 @@
+//! The wires of a body: which streams a sequence connects.
+
+use crate::diagnostic::Diagnostic;
+use crate::names::Sort;
+use crate::nearest::nearest;
+use crate::span::Span;
+use crate::syntax::ast::{Expr, ExprKind, Name, Path, Spawn, Wire};
+
+use super::codes;
+use super::draft::{Drafter, End, Ends, Instances, Local, PartId, Stage, end};
+use super::process::{Port, PortState, Process, ProcessId, Role, ports};
+
+impl<'a> Drafter<'a, '_> {
+    /// A wire, where so many streams come from its left, and so many are taken on its right, as far as
+    /// that is known. `None` where it could not be read: any number of streams may have been meant.
+    pub(super) fn wire(
+        &mut self,
+        wire: &'a Wire,
+        left: Option<usize>,
+        right: Option<usize>,
+    ) -> Option<Ends> {
+        let span = wire.span();
+        let (stage, name, ins, outs) = match wire {
+            Wire::Sequence(parts) => return self.sequence(parts, left, right),
+            Wire::Parallel(_, parts) => return self.parallel(parts),
+            Wire::Field(inner, name) => return self.field(inner, name, left),
+            Wire::Named(path) => return self.named(path, left, right),
+            Wire::Port(process, port) => return self.port(process, port),
+            Wire::Step(_) | Wire::Broken(_) => {
+                self.draft.suspect = true;
+                return None;
+            }
+            Wire::Id(_) => (Stage::Id, "id", 1, 1),
+            Wire::Copy(_) => (Stage::Copy, "copy", 1, right.unwrap_or(2).max(2)),
+            Wire::Merge(_) => (Stage::Merge, "merge", left.unwrap_or(2).max(2), 1),
+            Wire::Discard(_) => (Stage::Discard, "discard", left.unwrap_or(1).max(1), 0),
+            Wire::Empty(_) => (Stage::Empty, "empty", 0, 1),
+            Wire::Once(_, expr) => (Stage::Once(expr), "once", 0, 1),
+            Wire::Barrier(_) => (Stage::Barrier, "barrier", left.unwrap_or(2).max(2), 1),
+            Wire::Map(_, expr) => (Stage::Map(expr), "map", 1, 1),
+            Wire::Filter(_, expr) => (Stage::Filter(expr), "filter", 1, 1),
+            Wire::Project(_, index) => (Stage::Project(*index), "project", 1, 1),
+            Wire::Tag(_, label) => (Stage::Tag(label.text.clone()), "tag", 1, 1),
+        };
+        if let Wire::Once(_, expr) | Wire::Map(_, expr) | Wire::Filter(_, expr) = wire {
+            self.types_in(expr);
+        }
+        let part = self.part(stage, name, span, (ins, outs));
+        Some(all(part, (ins, outs), span))
+    }
+
+    /// Says what is wrong with the types that an expression names.
+    fn types_in(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Is(inner, kind) => {
+                let (units, types) = (self.context.units, self.context.types);
+                types.plain(units, self.unit, kind, self.out);
+                self.types_in(inner);
+            }
+            ExprKind::Field(inner, _) | ExprKind::Part(inner, _) | ExprKind::Unary(_, inner) => {
+                self.types_in(inner);
+            }
+            ExprKind::Binary(_, left, right) => {
+                self.types_in(left);
+                self.types_in(right);
+            }
+            ExprKind::If(test, then, other) => {
+                for inner in [test, then, other] {
+                    self.types_in(inner);
+                }
+            }
+            ExprKind::Record(fields) => fields.iter().for_each(|(_, inner)| self.types_in(inner)),
+            ExprKind::List(inner) | ExprKind::Call(_, inner) => {
+                inner.iter().for_each(|inner| self.types_in(inner));
+            }
+            _ => {}
+        }
+    }
+
+    fn sequence(
+        &mut self,
+        parts: &'a [Wire],
+        left: Option<usize>,
+        right: Option<usize>,
+    ) -> Option<Ends> {
+        let mut whole = Ends::default();
+        let mut broken = false;
+        let mut before: Option<(Vec<End>, Span)> = None;
+        let mut coming = left;
+        for (index, wire) in parts.iter().enumerate() {
+            let takes = match parts.get(index + 1) {
+                Some(next) => self.takes(next),
+                None => right,
+            };
+            let ends = self.wire(wire, coming, takes);
+            if let Some((outs, span)) = before.take() {
+                match &ends {
+                    Some(ends) => self.connect(&outs, &ends.ins, (span, wire.span())),
+                    None => self.dangling(&outs, wire.span()),
+                }
+            } else if index == 0 {
+                match &ends {
+                    Some(ends) => whole.ins.clone_from(&ends.ins),
+                    None => broken = true,
+                }
+            } else if let Some(ends) = &ends {
+                self.fed(&ends.ins, wire.span());
+            }
+            coming = ends.as_ref().map(|ends| ends.outs.len());
+            if index + 1 == parts.len() {
+                match ends {
+                    Some(ends) => whole.outs = ends.outs,
+                    None => broken = true,
+                }
+            } else if let Some(ends) = ends {
+                before = Some((ends.outs, wire.span()));
+            }
+        }
+        (!broken).then_some(whole)
+    }
+
+    /// How many streams a wire takes, where that does not depend on what comes.
+    fn takes(&self, wire: &Wire) -> Option<usize> {
+        match wire {
+            Wire::Parallel(_, parts) => parts.iter().map(|part| self.takes(part)).sum(),
+            Wire::Sequence(parts) => self.takes(parts.first()?),
+            Wire::Field(inner, _) => self.takes(inner),
+            Wire::Merge(_) | Wire::Barrier(_) | Wire::Discard(_) => None,
+            Wire::Named(path)
+                if path.module.is_none() && self.locals.contains_key(&path.name.text) =>
+            {
+                Some(1)
+            }
+            Wire::Named(path) => {
+                let process = self.context.process(self.unit, path).ok()?;
+                let process = self.context.processes.get(process)?;
+                match process.role {
+                    Role::Broken => None,
+                    Role::Agent => Some(1),
+                    _ => Some(process.inputs.len()),
+                }
+            }
+            Wire::Empty(_) | Wire::Once(..) => Some(0),
+            _ => Some(1),
+        }
+    }
+
+    fn parallel(&mut self, parts: &'a [Wire]) -> Option<Ends> {
+        let mut whole = Ends::default();
+        let mut broken = false;
+        for wire in parts {
+            match self.wire(wire, None, None) {
+                Some(ends) => {
+                    whole.ins.extend(ends.ins);
+                    whole.outs.extend(ends.outs);
+                }
+                None => broken = true,
+            }
+        }
+        if broken {
+            self.fed(&whole.ins, Span::default());
+            self.dangling(&whole.outs, Span::default());
+            return None;
+        }
+        Some(whole)
+    }
+
+    fn field(&mut self, inner: &'a Wire, name: &'a Name, left: Option<usize>) -> Option<Ends> {
+        let ends = self.wire(inner, left, Some(1))?;
+        let part = self.part(Stage::Take(name), &name.text, name.span, (1, 1));
+        let taken = all(part, (1, 1), name.span);
+        self.connect(&ends.outs, &taken.ins, (inner.span(), name.span));
+        Some(Ends {
+            ins: ends.ins,
+            outs: taken.outs,
+        })
+    }
+
+    /// Connects what comes with what is taken, one by one.
+    pub(super) fn connect(&mut self, outs: &[End], ins: &[End], spans: (Span, Span)) {
+        if outs.len() == ins.len() {
+            for (from, to) in outs.iter().zip(ins) {
+                self.link(*from, *to);
+            }
+            return;
+        }
+        let (from, to) = spans;
+        let diagnostic = if ins.is_empty() {
+            Diagnostic::error(codes::DIRECTION, to, "nothing can go in here")
+                .label(from, "from here")
+        } else if outs.is_empty() {
+            Diagnostic::error(codes::DIRECTION, from, "nothing comes out here")
+                .label(to, "wanted here")
+        } else {
+            let hint = match (outs.len(), ins.len()) {
+                (1, _) => "`copy` makes several of one stream.",
+                (_, 1) => {
+                    "`merge` makes one of several streams, `barrier` tuples of their messages."
+                }
+                _ => "Each stream on the left needs one on the right.",
+            };
+            let message = format!("{} come and {} are taken", outs.len(), ins.len());
+            Diagnostic::error(codes::ARITY, to, message)
+                .label(from, "from here")
+                .hint(hint)
+        };
+        self.wrong(diagnostic);
+        self.dangling(outs, to);
+        self.fed(ins, from);
+    }
+
+    /// Leads these into something unknown.
+    fn dangling(&mut self, outs: &[End], span: Span) {
+        self.draft.suspect = true;
+        if !outs.is_empty() {
+            let sink = self.part(Stage::Broken, "?", span, (1, 0));
+            for from in outs {
+                self.link(*from, end(sink, span));
+            }
+        }
+    }
+
+    /// Feeds these from something unknown.
+    fn fed(&mut self, ins: &[End], span: Span) {
+        self.draft.suspect = true;
+        if !ins.is_empty() {
+            let source = self.part(Stage::Broken, "?", span, (0, 1));
+            for to in ins {
+                self.link(end(source, span), *to);
+            }
+        }
+    }
+
+    fn named(&mut self, path: &Path, left: Option<usize>, right: Option<usize>) -> Option<Ends> {
+        let span = path.span();
+        if path.module.is_none()
+            && let Some((local, _)) = self.locals.get(&path.name.text)
+        {
+            let (part, ends) = match *local {
+                Local::Input(part) => (part, (0, 1)),
+                Local::Output(part) => (part, (1, 0)),
+                Local::Channel(part) => (part, (1, 1)),
+            };
+            return Some(all(part, ends, span));
+        }
+        let process = match self.context.process(self.unit, path) {
+            Ok(process) => process,
+            Err(diagnostic) => {
+                let diagnostic = self.also_local(path, diagnostic);
+                self.wrong(diagnostic);
+                return None;
+            }
+        };
+        let part = self.instance_of(process, span)?;
+        let found = self.context.processes.get(process)?;
+        if found.role == Role::Broken {
+            return None;
+        }
+        Some(Ends {
+            ins: bare((&found.inputs, "input"), found.role, left, part, span),
+            outs: bare((&found.outputs, "output"), found.role, right, part, span),
+        })
+    }
+
+    /// A name that is not there may be a slip for a channel or a port.
+    fn also_local(&self, path: &Path, mut diagnostic: Diagnostic) -> Diagnostic {
+        if path.module.is_none() && diagnostic.hint.is_none() {
+            let mut names: Vec<&str> = self.locals.keys().map(|name| &**name).collect();
+            names.sort_unstable();
+            let near = nearest(&path.name.text, names);
+            diagnostic.hint = near.map(|near| format!("Did you mean `{near}`?"));
+        }
+        if path.module.is_none() && diagnostic.code == codes::UNKNOWN_NAME {
+            diagnostic.message =
+                format!("no process, channel or port is called `{}`", path.name.text);
+        }
+        diagnostic
+    }
+
+    fn instance_of(&mut self, process: ProcessId, span: Span) -> Option<PartId> {
+        if !self.shared {
+            return Some(self.call(process, span));
+        }
+        match self.instances.get(&process) {
+            Some(Instances::One(part)) => Some(*part),
+            Some(Instances::Several) => {
+                let name = self.context.processes.get(process)?.name.clone();
+                self.wrong(
+                    Diagnostic::error(
+                        codes::AMBIGUOUS,
+                        span,
+                        format!("`{name}` is spawned several times: which one is meant?"),
+                    )
+                    .hint("Join its ports in the `spawn`, through channels."),
+                );
+                None
+            }
+            None => {
+                let part = self.call(process, span);
+                self.instances.insert(process, Instances::One(part));
+                Some(part)
+            }
+        }
+    }
+
+    /// `p@port`.
+    fn port(&mut self, name: &Name, port: &Name) -> Option<Ends> {
+        let path = Path {
+            module: None,
+            name: name.clone(),
+        };
+        if let Some((_, declared)) = self.locals.get(&name.text) {
+            let diagnostic = Diagnostic::error(
+                codes::UNKNOWN_PORT,
+                port.span,
+                format!("`{}` is a channel or a port, and has no ports", name.text),
+            )
+            .label(*declared, "declared here");
+            self.wrong(diagnostic);
+            return None;
+        }
+        let process = match self.context.process(self.unit, &path) {
+            Ok(process) => process,
+            Err(diagnostic) => {
+                let diagnostic = self.also_local(&path, diagnostic);
+                self.wrong(diagnostic);
+                return None;
+            }
+        };
+        let part = self.instance_of(process, name.span)?;
+        let found = self.context.processes.get(process)?;
+        let span = name.span.to(port.span);
+        match addressed(found, &port.text) {
+            Some(Side::In(index)) => Some(Ends {
+                ins: vec![at(part, index, span)],
+                outs: Vec::new(),
+            }),
+            Some(Side::Out(index)) => Some(Ends {
+                ins: Vec::new(),
+                outs: vec![at(part, index, span)],
+            }),
+            None => {
+                if found.role != Role::Broken {
+                    self.wrong(no_port(found, port));
+                }
+                None
+            }
+        }
+    }
+
+    /// Joins the ports of a spawned process to channels.
+    pub(super) fn join(&mut self, spawn: &Spawn, process: ProcessId, part: PartId) {
+        let Some(found) = self.context.processes.get(process) else {
+            return;
+        };
+        if found.role == Role::Broken {
+            return;
+        }
+        let mut joined: Vec<Side> = Vec::new();
+        let positional = positional(found);
+        let named = spawn
+            .arguments
+            .iter()
+            .any(|argument| argument.port.is_some());
+        let expected = positional.len();
+        if !named && spawn.arguments.len() != expected {
+            self.wrong(
+                Diagnostic::error(
+                    codes::SPAWN,
+                    spawn.process.span(),
+                    format!(
+                        "{} are joined, and `{}` has {expected}",
+                        ports(spawn.arguments.len()),
+                        found.name
+                    ),
+                )
+                .label(found.span, "declared here")
+                .hint(format!("Its ports are {}.", port_names(found))),
+            );
+            return;
+        }
+        for (index, argument) in spawn.arguments.iter().enumerate() {
+            let (side, span) = match &argument.port {
+                Some(port) => match addressed(found, &port.text) {
+                    Some(side) => (side, port.span),
+                    None => {
+                        self.wrong(no_port(found, port));
+                        continue;
+                    }
+                },
+                None => match positional.get(index) {
+                    Some(side) if !named => (*side, argument.channel.span),
+                    _ => {
+                        self.wrong(Diagnostic::error(
+                            codes::SPAWN,
+                            argument.channel.span,
+                            "either all ports are named, or none is",
+                        ));
+                        continue;
+                    }
+                },
+            };
+            if joined.contains(&side) {
+                self.wrong(Diagnostic::error(
+                    codes::SPAWN,
+                    span,
+                    "this port is joined already",
+                ));
+                continue;
+            }
+            joined.push(side);
+            self.argument(part, side, &argument.channel, span);
+        }
+    }
+
+    fn argument(&mut self, part: PartId, side: Side, channel: &Name, span: Span) {
+        let Some((local, _)) = self.locals.get(&channel.text).copied() else {
+            let path = Path {
+                module: None,
+                name: channel.clone(),
+            };
+            let known = self.context.units.find(self.unit, &path, Sort::Process);
+            let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, channel.span, "");
+            let mut diagnostic = self.also_local(&path, diagnostic);
+            diagnostic.message = format!("no channel or port is called `{}`", channel.text);
+            if known.is_ok() {
+                diagnostic =
+                    diagnostic.hint("Ports are joined to channels; a process is led to with `;`.");
+            }
+            self.wrong(diagnostic);
+            return;
+        };
+        match (side, local) {
+            (Side::In(index), Local::Input(from) | Local::Channel(from)) => {
+                self.link(end(from, channel.span), at(part, index, span));
+            }
+            (Side::Out(index), Local::Output(to) | Local::Channel(to)) => {
+                self.link(at(part, index, span), end(to, channel.span));
+            }
+            (Side::In(_), Local::Output(_)) => self.wrong(Diagnostic::error(
+                codes::DIRECTION,
+                channel.span,
+                format!(
+                    "`{}` is an output here: nothing comes out of it",
+                    channel.text
+                ),
+            )),
+            (Side::Out(_), Local::Input(_)) => self.wrong(Diagnostic::error(
+                codes::DIRECTION,
+                channel.span,
+                format!(
+                    "`{}` is an input here: nothing can go into it",
+                    channel.text
+                ),
+            )),
+        }
+    }
+}
+
+/// A port of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    In(usize),
+    Out(usize),
+}
+
+/// The port of this name.
+fn addressed(process: &Process, name: &str) -> Option<Side> {
+    let of = |ports: &[Port]| ports.iter().position(|port| port.is_called(name));
+    let input = of(&process.inputs).map(Side::In);
+    input.or_else(|| of(&process.outputs).map(Side::Out))
+}
+
+/// The ports of the signature, in order.
+fn positional(process: &Process) -> Vec<Side> {
+    let declared = |ports: &[Port]| Process::positional(ports).count();
+    let inputs = (0..declared(&process.inputs)).map(Side::In);
+    inputs
+        .chain((0..declared(&process.outputs)).map(Side::Out))
+        .collect()
+}
+
+fn port_names(process: &Process) -> String {
+    let all = process.inputs.iter().chain(&process.outputs);
+    let names: Vec<String> = all.map(|port| format!("`{}`", port.name)).collect();
+    names.join(", ")
+}
+
+fn no_port(process: &Process, port: &Name) -> Diagnostic {
+    let all = process.inputs.iter().chain(&process.outputs);
+    let near = nearest(&port.text, all.map(|port| &*port.name));
+    let hint = match near {
+        Some(near) => format!("Did you mean `{near}`?"),
+        None => format!("Its ports are {}.", port_names(process)),
+    };
+    Diagnostic::error(
+        codes::UNKNOWN_PORT,
+        port.span,
+        format!("`{}` has no port `{}`", process.name, port.text),
+    )
+    .hint(hint)
+}
+
+/// The ends that a bare name has: of an agent, `input` and `output`; of others all, or the one that is
+/// called so where one stream comes.
+fn bare(
+    (ports, name): (&[Port], &str),
+    role: Role,
+    streams: Option<usize>,
+    part: PartId,
+    span: Span,
+) -> Vec<End> {
+    let one = ports.iter().position(|port| &*port.name == name);
+    match one {
+        Some(index) if role == Role::Agent || streams == Some(1) => vec![at(part, index, span)],
+        _ => {
+            let declared = ports.iter().filter(|port| port.state != PortState::Implied);
+            (0..declared.count())
+                .map(|index| at(part, index, span))
+                .collect()
+        }
+    }
+}
+
+fn at(part: PartId, port: usize, span: Span) -> End {
+    End {
+        part,
+        port: u32::try_from(port).unwrap_or(u32::MAX),
+        span,
+    }
+}
+
+fn all(part: PartId, ends: (usize, usize), span: Span) -> Ends {
+    Ends {
+        ins: (0..ends.0).map(|port| at(part, port, span)).collect(),
+        outs: (0..ends.1).map(|port| at(part, port, span)).collect(),
+    }
+}
