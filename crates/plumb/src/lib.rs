@@ -12,10 +12,13 @@
 //! Nothing here reads a file, a clock or a socket: modules are asked for through a trait, and what a
 //! process outside does is an effect that the driver carries out and answers.
 
+pub mod check;
 pub mod diagnostic;
+mod expr;
 pub mod graph;
 pub mod machine;
 pub mod modules;
+mod names;
 mod nearest;
 pub mod session;
 pub mod source;

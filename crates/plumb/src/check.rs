@@ -1,0 +1,171 @@
+//! Checking: from a text to graphs, or to all that is wrong with it.
+//!
+//! ```text
+//!  load ──► names ──► sessions ──► signatures ──► bodies ──► fragments ──► graph
+//!   parse    types     desugar      processes      draft, infer, live        inline
+//! ```
+//!
+//! Each body is checked once, by itself: what it knows of other processes are their signatures. A fragment
+//! has calls where other processes stand; [`Checked::graph`] puts them in.
+
+mod bodies;
+pub mod codes;
+mod cycles;
+mod draft;
+mod fragment;
+mod infer;
+mod inline;
+mod live;
+mod process;
+mod scope;
+mod settings;
+mod size;
+#[cfg(test)]
+mod tests;
+mod wires;
+
+use std::collections::HashMap;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::graph::{ExternalPort, Graph};
+use crate::modules::Modules;
+use crate::names::{Definition, TypeNames, Units, load};
+use crate::source::Sources;
+use crate::syntax::ast::{DeclarationKind, Program};
+
+use fragment::Fragment;
+use inline::{Inline, Settings};
+use process::{Process, ProcessId, Reader, Role};
+
+/// A checked program.
+#[derive(Debug)]
+pub struct Checked {
+    /// The texts: the program at 0, then the modules.
+    pub sources: Sources,
+    /// The program as it was written.
+    pub program: Program,
+    /// The program without sessions.
+    pub desugared: Program,
+    /// All that is wrong with it, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    processes: Vec<Process>,
+    fragments: Vec<Fragment>,
+    settings: HashMap<ProcessId, Settings>,
+}
+
+/// The ports of a process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessSignature {
+    /// Where messages go in.
+    pub inputs: Vec<ExternalPort>,
+    /// Where messages come out.
+    pub outputs: Vec<ExternalPort>,
+}
+
+/// Checks a program. `name` is what it is called in diagnostics.
+#[must_use]
+pub fn check(name: &str, text: &str, modules: &dyn Modules) -> Checked {
+    let mut out = Vec::new();
+    let (mut units, sources) = load(name, text, modules, &mut out);
+    let types = TypeNames::new(&units, &mut out);
+    let program = units.get(0).map(|unit| unit.program.clone());
+    scope::desugar(&mut units, &types, &mut out);
+    let (processes, by_definition) = processes(&units, &types, &mut out);
+    let bodies = bodies::bodies(
+        &units,
+        &types,
+        &sources,
+        (&processes, &by_definition),
+        &mut out,
+    );
+    out.sort_by_key(|diagnostic| (diagnostic.span.source, diagnostic.span.start));
+    out.dedup();
+    Checked {
+        sources,
+        program: program.unwrap_or_default(),
+        desugared: units
+            .list
+            .into_iter()
+            .next()
+            .map(|unit| unit.program)
+            .unwrap_or_default(),
+        diagnostics: out,
+        processes,
+        fragments: bodies.fragments,
+        settings: bodies.settings,
+    }
+}
+
+/// All processes of all units, and where each is declared.
+fn processes(
+    units: &Units,
+    types: &TypeNames,
+    out: &mut Vec<Diagnostic>,
+) -> (Vec<Process>, HashMap<Definition, ProcessId>) {
+    let mut processes = Vec::new();
+    let mut by_definition = HashMap::new();
+    let mut reader = Reader { units, types, out };
+    for (unit, source) in units.list.iter().enumerate() {
+        for (declaration, declared) in source.program.declarations.iter().enumerate() {
+            if let DeclarationKind::Let(declared) = &declared.kind {
+                let definition = Definition { unit, declaration };
+                by_definition.insert(definition, processes.len());
+                processes.push(reader.process(definition, declared));
+            }
+        }
+    }
+    (processes, by_definition)
+}
+
+impl Checked {
+    /// Whether it can run: nothing is wrong but what is a warning.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let mut diagnostics = self.diagnostics.iter();
+        diagnostics.all(|diagnostic| diagnostic.severity == Severity::Warning)
+    }
+
+    /// The processes that the program itself declares, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let own = self
+            .processes
+            .iter()
+            .filter(|process| process.definition.unit == 0);
+        own.map(|process| &*process.name)
+    }
+
+    /// The network of a process: `main`, or another; `Mem.prepared` names one of a module. `None` where
+    /// there is no such process, or where something is wrong with the program.
+    #[must_use]
+    pub fn graph(&self, process: &str) -> Option<Graph> {
+        if !self.is_sound() {
+            return None;
+        }
+        let id = self.find(process)?;
+        Inline::new(&self.processes, &self.fragments, &self.settings).graph(id)
+    }
+
+    /// The ports of a process, as its signature has them.
+    #[must_use]
+    pub fn signature(&self, process: &str) -> Option<ProcessSignature> {
+        let found = self.processes.get(self.find(process)?)?;
+        let of = |ports: &[process::Port]| -> Vec<ExternalPort> {
+            let declared = Process::positional(ports);
+            declared
+                .map(|port| ExternalPort {
+                    name: port.name.clone(),
+                    kind: port.kind.clone(),
+                })
+                .collect()
+        };
+        Some(ProcessSignature {
+            inputs: of(&found.inputs),
+            outputs: of(&found.outputs),
+        })
+    }
+
+    fn find(&self, name: &str) -> Option<ProcessId> {
+        let mut processes = self.processes.iter();
+        processes.position(|process| *process.name == *name && process.role != Role::Broken)
+    }
+}

@@ -1,0 +1,167 @@
+//! The bodies of all processes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::names::{Definition, TypeNames, Units};
+use crate::source::Sources;
+use crate::syntax::ast::{Body, Expr, Let, Path, Setting};
+
+use super::draft::{Context, Drafter};
+use super::fragment::{Fragment, assemble};
+use super::infer::{Ports, infer};
+use super::inline::Settings;
+use super::live::{Passes, Streams};
+use super::process::{Process, ProcessId, Role, declared};
+use super::settings::settings;
+use super::size;
+
+/// All bodies, checked.
+#[derive(Default)]
+pub(super) struct Bodies {
+    /// Of each process, its fragment; of agents and tools, an empty one.
+    pub fragments: Vec<Fragment>,
+    pub settings: HashMap<ProcessId, Settings>,
+}
+
+/// Checks all bodies.
+pub(super) fn bodies(
+    units: &Units,
+    types: &TypeNames,
+    sources: &Sources,
+    (processes, by_definition): (&[Process], &HashMap<Definition, ProcessId>),
+    out: &mut Vec<Diagnostic>,
+) -> Bodies {
+    let context = Context {
+        units,
+        types,
+        processes,
+        by_definition,
+    };
+    let mut bodies = Bodies {
+        fragments: vec![Fragment::default(); processes.len()],
+        settings: HashMap::new(),
+    };
+    let written = |expr: &Expr| written(sources, expr);
+    let mut drafts = Vec::with_capacity(processes.len());
+    for (id, process) in processes.iter().enumerate() {
+        let found = declared(units, process.definition);
+        if let Some(Body::Agent(_, list) | Body::Tool(_, list)) = found.map(|found| &found.body)
+            && let Some(found) = found
+        {
+            let values = of_settings(context, process, found, list, out);
+            bodies.settings.insert(id, values);
+        }
+        let draft = found.and_then(|found| draft(context, process, found, out));
+        if let (Some((draft, ports)), Some(slot)) = (&draft, bodies.fragments.get_mut(id)) {
+            let kinds = infer(draft, ports, context, process, out);
+            *slot = assemble(draft, ports, kinds, (processes, process), &written);
+        }
+        drafts.push(draft);
+    }
+    whole(context, &bodies, &drafts, out);
+    bodies
+}
+
+/// What can be said only when all bodies are known.
+fn whole<'a>(
+    context: Context<'a>,
+    bodies: &Bodies,
+    drafts: &[Option<(super::draft::Draft<'a>, Ports)>],
+    out: &mut Vec<Diagnostic>,
+) {
+    let calls = size::calls(&bodies.fragments);
+    let before = out.len();
+    let order = size::order(&calls, context.processes, out);
+    if out.len() == before {
+        size::measure(&order, &calls, (&bodies.fragments, context.processes), out);
+    }
+    let limited = |process: ProcessId| {
+        let settings = bodies.settings.get(&process).into_iter().flatten();
+        settings
+            .into_iter()
+            .any(|(key, _)| &**key == "max_messages")
+    };
+    let mut passes: Passes = vec![Vec::new(); context.processes.len()];
+    for process in order {
+        let Some(Some((draft, ports))) = drafts.get(process) else {
+            continue;
+        };
+        let mut streams = Streams {
+            draft,
+            ports,
+            context,
+            out,
+        };
+        streams.check();
+        let found = streams.passes(&passes, &limited);
+        if let Some(slot) = passes.get_mut(process) {
+            *slot = found;
+        }
+    }
+}
+
+fn of_settings(
+    context: Context<'_>,
+    process: &Process,
+    found: &Let,
+    list: &[Setting],
+    out: &mut Vec<Diagnostic>,
+) -> Settings {
+    let unit = process.definition.unit;
+    let lookup = |path: &Path| {
+        let id = context.process(unit, path)?;
+        context.processes.get(id).ok_or_else(|| {
+            Diagnostic::error(
+                super::codes::UNKNOWN_NAME,
+                path.span(),
+                "this is not a process",
+            )
+        })
+    };
+    settings(found, process, list, &lookup, out)
+}
+
+/// The draft of a body, where it has one.
+fn draft<'a>(
+    context: Context<'a>,
+    process: &'a Process,
+    found: &'a Let,
+    out: &mut Vec<Diagnostic>,
+) -> Option<(super::draft::Draft<'a>, Ports)> {
+    let mut drafter = Drafter {
+        context,
+        unit: process.definition.unit,
+        draft: super::draft::Draft::default(),
+        locals: HashMap::new(),
+        instances: HashMap::new(),
+        spawned: HashMap::new(),
+        shared: true,
+        statement: 0,
+        out,
+    };
+    match (&found.body, process.role) {
+        (Body::Plumb(plumb), Role::Plumb) => {
+            drafter.boundary(process);
+            drafter.plumb(plumb);
+        }
+        (Body::Wire(wire), Role::Wire) => {
+            drafter.boundary(process);
+            drafter.locals.clear();
+            drafter.shared = false;
+            drafter.morphism(wire, process, &found.signature);
+        }
+        _ => return None,
+    }
+    let ports = Ports::new(&drafter.draft);
+    Some((drafter.draft, ports))
+}
+
+/// An expression for pictures and errors: as it stands in the text, on one line.
+fn written(sources: &Sources, expr: &Expr) -> Arc<str> {
+    let source = sources.get(expr.span.source);
+    let text = source.and_then(|source| source.text.get(expr.span.range()));
+    let words: Vec<&str> = text.unwrap_or_default().split_whitespace().collect();
+    words.join(" ").into()
+}

@@ -1,0 +1,329 @@
+//! Fragments put together to one graph.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::graph::{
+    Edge, EdgeId, External, ExternalId, ExternalKind, ExternalPort, Flow, Graph, Kind, Node, NodeId,
+};
+use crate::span::Span;
+use crate::types::Type;
+use crate::value::Value;
+
+use super::cycles::components;
+use super::fragment::{Fragment, StepKind};
+use super::process::{PortState, Process, ProcessId, Role};
+
+/// The settings of an agent or a tool, as values.
+pub(super) type Settings = Vec<(Arc<str>, Value)>;
+
+/// What a graph is made of.
+pub(super) struct Inline<'a> {
+    pub processes: &'a [Process],
+    pub fragments: &'a [Fragment],
+    pub settings: &'a HashMap<ProcessId, Settings>,
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+    externals: Vec<External>,
+}
+
+/// One end of an edge.
+type End = (NodeId, u32);
+
+/// A fragment in the graph: where what goes into it and comes out of it goes.
+#[derive(Default)]
+struct Placed {
+    ins: Vec<Option<End>>,
+    outs: Vec<Option<End>>,
+}
+
+/// A node of a fragment in the graph.
+enum Stood {
+    /// It has become this one, and its outputs from a number on another.
+    Node(NodeId, Option<(u32, NodeId)>),
+    /// Its fragment stands in its place.
+    Placed(Placed),
+    /// It is an input or output of a fragment that stands in another.
+    Input(usize),
+    Output(usize),
+}
+
+impl<'a> Inline<'a> {
+    pub(super) fn new(
+        processes: &'a [Process],
+        fragments: &'a [Fragment],
+        settings: &'a HashMap<ProcessId, Settings>,
+    ) -> Self {
+        Self {
+            processes,
+            fragments,
+            settings,
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            externals: Vec::new(),
+        }
+    }
+
+    /// The graph of a process. An agent or a tool alone is a graph of one node.
+    pub(super) fn graph(mut self, root: ProcessId) -> Option<Graph> {
+        let process = self.processes.get(root)?;
+        match process.role {
+            Role::Agent | Role::Tool | Role::Timer => self.alone(root, process),
+            _ => {
+                self.place(root, None)?;
+            }
+        }
+        let of = |wanted: fn(&Kind) -> bool| -> Vec<NodeId> {
+            let nodes = (0..).map(NodeId).zip(&self.nodes);
+            let found = nodes.filter(|(_, node)| wanted(&node.kind));
+            found.map(|(id, _)| id).collect()
+        };
+        let inputs = of(|kind| matches!(kind, Kind::Input));
+        let outputs = of(|kind| matches!(kind, Kind::Output));
+        self.flows();
+        Some(Graph {
+            name: process.name.clone(),
+            inputs,
+            outputs,
+            nodes: self.nodes,
+            edges: self.edges,
+            externals: self.externals,
+        })
+    }
+
+    fn node(&mut self, kind: Kind, name: Arc<str>, span: Span) -> NodeId {
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.nodes.push(Node {
+            kind,
+            name,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            span,
+        });
+        id
+    }
+
+    /// Edges are made in any order: an edge takes the place of its port in the lists of its nodes.
+    fn edge(&mut self, from: End, to: End, kind: Type) {
+        let id = EdgeId(u32::try_from(self.edges.len()).unwrap_or(u32::MAX));
+        self.edges.push(Edge {
+            from,
+            to,
+            kind,
+            flow: Flow::Forward,
+        });
+        if let Some(node) = self.nodes.get_mut(from.0.0 as usize) {
+            set(&mut node.outputs, from.1, id);
+        }
+        if let Some(node) = self.nodes.get_mut(to.0.0 as usize) {
+            set(&mut node.inputs, to.1, id);
+        }
+    }
+
+    /// An agent or a tool as the whole of a graph.
+    fn alone(&mut self, root: ProcessId, process: &Process) {
+        let span = process.span;
+        let declared = |ports: &[super::process::Port]| -> Vec<ExternalPort> {
+            Process::positional(ports).map(outside).collect()
+        };
+        let (ins, outs) = (declared(&process.inputs), declared(&process.outputs));
+        let starts: Vec<NodeId> = ins
+            .iter()
+            .map(|port| self.node(Kind::Input, port.name.clone(), span))
+            .collect();
+        let stood = self.external(
+            root,
+            (ins.clone(), outs.clone()),
+            process.name.clone(),
+            span,
+        );
+        for ((port, from), number) in ins.into_iter().zip(starts).zip(0..) {
+            if let Some(to) = into(&stood, number) {
+                self.edge((from, 0), to, port.kind);
+            }
+        }
+        for (port, number) in outs.into_iter().zip(0..) {
+            let to = self.node(Kind::Output, port.name.clone(), span);
+            if let Some(from) = out_of(&stood, number) {
+                self.edge(from, (to, 0), port.kind);
+            }
+        }
+    }
+
+    /// Puts a fragment into the graph: as the whole of it where it has no place in another.
+    fn place(&mut self, process: ProcessId, place: Option<&str>) -> Option<Placed> {
+        let fragment = self.fragments.get(process)?;
+        let mut placed = Placed::default();
+        let mut stood = Vec::with_capacity(fragment.nodes.len());
+        for step in &fragment.nodes {
+            let name: Arc<str> = match place {
+                Some(place) => format!("{place}.{}", step.name).into(),
+                None => step.name.clone(),
+            };
+            stood.push(match (&step.kind, place) {
+                (StepKind::Input(_), None) => {
+                    Stood::Node(self.node(Kind::Input, name, step.span), None)
+                }
+                (StepKind::Output(_), None) => {
+                    Stood::Node(self.node(Kind::Output, name, step.span), None)
+                }
+                (StepKind::Input(index), Some(_)) => Stood::Input(*index),
+                (StepKind::Output(index), Some(_)) => Stood::Output(*index),
+                (StepKind::Plain(kind), _) => {
+                    Stood::Node(self.node(kind.clone(), name, step.span), None)
+                }
+                (StepKind::External(process, ins, outs), _) => {
+                    self.external(*process, (ins.clone(), outs.clone()), name, step.span)
+                }
+                (StepKind::Call(process), _) => Stood::Placed(self.place(*process, Some(&name))?),
+            });
+        }
+        for way in &fragment.edges {
+            self.way(way, &stood, &mut placed)?;
+        }
+        Some(placed)
+    }
+
+    fn way(
+        &mut self,
+        way: &super::fragment::Way,
+        stood: &[Stood],
+        placed: &mut Placed,
+    ) -> Option<()> {
+        let from = stood.get(way.from.0)?;
+        let to = stood.get(way.to.0)?;
+        match (from, to) {
+            (Stood::Input(input), Stood::Output(output)) => {
+                let node = self.node(Kind::Id, Arc::from("id"), Span::default());
+                put(&mut placed.ins, *input, (node, 0));
+                put(&mut placed.outs, *output, (node, 0));
+            }
+            (Stood::Input(input), to) => put(&mut placed.ins, *input, into(to, way.to.1)?),
+            (from, Stood::Output(output)) => {
+                put(&mut placed.outs, *output, out_of(from, way.from.1)?);
+            }
+            (from, to) => {
+                let (from, to) = (out_of(from, way.from.1)?, into(to, way.to.1)?);
+                self.edge(from, to, way.kind.clone());
+            }
+        }
+        Some(())
+    }
+
+    /// An agent or a tool; its one output for everything is two that are merged.
+    fn external(
+        &mut self,
+        process: ProcessId,
+        (inputs, mut outputs): (Vec<ExternalPort>, Vec<ExternalPort>),
+        name: Arc<str>,
+        span: Span,
+    ) -> Stood {
+        let Some(declared) = self.processes.get(process) else {
+            return Stood::Node(self.node(Kind::Id, name, span), None);
+        };
+        if declared.role == Role::Timer {
+            return Stood::Node(self.node(Kind::Timer, name, span), None);
+        }
+        let reports = outputs.iter().position(|port| &*port.name == REPORTS);
+        if let Some(at) = reports {
+            let part = |name: &str| ExternalPort {
+                name: name.into(),
+                kind: Type::Json,
+            };
+            outputs.splice(at..=at, [part("ctrl_out"), part("telemetry")]);
+        }
+        let id = ExternalId(u32::try_from(self.externals.len()).unwrap_or(u32::MAX));
+        self.externals.push(External {
+            name: declared.name.clone(),
+            kind: match declared.role {
+                Role::Agent => ExternalKind::Agent,
+                _ => ExternalKind::Tool,
+            },
+            inputs,
+            outputs,
+            settings: self.settings.get(&process).cloned().unwrap_or_default(),
+            span: declared.span,
+        });
+        let node = self.node(Kind::External(id), name, span);
+        let merged = reports.map(|at| {
+            let first = u32::try_from(at).unwrap_or(u32::MAX);
+            let merge = self.node(Kind::Merge, Arc::from("merge"), span);
+            self.edge((node, first), (merge, 0), Type::Json);
+            self.edge((node, first.saturating_add(1)), (merge, 1), Type::Json);
+            (first, merge)
+        });
+        Stood::Node(node, merged)
+    }
+
+    /// Notes which edges lie on a cycle.
+    fn flows(&mut self) {
+        let next: Vec<Vec<usize>> = self
+            .nodes
+            .iter()
+            .map(|node| {
+                let edges = node.outputs.iter();
+                let edges = edges.filter_map(|edge| self.edges.get(edge.0 as usize));
+                edges.map(|edge| edge.to.0.0 as usize).collect()
+            })
+            .collect();
+        let component = components(&next);
+        for edge in &mut self.edges {
+            let (from, to) = (edge.from.0.0 as usize, edge.to.0.0 as usize);
+            if component.get(from) == component.get(to) {
+                edge.flow = Flow::Cycle;
+            }
+        }
+    }
+}
+
+/// What the one output of an agent for everything is called inside of the compiler.
+pub(super) const REPORTS: &str = "reports";
+
+/// A port as the driver knows it.
+pub(super) fn outside(port: &super::process::Port) -> ExternalPort {
+    ExternalPort {
+        name: match port.state {
+            PortState::Both => Arc::from(REPORTS),
+            _ => port.name.clone(),
+        },
+        kind: port.kind.clone(),
+    }
+}
+
+fn set(ports: &mut Vec<EdgeId>, port: u32, edge: EdgeId) {
+    let port = port as usize;
+    if ports.len() <= port {
+        ports.resize(port + 1, EdgeId(u32::MAX));
+    }
+    if let Some(slot) = ports.get_mut(port) {
+        *slot = edge;
+    }
+}
+
+fn put(ends: &mut Vec<Option<End>>, index: usize, end: End) {
+    if ends.len() <= index {
+        ends.resize(index + 1, None);
+    }
+    if let Some(slot) = ends.get_mut(index) {
+        *slot = Some(end);
+    }
+}
+
+/// Where an input of a node of a fragment is in the graph.
+fn into(stood: &Stood, port: u32) -> Option<End> {
+    match stood {
+        Stood::Node(node, _) => Some((*node, port)),
+        Stood::Placed(placed) => placed.ins.get(port as usize).copied().flatten(),
+        Stood::Input(_) | Stood::Output(_) => None,
+    }
+}
+
+/// Where an output of a node of a fragment is in the graph.
+fn out_of(stood: &Stood, port: u32) -> Option<End> {
+    match stood {
+        Stood::Node(_, Some((first, merge))) if port >= *first => Some((*merge, port - first)),
+        Stood::Node(node, _) => Some((*node, port)),
+        Stood::Placed(placed) => placed.outs.get(port as usize).copied().flatten(),
+        Stood::Input(_) | Stood::Output(_) => None,
+    }
+}

@@ -1,0 +1,353 @@
+//! What messages can reach, what waits for ever, and what goes round for ever.
+
+use crate::diagnostic::Diagnostic;
+use crate::span::Span;
+
+use super::codes;
+use super::cycles::components;
+use super::draft::{Context, Draft, Link, Part, PartId, Stage};
+use super::infer::Ports;
+use super::process::{PortState, Role};
+
+/// What comes to a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    /// Nothing leads there.
+    Nothing,
+    /// Only `empty` does.
+    Ended,
+    /// Messages can.
+    Messages,
+}
+
+/// Which inputs of the processes of one check lead to which outputs without anything that can stop a
+/// message: of each process, pairs of ports.
+pub(super) type Passes = Vec<Vec<(u32, u32)>>;
+
+/// A draft whose streams are looked at as a whole.
+pub(super) struct Streams<'a, 'd> {
+    pub draft: &'d Draft<'a>,
+    pub ports: &'d Ports,
+    pub context: Context<'a>,
+    /// Whether the sources of the program are those that are drafted: what a session became is not told.
+    pub out: &'d mut Vec<Diagnostic>,
+}
+
+impl Streams<'_, '_> {
+    /// Says which streams nothing feeds or nobody reads, which barriers never fill, and which statements no
+    /// message reaches.
+    pub(super) fn check(&mut self) {
+        if self.draft.suspect {
+            return;
+        }
+        let before = self.out.len();
+        for part in 0..self.draft.parts.len() {
+            self.fed(part);
+        }
+        let starved = self.out.len() > before;
+        for part in 0..self.draft.parts.len() {
+            self.read(part);
+        }
+        if starved {
+            return;
+        }
+        let reach = self.reach();
+        let before = self.out.len();
+        for (part, drafted) in self.draft.parts.iter().enumerate() {
+            if matches!(drafted.stage, Stage::Barrier) {
+                self.barrier(part, drafted, &reach);
+            }
+        }
+        if self.out.len() == before {
+            self.statements(&reach);
+        }
+    }
+
+    fn links(&self, part: PartId, port: u32, side: Side) -> &[usize] {
+        let all = match side {
+            Side::In => &self.ports.ins,
+            Side::Out => &self.ports.outs,
+        };
+        let ports = all.get(part).and_then(|ports| ports.get(port as usize));
+        ports.map_or(&[], Vec::as_slice)
+    }
+
+    /// That each input is the end of a link.
+    fn fed(&mut self, part: PartId) {
+        let Some(drafted) = self.draft.parts.get(part) else {
+            return;
+        };
+        for port in 0..drafted.ins {
+            if !self.links(part, port, Side::In).is_empty() {
+                continue;
+            }
+            let name = &drafted.name;
+            let message = match &drafted.stage {
+                Stage::Broken => continue,
+                Stage::Channel(_) if self.links(part, 0, Side::Out).is_empty() => continue,
+                Stage::Channel(_) => format!("`{name}` is read, and nothing is led into it"),
+                Stage::Output(_) => format!("nothing is led to the output `{name}`"),
+                Stage::Call(process) => {
+                    let process = self.context.processes.get(*process);
+                    let Some(port) = process.and_then(|process| process.inputs.get(port as usize))
+                    else {
+                        continue;
+                    };
+                    let agent = process.is_some_and(|process| process.role == Role::Agent);
+                    if agent && (port.state == PortState::Implied || &*port.name != "input") {
+                        continue;
+                    }
+                    format!("nothing is led to the input `{}` of `{name}`", port.name)
+                }
+                _ => format!("nothing is led into this `{name}`"),
+            };
+            self.out
+                .push(Diagnostic::error(codes::NEVER_FED, drafted.span, message));
+        }
+    }
+
+    /// That each output is the beginning of a link.
+    fn read(&mut self, part: PartId) {
+        let Some(drafted) = self.draft.parts.get(part) else {
+            return;
+        };
+        for port in 0..drafted.outs {
+            if !self.links(part, port, Side::Out).is_empty() {
+                continue;
+            }
+            let name = &drafted.name;
+            let message = match &drafted.stage {
+                Stage::Broken | Stage::Call(_) => continue,
+                Stage::Channel(_) if self.links(part, 0, Side::In).is_empty() => {
+                    format!("the channel `{name}` is not used")
+                }
+                Stage::Channel(_) => format!("nobody reads from the channel `{name}`"),
+                Stage::Input(_) => format!("nobody reads the input `{name}`"),
+                _ => "nobody reads what comes out here".to_owned(),
+            };
+            let diagnostic = Diagnostic::warning(codes::UNUSED, drafted.span, message);
+            self.out
+                .push(diagnostic.hint("End a stream that nobody needs with `discard`."));
+        }
+    }
+
+    /// What comes to each part: the least that the links allow, so that a loop that nothing enters gets
+    /// nothing.
+    fn reach(&self) -> Vec<Reach> {
+        let parts = &self.draft.parts;
+        let mut reach: Vec<Reach> = parts
+            .iter()
+            .map(|part| match part.stage {
+                Stage::Input(_) | Stage::Once(_) | Stage::Broken => Reach::Messages,
+                Stage::Empty => Reach::Ended,
+                Stage::Call(_) if part.ins == 0 => Reach::Messages,
+                _ => Reach::Nothing,
+            })
+            .collect();
+        let sources = reach.iter().enumerate();
+        let mut waiting: Vec<PartId> = sources
+            .filter(|(_, reach)| **reach > Reach::Nothing)
+            .map(|(part, _)| part)
+            .collect();
+        while let Some(part) = waiting.pop() {
+            let outs = self.ports.outs.get(part).into_iter().flatten().flatten();
+            for link in outs.filter_map(|link| self.draft.links.get(*link)) {
+                let to = link.to.0;
+                let new = self.arriving(to, &reach);
+                if let Some(slot) = reach.get_mut(to)
+                    && new > *slot
+                {
+                    *slot = new;
+                    waiting.push(to);
+                }
+            }
+        }
+        reach
+    }
+
+    fn arriving(&self, part: PartId, reach: &[Reach]) -> Reach {
+        let Some(drafted) = self.draft.parts.get(part) else {
+            return Reach::Nothing;
+        };
+        let sides = (0..drafted.ins).map(|port| self.side(part, port, reach));
+        let all = matches!(drafted.stage, Stage::Barrier);
+        let come = if all { sides.min() } else { sides.max() };
+        come.unwrap_or(Reach::Nothing)
+    }
+
+    /// What comes to one input.
+    fn side(&self, part: PartId, port: u32, reach: &[Reach]) -> Reach {
+        let links = self.links(part, port, Side::In).iter();
+        let from = links.filter_map(|link| self.draft.links.get(*link));
+        let come = from.filter_map(|link| reach.get(link.from.0).copied());
+        come.max().unwrap_or(Reach::Nothing)
+    }
+
+    fn barrier(&mut self, part: PartId, drafted: &Part<'_>, reach: &[Reach]) {
+        let sides: Vec<Reach> = (0..drafted.ins)
+            .map(|port| self.side(part, port, reach))
+            .collect();
+        let some = sides.contains(&Reach::Messages);
+        let Some(dead) = sides.iter().position(|side| *side < Reach::Messages) else {
+            return;
+        };
+        if !some {
+            return;
+        }
+        let port = u32::try_from(dead).unwrap_or(u32::MAX);
+        let mut diagnostic = Diagnostic::error(
+            codes::NEVER_FILLS,
+            drafted.span,
+            "this barrier never fills: one of its sides never gets a message",
+        );
+        let link = self.links(part, port, Side::In).first();
+        if let Some(link) = link.and_then(|link| self.draft.links.get(*link)) {
+            diagnostic = diagnostic.label(link.from_span, "nothing ever comes from here");
+        }
+        self.out.push(
+            diagnostic
+                .hint("In a feedback loop, begin with `once(…)`: `(once(null) * loop) ; merge`."),
+        );
+    }
+
+    /// Statements one of whose links nothing ever comes through.
+    fn statements(&mut self, reach: &[Reach]) {
+        let mut last = 0;
+        let dead = |link: &&Link| reach.get(link.from.0) == Some(&Reach::Nothing);
+        let mut links: Vec<&Link> = self.draft.links.iter().filter(dead).collect();
+        links.sort_by_key(|link| link.statement);
+        for link in links {
+            if link.statement == last {
+                continue;
+            }
+            last = link.statement;
+            let index = (last as usize).checked_sub(1);
+            let span = index
+                .and_then(|index| self.draft.statements.get(index))
+                .copied();
+            self.out.push(
+                Diagnostic::warning(
+                    codes::UNREACHABLE,
+                    span.unwrap_or_else(Span::default),
+                    "no message ever reaches this statement",
+                )
+                .label(link.from_span, "nothing ever comes from here"),
+            );
+        }
+    }
+
+    /// Which inputs lead to which outputs without anything that can stop a message; says where that goes
+    /// round. `passes` holds this of the processes that are inside.
+    pub(super) fn passes(
+        &mut self,
+        passes: &Passes,
+        limited: &dyn Fn(usize) -> bool,
+    ) -> Vec<(u32, u32)> {
+        let links = &self.draft.links;
+        let next: Vec<Vec<usize>> = links
+            .iter()
+            .map(|link| self.through(link, passes, limited))
+            .collect();
+        self.round(&next);
+        let mut found = Vec::new();
+        for (part, drafted) in self.draft.parts.iter().enumerate() {
+            let Stage::Input(input) = drafted.stage else {
+                continue;
+            };
+            let mut seen = vec![false; links.len()];
+            let mut waiting: Vec<usize> = self.links(part, 0, Side::Out).to_vec();
+            while let Some(link) = waiting.pop() {
+                let fresh = seen.get_mut(link).filter(|seen| !**seen);
+                let Some(fresh) = fresh else {
+                    continue;
+                };
+                *fresh = true;
+                let to = links
+                    .get(link)
+                    .and_then(|link| self.draft.parts.get(link.to.0));
+                if let Some(Stage::Output(output)) = to.map(|part| &part.stage) {
+                    found.push((number(input), number(*output)));
+                }
+                waiting.extend(next.get(link).into_iter().flatten());
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The links that a message on a link surely goes on to.
+    fn through(&self, link: &Link, passes: &Passes, limited: &dyn Fn(usize) -> bool) -> Vec<usize> {
+        let (part, port) = link.to;
+        let Some(drafted) = self.draft.parts.get(part) else {
+            return Vec::new();
+        };
+        let all = || (0..drafted.outs).collect::<Vec<u32>>();
+        let outs: Vec<u32> = match &drafted.stage {
+            Stage::Channel(_)
+            | Stage::Id
+            | Stage::Copy
+            | Stage::Merge
+            | Stage::Map(_)
+            | Stage::Take(_)
+            | Stage::Project(_)
+            | Stage::Tag(_) => all(),
+            Stage::Call(process) => {
+                let role = self
+                    .context
+                    .processes
+                    .get(*process)
+                    .map(|process| process.role);
+                match role {
+                    Some(Role::Agent | Role::Tool) if port == 0 && !limited(*process) => vec![0],
+                    Some(Role::Plumb | Role::Wire) => {
+                        let of = passes.get(*process).into_iter().flatten();
+                        of.filter(|(input, _)| *input == port)
+                            .map(|(_, output)| *output)
+                            .collect()
+                    }
+                    _ => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        };
+        let links = outs
+            .iter()
+            .flat_map(|out| self.links(part, *out, Side::Out));
+        links.copied().collect()
+    }
+
+    fn round(&mut self, next: &[Vec<usize>]) {
+        let component = components(next);
+        let mut told = Vec::new();
+        for (link, to) in next.iter().enumerate() {
+            let mine = component.get(link).copied().unwrap_or(usize::MAX);
+            let round = to.iter().any(|to| component.get(*to) == Some(&mine));
+            if !round || told.contains(&mine) {
+                continue;
+            }
+            told.push(mine);
+            let Some(link) = self.draft.links.get(link) else {
+                continue;
+            };
+            self.out.push(
+                Diagnostic::warning(
+                    codes::NEVER_STOPS,
+                    link.from_span.to(link.to_span),
+                    "every message goes round here for ever",
+                )
+                .hint("Put a `filter` or a `barrier` into the cycle, or give the agent `max_messages`."),
+            );
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    In,
+    Out,
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

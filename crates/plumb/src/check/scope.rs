@@ -1,0 +1,183 @@
+//! What names mean to the translation of sessions.
+
+use crate::diagnostic::Diagnostic;
+use crate::names::{Sort, TypeNames, UnitId, Units, member_name};
+use crate::session::{self, Scope};
+use crate::syntax::ast::{Body, Program};
+use crate::syntax::ast::{
+    DeclarationKind, Field, Name, Path, Protocol, ProtocolKind, Statement, StatementKind, Type,
+    TypeKind,
+};
+use crate::types;
+
+/// Replaces all sessions of all units by networks.
+pub(super) fn desugar(units: &mut Units, names: &TypeNames, out: &mut Vec<Diagnostic>) {
+    for unit in 0..units.list.len() {
+        let Some(program) = units.get(unit).map(|unit| &unit.program) else {
+            continue;
+        };
+        if !has_sessions(program) {
+            continue;
+        }
+        let view = View { units, names, unit };
+        let (program, diagnostics) = session::desugar(program, &view);
+        out.extend(diagnostics);
+        if let Some(unit) = units.list.get_mut(unit) {
+            unit.program = program;
+            for table in [&mut unit.types, &mut unit.processes, &mut unit.protocols] {
+                table.clear();
+            }
+            unit.index(&mut Vec::new());
+        }
+    }
+}
+
+fn has_sessions(program: &Program) -> bool {
+    let declarations = program.declarations.iter();
+    let mut statements = declarations.flat_map(|declaration| match &declaration.kind {
+        DeclarationKind::Let(declared) => match &declared.body {
+            Body::Plumb(plumb) => plumb.statements.as_slice(),
+            _ => &[],
+        },
+        _ => &[],
+    });
+    let binds = |statement: &Statement| matches!(statement.kind, StatementKind::Bind(_));
+    statements.any(binds) || declares_protocol(program)
+}
+
+fn declares_protocol(program: &Program) -> bool {
+    let mut declarations = program.declarations.iter();
+    declarations.any(|declaration| matches!(declaration.kind, DeclarationKind::Protocol(..)))
+}
+
+struct View<'a> {
+    units: &'a Units,
+    names: &'a TypeNames,
+    unit: UnitId,
+}
+
+impl Scope for View<'_> {
+    fn protocol(&self, path: &Path) -> Option<Protocol> {
+        let found = self.units.find(self.unit, path, Sort::Protocol).ok()?;
+        let declaration = self.units.declaration(found)?;
+        let DeclarationKind::Protocol(_, protocol) = &declaration.kind else {
+            return None;
+        };
+        if found.unit == self.unit {
+            return Some(protocol.clone());
+        }
+        Some(self.moved(found.unit, protocol, &mut Vec::new()))
+    }
+
+    fn resolve(&self, kind: &Type) -> Option<types::Type> {
+        self.names.quietly(self.units, self.unit, kind)
+    }
+}
+
+impl View<'_> {
+    /// A protocol of another unit, its names such that they mean the same here. `bound` are the variables
+    /// of the `rec`s around it.
+    fn moved<'p>(
+        &self,
+        from: UnitId,
+        protocol: &'p Protocol,
+        bound: &mut Vec<&'p str>,
+    ) -> Protocol {
+        let kind = match &protocol.kind {
+            ProtocolKind::Send(kind, rest) => ProtocolKind::Send(
+                self.moved_type(from, kind),
+                Box::new(self.moved(from, rest, bound)),
+            ),
+            ProtocolKind::Recv(kind, rest) => ProtocolKind::Recv(
+                self.moved_type(from, kind),
+                Box::new(self.moved(from, rest, bound)),
+            ),
+            ProtocolKind::Select(arms) => ProtocolKind::Select(self.arms(from, arms, bound)),
+            ProtocolKind::Offer(arms) => ProtocolKind::Offer(self.arms(from, arms, bound)),
+            ProtocolKind::Rec(name, rest) => {
+                bound.push(&name.text);
+                let rest = self.moved(from, rest, bound);
+                bound.pop();
+                ProtocolKind::Rec(name.clone(), Box::new(rest))
+            }
+            ProtocolKind::Named(path) => {
+                let variable = path.module.is_none() && bound.contains(&&*path.name.text);
+                ProtocolKind::Named(if variable {
+                    path.clone()
+                } else {
+                    self.moved_path(from, path, Sort::Protocol)
+                })
+            }
+            other => other.clone(),
+        };
+        Protocol {
+            span: protocol.span,
+            kind,
+        }
+    }
+
+    fn arms<'p>(
+        &self,
+        from: UnitId,
+        arms: &'p [(Name, Protocol)],
+        bound: &mut Vec<&'p str>,
+    ) -> Vec<(Name, Protocol)> {
+        arms.iter()
+            .map(|(label, rest)| (label.clone(), self.moved(from, rest, bound)))
+            .collect()
+    }
+
+    fn moved_type(&self, from: UnitId, kind: &Type) -> Type {
+        let all = |parts: &[Type]| {
+            parts
+                .iter()
+                .map(|part| self.moved_type(from, part))
+                .collect()
+        };
+        let moved = match &kind.kind {
+            TypeKind::Named(path) => TypeKind::Named(self.moved_path(from, path, Sort::Type)),
+            TypeKind::Record(fields) => TypeKind::Record(
+                fields
+                    .iter()
+                    .map(|field| Field {
+                        name: field.name.clone(),
+                        presence: field.presence,
+                        kind: self.moved_type(from, &field.kind),
+                    })
+                    .collect(),
+            ),
+            TypeKind::List(item) => TypeKind::List(Box::new(self.moved_type(from, item))),
+            TypeKind::Stream(item) => TypeKind::Stream(Box::new(self.moved_type(from, item))),
+            TypeKind::Sum(parts) => TypeKind::Sum(all(parts)),
+            TypeKind::Product(parts) => TypeKind::Product(all(parts)),
+            TypeKind::Literal(_) | TypeKind::Broken => kind.kind.clone(),
+        };
+        Type {
+            span: kind.span,
+            kind: moved,
+        }
+    }
+
+    fn moved_path(&self, from: UnitId, path: &Path, sort: Sort) -> Path {
+        let found = self.units.find(from, path, sort).ok();
+        let home = found.and_then(|found| self.units.get(found.unit));
+        match home {
+            Some(home) if !home.name.is_empty() && !is_built_in(path) => Path {
+                module: Some(Name {
+                    text: member_name(&home.name),
+                    span: path.name.span,
+                }),
+                name: path.name.clone(),
+            },
+            _ => path.clone(),
+        }
+    }
+}
+
+fn is_built_in(path: &Path) -> bool {
+    path.module.is_none()
+        && path
+            .name
+            .text
+            .starts_with(|letter: char| letter.is_ascii_lowercase())
+}
