@@ -1,32 +1,37 @@
 //! What has ended.
 //!
-//! A node lives as long as a message may still come to it: from an open input, from a request in flight,
-//! or from a node that holds messages and only waits for room. This is one rule for all networks: behind
-//! an ended input every node ends in turn, a feedback loop ends when nothing is in it, and a barrier ends
-//! when one of its sides is empty and nothing can come there any more.
+//! A node lives as long as a message may still come to it: its inputs have messages or can get them, from
+//! outside or from a node that lives. What follows from this and from nothing else lives (the least fixed
+//! point). It is one rule for all networks: behind an ended input every node ends in turn, a feedback loop
+//! ends when nothing is in it, and a barrier ends when one of its sides is empty and nothing can come there
+//! any more.
+//!
+//! Where everything lives, a node may still wait for room behind it for ever: the same rule, with room
+//! counted in, finds full queues that wait for each other, and they end with an error.
 
-use super::program::Act;
-use super::run::Run;
-use super::state::NodeSet;
+use super::fault::FaultKind;
+use super::program::{Act, Program, Unit};
+use super::run::{Run, fault_at};
+use super::state::{NodeSet, State};
 
-/// Ends what has ended, with the network at rest. What was on its way there is left over. Nodes that
-/// waited for room may be ready afterwards.
-pub(super) fn settle(run: &mut Run<'_>) {
-    loop {
-        let (alive, blocked) = alive(run);
-        let gone: Vec<u32> = (0..)
-            .zip(&run.program.units)
-            .map(|(node, _)| node)
-            .filter(|node| !run.state.ended.has(*node))
-            .filter(|node| !alive.has(*node) || is_starved(run, &alive, *node))
-            .collect();
-        // A node that waits for room can end without any further sign when it gets it.
-        run.state.ending = blocked;
-        if gone.is_empty() {
-            return;
+/// Ends what has ended, with the network at rest; whether there was anything. What was on its way there is
+/// left over, and nodes that waited for room may be ready now.
+pub(super) fn settle(run: &mut Run<'_>) -> bool {
+    let mut gone = dead(run.program, run.state, Room::Always);
+    if gone.is_empty() {
+        gone = dead(run.program, run.state, Room::Bounded);
+        if let Some(unit) = gone.first().and_then(|it| run.program.unit(*it)) {
+            let detail = "full queues wait for each other".to_owned();
+            run.step
+                .errors
+                .push(fault_at(unit, FaultKind::Deadlock, detail));
         }
-        end(run, &gone);
     }
+    end(run, &gone);
+    // Those that wait for room may end when they get it, without any other sign of it.
+    let mut nodes = (0..).zip(&run.program.units).map(|(node, _)| node);
+    run.state.ending = nodes.any(|node| holds_all(run.program, run.state, node));
+    !gone.is_empty()
 }
 
 /// Ends everything.
@@ -40,58 +45,82 @@ pub(super) fn end_all(run: &mut Run<'_>) {
     run.state.ending = false;
 }
 
-/// The nodes to which a message may still come, and whether some of them hold messages and wait for
-/// room.
-fn alive(run: &Run<'_>) -> (NodeSet, bool) {
-    let state = &*run.state;
-    let mut alive = NodeSet::none(run.program.units.len());
-    let mut open = Vec::new();
-    for flight in &state.flights {
-        if alive.put(flight.node) {
-            open.push(flight.node);
-        }
-    }
-    let mut blocked = false;
-    for (node, unit) in (0..).zip(&run.program.units) {
-        if state.ended.has(node) {
-            continue;
-        }
-        let has = |edge: &u32| state.queues.length(*edge) > 0;
-        let waits = match unit.act {
-            Act::Barrier => unit.inputs.iter().all(has),
-            _ => unit.inputs.iter().any(has),
-        };
-        blocked |= waits;
-        if (waits || matches!(unit.act, Act::Input)) && alive.put(node) {
-            open.push(node);
-        }
-    }
-    while let Some(unit) = open.pop().and_then(|node| run.program.unit(node)) {
-        for pipe in unit
-            .outputs
-            .iter()
-            .filter_map(|edge| run.program.pipe(*edge))
-        {
-            if !state.ended.has(pipe.to) && alive.put(pipe.to) {
-                open.push(pipe.to);
-            }
-        }
-    }
-    (alive, blocked)
+/// Whether queues count as bounded.
+#[derive(Clone, Copy)]
+enum Room {
+    Always,
+    Bounded,
 }
 
-/// Whether a node is a barrier with a side where nothing is and nothing comes.
-fn is_starved(run: &Run<'_>, alive: &NodeSet, node: u32) -> bool {
-    let unit = run
-        .program
-        .unit(node)
-        .filter(|unit| matches!(unit.act, Act::Barrier));
-    unit.is_some_and(|unit| {
-        unit.inputs.iter().any(|edge| {
-            let producer = run.program.pipe(*edge).map(|pipe| pipe.from);
-            let comes = producer.is_some_and(|it| !run.state.ended.has(it) && alive.has(it));
-            !comes && run.state.queues.length(*edge) == 0
-        })
+/// The nodes that have not ended and do not live. An input ends only when it is closed.
+fn dead(program: &Program, state: &State, room: Room) -> Vec<u32> {
+    let mut alive = NodeSet::none(program.units.len());
+    let mut open: Vec<u32> = (0..).zip(&program.units).map(|(node, _)| node).collect();
+    while let Some(node) = open.pop() {
+        if state.ended.has(node) || alive.has(node) {
+            continue;
+        }
+        let lives = program.unit(node).filter(|unit| {
+            let lives = Lives {
+                program,
+                state,
+                alive: &alive,
+            };
+            lives.gets(node, unit) && (matches!(room, Room::Always) || lives.gives(unit))
+        });
+        if let Some(unit) = lives {
+            alive.put(node);
+            let pipe = |edge: &u32| program.pipe(*edge);
+            open.extend(unit.outputs.iter().filter_map(pipe).map(|pipe| pipe.to));
+            open.extend(unit.inputs.iter().filter_map(pipe).map(|pipe| pipe.from));
+        }
+    }
+    let all = (0..)
+        .zip(&program.units)
+        .filter(|(_, unit)| !matches!(unit.act, Act::Input));
+    all.map(|(node, _)| node)
+        .filter(|node| !state.ended.has(*node) && !alive.has(*node))
+        .collect()
+}
+
+/// What is known to live so far.
+struct Lives<'a> {
+    program: &'a Program,
+    state: &'a State,
+    alive: &'a NodeSet,
+}
+
+impl Lives<'_> {
+    /// Whether a node has what it needs to move a message, or can get it.
+    fn gets(&self, node: u32, unit: &Unit) -> bool {
+        let comes = |edge: &u32| {
+            let from = self.program.pipe(*edge).map(|pipe| pipe.from);
+            self.state.queues.length(*edge) > 0 || from.is_some_and(|it| self.alive.has(it))
+        };
+        match unit.act {
+            Act::Input => true,
+            Act::Barrier => unit.inputs.iter().all(comes),
+            Act::External(_) | Act::Timer if self.state.flights_of(node) > 0 => true,
+            _ => unit.inputs.iter().any(comes),
+        }
+    }
+
+    /// Whether there is room behind a node, or can be. What an agent is asked takes none.
+    fn gives(&self, unit: &Unit) -> bool {
+        let goes = |edge: &u32| {
+            let to = self.program.pipe(*edge).map(|pipe| pipe.to);
+            self.state.has_room(self.program, *edge) || to.is_some_and(|it| self.alive.has(it))
+        };
+        matches!(unit.act, Act::External(_)) || unit.outputs.iter().all(goes)
+    }
+}
+
+/// Whether a node has all it needs but room.
+fn holds_all(program: &Program, state: &State, node: u32) -> bool {
+    let holds = |edge: &u32| state.queues.length(*edge) > 0;
+    program.unit(node).is_some_and(|unit| match unit.act {
+        Act::Barrier => unit.inputs.iter().all(holds),
+        _ => unit.inputs.iter().any(holds),
     })
 }
 
@@ -104,6 +133,8 @@ fn end(run: &mut Run<'_>, gone: &[u32]) {
         if let Act::Output(port) = unit.act {
             run.step.ended.push(port);
         }
+        // Only a timer whose message would find no room.
+        run.cancel(*node);
         for edge in &unit.inputs {
             while run.state.queues.pop(*edge).is_some() {
                 run.state.counters.left_over += 1;

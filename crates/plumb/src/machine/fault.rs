@@ -74,6 +74,8 @@ pub enum FaultKind {
     Oversize,
     /// The network did not come to rest within its fuel. It stops for good.
     Fuel,
+    /// Full queues wait for each other: no message there can ever move. What they hold is left over.
+    Deadlock,
     /// A queue within a feedback loop has become long.
     HighWater,
 }
@@ -124,6 +126,7 @@ impl FaultKind {
             Self::Overflow => "overflow",
             Self::Oversize => "message_too_large",
             Self::Fuel => "out_of_fuel",
+            Self::Deadlock => "deadlock",
             Self::HighWater => "high_water",
         }
     }
@@ -132,7 +135,7 @@ impl FaultKind {
     #[must_use]
     pub const fn category(self) -> Category {
         match self {
-            Self::Fuel | Self::HighWater => Category::Internal,
+            Self::Fuel | Self::Deadlock | Self::HighWater => Category::Internal,
             _ => Category::Invalid,
         }
     }
@@ -150,6 +153,7 @@ impl FaultKind {
             Self::Overflow => OVERFLOW,
             Self::Oversize => OVERSIZE,
             Self::Fuel => FUEL,
+            Self::Deadlock => DEADLOCK,
             Self::HighWater => HIGH_WATER,
         }
     }
@@ -164,10 +168,11 @@ const DIVISION_BY_ZERO: Code = Code("P0806");
 const OVERFLOW: Code = Code("P0807");
 const OVERSIZE: Code = Code("P0808");
 const FUEL: Code = Code("P0809");
-const HIGH_WATER: Code = Code("P0810");
-pub(super) const REFUSED: Code = Code("P0811");
-pub(super) const STATE: Code = Code("P0812");
-pub(super) const GRAPH: Code = Code("P0813");
+const DEADLOCK: Code = Code("P0810");
+const HIGH_WATER: Code = Code("P0811");
+pub(super) const REFUSED: Code = Code("P0812");
+pub(super) const STATE: Code = Code("P0813");
+pub(super) const GRAPH: Code = Code("P0814");
 
 /// The codes of the machine, `P08xx`.
 pub const CODES: &[CodeEntry] = &[
@@ -215,6 +220,11 @@ pub const CODES: &[CodeEntry] = &[
         code: FUEL,
         meaning: "the network did not come to rest within its fuel",
         remedy: "Let something in the named cycle drop or consume its messages: a `filter`, an agent.",
+    },
+    CodeEntry {
+        code: DEADLOCK,
+        meaning: "full queues wait for each other, so that no message there can ever move",
+        remedy: "Do not let one side of a barrier drop what the other side keeps.",
     },
     CodeEntry {
         code: HIGH_WATER,

@@ -67,11 +67,7 @@ impl Run<'_> {
                     },
                 }
             }
-            if !self.state.ending {
-                break;
-            }
-            ending::settle(self);
-            if self.state.ready.first().is_none() {
+            if !self.state.ending || !ending::settle(self) {
                 break;
             }
         }
@@ -236,13 +232,7 @@ impl Run<'_> {
 
     /// A message to a timer replaces the wait there is; one without a time ends it.
     fn timer(&mut self, node: u32, unit: &Unit, message: Value) {
-        let running = self.state.flights.iter().position(|it| it.node == node);
-        if let Some(at) = running {
-            let flight = self.state.flights.remove(at);
-            self.state.counters.answered += 1;
-            self.state.counters.discarded += 1;
-            self.step.effects.push(cancelled(&flight));
-        }
+        self.cancel(node);
         match milliseconds(&message) {
             Some(milliseconds) => {
                 let request = Request::Wait {
@@ -277,6 +267,21 @@ impl Run<'_> {
             id,
             node: NodeId(node),
             request,
+        });
+    }
+
+    /// Takes back what a node has asked and not got. The messages count as asked.
+    pub(super) fn cancel(&mut self, node: u32) {
+        let effects = &mut self.step.effects;
+        self.state.flights.retain(|flight| {
+            if flight.node == node {
+                effects.push(Effect {
+                    id: flight.id,
+                    node: NodeId(node),
+                    request: Request::Cancel,
+                });
+            }
+            flight.node != node
         });
     }
 
@@ -374,19 +379,7 @@ impl Run<'_> {
                 .push(fault_at(unit, FaultKind::Fuel, detail));
         }
         self.state.phase = Phase::Stopped;
-        for flight in std::mem::take(&mut self.state.flights) {
-            self.step.effects.push(cancelled(&flight));
-        }
         ending::end_all(self);
-    }
-}
-
-/// The effect with which a request is taken back.
-fn cancelled(flight: &Flight) -> Effect {
-    Effect {
-        id: flight.id,
-        node: NodeId(flight.node),
-        request: Request::Cancel,
     }
 }
 

@@ -65,6 +65,14 @@ impl NodeSet {
         Self(vec![0; nodes.div_ceil(64)].into())
     }
 
+    pub(super) fn all(nodes: usize) -> Self {
+        let mut set = Self::none(nodes);
+        for node in (0..).take(nodes) {
+            set.put(node);
+        }
+        set
+    }
+
     fn place(node: u32) -> (usize, u64) {
         ((node / 64) as usize, 1 << (node % 64))
     }
@@ -123,7 +131,7 @@ pub struct State {
     pub(super) phase: Phase,
     /// Nodes that have ended; an input ends when it is closed.
     pub(super) ended: NodeSet,
-    /// Nodes that may be able to do something. Empty between calls.
+    /// Nodes that may be able to do something; none between two calls.
     pub(super) ready: NodeSet,
     pub(super) queues: Queues,
     /// In the order of their numbers.

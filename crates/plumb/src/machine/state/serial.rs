@@ -123,7 +123,8 @@ impl State {
             ended.put(node);
         }
         self.ended = ended;
-        self.ready = NodeSet::none(nodes);
+        // A node that can do nothing when it is looked at does no harm.
+        self.ready = NodeSet::all(nodes);
         if self.queues.edges().any(|edge| program.pipe(edge).is_none()) {
             return Err(StateError::Damaged(
                 "a message waits where there is no edge",

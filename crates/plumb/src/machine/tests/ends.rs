@@ -124,3 +124,26 @@ fn a_network_without_inputs_ends_by_itself() {
     assert!(machine.ended());
     assert_eq!(machine.start(), crate::machine::Step::default());
 }
+
+#[test]
+fn who_waits_for_room_before_a_barrier_that_ends_goes_on() {
+    let nodes = vec![
+        ("a", Kind::Input),
+        ("b", Kind::Input),
+        ("copy", Kind::Copy),
+        ("both", Kind::Barrier),
+        ("out", Kind::Output),
+        ("other", Kind::Output),
+    ];
+    let joints = "a > copy, copy.0 > both.0, copy.1 > other, b > both.1, both > out";
+    let limits = crate::machine::Limits {
+        queue: 1,
+        ..crate::machine::Limits::default()
+    };
+    let mut machine = super::net::limited(&net(nodes, Vec::new(), joints), limits);
+    assert_eq!(
+        play(&mut machine, "0=1 0=2 1. 0=3 0."),
+        "1=1 |  | 1=2 0. | 1=3 | 1."
+    );
+    assert_eq!(machine.counters().left_over, 3);
+}

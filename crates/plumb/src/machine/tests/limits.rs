@@ -228,3 +228,23 @@ fn a_long_queue_in_a_loop_warns_at_each_doubling() {
         " | ?high_water |  | ?high_water |  |  |  | ?high_water"
     );
 }
+
+#[test]
+fn full_queues_that_wait_for_each_other_end_with_an_error() {
+    // The filter keeps what the other side of the barrier waits for.
+    let nodes = vec![
+        ("in", Kind::Input),
+        ("copy", Kind::Copy),
+        ("none", filter(below(0))),
+        ("both", Kind::Barrier),
+        ("out", Kind::Output),
+    ];
+    let joints = "in > copy, copy.0 > both.0, copy.1 > none, none > both.1, both > out";
+    let mut machine = limited(&net(nodes, Vec::new(), joints), small());
+    assert_eq!(
+        play(&mut machine, "0=1 0=2 0=3 0=4 0=5"),
+        " |  |  |  | refused: the queue is full"
+    );
+    assert_eq!(play(&mut machine, "0."), "!deadlock 0.");
+    assert!(machine.ended() && balanced(&machine));
+}

@@ -1,0 +1,12 @@
+//! Laws of the machine, on random networks and random calls.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test stops at the first surprise; clippy knows test functions, not what they call"
+)]
+
+mod laws;
+mod random;
