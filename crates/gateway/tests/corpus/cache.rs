@@ -72,7 +72,7 @@ fn figures(name: &str, outcome: &Outcome) -> String {
 async fn check(file: &str, choice: Choice) {
     let Some(corpus) = corpus() else { return };
     let recorded = read(&corpus, file);
-    let through = through(&recorded, choice, None).await;
+    let through = through(&recorded, choice).await;
     let direct = direct(&recorded, choice).await;
     let alone = alone(&recorded, choice).await;
     println!(

@@ -39,7 +39,7 @@ fn says_the_pins(outcome: &Outcome) {
 async fn check(file: &str, choice: Choice, route: &str) {
     let Some(corpus) = corpus() else { return };
     let recorded = read(&corpus, file);
-    let outcome = through(&recorded, choice, None).await;
+    let outcome = through(&recorded, choice).await;
     assert_eq!(outcome.account.refused, 0);
     let swapped = outcome.seen.iter().filter(|it| it.did("swapped")).count();
     assert!(swapped >= 2, "{swapped} swaps");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use context::Tokens;
 use gateway::Gateway;
 use gateway::config::{Config, Upstreams};
-use history::{Limits, MemoryEngine};
+use history::{Engine, Limits, MemoryEngine};
 use jiff::Timestamp;
 use sim::{Account, Latency, Log, Script, Signatures};
 use tokio::net::TcpListener;
@@ -84,8 +84,19 @@ async fn provider(
     (running.expect("a provider"), kept)
 }
 
-/// Through the gateway, in a window of [`WINDOW`].
-pub async fn through(recorded: &Recorded, choice: Choice, latency: Option<Latency>) -> Outcome {
+/// Through the gateway, in a window of [`WINDOW`]. The client goes on when summaries are there.
+pub async fn through(recorded: &Recorded, choice: Choice) -> Outcome {
+    let engine = Arc::new(MemoryEngine::new([7; 32], Limits::default()));
+    kept_by(engine, recorded, choice, None).await
+}
+
+/// Through a gateway with this store. With a latency model, the client goes on at once.
+pub async fn kept_by(
+    engine: Arc<dyn Engine>,
+    recorded: &Recorded,
+    choice: Choice,
+    latency: Option<Latency>,
+) -> Outcome {
     let (provider, kept) = provider(recorded, WINDOW, latency).await;
     let mut config = Config {
         upstream: Upstreams {
@@ -97,7 +108,7 @@ pub async fn through(recorded: &Recorded, choice: Choice, latency: Option<Latenc
     config.policy.window = Some(Tokens::new(WINDOW));
     let gateway = Gateway {
         config,
-        engine: Arc::new(MemoryEngine::new([7; 32], Limits::default())),
+        engine,
         clock: Arc::new(now),
     };
     let gateway = gateway::serve(listener().await, gateway).expect("a gateway");
