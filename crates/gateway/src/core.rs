@@ -38,6 +38,7 @@ mod registry;
 mod reports;
 mod revive;
 mod say;
+mod texts;
 mod ticket;
 mod writer;
 

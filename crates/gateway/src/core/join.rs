@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use context::shrink::Limits as ShrinkLimits;
 use context::{Role, TokenCounter, Tokens, Turn, TurnId};
-use history::{Change, ConversationId, Edition, Route, Standing};
-use homunculus::{Event, Homunculus, Path, Shown};
+use history::{Change, ConversationId, Edition, Route};
+use homunculus::{Event, Shown};
 
 use super::Inner;
 use super::call::Call;
 use super::choice::{choice, route};
-use super::dress::{self, Dress, FrontText, Wanted};
+use super::dress::Wanted;
 use super::identity::{Known, compare, placed};
 use super::journal::Happened;
 use super::keep::Keep;
@@ -145,23 +145,6 @@ impl Inner {
         self.continued(call, &[shared]).await
     }
 
-    /// Reads the texts of a conversation where they have left memory.
-    pub(super) async fn dressed(
-        &self,
-        tenant: history::Tenant,
-        shared: &Shared,
-    ) -> Result<(), StoreFailure> {
-        let wanted = {
-            let live = shared.lock();
-            live.dress.is_none().then(|| live.wanted())
-        };
-        if let Some(wanted) = wanted {
-            let dress = self.load(tenant, wanted).await?;
-            dress_up(&mut shared.lock(), dress);
-        }
-        Ok(())
-    }
-
     /// Hands what a request brings to the store, and lets its links lead to its conversation.
     async fn kept(&self, call: &Call<'_>, mut joined: Joined, keep: Keep) -> Joined {
         let old = {
@@ -197,24 +180,13 @@ impl Inner {
                         Tried::Other => break,
                         Tried::Wants(wanted) => {
                             let dress = self.load(call.tenant, wanted).await?;
-                            dress_up(&mut shared.lock(), dress);
+                            self.dress_up(&mut shared.lock(), dress);
                         }
                     }
                 }
             }
         }
         Ok(None)
-    }
-
-    /// Reads texts.
-    pub(super) async fn load(
-        &self,
-        tenant: history::Tenant,
-        wanted: Wanted,
-    ) -> Result<Dress, StoreFailure> {
-        self.writer
-            .read(tenant, move |store| dress::load(store, &wanted))
-            .await
     }
 
     /// Takes the turns of a request into a conversation, if it goes on with it like this.
@@ -236,13 +208,8 @@ impl Inner {
             return Tried::Wants(live.wanted());
         }
         let parent = live.id_before(common);
-        let mut keep = if live.said.is_unkept {
-            let all = placed(call.request, 0, TurnId::ROOT, &call.model.counter());
-            Keep::turns(call.request, 0, TurnId::ROOT, all)
-        } else {
-            Keep::turns(call.request, common, parent, compared.new.clone())
-        };
-        live.said.is_unkept = false;
+        let is_unkept = std::mem::take(&mut live.said.is_unkept);
+        let mut keep = Keep::turns(call.request, common, parent, compared.new.clone());
         self.change_model(&mut live, call);
         let len = call.len();
         if goes == Relation::GoesBack {
@@ -262,6 +229,9 @@ impl Inner {
         live.flights.open += 1;
         live.flights.newest += 1;
         self.note_overhead(&mut live, call);
+        if is_unkept {
+            keep = Keep::whole(call.request, &live, call.now);
+        }
         let joined = Joined {
             shared: Arc::clone(shared),
             len,
@@ -340,23 +310,11 @@ impl Inner {
         if is_native && !call.model.can(Capability::NativeCompaction) {
             // Another model can not read it: everything is shown until there is another summary.
             shown = Shown::default();
-            live.record.standing = Standing {
-                compactions: live.record.standing.compactions,
-                ..Standing::WHOLE
-            };
-            if let Some(dress) = &mut live.dress {
-                dress.front = FrontText::default();
-            }
+            live.show_whole();
         }
-        let path = Path::new(
-            &live.said.outline,
-            live.said.outline.len(),
-            live.pins.places(),
-        );
-        live.supervisor.machine = Homunculus::resume(chosen.strategy, chosen.limits, shown, &path);
+        live.supervise(chosen, shown);
         live.supervisor.model = Arc::clone(&call.model);
         live.supervisor.route = route;
-        live.supervisor.soft = chosen.soft;
         live.supervisor.overhead = 0;
         if let Some(job) = live.supervisor.job.take() {
             job.cancel.cancel();
@@ -438,31 +396,11 @@ pub(super) fn resized(
     }
 }
 
-/// Puts texts that were read in their place.
-fn dress_up(live: &mut Live, dress: Dress) {
-    if live.dress.is_none() {
-        live.dress = Some(dress);
-    }
-}
-
 impl Live {
     /// The last of the first `len` turns.
     pub(super) fn id_before(&self, len: usize) -> TurnId {
         let last = len.checked_sub(1);
         let id = last.and_then(|last| self.said.outline.ids().get(last));
         id.copied().unwrap_or(TurnId::ROOT)
-    }
-
-    /// What has to be read to show it.
-    fn wanted(&self) -> Wanted {
-        let from = self.place_of(self.record.standing.from);
-        let ids = self.said.outline.ids();
-        Wanted {
-            of: (self.record.id, self.record.standing.compactions),
-            mark: self.record.standing.mark,
-            ready: self.supervisor.machine.ready(),
-            from,
-            shown: ids.get(from..).unwrap_or_default().to_vec(),
-        }
     }
 }

@@ -2,8 +2,12 @@
 
 use context::{Part, Text, Turn, TurnId};
 use history::{Conversation, Edition, HistoryError, Mark, Pinned, Store};
+use jiff::Timestamp;
 use wire::api::Request;
 
+use super::dress::pins_key;
+use super::identity::placed;
+use super::live::Live;
 use super::writer::Work;
 
 /// What is to be written together.
@@ -15,8 +19,8 @@ pub(super) struct Keep {
     pub parent: TurnId,
     /// The messages of those turns that do not hold all of what was said.
     pub originals: Vec<(TurnId, Box<[u8]>)>,
-    /// A summary.
-    pub mark: Option<Mark>,
+    /// Summaries.
+    pub marks: Vec<Mark>,
     /// Changes that were made.
     pub editions: Vec<Edition>,
     /// Texts under a hash.
@@ -33,7 +37,7 @@ impl Default for Keep {
             turns: Vec::new(),
             parent: TurnId::ROOT,
             originals: Vec::new(),
-            mark: None,
+            marks: Vec::new(),
             editions: Vec::new(),
             texts: Vec::new(),
             pins: Vec::new(),
@@ -67,10 +71,46 @@ impl Keep {
         }
     }
 
+    /// All of a conversation whose newest request this is: where the store has lost it, or never got it.
+    pub(super) fn whole(request: &Request<'_>, live: &Live, now: Timestamp) -> Self {
+        let counter = live.supervisor.model.counter();
+        let turns = placed(request, 0, TurnId::ROOT, &counter);
+        let mut whole = Self::turns(request, 0, TurnId::ROOT, turns);
+        let pins = live.pins.outside().into_iter();
+        whole.pins = pins.map(|pin| Pinned { pin, said_in: None }).collect();
+        whole.conversation = Some(live.record.clone());
+        let Some(dress) = &live.dress else {
+            return whole;
+        };
+        // The conversation may have gone elsewhere since: what does not stand on these turns is left out.
+        let turns = &whole.turns;
+        let is_said = |id: TurnId| turns.iter().any(|turn| turn.id() == id);
+        let marks = dress.front.mark.iter().chain(&dress.ready);
+        let marks = marks.filter(|mark| is_said(mark.node));
+        let editions = dress.editions.iter().filter_map(|(index, change)| {
+            let turn = *live.said.outline.ids().get(*index)?;
+            let turn = turns.get(*index).filter(|said| said.id() == turn)?;
+            Some(Edition {
+                turn: turn.id(),
+                change: change.clone(),
+                at: now,
+            })
+        });
+        (whole.marks, whole.editions) = (
+            marks.map(|mark| Mark::clone(mark)).collect(),
+            editions.collect(),
+        );
+        if !dress.front.pins.is_empty() {
+            let key = pins_key(live.record.id, live.record.standing.compactions);
+            whole.texts = vec![(key, dress.front.pins.clone())];
+        }
+        whole
+    }
+
     /// Whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
         self.turns.is_empty()
-            && self.mark.is_none()
+            && self.marks.is_empty()
             && self.editions.is_empty()
             && self.texts.is_empty()
             && self.pins.is_empty()
@@ -91,7 +131,7 @@ impl Keep {
         for (turn, message) in &self.originals {
             store.keep_original(*turn, message)?;
         }
-        if let Some(mark) = &self.mark {
+        for mark in &self.marks {
             store.add_mark(mark.clone())?;
         }
         for (key, text) in &self.texts {

@@ -280,7 +280,7 @@ impl Inner {
             at: now,
         };
         let keep = Keep {
-            mark: Some(mark.clone()),
+            marks: vec![mark.clone()],
             ..Keep::default()
         };
         let receipt = self.writer.write(shared.tenant, keep.work()).await;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use context::{Text, Tokens};
+use history::HistoryError;
 use homunculus::{Event, Preparation, Shown};
 use http::{HeaderMap, StatusCode, header};
 use jiff::Timestamp;
@@ -20,6 +21,7 @@ use super::journal::{Happened, Sent};
 use super::keep::Keep;
 use super::money::{self, Bill};
 use super::prepare::Source;
+use super::writer::StoreFailure;
 use crate::config::Mode;
 use crate::words::Did;
 
@@ -75,6 +77,25 @@ impl Flight {
             waited: false,
             prepare: None,
         }
+    }
+}
+
+impl Flight {
+    /// The turn of its answer, to be kept.
+    fn said(&self, reply: Option<&Reply>) -> Keep {
+        let mut keep = Keep {
+            parent: self.joined.head,
+            ..Keep::default()
+        };
+        let Some(reply) = reply else { return keep };
+        let turn = reply.draft().after(keep.parent, &self.model.counter());
+        if turn.parts().iter().any(super::keep::is_more_than_text) {
+            keep.originals = vec![(turn.id(), reply.message().as_bytes().into())];
+        }
+        if !turn.parts().is_empty() {
+            keep.turns = vec![turn];
+        }
+        keep
     }
 }
 
@@ -326,25 +347,12 @@ impl Inner {
     ) {
         let receipt = flight.joined.receipt.take();
         let shared = Arc::clone(&flight.joined.shared);
-        let mut keep = Keep::default();
-        if let Some(reply) = &reply {
-            let turn = reply
-                .draft()
-                .after(flight.joined.head, &flight.model.counter());
-            if !turn.parts().is_empty() {
-                let of = flight.joined.compacts.unwrap_or(shared.id);
-                let is_summary = flight.joined.compacts.is_some();
-                let tenant = shared.tenant;
-                self.remember(tenant, (of, is_summary), turn.parts(), now)
-                    .await;
-                let message = reply.message();
-                let original = turn.parts().iter().any(super::keep::is_more_than_text);
-                if original {
-                    keep.originals = vec![(turn.id(), message.as_bytes().into())];
-                }
-                keep.parent = flight.joined.head;
-                keep.turns = vec![turn];
-            }
+        let mut keep = flight.said(reply.as_ref());
+        if let Some(turn) = keep.turns.first() {
+            let of = flight.joined.compacts.unwrap_or(shared.id);
+            let is_summary = flight.joined.compacts.is_some();
+            self.remember(shared.tenant, (of, is_summary), turn.parts(), now)
+                .await;
         }
         {
             let mut live = shared.lock();
@@ -379,9 +387,33 @@ impl Inner {
             Some(receipt) => receipt.kept().await,
             None => Ok(()),
         };
-        if first.and(written.kept().await).is_err() {
+        let mut kept = first.and(written.kept().await);
+        if matches!(kept, Err(StoreFailure::Store(HistoryError::UnknownNode(_)))) {
+            // Somebody purged the conversation while it was in memory.
+            kept = self.keep_whole(&flight, reply.as_ref(), now).await;
+        }
+        if kept.is_err() {
             self.not_kept(&shared, now);
         }
+    }
+
+    /// Keeps all of a conversation that the store has lost, the answer included.
+    async fn keep_whole(
+        &self,
+        flight: &Flight,
+        reply: Option<&Reply>,
+        now: Timestamp,
+    ) -> Result<(), StoreFailure> {
+        let shared = &flight.joined.shared;
+        let mut keep = flight.said(reply);
+        if let Ok(request) = Request::parse(flight.dialect, &flight.arrival.body) {
+            let mut whole = Keep::whole(&request, &shared.lock(), now);
+            whole.turns.append(&mut keep.turns);
+            whole.originals.append(&mut keep.originals);
+            keep = whole;
+        }
+        let written = self.writer.write(shared.tenant, keep.work()).await;
+        written.kept().await
     }
 
     /// The store failed: counted and noted, and the next request writes everything again.

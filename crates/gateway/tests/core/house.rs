@@ -216,12 +216,22 @@ impl Agent {
 
     pub async fn post(&self, house: &House, path: &str, body: &Value) -> Came {
         house.time.pass(10);
-        let request = Request::post(format!("{}{path}", house.gateway.url()))
+        let request = Request::post(format!("{}{path}", house.gateway.url()));
+        self.ask(request, body.to_string()).await
+    }
+
+    pub async fn get(&self, house: &House, path: &str) -> Came {
+        let request = Request::get(format!("{}{path}", house.gateway.url()));
+        self.ask(request, String::new()).await
+    }
+
+    async fn ask(&self, request: http::request::Builder, body: String) -> Came {
+        let request = request
             .header("x-api-key", &self.key)
             .header("anthropic-version", "2023-06-01")
             .header("anthropic-beta", self.beta)
             .header("content-type", "application/json")
-            .body(Full::new(Bytes::from(body.to_string())))
+            .body(Full::new(Bytes::from(body)))
             .expect("a request");
         let (head, body) = self
             .http

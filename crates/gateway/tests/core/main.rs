@@ -12,4 +12,5 @@ mod continuations;
 mod dialects;
 mod house;
 mod proof;
+mod purges;
 mod restarts;
