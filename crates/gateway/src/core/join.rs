@@ -136,6 +136,8 @@ impl Inner {
     ) -> Result<Option<(Joined, Keep)>, StoreFailure> {
         let labels = live.record.labels.clone();
         let shared = Arc::new(Shared::new(call.tenant, live));
+        // One that comes back is not the one that was not seen for longest.
+        shared.see(call.now);
         let shared = self.registry.add(shared, (call.dialect(), first), &labels);
         let limits = &self.parts.config.limits;
         if self.registry.len() > limits.conversations {

@@ -14,3 +14,5 @@ mod house;
 mod proof;
 mod purges;
 mod restarts;
+mod returning;
+mod strategies;
