@@ -63,8 +63,19 @@ enum Tried {
     Joined(Box<(Joined, Keep)>),
     /// Its texts have to be read first.
     Wants(Wanted),
+    /// What was changed about these turns, when they were sent before, has to be read first.
+    WantsEditions(Vec<TurnId>),
     /// The request does not go on with it like that.
     Other,
+}
+
+/// The turns that a conversation does not know and that were answered all the same: on a path that was
+/// left, or not through here.
+fn sent_before(new: &[Turn]) -> Vec<TurnId> {
+    let answered = |turn: &Turn| turn.role() == Role::Assistant;
+    let last = new.iter().rposition(answered).unwrap_or(0);
+    let before = new.iter().take(last).filter(|turn| !answered(turn));
+    before.map(Turn::id).collect()
 }
 
 fn relation(live: &Live, common: usize, call: &Call<'_>) -> Relation {
@@ -176,9 +187,14 @@ impl Inner {
         }
         for goes in [Relation::GoesOn, Relation::GoesBack] {
             for shared in &candidates {
+                let mut editions = None;
                 loop {
-                    match self.attempt(call, shared, goes) {
+                    match self.attempt(call, shared, goes, editions.as_deref()) {
                         Tried::Joined(joined) => return Ok(Some(*joined)),
+                        Tried::WantsEditions(of) => {
+                            let read = self.writer.read(call.tenant, move |it| it.editions(&of));
+                            editions = Some(read.await?);
+                        }
                         Tried::Other => break,
                         Tried::Wants(wanted) => {
                             let dress = self.load(call.tenant, wanted).await?;
@@ -192,7 +208,13 @@ impl Inner {
     }
 
     /// Takes the turns of a request into a conversation, if it goes on with it like this.
-    fn attempt(&self, call: &Call<'_>, shared: &Arc<Shared>, goes: Relation) -> Tried {
+    fn attempt(
+        &self,
+        call: &Call<'_>,
+        shared: &Arc<Shared>,
+        goes: Relation,
+        editions: Option<&[Edition]>,
+    ) -> Tried {
         let mut live = shared.lock();
         if live.dialect != call.dialect() {
             return Tried::Other;
@@ -209,6 +231,12 @@ impl Inner {
         if live.dress.is_none() {
             return Tried::Wants(live.wanted());
         }
+        if editions.is_none() {
+            let before = sent_before(&compared.new);
+            if !before.is_empty() {
+                return Tried::WantsEditions(before);
+            }
+        }
         let parent = live.id_before(common);
         let is_unkept = std::mem::take(&mut live.said.is_unkept);
         let mut keep = Keep::turns(call.request, common, parent, compared.new.clone());
@@ -219,9 +247,18 @@ impl Inner {
             let all = placed(call.request, 0, TurnId::ROOT, &call.model.counter());
             live.journal.note(call.now, Happened::WentBack);
             take_known(&mut live, all.get(..common).unwrap_or_default());
+            let last = compared
+                .new
+                .iter()
+                .rposition(|turn| turn.role() == Role::Assistant);
+            if let Some(last) = last {
+                // The request before, on this path.
+                live.said.previous = common + last;
+            }
         } else if len > live.len() {
             live.said.previous = live.len();
         }
+        live.wear(len - compared.new.len(), &compared.new, editions);
         keep.editions = self.take_new(&mut live, call, &compared.new);
         live.said.keys.clear();
         live.said.keys.extend_from_slice(call.keys.as_slice());
@@ -254,9 +291,8 @@ impl Inner {
         let mut editions = Vec::new();
         for (offset, turn) in new.iter().enumerate() {
             let index = first + offset;
-            let changes = shrunk.iter().filter(|&&(at, _)| at == index);
-            let mut tokens = turn.tokens();
-            for (_, change) in changes {
+            let mut tokens = live.resized(index, turn, &counter);
+            for (_, change) in shrunk.iter().filter(|&&(at, _)| at == index) {
                 tokens = resized(turn, tokens, change, &counter);
                 editions.push(Edition {
                     turn: turn.id(),
@@ -367,13 +403,8 @@ fn nearest(alike: &[Arc<Shared>], turns: &[Turn]) -> Option<(Arc<Shared>, usize)
 /// Takes turns that were sent before, as they were shown.
 pub(super) fn take_known(live: &mut Live, turns: &[Turn]) {
     let counter = live.supervisor.model.counter();
-    let editions = live.dress.as_ref().map(|dress| dress.editions.clone());
-    let editions = editions.unwrap_or_default();
     for (index, turn) in turns.iter().enumerate() {
-        let changes = editions.iter().filter(|&&(at, _)| at == index);
-        let tokens = changes.fold(turn.tokens(), |tokens, (_, change)| {
-            resized(turn, tokens, change, &counter)
-        });
+        let tokens = live.resized(index, turn, &counter);
         live.push(turn, tokens);
     }
 }
@@ -399,6 +430,33 @@ pub(super) fn resized(
 }
 
 impl Live {
+    /// A turn's tokens with the changes that are made to it.
+    fn resized(&self, index: usize, turn: &Turn, counter: &dyn TokenCounter) -> Tokens {
+        let dress = self.dress.iter();
+        let changes = dress.flat_map(|dress| dress.editions.iter().filter(|it| it.0 == index));
+        changes.fold(turn.tokens(), |tokens, (_, change)| {
+            resized(turn, tokens, change, counter)
+        })
+    }
+
+    /// Turns from `first` on that were sent before are shown as they were then.
+    fn wear(&mut self, first: usize, turns: &[Turn], editions: Option<&[Edition]>) {
+        let dress = self.dress.get_or_insert_default();
+        for edition in editions.unwrap_or_default() {
+            let Some(offset) = turns.iter().position(|turn| turn.id() == edition.turn) else {
+                continue;
+            };
+            let worn = (first + offset, edition.change.clone());
+            if dress.editions.contains(&worn) {
+                continue;
+            }
+            if let Change::Appended(text) | Change::Followed(text) = &worn.1 {
+                self.pins.are_shown_by(text);
+            }
+            dress.add(worn.0, worn.1);
+        }
+    }
+
     /// The last of the first `len` turns.
     pub(super) fn id_before(&self, len: usize) -> TurnId {
         let last = len.checked_sub(1);

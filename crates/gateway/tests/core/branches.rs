@@ -49,6 +49,57 @@ async fn a_branch_is_shown_as_its_parent_was() {
     house.close().await;
 }
 
+/// The messages of a request that the provider got.
+fn messages(house: &House) -> Vec<serde_json::Value> {
+    let newest = house.sent().pop().expect("a request");
+    newest["messages"].as_array().expect("a list").clone()
+}
+
+#[tokio::test]
+async fn branches_that_take_turns_stay_apart_over_their_boundaries() {
+    let house = House::new(|_| {}).await;
+    let first = grown(&house, "key-one").await;
+    let mut branches = [("north", first.clone()), ("south", first)];
+    let mut ids = [String::new(), String::new()];
+    let mut shown = [Vec::new(), Vec::new()];
+    let mut swaps = [0, 0];
+    for n in 100..150 {
+        for at in [0, 1] {
+            let (name, agent) = &mut branches[at];
+            let text = match n {
+                100 => format!("#pin Only the {name} tower.\n{}", words(n, 700)),
+                _ => format!("the {name} side: {}", words(n, 700)),
+            };
+            let came = agent.say(&house, &text).await;
+            assert_eq!(came.status, 200, "{name} {n}: {came:?}");
+            // What differs in its last message only may be an edit, until both go on.
+            if n > 101 {
+                assert_eq!(came.conversation(), ids[at], "{name} {n}");
+            }
+            came.conversation().clone_into(&mut ids[at]);
+            let now = messages(&house);
+            let said = serde_json::Value::from(now.clone()).to_string();
+            assert!(
+                said.contains(&format!("Only the {name} tower.")),
+                "{name} {n}"
+            );
+            let other = ["south", "north"][at];
+            assert!(!said.contains(&format!("the {other} side")), "{name} {n}");
+            assert!(!said.contains(&format!("Only the {other}")), "{name} {n}");
+            if came.did().contains("swapped") {
+                swaps[at] += 1;
+            } else if n > 100 {
+                let before: &Vec<_> = &shown[at];
+                assert!(now.starts_with(before), "{name} {n}: {}", came.did());
+            }
+            shown[at] = now;
+        }
+    }
+    assert_ne!(ids[0], ids[1]);
+    assert!(swaps.iter().all(|&swaps| swaps >= 2), "{swaps:?}");
+    house.close().await;
+}
+
 #[tokio::test]
 async fn the_same_again_is_sent_the_same_again() {
     let house = House::new(|_| {}).await;
