@@ -19,6 +19,8 @@ pub struct Taken {
     pub time: Duration,
     /// What the gateway says it did; empty for the others.
     pub did: String,
+    /// The answer.
+    pub answer: Bytes,
 }
 
 impl Client {
@@ -48,6 +50,7 @@ impl Client {
         if !status.is_success() {
             return Err(format!("{url}: {status} {}", String::from_utf8_lossy(&body)).into());
         }
-        Ok(Taken { time, did })
+        let answer = body;
+        Ok(Taken { time, did, answer })
     }
 }

@@ -5,8 +5,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use context::Tokens;
 use http::{Request, Response, Uri, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -15,6 +17,7 @@ use hyper::service::service_fn;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use sim::Latency;
 use tokio::net::TcpListener;
 
 use crate::Failed;
@@ -67,6 +70,16 @@ pub fn role(arguments: &[&str]) -> Result<Hop, Failed> {
 
 /// Ours.
 pub fn gateway(upstream: &str, folder: &Path, more: &[&str]) -> Result<Hop, Failed> {
+    gateway_logging(upstream, folder, more, Stdio::null())
+}
+
+/// Ours, with its log.
+pub fn gateway_logging(
+    upstream: &str,
+    folder: &Path,
+    more: &[&str],
+    log: Stdio,
+) -> Result<Hop, Failed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ebbtide"));
     command
         .args([
@@ -80,7 +93,7 @@ pub fn gateway(upstream: &str, folder: &Path, more: &[&str]) -> Result<Hop, Fail
         .arg(folder.join("history.sqlite"))
         .args(more)
         .current_dir(folder)
-        .stderr(Stdio::null());
+        .stderr(log);
     start(&mut command)
 }
 
@@ -129,6 +142,26 @@ pub fn upstream() -> Result<(), Failed> {
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from_static(ANSWER.as_bytes())));
         Ok::<_, Infallible>(answer.unwrap_or_default())
+    })
+}
+
+/// The strict provider with a latency model.
+pub fn provider(window: Tokens, latency: Latency) -> Result<(), Failed> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async move {
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
+        let config = sim::Config {
+            window: Some(window),
+            latency: Some(latency),
+            signatures: sim::Signatures::ForeignTrusted,
+            ..sim::Config::default()
+        };
+        let running = sim::serve(listener, config, Arc::new(jiff::Timestamp::now), None)?;
+        println!("{}", running.url());
+        std::future::pending::<()>().await;
+        Ok(())
     })
 }
 

@@ -4,7 +4,7 @@
 //! else the machine does meets all of them alike. The conversation is a recorded session, about 0.8 MB a
 //! request, that grows by a turn a request.
 //!
-//! `cargo bench -p ebbtide --bench gateway`; `-- overhead` or `-- many` for one half.
+//! `cargo bench -p ebbtide --bench gateway`; `-- overhead`, `-- boundary` or `-- many` for one part.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -15,6 +15,7 @@
 #![allow(missing_docs, reason = "a bench has no public interface")]
 
 mod bodies;
+mod boundary;
 mod client;
 mod hops;
 mod many;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let done = match role.as_slice() {
         ["upstream"] => hops::upstream(),
         ["proxy", to] => hops::proxy(to),
+        ["provider"] => hops::provider(boundary::WINDOW, boundary::LATENCY),
         words => run(words),
     };
     match done {
@@ -44,12 +46,15 @@ fn main() -> ExitCode {
 fn run(words: &[&str]) -> Result<(), Failed> {
     let all = !words
         .iter()
-        .any(|word| matches!(*word, "overhead" | "many"));
+        .any(|word| matches!(*word, "overhead" | "boundary" | "many"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     if all || words.contains(&"overhead") {
         runtime.block_on(measure::overhead())?;
+    }
+    if all || words.contains(&"boundary") {
+        runtime.block_on(boundary::boundary())?;
     }
     if all || words.contains(&"many") {
         runtime.block_on(many::many())?;
