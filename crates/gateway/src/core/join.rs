@@ -5,7 +5,8 @@ use std::sync::Arc;
 use context::shrink::Limits as ShrinkLimits;
 use context::{Role, TokenCounter, Tokens, Turn, TurnId};
 use history::{Change, ConversationId, Edition, Route};
-use homunculus::{Event, Shown};
+use homunculus::{Command, Event, Shown};
+use jiff::Timestamp;
 
 use super::Inner;
 use super::call::Call;
@@ -193,7 +194,8 @@ impl Inner {
                         Tried::Joined(joined) => return Ok(Some(*joined)),
                         Tried::WantsEditions(of) => {
                             let read = self.writer.read(call.tenant, move |it| it.editions(&of));
-                            editions = Some(read.await?);
+                            // A store that fails is as one that knows nothing.
+                            editions = Some(read.await.unwrap_or_default());
                         }
                         Tried::Other => break,
                         Tried::Wants(wanted) => {
@@ -243,6 +245,7 @@ impl Inner {
         self.change_model(&mut live, call);
         let len = call.len();
         if goes == Relation::GoesBack {
+            live.abandon_foreign(common, call.now);
             live.go_back(common);
             let all = placed(call.request, 0, TurnId::ROOT, &call.model.counter());
             live.journal.note(call.now, Happened::WentBack);
@@ -437,6 +440,21 @@ impl Live {
         changes.fold(turn.tokens(), |tokens, (_, change)| {
             resized(turn, tokens, change, counter)
         })
+    }
+
+    /// A summary that is being made, or waits, and that was made with turns in view that are not among
+    /// the first `common` is not wanted any more: it tells of them.
+    fn abandon_foreign(&mut self, common: usize, now: Timestamp) {
+        let job = self.supervisor.job.iter().map(|job| job.order.made_from);
+        let ready = self.dress.iter().filter_map(|dress| dress.ready.as_ref());
+        let mut made_from = job.chain(ready.map(|mark| mark.made_from));
+        if made_from.all(|head| (1..=common).contains(&self.place_of(head))) {
+            return;
+        }
+        self.command(Command::Abandon, now);
+        if let Some(dress) = &mut self.dress {
+            dress.ready = None;
+        }
     }
 
     /// Turns from `first` on that were sent before are shown as they were then.

@@ -137,8 +137,9 @@ impl Inner {
         };
         let id = record.id;
         let behind: Vec<TurnId> = ids.get(from..known).unwrap_or_default().to_vec();
+        let path = Arc::clone(&ids);
         let texts = self.writer.read(call.tenant, move |store| {
-            let made = newest_mark(store, &behind, wanted.mark)?;
+            let made = newest_mark(store, (&behind, &path), wanted.mark)?;
             Ok((dress::load(store, &wanted)?, store.pins(id)?, made))
         });
         let (dress, pins, made) = texts.await.ok()?;
@@ -256,15 +257,17 @@ impl Inner {
     }
 }
 
-/// The newest summary on these turns that does not stand already.
+/// The newest summary on the turns `behind` that does not stand already. One that was made with turns in
+/// view that are not on this path tells of another branch.
 fn newest_mark(
     store: &dyn Store,
-    behind: &[TurnId],
+    (behind, path): (&[TurnId], &[TurnId]),
     standing: Option<MarkId>,
 ) -> Result<Option<Mark>, HistoryError> {
     for &node in behind.iter().rev() {
         let mut marks = store.marks_at(node)?.into_iter().rev();
-        if let Some(mark) = marks.find(|mark| Some(mark.id()) != standing) {
+        let own = |mark: &Mark| Some(mark.id()) != standing && path.contains(&mark.made_from);
+        if let Some(mark) = marks.find(own) {
             return Ok(Some(mark));
         }
     }
