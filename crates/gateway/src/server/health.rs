@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use history::Tenant;
+use context::pin::{Origin, Pin, PinId};
+use context::{Text, Tokens};
+use history::{ConversationId, HistoryError, Pinned, Store, Tenant};
+use jiff::Timestamp;
 use serde::Serialize;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -15,6 +18,27 @@ use crate::server::State as Gateway;
 
 /// How long the store may take to take a transaction.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whose store is written to see whether it can be. No key makes this tenant: those of keys are hashes.
+const NOBODY: Tenant = Tenant::from_bytes(*b"ebbtide's health");
+
+/// Writes something and takes it away again. A transaction without a change would succeed on a disk that
+/// is full.
+fn touch(store: &mut dyn Store, now: Timestamp) -> Result<(), HistoryError> {
+    let of = ConversationId::from_bytes([0; 16]);
+    let text = "written to see whether it can be";
+    let pin = Pin {
+        id: PinId::of(text),
+        text: Text::from(text),
+        origin: Origin::Api,
+        at: Some(now),
+        tokens: Tokens::ZERO,
+    };
+    let id = pin.id;
+    store.set_pin(of, &Pinned { pin, said_in: None })?;
+    store.remove_pin(of, id)?;
+    Ok(())
+}
 
 /// Whether the gateway is well. It answers with 200 as long as it passes requests on, which it does
 /// without a store too.
@@ -39,7 +63,8 @@ struct Upstreams {
 
 pub(super) async fn health(State(gateway): State<Arc<Gateway>>) -> Json<Health> {
     let engine = Arc::clone(&gateway.core.parts().engine);
-    let write = spawn_blocking(move || engine.write(Tenant::ANONYMOUS, &mut |_| Ok(())));
+    let now = (gateway.clock)();
+    let write = spawn_blocking(move || engine.write(NOBODY, &mut |store| touch(store, now)));
     let well = matches!(timeout(PATIENCE, write).await, Ok(Ok(Ok(()))));
     let config = &gateway.config;
     Json(Health {

@@ -1,9 +1,13 @@
 //! What lies under `/ebbtide/`.
 
+use std::sync::Arc;
+
 use gateway::config::Secret;
+use history::{Engine, HistoryError, Limits, MemoryEngine, Purge, Purged, Store, Tenant};
+use history_sqlite::Sqlite;
 use http::{Method, Request};
 
-use crate::house::{Came, ask, gateway, whole};
+use crate::house::{Came, anthropic, ask, gateway, keeping, sim, whole};
 
 const NO_ONE: &str = "/ebbtide/api/conversations/00000000000000000000000000000001";
 
@@ -53,6 +57,72 @@ async fn health_metrics_and_reports_as_json() {
         );
     }
     gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn health_writes_to_the_store_and_leaves_nothing_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("history.sqlite");
+    let engine = Arc::new(Sqlite::open(&file, Limits::NONE).expect("a store"));
+    let kept: Arc<dyn Engine> = Arc::<Sqlite>::clone(&engine);
+    let gateway = keeping(kept, "http://127.0.0.1:9", |_| {}).await;
+    let log =
+        || std::fs::metadata(folder.path().join("history.sqlite-wal")).map_or(0, |it| it.len());
+    let before = log();
+    let health = call(&gateway.url(), "GET /ebbtide/health", &[], "").await;
+    assert_eq!(health.json()["store"], "ok");
+    assert!(log() > before, "nothing was written");
+    assert_eq!(engine.tenants().expect("tenants"), []);
+    gateway.shutdown().await;
+}
+
+/// A store that can be read and not written.
+struct Full(MemoryEngine);
+
+impl Engine for Full {
+    fn secret(&self) -> Result<[u8; 32], HistoryError> {
+        self.0.secret()
+    }
+
+    fn tenants(&self) -> Result<Vec<Tenant>, HistoryError> {
+        self.0.tenants()
+    }
+
+    fn write(&self, _: Tenant, _: &mut Writing<'_>) -> Result<(), HistoryError> {
+        let what = "the disk is full".to_owned();
+        Err(HistoryError::Engine { what })
+    }
+
+    fn read(&self, of: Tenant, work: &mut Reading<'_>) -> Result<(), HistoryError> {
+        self.0.read(of, work)
+    }
+
+    fn purge(&self, what: Purge) -> Result<Purged, HistoryError> {
+        self.0.purge(what)
+    }
+
+    fn preview(&self, what: Purge) -> Result<Purged, HistoryError> {
+        self.0.preview(what)
+    }
+}
+
+type Writing<'w> = dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + 'w;
+type Reading<'r> = dyn FnMut(&dyn Store) -> Result<(), HistoryError> + 'r;
+
+#[tokio::test]
+async fn a_store_that_can_not_be_written_is_told_and_requests_go_through() {
+    let sim = sim().await;
+    let full = Arc::new(Full(MemoryEngine::new([7; 32], Limits::default())));
+    let gateway = keeping(full, &sim.url(), |_| {}).await;
+    let health = call(&gateway.url(), "GET /ebbtide/health", &[], "").await;
+    assert_eq!(health.status, 200);
+    assert_eq!(health.json()["status"], "degraded");
+    assert_eq!(health.json()["store"], "failing");
+    let body = r#"{"model":"claude-sonnet-4-5","max_tokens":64,"messages":[{"role":"user","content":"hello"}]}"#;
+    let came = ask(anthropic(&gateway.url(), "/v1/messages", body)).await;
+    assert_eq!(came.status, 200, "{came:?}");
+    gateway.shutdown().await;
+    sim.shutdown().await;
 }
 
 #[tokio::test]

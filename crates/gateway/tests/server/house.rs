@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gateway::config::{Config, Upstreams};
 use gateway::{Gateway, Running};
-use history::{Limits, MemoryEngine};
+use history::{Engine, Limits, MemoryEngine};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -30,6 +30,16 @@ async fn listener() -> TcpListener {
 
 /// A gateway before this upstream.
 pub async fn gateway(upstream: &str, change: impl FnOnce(&mut Config)) -> Running {
+    let engine = MemoryEngine::new([7; 32], Limits::default());
+    keeping(Arc::new(engine), upstream, change).await
+}
+
+/// A gateway with this store.
+pub async fn keeping(
+    engine: Arc<dyn Engine>,
+    upstream: &str,
+    change: impl FnOnce(&mut Config),
+) -> Running {
     let mut config = Config {
         upstream: Upstreams {
             anthropic: upstream.to_owned(),
@@ -40,7 +50,7 @@ pub async fn gateway(upstream: &str, change: impl FnOnce(&mut Config)) -> Runnin
     change(&mut config);
     let gateway = Gateway {
         config,
-        engine: Arc::new(MemoryEngine::new([7; 32], Limits::default())),
+        engine,
         clock: Arc::new(now),
     };
     gateway::serve(listener().await, gateway).expect("a gateway")
