@@ -12,3 +12,4 @@ mod limits;
 mod passing;
 mod spans;
 mod streams;
+mod tls;
