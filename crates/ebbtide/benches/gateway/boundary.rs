@@ -123,12 +123,15 @@ async fn held(requests: &[bytes::Bytes], route: &str) -> Result<Vec<Sent>, Faile
     Ok(sent)
 }
 
+/// A kind of request, and whether one is of it.
+type Kind = (&'static str, fn(&Sent) -> bool);
+
 fn print(all: &[Vec<Sent>]) {
     println!(
         "{:<12}{:>9}{:>9}{:>9}{:>9}{:>9}  {:>9}{:>9}",
         "own ms", "requests", "p50", "p90", "p99", "most", "beyond", "p99"
     );
-    let kinds: [(&str, fn(&Sent) -> bool); 4] = [
+    let kinds: [Kind; 4] = [
         ("usual", Sent::is_usual),
         ("preparing", |sent| sent.did("preparing")),
         ("swapped", |sent| sent.did("swapped")),
