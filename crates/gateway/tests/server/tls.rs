@@ -96,7 +96,6 @@ async fn with_certificates(file: &Path, upstream: &str) -> String {
 #[tokio::test]
 #[expect(
     clippy::disallowed_methods,
-    clippy::print_stdout,
     reason = "an environment is for a whole process, so this one runs itself"
 )]
 async fn it_is_trusted_as_the_environment_says() {
