@@ -268,7 +268,7 @@ impl Network<'_> {
         self.flow([from, wrong, report, to]);
     }
 
-    /// The time limit of each step. A wait of 0 ms takes the last one back when a run is over.
+    /// The time limit of each step. A wait of 0 ms only takes the last one back, when a run is over.
     fn waits(&mut self) {
         let Some((limit, _)) = self.session.bind.within else {
             return;
@@ -286,7 +286,6 @@ impl Network<'_> {
         ]));
         let (from, to) = (self.at("turn"), self.at("timer"));
         self.flow([from, make.filter(moves), wait, to]);
-        let passed = make.binary(Binary::Greater, make.read("ms"), make.int(0));
         let late = make.map(make.record([
             ("kind", make.text("late")),
             ("step", make.int(0)),
@@ -294,7 +293,7 @@ impl Network<'_> {
             ("body", make.null()),
         ]));
         let (from, to) = (self.at("timer"), self.at("event"));
-        self.flow([from, make.filter(passed), late, to]);
+        self.flow([from, late, to]);
     }
 }
 

@@ -3,4 +3,5 @@
 mod evaluator;
 mod generate;
 mod laws;
+mod machines;
 mod mistakes;

@@ -190,9 +190,10 @@ impl Network {
                 Some(value)
             }
             Kind::Timer => {
-                let cancels = value.get("ms") == Some(&Value::Int(0));
-                self.waits.push(value.clone());
-                cancels.then_some(value)
+                if value.get("ms") != Some(&Value::Int(0)) {
+                    self.waits.push(value);
+                }
+                None
             }
             Kind::Map(e) => Some(eval(e, &value)),
             Kind::Filter(e) => (eval(e, &value) == Value::Bool(true)).then_some(value),

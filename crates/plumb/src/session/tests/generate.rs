@@ -129,7 +129,7 @@ impl Draw<'_, '_> {
 /// A protocol, and another that it may go on as.
 pub(super) struct Protocols {
     pub(super) main: Protocol,
-    other: Protocol,
+    pub(super) other: Protocol,
 }
 
 impl Protocols {
@@ -238,7 +238,7 @@ fn wire(wires: Vec<Wire>) -> Statement {
 }
 
 /// The endpoints of a step, each with a port of its own, and whether it is a sink.
-fn endpoints(
+pub(super) fn endpoints(
     steps: &Steps,
     index: usize,
     step: &Step,

@@ -14,17 +14,20 @@ use super::generate::{Lot, Protocols, event, program};
 use crate::syntax::ast::{Body, DeclarationKind, Plumb, Program, Side};
 use crate::value::Value;
 
+/// What ports gave, in order.
+pub(super) type Ports = BTreeMap<Arc<str>, Vec<Value>>;
+
 /// What was seen over all cases, so that the test knows that it tests something.
 #[derive(Debug, Default)]
-struct Tally {
-    runs: usize,
-    finished: usize,
-    failed: usize,
-    sent: usize,
-    received: usize,
-    chosen: usize,
-    dropped: usize,
-    three_runs: usize,
+pub(super) struct Tally {
+    pub(super) runs: usize,
+    pub(super) finished: usize,
+    pub(super) failed: usize,
+    pub(super) sent: usize,
+    pub(super) received: usize,
+    pub(super) chosen: usize,
+    pub(super) dropped: usize,
+    pub(super) three_runs: usize,
 }
 
 fn body(program: &Program) -> &Plumb {
@@ -79,8 +82,8 @@ fn push(network: &mut Network, event: &Event) {
 }
 
 /// What the ports of the network must have given, in order.
-fn expected(outcomes: &[Outcome], tally: &mut Tally) -> BTreeMap<Arc<str>, Vec<Value>> {
-    let mut ports: BTreeMap<Arc<str>, Vec<Value>> = BTreeMap::new();
+pub(super) fn expected(outcomes: &[Outcome], tally: &mut Tally) -> Ports {
+    let mut ports = Ports::new();
     for outcome in outcomes {
         let (port, value) = match outcome {
             Outcome::Started(value) => {
@@ -113,8 +116,8 @@ fn expected(outcomes: &[Outcome], tally: &mut Tally) -> BTreeMap<Arc<str>, Vec<V
 }
 
 /// What the ports gave since the last time. Errors are compared by the message they are about.
-fn given(network: &mut Network) -> BTreeMap<Arc<str>, Vec<Value>> {
-    let mut ports = BTreeMap::new();
+fn given(network: &mut Network) -> Ports {
+    let mut ports = Ports::new();
     for (port, seen) in &mut network.seen {
         let inner = ["trigger", "incoming", "s_act"].contains(&&**port);
         let values = std::mem::take(seen);
