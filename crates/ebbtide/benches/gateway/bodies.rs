@@ -46,6 +46,23 @@ pub fn requests(turns: &[Turn], most: usize) -> Vec<Bytes> {
         .collect()
 }
 
+/// So many requests of a conversation of short messages, each holding a question more.
+pub fn short(most: usize) -> Vec<Bytes> {
+    let message = |at: usize| match at % 2 {
+        0 => format!(r#"{{"role":"user","content":"And what is {at}?"}}"#),
+        _ => r#"{"role":"assistant","content":"done"}"#.to_owned(),
+    };
+    (0..most)
+        .map(|request| {
+            let messages: Vec<String> = (0..=2 * request).map(message).collect();
+            let list = messages.join(",");
+            Bytes::from(format!(
+                r#"{{"model":"{MODEL}","max_tokens":1024,"messages":[{list}]}}"#
+            ))
+        })
+        .collect()
+}
+
 /// About so many bytes of messages from the session, without the brackets of the list.
 pub fn messages(turns: &[Turn], bytes: usize) -> Vec<String> {
     let said = Conversation::from_turns(Dialect::Anthropic, turns);

@@ -1,13 +1,14 @@
 //! A thousand conversations at once.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
 
 use crate::client::Client;
+use crate::hops::Hop;
 use crate::measure::quantile;
 use crate::{Failed, bodies, hops};
 
@@ -31,12 +32,12 @@ pub async fn many() -> Result<(), Failed> {
     let proxy = hops::role(&["proxy", &upstream.url])?;
     let ours = hops::gateway(&upstream.url, folder.path(), &["--window", "10000000"])?;
     println!(
-        "{:<14}{:>12}{:>10}{:>10}",
-        "", "requests/s", "p50 ms", "p99 ms"
+        "{:<22}{:>12}{:>10}{:>10}{:>10}",
+        "", "requests/s", "p50 ms", "p99 ms", "work ms"
     );
-    load("hyper proxy", &proxy.url, &messages).await?;
+    load("hyper proxy", &proxy, &messages).await?;
     let before = resident(ours.id());
-    load("ebbtide", &ours.url, &messages).await?;
+    load("ebbtide", &ours, &messages).await?;
     let after = resident(ours.id());
     println!(
         "memory of ebbtide: {} MB before, {} MB after; {} kB a conversation, buffers included",
@@ -49,32 +50,46 @@ pub async fn many() -> Result<(), Failed> {
     Ok(())
 }
 
-async fn load(name: &str, url: &str, messages: &Arc<Vec<String>>) -> Result<(), Failed> {
+async fn load(name: &str, hop: &Hop, messages: &Arc<Vec<String>>) -> Result<(), Failed> {
     let client = Client::new();
-    let start = Instant::now();
-    let mut times = Vec::new();
+    let mut all = Vec::new();
+    let (began, ran) = (Instant::now(), hop.ran());
     for round in 0..ROUNDS {
         let sent = (0..CONVERSATIONS).map(|conversation| {
             let (client, messages) = (client.clone(), Arc::clone(messages));
             async move {
                 client
-                    .send(url, &body(conversation, round, &messages))
+                    .send(&hop.url, &body(conversation, round, &messages))
                     .await
             }
         });
+        let (start, before) = (Instant::now(), hop.ran());
+        let mut times = Vec::new();
         let mut sent = stream::iter(sent).buffer_unordered(AT_ONCE);
         while let Some(taken) = sent.next().await {
             times.push(taken?.time);
         }
+        let work = hop.ran().saturating_sub(before);
+        print(
+            &format!("{name}, round {}", round + 1),
+            &times,
+            [start.elapsed(), work],
+        );
+        all.extend(times);
     }
-    let seconds = start.elapsed().as_secs_f64();
-    println!(
-        "{name:<14}{:>12.0}{:>10.2}{:>10.2}",
-        times.len() as f64 / seconds,
-        quantile(&times, 0.5),
-        quantile(&times, 0.99)
-    );
+    let work = hop.ran().saturating_sub(ran);
+    print(name, &all, [began.elapsed(), work]);
     Ok(())
+}
+
+fn print(name: &str, times: &[Duration], [wall, work]: [Duration; 2]) {
+    println!(
+        "{name:<22}{:>12.0}{:>10.2}{:>10.2}{:>10.2}",
+        times.len() as f64 / wall.as_secs_f64(),
+        quantile(times, 0.5),
+        quantile(times, 0.99),
+        work.as_secs_f64() * 1e3 / times.len().max(1) as f64
+    );
 }
 
 /// The conversation's request of this round: all but the last messages, two more each round.

@@ -6,15 +6,20 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::client::Client;
+use crate::hops::Hop;
 use crate::{Failed, bodies, hops};
 
 const REQUESTS: usize = 200;
 const WARM: usize = 10;
 
 /// One way from the client to the provider.
-struct Way {
+struct Way<'h> {
     name: &'static str,
     url: String,
+    /// The process in between.
+    hop: Option<&'h Hop>,
+    /// What that process has run for before the first request that counts, and until the end.
+    ran: [Duration; 2],
     times: Vec<Duration>,
     by_word: BTreeMap<String, Vec<Duration>>,
 }
@@ -24,7 +29,7 @@ pub async fn overhead() -> Result<(), Failed> {
         return Ok(());
     };
     let large = bodies::requests(&turns, REQUESTS);
-    let small = bodies::requests(&turns[..turns.len().min(12)], REQUESTS);
+    let small = bodies::short(REQUESTS);
     let mean = large.iter().map(Bytes::len).sum::<usize>() / large.len().max(1);
     println!(
         "\n{} requests of {} kB on average, growing by a turn",
@@ -34,10 +39,12 @@ pub async fn overhead() -> Result<(), Failed> {
     compare(&large, &["--window", "10000000"]).await?;
     println!("\nthe same over a boundary: window 128,000, extractive");
     compare(&large, &["--window", "128000", "--route", "extractive"]).await?;
-    let again: Vec<Bytes> = small.iter().cycle().take(REQUESTS).cloned().collect();
-    let mean = again.iter().map(Bytes::len).sum::<usize>() / again.len().max(1);
-    println!("\n{} requests of {} bytes on average", again.len(), mean);
-    compare(&again, &["--window", "10000000"]).await
+    let mean = small.iter().map(Bytes::len).sum::<usize>() / small.len().max(1);
+    println!(
+        "\n{} requests of {mean} bytes on average, growing by a turn",
+        small.len()
+    );
+    compare(&small, &["--window", "10000000"]).await
 }
 
 async fn compare(requests: &[Bytes], options: &[&str]) -> Result<(), Failed> {
@@ -47,15 +54,23 @@ async fn compare(requests: &[Bytes], options: &[&str]) -> Result<(), Failed> {
     let nginx = hops::nginx(&upstream.url, folder.path())?;
     let ours = hops::gateway(&upstream.url, folder.path(), options)?;
     let mut ways = vec![
-        Way::new("direct", &upstream.url),
-        Way::new("hyper proxy", &proxy.url),
-        Way::new("ebbtide", &ours.url),
+        Way::new("direct", &upstream.url, None),
+        Way::new("hyper proxy", &proxy.url, Some(&proxy)),
+        Way::new("ebbtide", &ours.url, Some(&ours)),
     ];
-    ways.extend(nginx.as_ref().map(|nginx| Way::new("nginx", &nginx.url)));
+    // nginx works in a process of its own beside the one that was started.
+    ways.extend(
+        nginx
+            .as_ref()
+            .map(|nginx| Way::new("nginx", &nginx.url, None)),
+    );
     let client = Client::new();
     for (index, body) in requests.iter().enumerate() {
         let first = index % ways.len();
         ways.rotate_left(first);
+        if index == WARM {
+            ways.iter_mut().for_each(|way| way.look(0));
+        }
         for way in &mut ways {
             let taken = client.send(&way.url, body).await?;
             if index >= WARM {
@@ -64,19 +79,32 @@ async fn compare(requests: &[Bytes], options: &[&str]) -> Result<(), Failed> {
             }
         }
     }
+    ways.iter_mut().for_each(|way| way.look(1));
     ways.sort_by_key(|way| way.name);
     print(&ways);
     Ok(())
 }
 
-impl Way {
-    fn new(name: &'static str, url: &str) -> Self {
+impl<'h> Way<'h> {
+    fn new(name: &'static str, url: &str, hop: Option<&'h Hop>) -> Self {
         Self {
             name,
             url: url.to_owned(),
+            hop,
+            ran: [Duration::ZERO; 2],
             times: Vec::new(),
             by_word: BTreeMap::new(),
         }
+    }
+
+    fn look(&mut self, nth: usize) {
+        self.ran[nth] = self.hop.map_or(Duration::ZERO, Hop::ran);
+    }
+
+    /// What the process in between ran for with each request, in milliseconds.
+    fn work(&self) -> f64 {
+        let [before, after] = self.ran;
+        after.saturating_sub(before).as_secs_f64() * 1e3 / self.times.len().max(1) as f64
     }
 }
 
@@ -88,20 +116,21 @@ pub fn quantile(times: &[Duration], share: f64) -> f64 {
     sorted.get(at).map_or(f64::NAN, Duration::as_secs_f64) * 1e3
 }
 
-fn print(ways: &[Way]) {
+fn print(ways: &[Way<'_>]) {
     let bare = ways.iter().find(|way| way.name == "hyper proxy");
     let base = |share| bare.map_or(f64::NAN, |bare| quantile(&bare.times, share));
     println!(
-        "{:<12}{:>10}{:>10}{:>10}{:>14}{:>14}",
-        "ms", "p50", "p90", "p99", "p50 - bare", "p99 - bare"
+        "{:<12}{:>10}{:>10}{:>10}{:>14}{:>14}{:>10}",
+        "ms", "p50", "p90", "p99", "p50 - bare", "p99 - bare", "work"
     );
     for way in ways {
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| quantile(&way.times, share));
         println!(
-            "{:<12}{p50:>10.3}{p90:>10.3}{p99:>10.3}{:>14.3}{:>14.3}",
+            "{:<12}{p50:>10.3}{p90:>10.3}{p99:>10.3}{:>14.3}{:>14.3}{:>10.3}",
             way.name,
             p50 - base(0.5),
-            p99 - base(0.99)
+            p99 - base(0.99),
+            way.work()
         );
     }
     for way in ways.iter().filter(|way| way.by_word.len() > 1) {
