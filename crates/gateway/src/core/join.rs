@@ -171,7 +171,9 @@ impl Inner {
         }
         joined.shared.see(call.now);
         if !keep.is_empty() {
-            joined.receipt = Some(self.writer.write(call.tenant, keep.work()).await);
+            // The answer waits for it, and brings a turn that is written with it.
+            let receipt = self.writer.write_soon(call.tenant, keep.work()).await;
+            joined.receipt = Some(receipt);
         }
         joined
     }

@@ -2,10 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use history::{Engine, HistoryError, Store, Tenant};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 
 /// What is done to a tenant's store. It may be run again after it failed, so it must not matter how
 /// often it is.
@@ -17,17 +20,32 @@ const WAITING: usize = 4_096;
 /// So many writes are kept together at most.
 const TOGETHER: usize = 256;
 
+/// How long a write that nobody waits for yet waits for others, to be kept together with them.
+const SOON: Duration = Duration::from_millis(10);
+
+/// When something is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    /// Somebody waits for it.
+    Now,
+    /// Within [`SOON`], or with what is given next.
+    Soon,
+}
+
 struct Write {
     tenant: Tenant,
     work: Work,
+    when: When,
     done: oneshot::Sender<Result<(), HistoryError>>,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 /// The way to the store. What is given to it is written in order.
 #[derive(Clone)]
 pub(super) struct Writer {
     engine: Arc<dyn Engine>,
-    queue: mpsc::Sender<Write>,
+    queue: Sender<Write>,
+    places: Arc<Semaphore>,
 }
 
 impl fmt::Debug for Writer {
@@ -66,23 +84,45 @@ impl Writer {
     /// Starts the thread that writes. It ends when the last writer is dropped. Where the system gives no
     /// thread, every write is answered as if the store were closed.
     pub(super) fn start(engine: Arc<dyn Engine>) -> Self {
-        let (queue, waiting) = mpsc::channel(WAITING);
+        let (queue, waiting) = channel();
         let own = Arc::clone(&engine);
         // Async threads must not wait for a disk, and what is kept together must come from one place.
         let thread = std::thread::Builder::new()
             .name("ebbtide-store".to_owned())
-            .spawn(move || write_all(&*own, waiting));
+            .spawn(move || write_all(&*own, &waiting));
         if let Err(error) = thread {
             tracing::error!(%error, "nothing will be kept: no thread to write with");
         }
-        Self { engine, queue }
+        let places = Arc::new(Semaphore::new(WAITING));
+        Self {
+            engine,
+            queue,
+            places,
+        }
     }
 
     /// Gives something to be written. Waits only where too much is waiting already.
     pub(super) async fn write(&self, tenant: Tenant, work: Work) -> Receipt {
+        self.give(tenant, work, When::Now).await
+    }
+
+    /// As [`write`](Self::write), where nobody waits for the receipt until something else was given: it
+    /// is written together with that, or a moment later.
+    pub(super) async fn write_soon(&self, tenant: Tenant, work: Work) -> Receipt {
+        self.give(tenant, work, When::Soon).await
+    }
+
+    async fn give(&self, tenant: Tenant, work: Work, when: When) -> Receipt {
         let (done, receipt) = oneshot::channel();
+        let place = Arc::clone(&self.places).acquire_owned().await.ok();
         // Where the queue is closed, the receipt says so.
-        let _ = self.queue.send(Write { tenant, work, done }).await;
+        let _ = self.queue.send(Write {
+            tenant,
+            work,
+            when,
+            done,
+            _place: place,
+        });
         Receipt(receipt)
     }
 
@@ -128,14 +168,10 @@ impl Writer {
     }
 }
 
-fn write_all(engine: &dyn Engine, mut waiting: mpsc::Receiver<Write>) {
-    while let Some(first) = waiting.blocking_recv() {
+fn write_all(engine: &dyn Engine, waiting: &Receiver<Write>) {
+    while let Ok(first) = waiting.recv() {
         let mut batch = vec![first];
-        while batch.len() < TOGETHER
-            && let Ok(next) = waiting.try_recv()
-        {
-            batch.push(next);
-        }
+        gather(&mut batch, waiting);
         // Stable, so that what one tenant gave stays in order.
         batch.sort_by_key(|write| write.tenant);
         let mut rest = batch.as_mut_slice();
@@ -146,6 +182,22 @@ fn write_all(engine: &dyn Engine, mut waiting: mpsc::Receiver<Write>) {
                 .unwrap_or((&mut [], &mut []));
             write_group(engine, tenant, group);
             rest = others;
+        }
+    }
+}
+
+/// Takes what waits already. Where nobody waits for any of it, more is waited for.
+fn gather(batch: &mut Vec<Write>, waiting: &Receiver<Write>) {
+    let until = Instant::now() + SOON;
+    while batch.len() < TOGETHER {
+        let patient = batch.iter().all(|write| write.when == When::Soon);
+        let longest = match patient {
+            true => until.saturating_duration_since(Instant::now()),
+            false => Duration::ZERO,
+        };
+        match waiting.recv_timeout(longest) {
+            Ok(next) => batch.push(next),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
         }
     }
 }
