@@ -34,6 +34,7 @@ mod orders;
 mod own;
 mod pins;
 mod prepare;
+mod reading;
 mod registry;
 mod reports;
 mod revive;
@@ -84,6 +85,7 @@ struct Inner {
     writer: writer::Writer,
     registry: registry::Registry,
     answers: continuation::Answers,
+    reading: reading::Reading,
     models: call::Models,
     jobs: prepare::Jobs,
     client: model::Client,
@@ -114,6 +116,7 @@ impl Core {
                 writer: writer::Writer::start(Arc::clone(&parts.engine)),
                 registry: registry::Registry::default(),
                 answers: continuation::Answers::default(),
+                reading: reading::Reading::default(),
                 models: call::Models::default(),
                 jobs: prepare::Jobs::new(most),
                 client: model::Client::new(model::Settings::default()),

@@ -1,16 +1,16 @@
 //! One request as the core reads it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use context::{Text, Tokens};
+use context::{Text, Tokens, Turn, TurnId};
 use history::{Labels, Tenant};
 use http::HeaderMap;
 use jiff::Timestamp;
 use tokens::{Model, ModelTable};
 use wire::api::{Dialect, Request};
 
-use super::identity::{Key, Keyed, Keys};
+use super::identity::{Key, Keyed, Keys, placed};
 
 /// Names that are longer are cut: they are for people.
 const LONGEST_LABEL: usize = 128;
@@ -34,6 +34,8 @@ pub(super) struct Call<'r> {
     pub model: Arc<Model>,
     /// When it came.
     pub now: Timestamp,
+    /// All its turns, once somebody needed all of them.
+    pub read: OnceLock<Vec<Turn>>,
 }
 
 impl Call<'_> {
@@ -45,6 +47,22 @@ impl Call<'_> {
     /// How many messages there are.
     pub(super) fn len(&self) -> usize {
         self.request.len()
+    }
+
+    /// All turns, read and counted once.
+    pub(super) fn turns(&self) -> &[Turn] {
+        self.read
+            .get_or_init(|| placed(self.request, 0, TurnId::ROOT, &self.model.counter()))
+    }
+
+    /// The bytes of the messages behind the first `known` ones, where they were not read yet.
+    pub(super) fn unread(&self, known: usize) -> usize {
+        let first = self.request.message(known).map(|message| message.span());
+        let list = self.request.list_span();
+        match (first, list, self.read.get()) {
+            (Some(first), Some(list), None) => list.end.saturating_sub(first.start),
+            _ => 0,
+        }
     }
 
     /// A key over what is sent besides the messages and counts as input.

@@ -1,6 +1,6 @@
 //! From a request to the bytes that are sent.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use context::Tokens;
@@ -310,6 +310,7 @@ impl Inner {
             model: self.models.find(&name),
             name,
             now,
+            read: OnceLock::new(),
         }
     }
 

@@ -162,6 +162,16 @@ pub(super) fn compare(
     }
 }
 
+/// The same for a request that was read whole already.
+pub(super) fn compare_read(turns: &[Turn], known: &[TurnId]) -> Compared {
+    let pairs = turns.iter().zip(known);
+    let common = pairs.take_while(|&(turn, id)| turn.id() == *id).count();
+    Compared {
+        common,
+        new: turns.get(common..).unwrap_or_default().to_vec(),
+    }
+}
+
 /// The turns of a request from `from` on, behind `parent`.
 pub(super) fn placed(
     request: &Request<'_>,

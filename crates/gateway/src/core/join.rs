@@ -12,7 +12,7 @@ use super::Inner;
 use super::call::Call;
 use super::choice::{choice, route};
 use super::dress::Wanted;
-use super::identity::{Known, compare, placed};
+use super::identity::{Known, compare, compare_read};
 use super::journal::Happened;
 use super::keep::Keep;
 use super::live::{Live, Shared};
@@ -34,6 +34,8 @@ pub(super) struct Joined {
     pub number: u64,
     /// How many turns were not sent before in this conversation.
     pub new: usize,
+    /// Whether the last of those is the user's own words.
+    pub is_spoken: bool,
     /// What it brings is on its way to the store.
     pub receipt: Option<Receipt>,
     /// Where the client compacts with it: the conversation whose summary it wants.
@@ -109,23 +111,26 @@ impl Inner {
             return Ok(self.kept(call, joined, keep).await);
         }
         // Nothing is known by its bytes: read all of it.
-        let turns = placed(call.request, 0, TurnId::ROOT, &call.model.counter());
+        let turns = self
+            .reading
+            .of(call.request.body().len(), || call.turns())
+            .await;
         let first = turns.first().map_or(TurnId::ROOT, Turn::id);
         let alike = self.registry.beginning(call.tenant, call.dialect(), first);
         if let Some((joined, keep)) = self.continued(call, &alike).await? {
             return Ok(self.kept(call, joined, keep).await);
         }
-        if let Some(live) = self.stored_live(call, &turns).await
+        if let Some(live) = self.stored_live(call, turns).await
             && let Some((joined, keep)) = self.entered(call, live, first).await?
         {
             return Ok(self.kept(call, joined, keep).await);
         }
-        let nearest = nearest(&alike, &turns);
+        let nearest = nearest(&alike, turns);
         if let Some((shared, _)) = &nearest {
             self.dressed(call.tenant, shared).await?;
         }
-        let before = self.compacted_before(call, &turns).await;
-        let (live, begun) = self.begun(call, &turns, nearest, before);
+        let before = self.compacted_before(call, turns).await;
+        let (live, begun) = self.begun(call, turns, nearest, before);
         // A conversation that is new goes on with any request.
         let entered = self.entered(call, live, first).await?;
         let (joined, keep) = entered.ok_or(StoreFailure::Closed)?;
@@ -192,7 +197,9 @@ impl Inner {
             for shared in &candidates {
                 let mut editions = None;
                 loop {
-                    match self.attempt(call, shared, goes, editions.as_deref()) {
+                    let known = shared.lock().len();
+                    let attempt = || self.attempt(call, shared, goes, editions.as_deref());
+                    match self.reading.of(call.unread(known), attempt).await {
                         Tried::Joined(joined) => return Ok(Some(*joined)),
                         Tried::WantsEditions(of) => {
                             let read = self.writer.read(call.tenant, move |it| it.editions(&of));
@@ -227,7 +234,10 @@ impl Inner {
             keys: &live.said.keys,
             ids: live.said.outline.ids(),
         };
-        let compared = compare(call.request, &call.keys, known, &call.model.counter());
+        let compared = match call.read.get() {
+            Some(turns) => compare_read(turns, known.ids),
+            None => compare(call.request, &call.keys, known, &call.model.counter()),
+        };
         let common = compared.common;
         if relation(&live, common, call) != goes {
             return Tried::Other;
@@ -249,9 +259,8 @@ impl Inner {
         if goes == Relation::GoesBack {
             live.abandon_foreign(common, call.now);
             live.go_back(common);
-            let all = placed(call.request, 0, TurnId::ROOT, &call.model.counter());
             live.journal.note(call.now, Happened::WentBack);
-            take_known(&mut live, all.get(..common).unwrap_or_default());
+            take_known(&mut live, call.turns().get(..common).unwrap_or_default());
             let last = compared
                 .new
                 .iter()
@@ -282,6 +291,10 @@ impl Inner {
             head: live.record.head,
             number: live.flights.newest,
             new: compared.new.len(),
+            is_spoken: compared
+                .new
+                .last()
+                .is_some_and(|turn| turn.role() == Role::User),
             receipt: None,
             compacts: None,
         };

@@ -44,7 +44,7 @@ impl Inner {
                 None => live.pins.forget_restated(),
             }
         }
-        if self.parts.config.policy.notes && self.is_note_due(call, flight, live, shown) {
+        if self.parts.config.policy.notes && self.is_note_due(flight, live, shown) {
             let addition = noted(call, live, shown, flight.joined.len);
             if let Some(addition) = addition {
                 did.push(Did::Noted);
@@ -65,22 +65,17 @@ impl Inner {
 
     /// With a user's new words once there was an answer, after a swap, and when the soft threshold is
     /// crossed. Not when the same request comes again.
-    fn is_note_due(&self, call: &Call<'_>, flight: &Flight, live: &mut Live, shown: Shown) -> bool {
+    fn is_note_due(&self, flight: &Flight, live: &mut Live, shown: Shown) -> bool {
         let room = self.parts.config.limits.body.saturating_sub(ROOM);
         if flight.joined.new == 0 || flight.arrival.body.len() > room {
             return false;
         }
         let len = flight.joined.len;
-        let newest = call.request.message(len.saturating_sub(1));
-        let spoken = newest.is_some_and(|message| {
-            let draft = message.draft();
-            draft.role == context::Role::User
-        });
         let (_, view) = live.sizes(shown, len);
         let limits = live.supervisor.machine.limits();
         let crossed = view >= limits.window.scaled(live.supervisor.soft) && !live.flights.was_soft;
         let told = std::mem::take(&mut live.flights.tell);
-        (spoken && len > 2) || told || crossed
+        (flight.joined.is_spoken && len > 2) || told || crossed
     }
 }
 
