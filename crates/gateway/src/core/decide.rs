@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use context::Tokens;
+use context::{Tokens, Turn};
 use history::{Change, Route};
 use homunculus::{Preparation, Shown};
 use jiff::Timestamp;
@@ -77,7 +77,8 @@ impl Inner {
             Err(failure) => return self.failed(body.clone(), &failure.into()),
         };
         let flight = Flight::new(Arc::clone(self), &arrival, &call, joined);
-        let own = rewrite::own_compaction(&arrival.target, &request);
+        let newest = flight.joined.newest.as_ref().map(Turn::parts);
+        let own = rewrite::own_compaction_read(&arrival.target, &request, newest);
         // What the provider does from some size on is a request like any other.
         if let Some(own) = own.filter(|own| !matches!(own.wants, rewrite::Wants::Later(_))) {
             return self.own_compaction(&call, flight, &own, body.clone()).await;

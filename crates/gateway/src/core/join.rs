@@ -34,8 +34,8 @@ pub(super) struct Joined {
     pub number: u64,
     /// How many turns were not sent before in this conversation.
     pub new: usize,
-    /// Whether the last of those is the user's own words.
-    pub is_spoken: bool,
+    /// The last of those.
+    pub newest: Option<Turn>,
     /// What it brings is on its way to the store.
     pub receipt: Option<Receipt>,
     /// Where the client compacts with it: the conversation whose summary it wants.
@@ -291,10 +291,7 @@ impl Inner {
             head: live.record.head,
             number: live.flights.newest,
             new: compared.new.len(),
-            is_spoken: compared
-                .new
-                .last()
-                .is_some_and(|turn| turn.role() == Role::User),
+            newest: compared.new.last().cloned(),
             receipt: None,
             compacts: None,
         };

@@ -71,11 +71,13 @@ impl Inner {
             return false;
         }
         let len = flight.joined.len;
+        let newest = flight.joined.newest.as_ref();
+        let spoken = newest.is_some_and(|turn| turn.role() == context::Role::User);
         let (_, view) = live.sizes(shown, len);
         let limits = live.supervisor.machine.limits();
         let crossed = view >= limits.window.scaled(live.supervisor.soft) && !live.flights.was_soft;
         let told = std::mem::take(&mut live.flights.tell);
-        (flight.joined.is_spoken && len > 2) || told || crossed
+        (spoken && len > 2) || told || crossed
     }
 }
 

@@ -34,7 +34,9 @@ mod threads;
 
 use history::Change;
 
-pub use compaction::{ClientCompaction, Form, Wants, answer, answer_sealed, own_compaction};
+pub use compaction::{
+    ClientCompaction, Form, Wants, answer, answer_sealed, own_compaction, own_compaction_read,
+};
 pub(crate) use error::CODES;
 pub use error::RewriteError;
 pub use note::{Addition, note, restate};

@@ -61,6 +61,16 @@ pub enum Form {
 /// Recognises the client's own compaction. `target` is the request's path and query.
 #[must_use]
 pub fn own_compaction(target: &str, request: &Request<'_>) -> Option<ClientCompaction> {
+    own_compaction_read(target, request, None)
+}
+
+/// The same where the newest message was read already: `newest` is what it says.
+#[must_use]
+pub fn own_compaction_read(
+    target: &str,
+    request: &Request<'_>,
+    newest: Option<&[Part]>,
+) -> Option<ClientCompaction> {
     let all = request.len();
     let path = target.split(['?', '#']).next().unwrap_or_default();
     if path.trim_end_matches('/').ends_with("/responses/compact") {
@@ -75,7 +85,7 @@ pub fn own_compaction(target: &str, request: &Request<'_>) -> Option<ClientCompa
         Dialect::Responses if ends_with_trigger(request) => {
             Some(sealed("openai-api", all.saturating_sub(1)))
         }
-        _ => by_prompt(request).or_else(|| later(request)),
+        _ => by_prompt(request, newest).or_else(|| later(request)),
     }
 }
 
@@ -103,13 +113,20 @@ fn ends_with_trigger(request: &Request<'_>) -> bool {
 
 /// By the last text of the newest message, where it is the user's. What a client puts behind it on its own
 /// does not count.
-fn by_prompt(request: &Request<'_>) -> Option<ClientCompaction> {
+fn by_prompt(request: &Request<'_>, read: Option<&[Part]>) -> Option<ClientCompaction> {
     let newest = request.message(request.len().checked_sub(1)?)?;
     if newest.role() != Role::User {
         return None;
     }
-    let draft = newest.draft();
-    let mut texts = draft.parts.iter().rev().map_while(|part| match part {
+    let draft;
+    let parts = match read {
+        Some(parts) => parts,
+        None => {
+            draft = newest.draft();
+            &draft.parts
+        }
+    };
+    let mut texts = parts.iter().rev().map_while(|part| match part {
         Part::Text(text) => Some(prompts::without_reminders(text)),
         _ => None,
     });
