@@ -184,7 +184,7 @@ pub struct Money {
     pub output: u64,
     /// Cost in USD.
     pub cost: f64,
-    /// What the same requests would have cost unchanged: an estimate.
+    /// What it would have cost with a client that summarises for itself at the hard threshold: an estimate.
     pub cost_without: f64,
     /// Requests that would have waited or failed at the window without us.
     pub stalls_avoided: u32,

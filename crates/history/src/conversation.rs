@@ -83,7 +83,7 @@ impl Standing {
     };
 }
 
-/// What a conversation used, as the provider reported it, and what it would have used as it was said.
+/// What a conversation used, as the provider reported it, and what it would have cost without the gateway.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Requests answered.
@@ -98,7 +98,8 @@ pub struct Totals {
     pub output: Tokens,
     /// What that cost, in millionths of a USD, summaries included.
     pub micros: u64,
-    /// What the same requests would have cost unchanged, in millionths of a USD: an estimate.
+    /// What it would have cost with a client that summarises for itself at the hard threshold, in
+    /// millionths of a USD: an estimate.
     pub micros_without: u64,
     /// Requests that would have been over the window, or have waited for a summary, without us.
     pub stalls_avoided: u32,

@@ -1,7 +1,14 @@
-//! What a request cost, and what it would have cost unchanged.
+//! What a request cost, and what it would have cost without the gateway.
+//!
+//! Without it the conversation would have been sent whole while it fits the window; at the hard threshold
+//! its client would have stopped, had the same model write a summary of all of it, and gone on with that
+//! alone. With `U` tokens said so far (instructions and tools included), a hard threshold of `H` and `S`
+//! tokens of instructions, tools and summary, there would have been `n = 0` summaries where `U < H`, else
+//! `n = 1 + ⌊(U − H) / (H − S)⌋`, and the view would have had `U − n (H − S)` tokens.
 
 use context::Tokens;
 use history::Totals;
+use homunculus::Limits;
 use tokens::{Consumption, Price};
 use wire::api::{Counts, Reply};
 
@@ -17,13 +24,13 @@ pub(super) struct Bill {
     pub input: Tokens,
     /// The cost in USD.
     pub cost: f64,
-    /// What the same request would have cost unchanged: an estimate.
+    /// What it would have cost without the gateway: an estimate.
     pub cost_without: f64,
 }
 
 impl Bill {
     /// What an answer used.
-    pub(super) fn of(flight: &Flight, reply: &Reply) -> Self {
+    pub(super) fn of(flight: &Flight, reply: &Reply, alone: &Alone) -> Self {
         let used = consumption(&reply.usage.billed());
         let price = &flight.model.price;
         let cost = price.cost(&used).get();
@@ -38,10 +45,10 @@ impl Bill {
         let before = flight
             .before
             .map_or(Tokens::ZERO, |sent| Tokens::new(u64::from(sent.unchanged)));
-        let cost_without = if is_whole {
+        let cost_without = if is_whole && alone.summaries(flight.unchanged) == 0 {
             cost
         } else {
-            unchanged(price, &used, flight.unchanged, before)
+            alone.cost(price, &used, flight.unchanged, before)
         };
         Self {
             used,
@@ -71,6 +78,64 @@ fn consumption(counts: &Counts) -> Consumption {
         cache_write: counts.cache_write.saturating_sub(long),
         cache_write_long: long,
         output: counts.output,
+    }
+}
+
+/// A client that has no gateway before it, and summarises for itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alone {
+    /// The size at which it stops to summarise.
+    hard: Tokens,
+    /// The size of a summary.
+    summary: Tokens,
+    /// Instructions, tools and the summary: what is left of a view.
+    rest: Tokens,
+}
+
+impl Alone {
+    /// Under these limits, with so many tokens beside the messages.
+    pub(super) fn new(limits: &Limits, beside: Tokens) -> Self {
+        Self {
+            hard: limits.hard_tokens(),
+            summary: limits.summary,
+            rest: beside + limits.summary,
+        }
+    }
+
+    /// What each summary frees. One that frees nothing is not made.
+    fn freed(&self) -> Tokens {
+        self.hard.saturating_sub(self.rest)
+    }
+
+    /// How many summaries there would have been when so much was said.
+    fn summaries(&self, said: Tokens) -> u64 {
+        let freed = self.freed().get();
+        if said < self.hard || freed == 0 {
+            return 0;
+        }
+        1 + said.saturating_sub(self.hard).get() / freed
+    }
+
+    /// The view that there would have been.
+    fn view(&self, said: Tokens) -> Tokens {
+        let gone = self.summaries(said).saturating_mul(self.freed().get());
+        said.saturating_sub(Tokens::new(gone))
+    }
+
+    /// What a request would have cost when so much was said, where the one before was sent when there was
+    /// said what is `before`.
+    fn cost(&self, price: &Price, used: &Consumption, said: Tokens, before: Tokens) -> f64 {
+        let (view, shown) = (self.view(said), self.view(before));
+        if self.summaries(said) <= self.summaries(before) {
+            return unchanged(price, used, view, shown);
+        }
+        // First the summary, of all that was shown; then nothing of the messages is in the cache.
+        let asked = Consumption {
+            output: self.summary,
+            ..*used
+        };
+        let beside = self.rest.saturating_sub(self.summary);
+        unchanged(price, &asked, shown, shown) + unchanged(price, used, view, beside)
     }
 }
 
@@ -112,7 +177,7 @@ pub(super) fn add(totals: &mut Totals, bill: &Bill) {
     totals.micros_without += micros(bill.cost_without);
 }
 
-/// Adds what a summary cost, which the conversation unchanged would not have.
+/// Adds what a summary cost.
 pub(super) fn add_summary(totals: &mut Totals, spent: &model::Spent) {
     totals.fresh += spent.used.fresh;
     totals.cache_read += spent.used.cache_read;
@@ -135,7 +200,7 @@ mod tests {
     use context::Tokens;
     use tokens::{Basis, Consumption, Price};
 
-    use super::unchanged;
+    use super::{Alone, unchanged};
 
     const PRICE: Price = Price {
         input: 5.0,
@@ -165,5 +230,47 @@ mod tests {
         check([0, 20_000, 10_000], 110_000, 100_000, 0.05 + 0.0625);
         check([0, 0, 10_000], 110_000, 100_000, 0.6875);
         check([10_000, 0, 0], 110_000, 100_000, 0.55);
+    }
+
+    fn alone() -> Alone {
+        Alone {
+            hard: Tokens::new(85_000),
+            summary: Tokens::new(5_000),
+            rest: Tokens::new(15_000),
+        }
+    }
+
+    #[test]
+    fn without_the_gateway_the_client_summarises_at_the_hard_threshold() {
+        let at = |said| {
+            let said = Tokens::new(said);
+            (alone().summaries(said), alone().view(said).get())
+        };
+        assert_eq!(at(84_999), (0, 84_999));
+        assert_eq!(at(85_000), (1, 15_000));
+        assert_eq!(at(154_999), (1, 84_999));
+        assert_eq!(at(155_000), (2, 15_000));
+        assert_eq!(at(1_000_000).0, 14);
+    }
+
+    #[test]
+    fn its_summaries_are_paid_for() {
+        let used = Consumption {
+            cache_read: Tokens::new(20_000),
+            cache_write: Tokens::new(2_000),
+            ..Consumption::default()
+        };
+        let cost = |said, before| {
+            let (said, before) = (Tokens::new(said), Tokens::new(before));
+            alone().cost(&PRICE, &used, said, before)
+        };
+        // 80,000 read at 0.5 and 2,000 written at 6.25, a million each.
+        assert!((cost(82_000, 80_000) - (0.04 + 0.0125)).abs() < 1e-9);
+        // The same again in the second round, of a view of 40,000.
+        assert!((cost(112_000, 110_000) - (0.02 + 0.0125)).abs() < 1e-9);
+        // A summary: 84,000 read and 5,000 written by the model; then 10,000 read and 6,000 written.
+        let summary = 0.042 + 0.125;
+        let next = 0.005 + 0.0375;
+        assert!((cost(86_000, 84_000) - (summary + next)).abs() < 1e-9);
     }
 }

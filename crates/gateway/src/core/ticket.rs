@@ -19,7 +19,7 @@ use super::exchange::{Arrival, Generation, Heard, Rescue};
 use super::join::Joined;
 use super::journal::{Happened, Sent};
 use super::keep::Keep;
-use super::money::{self, Bill};
+use super::money::{self, Alone, Bill};
 use super::prepare::Source;
 use super::writer::StoreFailure;
 use crate::config::Mode;
@@ -365,7 +365,9 @@ impl Inner {
                 live.journal.note(now, Happened::Transformed(kind.clone()));
             }
             if let Some(reply) = &reply {
-                let bill = Bill::of(&flight, reply);
+                let machine = &live.supervisor.machine;
+                let alone = Alone::new(machine.limits(), machine.unseen());
+                let bill = Bill::of(&flight, reply, &alone);
                 bill.report(&self.parts.metrics);
                 money::add(&mut live.record.totals, &bill);
                 let is_newest = live.flights.newest == flight.joined.number;

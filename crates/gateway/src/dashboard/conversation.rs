@@ -309,7 +309,10 @@ fn cost(money: &Money) -> Vec<(&'static str, String)> {
         ("Input, other", tokens(money.fresh)),
         ("Output", tokens(money.output)),
         ("Cost, summaries included", dollars(money.cost)),
-        ("Cost unchanged (estimate)", dollars(money.cost_without)),
+        (
+            "Cost if its client summarised for itself (estimate)",
+            dollars(money.cost_without),
+        ),
         (
             "Stalls avoided",
             figures::count(u64::from(money.stalls_avoided)),

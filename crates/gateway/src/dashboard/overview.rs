@@ -199,7 +199,7 @@ pub fn money_tiles(money: &Money) -> Vec<Tile> {
         Tile {
             name: "Cost",
             value: dollars(money.cost),
-            note: format!("{} unchanged (estimate)", dollars(money.cost_without)),
+            note: format!("{} without (estimate)", dollars(money.cost_without)),
         },
         saved(money),
         Tile {
@@ -251,7 +251,7 @@ fn saved(money: &Money) -> Tile {
             "Saved"
         },
         value: dollars(difference.abs()),
-        note: format!("{share} of the unchanged cost"),
+        note: format!("{share} of the cost if clients summarised for themselves"),
     }
 }
 

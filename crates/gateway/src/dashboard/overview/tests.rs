@@ -30,7 +30,7 @@ fn what_costs_more_is_said_as_plainly_as_what_costs_less() {
     };
     let page = page(&more, &Search::default());
     assert!(
-        page.contains("<dt>Spent on top</dt><dd><b>$1.00</b> <span>50 % of the unchanged cost")
+        page.contains("<dt>Spent on top</dt><dd><b>$1.00</b> <span>50 % of the cost if clients")
     );
 }
 
