@@ -94,7 +94,7 @@ codes! {
         "Remove it, or open it where it belongs.";
     UNKNOWN_FUNCTION = "P0121":
         "a function that the language does not have",
-        "There are `len(e)`, `contains(s, t)` and `defined(e)`.";
+        "There are `len(e)`, `contains(s, t)`, `defined(e)` and `is(e, T)`.";
     TOO_MANY = "P0122":
         "there are more mistakes than are told at once",
         "Mend the first ones and check again.";

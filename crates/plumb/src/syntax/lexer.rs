@@ -216,6 +216,17 @@ impl<'a> Lexer<'a> {
             tail.iter().take_while(|byte| byte.is_ascii_digit()).count()
         };
         let mut end = digits(0);
+        // `e.0.1` is a part of a part.
+        let dot = TokenKind::Symbol(Symbol::Dot);
+        if self
+            .lexed
+            .tokens
+            .last()
+            .is_some_and(|last| last.kind == dot)
+        {
+            self.push(TokenKind::Number, self.at + end);
+            return;
+        }
         if rest.get(end) == Some(&b'.') && digits(end + 1) > 0 {
             end += 1 + digits(end + 1);
         }

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Parsed, Parser, Tall};
+use super::{Parsed, Parser, Tall, Told};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::nearest::nearest;
 use crate::span::Span;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Function, Name, Unary};
-use crate::syntax::strength::{self, Strength};
+use crate::syntax::strength::{self, RESERVED, Strength};
 use crate::syntax::token::{Keyword, Symbol, TokenKind};
-
-/// Words that are no keywords, and yet no names of fields in scope: `value.if` names such a field.
-const RESERVED: &[&str] = &["if", "then", "else", "not"];
 
 impl Parser<'_> {
     /// An expression.
@@ -25,7 +22,7 @@ impl Parser<'_> {
 
     /// Operands joined by operators that bind at least so strongly.
     fn operators(&mut self, floor: Strength) -> Parsed<Tall<Expr>> {
-        let mut left = self.operand()?;
+        let mut left = self.operand(floor)?;
         while let Some((operator, strength)) = self.binary_operator() {
             if strength < floor {
                 break;
@@ -83,10 +80,11 @@ impl Parser<'_> {
     }
 
     /// An operand with what stands before and behind it.
-    fn operand(&mut self) -> Parsed<Tall<Expr>> {
+    fn operand(&mut self, floor: Strength) -> Parsed<Tall<Expr>> {
         let start = self.token().span;
         let (operator, inner) = if self.eat(Symbol::Minus).is_some() {
-            (Unary::Minus, self.nested(Self::operand)?)
+            let inner = self.nested(|p| p.operand(Strength::SIGN))?;
+            (Unary::Minus, inner)
         } else if self.at_word("not") || self.at_symbol(Symbol::Bang) {
             if self.at_symbol(Symbol::Bang) {
                 let message = "`!` is no operator";
@@ -94,10 +92,14 @@ impl Parser<'_> {
                     .hint("Negation is written `not`.");
                 self.tell(told);
             }
+            self.refuse_weaker(Strength::NOT, floor);
             self.bump();
-            let inner = self.nested(|p| p.operators(Strength::COMPARISON))?;
+            let inner = self.nested(|p| p.operators(Strength::NOT))?;
             (Unary::Not, inner)
         } else {
+            if self.at_word("if") {
+                self.refuse_weaker(Strength::OR, floor);
+            }
             return self.fields();
         };
         let span = start.to(inner.node.span);
@@ -105,10 +107,31 @@ impl Parser<'_> {
         self.taller(Expr { span, kind }, inner.height)
     }
 
-    /// `e.f.g`.
+    /// Tells that `not` or `if` is an operand of what binds more strongly, so that it is not plain where
+    /// it ends.
+    fn refuse_weaker(&mut self, strength: Strength, floor: Strength) {
+        if strength >= floor {
+            return;
+        }
+        let token = self.token();
+        let word = self.text_of(token);
+        let message = format!("`{word}` stands behind an operator without parentheses");
+        let told = Diagnostic::error(codes::UNEXPECTED, token.span, message)
+            .hint(format!("Write `({word} …)`."));
+        self.tell(told);
+    }
+
+    /// `e.f.0`.
     fn fields(&mut self) -> Parsed<Tall<Expr>> {
         let mut read = self.primary()?;
         while self.eat(Symbol::Dot).is_some() {
+            if self.kind() == TokenKind::Number {
+                let part = self.small_number("the number of a part, from 0")?;
+                let span = read.node.span.to(self.last_span());
+                let kind = ExprKind::Part(Box::new(read.node), part);
+                read = self.taller(Expr { span, kind }, read.height)?;
+                continue;
+            }
             let name = self.field("the name of a field")?;
             let span = read.node.span.to(name.span);
             let kind = ExprKind::Field(Box::new(read.node), name);
@@ -230,7 +253,25 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// `is(e, T)`.
+    fn is_of_type(&mut self) -> Parsed<Tall<Expr>> {
+        let word = self.bump().span;
+        let read = |p: &mut Self| {
+            let inner = p.tall_expression()?;
+            p.expect(Symbol::Comma)?;
+            Ok(Some((inner, p.message_type()?)))
+        };
+        let (span, read) = self.argument(read, |_| None)?;
+        let (inner, of) = read.ok_or(Told)?;
+        let kind = ExprKind::Is(Box::new(inner.node), of);
+        let span = word.to(span);
+        self.taller(Expr { span, kind }, inner.height)
+    }
+
     fn call(&mut self) -> Parsed<Tall<Expr>> {
+        if self.at_word("is") {
+            return self.is_of_type();
+        }
         let token = self.bump();
         let name = self.text_of(token);
         let function = Function::ALL
@@ -241,7 +282,9 @@ impl Parser<'_> {
             let near = nearest(name, Function::ALL.iter().map(|function| function.text()));
             let hint = match near {
                 Some(near) => format!("Perhaps `{near}` is meant."),
-                None => "There are `len(e)`, `contains(s, t)` and `defined(e)`.".to_owned(),
+                None => {
+                    "There are `len(e)`, `contains(s, t)`, `defined(e)` and `is(e, T)`.".to_owned()
+                }
             };
             let told = Diagnostic::error(codes::UNKNOWN_FUNCTION, token.span, message).hint(hint);
             self.tell(told);

@@ -5,7 +5,7 @@ use super::{Parsed, Parser, Tall, Told};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::span::Span;
 use crate::syntax::ast::{Endpoint, Name, Path, Step, Type, TypeKind, Wire};
-use crate::syntax::token::{Keyword, Symbol, Token, TokenKind};
+use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 
 /// The elements that take something in parentheses.
 const WITH_ARGUMENT: &[Keyword] = &[
@@ -161,7 +161,7 @@ impl Parser<'_> {
         Ok(Some(Wire::Project(Span::default(), number)))
     }
 
-    fn small_number(&mut self, what: &str) -> Parsed<u32> {
+    pub(super) fn small_number(&mut self, what: &str) -> Parsed<u32> {
         let token = self.token();
         if token.kind != TokenKind::Number {
             return Err(self.expected(what));
@@ -236,12 +236,21 @@ impl Parser<'_> {
 
     /// A name, a port, an endpoint of a session, or a misspelt word.
     fn named(&mut self) -> Parsed<Wire> {
-        if self.peek(1).kind == TokenKind::Symbol(Symbol::Open)
+        // With a space or a line break between, the parenthesis starts a statement.
+        let behind = self.peek(1);
+        if behind.kind == TokenKind::Symbol(Symbol::Open)
+            && behind.before == Before::Token
             && let Some(keyword) = self.meant(WITH_ARGUMENT)
         {
             let token = self.token();
             self.misspelt(token, keyword);
             return self.with_argument(token.span, keyword);
+        }
+        let on_line = !matches!(behind.before, Before::Line(_));
+        if behind.kind == TokenKind::Symbol(Symbol::Open) && on_line && self.at_word("once") {
+            let word = self.bump().span;
+            let (span, inner) = self.argument(Self::expression, broken)?;
+            return Ok(Wire::Once(word.to(span), inner));
         }
         let name = self.take_name();
         if self.eat(Symbol::At).is_some() {
@@ -320,7 +329,6 @@ impl Parser<'_> {
 
     /// Whether a token is the first of its line and may start an element.
     pub(super) fn may_start_wire(&self, token: Token) -> bool {
-        use crate::syntax::token::Before;
         let composed = self.previous().is_some_and(|previous| {
             matches!(
                 previous.kind,

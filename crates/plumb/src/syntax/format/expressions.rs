@@ -1,0 +1,159 @@
+//! Expressions, with the parentheses they need and no others.
+
+use super::Writer;
+use super::layout::Doc;
+use super::lists::Around;
+use super::types::quoted;
+use crate::syntax::ast::{Binary, Expr, ExprKind, Name, Unary};
+use crate::syntax::strength::{self, Strength};
+use crate::syntax::token::Keyword;
+
+impl Writer<'_> {
+    pub(super) fn expression(&mut self, expression: &Expr) -> Doc {
+        self.operand(expression, Strength::CONDITIONAL)
+    }
+
+    /// An expression where one that binds less strongly than `floor` needs parentheses.
+    fn operand(&mut self, expression: &Expr, floor: Strength) -> Doc {
+        let before = self.inline(expression.span.start);
+        let doc = self.bare(expression);
+        let doc = if strength::of(expression) < floor {
+            Doc::All(vec![Doc::text("("), doc, Doc::text(")")])
+        } else {
+            doc
+        };
+        Doc::All(vec![before, doc])
+    }
+
+    fn bare(&mut self, expression: &Expr) -> Doc {
+        let span = expression.span;
+        match &expression.kind {
+            ExprKind::Null => Doc::text("null"),
+            ExprKind::Bool(true) => Doc::text("true"),
+            ExprKind::Bool(false) => Doc::text("false"),
+            ExprKind::Number(text) | ExprKind::Name(text) => Doc::text(&**text),
+            ExprKind::Text(text) => Doc::text(quoted(text)),
+            ExprKind::Record(fields) => {
+                self.list(Around::Braces, span.end, fields, Self::record_field)
+            }
+            ExprKind::List(items) => self.list(Around::Brackets, span.end, items, Self::expression),
+            ExprKind::Field(inner, name) => {
+                let inner = self.operand(inner, Strength::WHOLE);
+                Doc::All(vec![inner, Doc::text(format!(".{}", name.text))])
+            }
+            ExprKind::Part(inner, number) => {
+                // `12.0` is a number.
+                let digits = matches!(inner.kind, ExprKind::Number(_));
+                let space = if digits { " " } else { "" };
+                let inner = self.operand(inner, Strength::WHOLE);
+                Doc::All(vec![inner, Doc::text(format!("{space}.{number}"))])
+            }
+            ExprKind::Is(inner, of) => {
+                let inner = self.expression(inner);
+                let of = self.type_of(of);
+                Doc::All(vec![
+                    Doc::text("is("),
+                    inner,
+                    Doc::text(", "),
+                    of,
+                    Doc::text(")"),
+                ])
+            }
+            ExprKind::Unary(operator, inner) => self.unary(*operator, inner),
+            ExprKind::Binary(operator, ..) => self.binary(expression, *operator),
+            ExprKind::If(condition, then, otherwise) => {
+                self.conditional([condition, then, otherwise])
+            }
+            ExprKind::Call(function, arguments) => {
+                let arguments =
+                    self.list(Around::Parentheses, span.end, arguments, Self::expression);
+                Doc::All(vec![Doc::text(function.text()), arguments])
+            }
+            ExprKind::Broken => self.source(span),
+        }
+    }
+
+    fn record_field(&mut self, (name, value): &(Name, Expr)) -> Doc {
+        let short = matches!(&value.kind, ExprKind::Name(text) if *text == name.text);
+        if short && is_short(&name.text) {
+            return Doc::text(&*name.text);
+        }
+        let value = self.expression(value);
+        Doc::All(vec![Doc::text(format!("{}: ", name.text)), value])
+    }
+
+    fn unary(&mut self, operator: Unary, inner: &Expr) -> Doc {
+        let (sign, floor) = match operator {
+            // Two of them would look like a comment of other languages, and are kept apart.
+            Unary::Minus if matches!(inner.kind, ExprKind::Unary(Unary::Minus, _)) => {
+                ("- ", Strength::SIGN)
+            }
+            Unary::Minus => ("-", Strength::SIGN),
+            Unary::Not => ("not ", Strength::NOT),
+        };
+        let inner = self.operand(inner, floor);
+        Doc::All(vec![Doc::text(sign), inner])
+    }
+
+    /// A chain of operators that bind alike, each part on a line of its own where it does not fit.
+    fn binary(&mut self, expression: &Expr, operator: Binary) -> Doc {
+        let strength = strength::of_binary(operator);
+        let mut parts = Vec::new();
+        let mut at = expression;
+        while let ExprKind::Binary(operator, left, right) = &at.kind
+            && strength::of_binary(*operator) == strength
+            && (parts.is_empty() || strength != Strength::COMPARISON)
+        {
+            parts.push((*operator, &**right));
+            at = left;
+        }
+        let mut docs = vec![self.operand(at, strength.on_the_left())];
+        for (operator, right) in parts.into_iter().rev() {
+            docs.push(Doc::text(format!(" {}", sign(operator))));
+            docs.push(Doc::Line);
+            docs.push(self.operand(right, strength.above()));
+        }
+        Doc::All(docs).nest().group()
+    }
+
+    fn conditional(&mut self, [condition, then, otherwise]: [&Expr; 3]) -> Doc {
+        Doc::All(vec![
+            Doc::text("if "),
+            self.expression(condition),
+            Doc::Line,
+            Doc::text("then "),
+            self.expression(then),
+            Doc::Line,
+            Doc::text("else "),
+            self.expression(otherwise),
+        ])
+        .nest()
+        .group()
+    }
+}
+
+/// Whether `{ k }` means `{ k: k }` with this name.
+fn is_short(name: &str) -> bool {
+    let literal = matches!(
+        Keyword::of(name),
+        Some(Keyword::True | Keyword::False | Keyword::Null)
+    );
+    !literal && !strength::RESERVED.contains(&name)
+}
+
+fn sign(operator: Binary) -> &'static str {
+    match operator {
+        Binary::Or => "||",
+        Binary::And => "&&",
+        Binary::Equal => "=",
+        Binary::Unequal => "!=",
+        Binary::Less => "<",
+        Binary::AtMost => "<=",
+        Binary::Greater => ">",
+        Binary::AtLeast => ">=",
+        Binary::Plus => "+",
+        Binary::Minus => "-",
+        Binary::Times => "*",
+        Binary::Over => "/",
+    }
+}

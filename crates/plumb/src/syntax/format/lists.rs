@@ -1,0 +1,310 @@
+//! Lists, chains and bodies: things one after the other, with the comments between them.
+
+use super::Writer;
+use super::comments::{Between, inline};
+use super::layout::Doc;
+use crate::span::Span;
+use crate::syntax::ast::{
+    Argument, Comment, Declaration, Expr, Field, Name, Protocol, ProtocolKind, Setting, Statement,
+    Type, Wire,
+};
+
+/// What stands around a list.
+#[derive(Clone, Copy)]
+pub(super) enum Around {
+    /// `{ a, b }`
+    Braces,
+    /// `[a, b]`
+    Brackets,
+    /// `(a, b)`
+    Parentheses,
+}
+
+/// What stands between the parts of a chain.
+#[derive(Clone, Copy)]
+pub(super) enum Link {
+    /// Behind each part, before the line break.
+    Behind(&'static str),
+    /// Before each further part, behind the line break.
+    Before(&'static str),
+}
+
+/// What stands somewhere in the text.
+pub(super) trait Placed {
+    /// Where; comments before it and behind it go by that.
+    fn place(&self) -> Span;
+}
+
+impl Writer<'_> {
+    /// Items between delimiters, separated by commas. Comments behind the last one belong to the list up
+    /// to `end`.
+    pub(super) fn list<T: Placed>(
+        &mut self,
+        around: Around,
+        end: u32,
+        items: &[T],
+        mut item: impl FnMut(&mut Self, &T) -> Doc,
+    ) -> Doc {
+        let (open, close) = match around {
+            Around::Braces => ("{", "}"),
+            Around::Brackets => ("[", "]"),
+            Around::Parentheses => ("(", ")"),
+        };
+        let mut inside = Vec::new();
+        let mut before = None;
+        for one in items {
+            let place = one.place();
+            let between = self.between(before, place.start);
+            if before.is_some() {
+                inside.push(Doc::text(","));
+                inside.push(Self::trailing(&between.trailing));
+                inside.push(Doc::Line);
+            }
+            let (above, inline) = self.leading(&between.leading, between.start);
+            inside.extend([above, inline, item(self, one)]);
+            before = Some(place);
+        }
+        let rest = self.rest(before, end);
+        if inside.is_empty() && rest.is_none() {
+            return Doc::text(format!("{open}{close}"));
+        }
+        if before.is_some() {
+            inside.push(Doc::Broken(","));
+        }
+        inside.extend(rest);
+        let pad = || match around {
+            Around::Braces => Doc::Line,
+            _ => Doc::Soft,
+        };
+        let inside = Doc::All(vec![pad(), Doc::All(inside)]).nest();
+        Doc::All(vec![Doc::text(open), inside, pad(), Doc::text(close)]).group()
+    }
+
+    /// The comments behind the last item of a list.
+    fn rest(&mut self, before: Option<Span>, end: u32) -> Option<Doc> {
+        let comments = self.take_before(end);
+        let mut at = before.map(|span| span.end);
+        let mut docs = Vec::new();
+        for comment in &comments {
+            let span = comment.span;
+            let separator = match at {
+                Some(at) if self.same_line(at, span.start) => Doc::text(" "),
+                Some(_) => Doc::Hard,
+                None => Doc::Break,
+            };
+            docs.extend([separator, Doc::text(&*comment.text)]);
+            at = Some(span.end);
+        }
+        let last = comments.last()?;
+        if !self.same_line(last.span.end, end) {
+            docs.push(Doc::Break);
+        }
+        Some(Doc::All(docs))
+    }
+
+    /// Parts that belong together, in one line or each on its own.
+    pub(super) fn chain<T: Placed>(
+        &mut self,
+        link: Link,
+        parts: &[T],
+        mut part: impl FnMut(&mut Self, &T) -> Doc,
+    ) -> Doc {
+        let mut docs = Vec::new();
+        let mut before = None;
+        for one in parts {
+            let place = one.place();
+            let between = self.between(before, place.start);
+            if before.is_some() {
+                let (above, inline) = self.leading(&between.leading, between.start);
+                let (behind, ahead) = match link {
+                    Link::Behind(text) => (text, ""),
+                    Link::Before(text) => ("", text),
+                };
+                docs.push(Doc::text(behind));
+                docs.push(Self::trailing(&between.trailing));
+                docs.extend([Doc::Line, above, Doc::text(ahead), inline]);
+            } else {
+                docs.extend(between.leading.iter().map(|comment| inline(comment)));
+            }
+            docs.push(part(self, one));
+            before = Some(place);
+        }
+        Doc::All(docs)
+    }
+
+    /// Things below each other in this part of the text: statements or declarations. Each thing says
+    /// whether an empty line stands around it in any case.
+    pub(super) fn body<T: Placed>(
+        &mut self,
+        range: Span,
+        things: &[T],
+        mut thing: impl FnMut(&mut Self, &T) -> (Doc, Apart),
+    ) -> Vec<Doc> {
+        let mut lines = Lines::default();
+        for one in things {
+            let place = one.place();
+            let between = self.between(lines.last, place.start);
+            self.put_trailing(&mut lines, &between);
+            let comments = between.leading;
+            let (doc, apart) = thing(self, one);
+            for comment in comments {
+                self.put_comment(&mut lines, comment, apart);
+            }
+            let separator = self.separator(&lines, place.start, apart);
+            lines.put(separator, doc, place, apart);
+            // Comments inside that found no place stand behind.
+            for comment in self.take_before(place.end) {
+                lines.docs.push(Doc::text(format!(" {}", comment.text)));
+            }
+        }
+        let between = self.behind(lines.last, range.end);
+        self.put_trailing(&mut lines, &between);
+        for comment in between.leading {
+            self.put_comment(&mut lines, comment, Apart::AsWritten);
+        }
+        lines.docs
+    }
+
+    fn put_trailing(&self, lines: &mut Lines, between: &Between<'_>) {
+        for comment in &between.trailing {
+            lines.docs.push(Doc::text(format!(" {}", comment.text)));
+            lines.last = Some(comment.span);
+        }
+    }
+
+    fn put_comment(&self, lines: &mut Lines, comment: &Comment, next: Apart) {
+        let separator = self.separator(lines, comment.span.start, next);
+        let doc = Doc::text(&*comment.text);
+        lines.put(separator, doc, comment.span, Apart::AsWritten);
+        lines.comment = true;
+    }
+
+    fn separator(&self, lines: &Lines, start: u32, next: Apart) -> Doc {
+        let Some(last) = lines.last else {
+            return Doc::none();
+        };
+        let breaks = self.lines_between(last.end, start);
+        match breaks {
+            Some(0) if lines.comment => Doc::text(" "),
+            Some(0 | 1) if lines.comment => Doc::Hard,
+            _ if lines.comment => Doc::Blank,
+            _ if lines.apart == Apart::Always || next == Apart::Always => Doc::Blank,
+            Some(2..) => Doc::Blank,
+            None if next == Apart::WithoutText || lines.apart == Apart::WithoutText => Doc::Blank,
+            _ => Doc::Hard,
+        }
+    }
+}
+
+/// Whether an empty line stands around a thing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Apart {
+    /// Where one stands in the text.
+    #[default]
+    AsWritten,
+    /// Where one stands in the text, and where there is no text.
+    WithoutText,
+    /// In any case.
+    Always,
+}
+
+/// What has been written of a body.
+#[derive(Default)]
+struct Lines {
+    docs: Vec<Doc>,
+    /// Where the last thing stands in the text.
+    last: Option<Span>,
+    /// Whether it is a comment, to which what follows on its line belongs.
+    comment: bool,
+    apart: Apart,
+}
+
+impl Lines {
+    fn put(&mut self, separator: Doc, doc: Doc, span: Span, apart: Apart) {
+        self.docs.extend([separator, doc]);
+        self.last = Some(span);
+        self.comment = false;
+        self.apart = apart;
+    }
+}
+
+impl Placed for Name {
+    fn place(&self) -> Span {
+        self.span
+    }
+}
+
+impl Placed for Type {
+    fn place(&self) -> Span {
+        self.span
+    }
+}
+
+impl Placed for Expr {
+    fn place(&self) -> Span {
+        self.span
+    }
+}
+
+impl Placed for Wire {
+    fn place(&self) -> Span {
+        self.span()
+    }
+}
+
+impl Placed for Statement {
+    fn place(&self) -> Span {
+        self.span
+    }
+}
+
+impl Placed for Declaration {
+    fn place(&self) -> Span {
+        self.span
+    }
+}
+
+impl Placed for Field {
+    fn place(&self) -> Span {
+        self.name.span.to(self.kind.span)
+    }
+}
+
+impl Placed for Setting {
+    fn place(&self) -> Span {
+        self.key.span.to(self.value.span)
+    }
+}
+
+impl Placed for Argument {
+    fn place(&self) -> Span {
+        let channel = self.channel.span;
+        self.port
+            .as_ref()
+            .map_or(channel, |port| port.span.to(channel))
+    }
+}
+
+impl Placed for (Name, Expr) {
+    fn place(&self) -> Span {
+        self.0.span.to(self.1.span)
+    }
+}
+
+impl Placed for (Name, Protocol) {
+    fn place(&self) -> Span {
+        self.0.span.to(self.1.span)
+    }
+}
+
+/// A step of a chain: up to its own payload, not to the end of the protocol.
+impl Placed for &Protocol {
+    fn place(&self) -> Span {
+        let end = match &self.kind {
+            ProtocolKind::Send(payload, _) | ProtocolKind::Recv(payload, _) => payload.span.end,
+            ProtocolKind::Rec(name, _) => name.span.end,
+            _ => self.span.end,
+        };
+        Span::new(self.span.source, self.span.start, end)
+    }
+}

@@ -1,0 +1,56 @@
+//! Types.
+
+use super::Writer;
+use super::declarations::path;
+use super::layout::Doc;
+use super::lists::{Around, Link};
+use crate::syntax::ast::{Field, Presence, Type, TypeKind};
+
+impl Writer<'_> {
+    pub(super) fn type_of(&mut self, kind: &Type) -> Doc {
+        let before = self.inline(kind.span.start);
+        let doc = match &kind.kind {
+            TypeKind::Named(named) => Doc::text(path(named)),
+            TypeKind::Literal(text) => Doc::text(quoted(text)),
+            TypeKind::Record(fields) => {
+                self.list(Around::Braces, kind.span.end, fields, Self::type_field)
+            }
+            TypeKind::List(inner) => {
+                Doc::All(vec![Doc::text("["), self.type_of(inner), Doc::text("]")])
+            }
+            TypeKind::Sum(variants) => self
+                .chain(Link::Before("| "), variants, Self::variant)
+                .nest()
+                .group(),
+            TypeKind::Product(parts) => {
+                self.list(Around::Parentheses, kind.span.end, parts, Self::type_of)
+            }
+            TypeKind::Stream(inner) => Doc::All(vec![Doc::text("!"), self.variant(inner)]),
+            TypeKind::Broken => self.source(kind.span),
+        };
+        Doc::All(vec![before, doc])
+    }
+
+    /// A type where a sum needs parentheses.
+    pub(super) fn variant(&mut self, kind: &Type) -> Doc {
+        let doc = self.type_of(kind);
+        match &kind.kind {
+            TypeKind::Sum(_) => Doc::All(vec![Doc::text("("), doc, Doc::text(")")]),
+            _ => doc,
+        }
+    }
+
+    fn type_field(&mut self, field: &Field) -> Doc {
+        let optional = match field.presence {
+            Presence::Required => "",
+            Presence::Optional => "?",
+        };
+        let name = Doc::text(format!("{}{optional}: ", field.name.text));
+        Doc::All(vec![name, self.type_of(&field.kind)])
+    }
+}
+
+/// A string as JSON writes it.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,74 @@
+//! Wires.
+
+use super::Writer;
+use super::declarations::path;
+use super::layout::Doc;
+use super::lists::Link;
+use crate::syntax::ast::{Endpoint, Step, Wire};
+
+impl Writer<'_> {
+    /// A wire; what is around it says where its lines are indented to and broken.
+    pub(super) fn wire(&mut self, wire: &Wire) -> Doc {
+        match wire {
+            Wire::Sequence(parts) => self.chain(Link::Behind(" ;"), parts, |writer, part| {
+                writer.element(part)
+            }),
+            other => self.element(other),
+        }
+    }
+
+    /// A wire where a sequence needs parentheses.
+    fn element(&mut self, wire: &Wire) -> Doc {
+        let before = self.inline(wire.span().start);
+        let doc = match wire {
+            Wire::Sequence(_) => {
+                let inner = self.wire(wire).nest().group();
+                Doc::All(vec![Doc::text("("), inner, Doc::text(")")])
+            }
+            Wire::Parallel(_, parts) => {
+                let parts = self.chain(Link::Behind(" *"), parts, |writer, part| {
+                    writer.element(part)
+                });
+                Doc::All(vec![Doc::text("("), parts.nest(), Doc::text(")")]).group()
+            }
+            Wire::Field(inner, name) => {
+                let inner = self.element(inner);
+                Doc::All(vec![inner, Doc::text(format!(".{}", name.text))])
+            }
+            Wire::Id(_) => Doc::text("id"),
+            Wire::Copy(_) => Doc::text("copy"),
+            Wire::Merge(_) => Doc::text("merge"),
+            Wire::Discard(_) => Doc::text("discard"),
+            Wire::Empty(_) => Doc::text("empty"),
+            Wire::Barrier(_) => Doc::text("barrier"),
+            Wire::Map(_, inner) => self.applied("map", inner),
+            Wire::Filter(_, inner) => self.applied("filter", inner),
+            Wire::Once(_, inner) => self.applied("once", inner),
+            Wire::Project(_, number) => Doc::text(format!("project({number})")),
+            Wire::Tag(_, label) => Doc::text(format!("tag({})", label.text)),
+            Wire::Named(named) => Doc::text(path(named)),
+            Wire::Port(process, port) => Doc::text(format!("{}@{}", process.text, port.text)),
+            Wire::Step(step) => self.step(step),
+            Wire::Broken(span) => self.source(*span),
+        };
+        Doc::All(vec![before, doc])
+    }
+
+    fn applied(&mut self, word: &str, inner: &crate::syntax::ast::Expr) -> Doc {
+        let inner = self.expression(inner);
+        Doc::All(vec![Doc::text(format!("{word}(")), inner, Doc::text(")")])
+    }
+
+    fn step(&mut self, step: &Step) -> Doc {
+        let (word, inner, number) = match &step.endpoint {
+            Endpoint::Send(payload, number) => ("send", self.type_of(payload), number),
+            Endpoint::Recv(payload, number) => ("recv", self.type_of(payload), number),
+            Endpoint::Done(payload, number) => ("done", self.type_of(payload), number),
+            Endpoint::Select(label, number) => ("select", Doc::text(&*label.text), number),
+            Endpoint::Offer(label, number) => ("offer", Doc::text(&*label.text), number),
+        };
+        let head = Doc::text(format!("{}@{word}(", step.session.text));
+        let number = number.map_or(String::new(), |number| format!(", {number}"));
+        Doc::All(vec![head, inner, Doc::text(format!("{number})"))])
+    }
+}
