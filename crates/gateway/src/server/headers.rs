@@ -41,6 +41,7 @@ pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
         headers.remove(name);
     }
     headers.remove(header::UPGRADE);
+    headers.remove("http2-settings");
 }
 
 /// The headers of a request as they go to the provider.

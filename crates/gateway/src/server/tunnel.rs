@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -16,9 +16,15 @@ use crate::server::refusal::{Reason, whole};
 use crate::server::{Body, duration, headers, relay};
 use crate::words::Did;
 
-/// Whether a request asks to leave HTTP.
+/// Whether a request asks for a WebSocket. Any other protocol that a client offers (`h2c`, beside a
+/// request with a body) may be declined by answering as if it had not (RFC 9110, section 7.8).
 pub(super) fn is_asked_for(parts: &Parts) -> bool {
-    parts.headers.contains_key(header::UPGRADE)
+    let offers = parts.headers.get_all(header::UPGRADE).iter();
+    let mut offers = offers
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    parts.method == Method::GET
+        && offers.any(|offer| offer.trim().eq_ignore_ascii_case("websocket"))
 }
 
 /// Asks the provider for what the client asks, and joins both connections where it agrees.

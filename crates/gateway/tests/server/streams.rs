@@ -255,3 +255,40 @@ async fn a_websocket_goes_through_both_ways() {
     drop(stream);
     gateway.shutdown().await;
 }
+
+/// Sends a request as Java's client and `curl --http2` do: with an offer to go on in HTTP/2.
+fn offering_http2(url: &str, path: &str) -> Request<Made> {
+    let mut request = anthropic(url, path, STREAMED);
+    let headers = request.headers_mut();
+    let offers = [
+        ("connection", "Upgrade, HTTP2-Settings"),
+        ("upgrade", "h2c"),
+        ("http2-settings", "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA"),
+    ];
+    for (name, value) in offers {
+        headers.insert(name, value.parse().expect("a value"));
+    }
+    request
+}
+
+#[tokio::test]
+async fn an_offer_of_another_protocol_is_declined_and_the_request_answered() {
+    let upstream = upstream(|request: Request<Incoming>| async move {
+        let offered = ["upgrade", "http2-settings", "connection"]
+            .iter()
+            .any(|name| request.headers().contains_key(*name));
+        let body = request.into_body().collect().await.expect("a body");
+        let whole_body = body.to_bytes() == STREAMED;
+        let said = format!("offered {offered}, whole {whole_body}");
+        Response::new(whole(said))
+    })
+    .await;
+    let gateway = gateway(&upstream.url, |_| {}).await;
+    // Where requests are read, and where they are not.
+    for path in ["/v1/messages", "/v1/embeddings"] {
+        let came = ask(offering_http2(&gateway.url(), path)).await;
+        assert_eq!(came.status, 200, "{path} {came:?}");
+        assert_eq!(came.body, "offered false, whole true", "{path}");
+    }
+    gateway.shutdown().await;
+}
