@@ -72,6 +72,8 @@ pub struct Config {
     pub policy: Policy,
     /// How much may be held at once.
     pub limits: ServerLimits,
+    /// A header whose value names the tenant in place of the key. `None`: the key does.
+    pub tenant_header: Option<http::HeaderName>,
     /// Lets the control interface and the dashboard be used from elsewhere than this machine, and shows
     /// its bearer all tenants. Never printed.
     pub admin_token: Option<Secret>,
@@ -186,6 +188,7 @@ impl Default for Config {
             mode: Mode::default(),
             policy: Policy::default(),
             limits: ServerLimits::default(),
+            tenant_header: None,
             admin_token: None,
             otlp: None,
         }

@@ -12,14 +12,26 @@ use crate::error::ModelError;
 /// The version of Anthropic's interface that is asked for where the headers name none.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// Headers that carry credentials: their values are never shown.
-const SECRET: [&str; 5] = [
+/// Headers that name the account a request is charged to: those of the providers, of their resellers and
+/// of gateways in front of them.
+pub const CREDENTIALS: [&str; 13] = [
     "x-api-key",
     "authorization",
-    "proxy-authorization",
     "api-key",
-    "cookie",
+    "apikey",
+    "x-goog-api-key",
+    "ocp-apim-subscription-key",
+    "x-auth-token",
+    "x-access-token",
+    "x-litellm-api-key",
+    "x-portkey-api-key",
+    "x-portkey-virtual-key",
+    "cf-aig-authorization",
+    "helicone-auth",
 ];
+
+/// Headers that carry other secrets. Neither their values nor those of [`CREDENTIALS`] are shown.
+const SECRET: [&str; 3] = ["proxy-authorization", "cookie", "x-amz-security-token"];
 
 /// Headers that belong to one connection, one body or one attempt, not to a request that is made anew.
 const OF_ONE_REQUEST: [&str; 12] = [
@@ -67,32 +79,44 @@ impl Endpoint {
     /// # Errors
     /// [`ModelError::BadUrl`] for anything but an absolute `http` or `https` URL without user name.
     pub fn new(dialect: Dialect, base: &str) -> Result<Self, ModelError> {
-        let bad = |why| ModelError::BadUrl { why };
-        let uri: Uri = base.trim().parse().map_err(|_| bad("it is no URL"))?;
-        let scheme = uri.scheme().cloned().ok_or(bad("it has no scheme"))?;
-        if scheme != Scheme::HTTP && scheme != Scheme::HTTPS {
-            return Err(bad("its scheme is neither http nor https"));
-        }
-        let authority: Authority = uri.authority().cloned().ok_or(bad("it has no host"))?;
-        if authority.as_str().contains('@') {
-            return Err(bad("it has a user name; credentials belong into headers"));
-        }
-        let mut target = path(dialect, uri.path());
-        if let Some(query) = uri.query() {
-            target.push('?');
-            target.push_str(query);
-        }
-        let uri = Uri::builder()
-            .scheme(scheme)
-            .authority(authority)
-            .path_and_query(target)
-            .build()
-            .map_err(|_| bad("its path is malformed"))?;
+        let uri = checked(base)?;
         Ok(Self {
             dialect,
-            uri,
+            uri: with_path(&uri, path(dialect, uri.path()))?,
             headers: HeaderMap::new(),
         })
+    }
+
+    /// The endpoint that a request in `dialect` was sent to: its URL as it is, query included.
+    ///
+    /// # Errors
+    /// [`ModelError::BadUrl`] as for [`new`](Self::new).
+    pub fn of_request(dialect: Dialect, url: &str) -> Result<Self, ModelError> {
+        Ok(Self {
+            dialect,
+            uri: checked(url)?,
+            headers: HeaderMap::new(),
+        })
+    }
+
+    /// The interface for `dialect` of the same server, beside this one, with the same query and headers.
+    ///
+    /// # Errors
+    /// [`ModelError::BadUrl`] where there is no such path.
+    pub fn speaking(mut self, dialect: Dialect) -> Result<Self, ModelError> {
+        if dialect != self.dialect {
+            let own = self.uri.path();
+            let base = own.strip_suffix(end(self.dialect)).unwrap_or(own);
+            self.uri = with_path(&self.uri, path(dialect, base))?;
+            self.dialect = dialect;
+        }
+        Ok(self)
+    }
+
+    /// Whether requests to both go to the same server: what one of them is given, the other one knows.
+    #[must_use]
+    pub fn shares_server(&self, other: &Self) -> bool {
+        self.uri.scheme() == other.uri.scheme() && self.uri.authority() == other.uri.authority()
     }
 
     /// The same endpoint with a key: `x-api-key` on Anthropic, else `authorization: Bearer`.
@@ -190,7 +214,8 @@ impl Endpoint {
 /// The value, marked as secret where its name says so.
 fn shielded(name: &HeaderName, value: &HeaderValue) -> HeaderValue {
     let mut value = value.clone();
-    value.set_sensitive(SECRET.contains(&name.as_str()));
+    let name = name.as_str();
+    value.set_sensitive(SECRET.contains(&name) || CREDENTIALS.contains(&name));
     value
 }
 
@@ -203,17 +228,48 @@ fn is_carried(name: &HeaderName) -> bool {
 /// The path of the interface under the path of a base URL.
 fn path(dialect: Dialect, base: &str) -> String {
     let base = base.trim_end_matches('/');
-    let versioned = base.split('/').any(is_version);
-    let end = match dialect {
-        Dialect::Anthropic => "messages",
-        Dialect::Chat => "chat/completions",
-        Dialect::Responses => "responses",
+    let version = match base.split('/').any(is_version) {
+        true => "",
+        false => "/v1",
     };
-    if versioned {
-        format!("{base}/{end}")
-    } else {
-        format!("{base}/v1/{end}")
+    format!("{base}{version}{}", end(dialect))
+}
+
+/// What the path of an interface ends with.
+const fn end(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Anthropic => "/messages",
+        Dialect::Chat => "/chat/completions",
+        Dialect::Responses => "/responses",
     }
+}
+
+/// A URL that can be asked: absolute, `http` or `https`, without a user name.
+fn checked(url: &str) -> Result<Uri, ModelError> {
+    let bad = |why| ModelError::BadUrl { why };
+    let uri: Uri = url.trim().parse().map_err(|_| bad("it is no URL"))?;
+    let scheme = uri.scheme().ok_or(bad("it has no scheme"))?;
+    if *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS {
+        return Err(bad("its scheme is neither http nor https"));
+    }
+    let authority: &Authority = uri.authority().ok_or(bad("it has no host"))?;
+    if authority.as_str().contains('@') {
+        return Err(bad("it has a user name; credentials belong into headers"));
+    }
+    Ok(uri)
+}
+
+/// The same URL with another path.
+fn with_path(uri: &Uri, mut path: String) -> Result<Uri, ModelError> {
+    if let Some(query) = uri.query() {
+        path.push('?');
+        path.push_str(query);
+    }
+    let mut parts = uri.clone().into_parts();
+    let bad = |why| ModelError::BadUrl { why };
+    let path = path.parse().map_err(|_| bad("its path is malformed"))?;
+    parts.path_and_query = Some(path);
+    Uri::from_parts(parts).map_err(|_| bad("its path is malformed"))
 }
 
 /// `v1`, `v1beta`, `v2`, …
@@ -260,6 +316,23 @@ mod tests {
             "http://127.0.0.1:4000/x?api-version=3",
             Some("http://127.0.0.1:4000/x/v1/responses?api-version=3"),
         );
+    }
+
+    #[test]
+    fn the_url_of_a_request_stays_and_leads_to_the_interfaces_beside_it() {
+        let url = "https://h/openai/deployments/gpt-5/chat/completions?api-version=3";
+        let own = Endpoint::of_request(Dialect::Chat, url).unwrap();
+        assert_eq!(own.uri().to_string(), url);
+        let beside = own.clone().speaking(Dialect::Chat).unwrap();
+        assert_eq!(beside.uri().to_string(), url);
+        let other = own.speaking(Dialect::Anthropic).unwrap();
+        let expected = "https://h/openai/deployments/gpt-5/v1/messages?api-version=3";
+        assert_eq!(other.uri().to_string(), expected);
+        let versioned = "https://h:8443/v1/messages";
+        let versioned = Endpoint::of_request(Dialect::Anthropic, versioned).unwrap();
+        let chat = versioned.clone().speaking(Dialect::Chat).unwrap();
+        assert_eq!(chat.uri().to_string(), "https://h:8443/v1/chat/completions");
+        assert!(chat.shares_server(&versioned) && !chat.shares_server(&other));
     }
 
     #[test]

@@ -43,7 +43,7 @@ mod work;
 
 pub use chunk::{Chunks, ChunksInMemory, ChunksOfTenant};
 pub use client::{Answer, Client, Events, Restart};
-pub use endpoint::Endpoint;
+pub use endpoint::{CREDENTIALS, Endpoint};
 pub use error::{Begun, CODES, ModelError, Refused, Wait};
 pub use extractive::extractive;
 pub use made::{Course, Fallen, Made, Manner, Spent};

@@ -225,6 +225,21 @@ impl Effective {
             }
             policy.summariser = None;
         }
+        if let Some(summariser) = &policy.summariser
+            && summariser.key.is_none()
+            && let Some(url) = &summariser.url
+            && ![
+                &self.config.upstream.anthropic,
+                &self.config.upstream.openai,
+            ]
+            .iter()
+            .any(|upstream| server(upstream) == server(url))
+        {
+            return Err(ConfigError::Contradiction {
+                what: "summariser.url is at another server than the agents' providers, so it needs a \
+                       summariser.key of its own (any text where it takes none)",
+            });
+        }
         if self.config.limits.body > self.config.limits.bodies {
             return Err(ConfigError::Contradiction {
                 what: "limits.body has to be at most limits.bodies",
@@ -232,6 +247,12 @@ impl Effective {
         }
         Ok(())
     }
+}
+
+/// The scheme, host and port of a URL.
+fn server(url: &str) -> Option<(String, String)> {
+    let url: http::Uri = url.parse().ok()?;
+    Some((url.scheme_str()?.to_owned(), url.authority()?.to_string()))
 }
 
 struct File<'a> {

@@ -86,6 +86,10 @@ pub const SETTINGS: &[Setting] = settings![
         |c| Some(quoted(&c.store.as_ref().map_or(MEMORY.into(), |path| path.to_string_lossy())));
     "mode", "whether anything is changed", "`on` or `observe`", Openly,
         |c, t| c.mode = choice(t, &MODES)?, |c| Some(named(&MODES, &c.mode));
+    "tenant_header", "a header whose value names the tenant in place of the key, for keys that change; only where whoever sets it is trusted",
+        "a header's name, or `none`", Openly,
+        |c, t| c.tenant_header = optional(t, header)?,
+        |c| Some(quoted(c.tenant_header.as_ref().map_or(NONE, http::HeaderName::as_str)));
     "admin_token", "lets its bearer use the control interface and the dashboard from everywhere, for all tenants",
         "16 characters or more", AsSet,
         |c, t| c.admin_token = optional(t, token)?, |c| c.admin_token.as_ref().map(|_| String::new());
@@ -140,7 +144,7 @@ pub const SETTINGS: &[Setting] = settings![
             let dialect = c.policy.summariser.as_ref().and_then(|s| s.dialect);
             Some(dialect.map_or_else(|| quoted(NONE), |dialect| named(&DIALECTS, &dialect)))
         };
-    "summariser.key", "its key; not set: the agent's own", "a key", AsSet,
+    "summariser.key", "its key; not set: the agent's own, where it is the same server", "a key", AsSet,
         |c, t| summariser(c).key = optional(t, |t| name(t).map(Secret::new))?,
         |c| c.policy.summariser.as_ref().and_then(|s| s.key.as_ref()).map(|_| String::new());
 
@@ -198,6 +202,10 @@ fn summariser(config: &mut Config) -> &mut Summariser {
         dialect: None,
         key: None,
     })
+}
+
+fn header(text: &str) -> Result<http::HeaderName, &'static str> {
+    text.parse().map_err(|_| "the name of a header")
 }
 
 fn name(text: &str) -> Result<String, &'static str> {

@@ -1,5 +1,7 @@
 //! What goes between the two halves.
 
+use std::fmt;
+
 use bytes::Bytes;
 use context::Tokens;
 use history::Tenant;
@@ -20,19 +22,31 @@ pub enum Endpoint {
     Other,
 }
 
-/// A request as the outer half received it.
-#[derive(Clone, Debug)]
+/// A request as the outer half received it. `Debug` shows neither what it says nor its key.
+#[derive(Clone)]
 pub struct Arrival {
     /// What it asks for.
     pub endpoint: Endpoint,
     /// The path and query as received.
     pub target: String,
+    /// The URL that it goes to.
+    pub url: String,
     /// Its headers as received.
     pub headers: HeaderMap,
     /// Its body, whole.
     pub body: Bytes,
     /// Who sent it.
     pub tenant: Tenant,
+}
+
+impl fmt::Debug for Arrival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arrival")
+            .field("endpoint", &self.endpoint)
+            .field("tenant", &self.tenant)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// What is to be done with a request.

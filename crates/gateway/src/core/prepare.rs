@@ -23,6 +23,7 @@ use super::keep::Keep;
 use super::live::{Job, Shared};
 use super::money;
 use super::ticket::Flight;
+use crate::config::Summariser;
 use crate::metrics;
 
 /// Summaries without a model that are made at the same time; they take a core each.
@@ -66,6 +67,8 @@ pub(super) struct Source {
     pub sent: Option<AsSent>,
     /// What it speaks.
     pub dialect: Dialect,
+    /// The URL that it went to: a summary is asked for there.
+    pub url: String,
     /// Its headers: a summary is asked for with the same key.
     pub headers: HeaderMap,
     /// The model.
@@ -98,13 +101,12 @@ impl Source {
     pub(super) fn of(flight: &Flight, sent: Option<AsSent>) -> Self {
         let live = flight.joined.shared.lock();
         let mut headers = flight.arrival.headers.clone();
-        for name in ["x-ebbtide-session", "x-ebbtide-token"] {
-            headers.remove(name);
-        }
+        crate::server::remove_ours(&mut headers);
         Self {
             body: flight.arrival.body.clone(),
             sent,
             dialect: flight.dialect,
+            url: flight.arrival.url.clone(),
             headers,
             model: Arc::clone(&flight.model),
             name: flight.name.clone(),
@@ -135,9 +137,25 @@ impl Source {
         })
     }
 
-    /// Where the request was sent.
-    fn endpoint(&self, base: &str) -> Result<Endpoint, ModelError> {
-        Ok(Endpoint::new(self.dialect, base)?.with_headers(&self.headers))
+    /// Another model that writes. `None` where it can only be reached with a key that it is not to know.
+    fn writer(&self, other: &Summariser, own: &Endpoint) -> Result<Option<Writer>, ModelError> {
+        let dialect = other.dialect.unwrap_or(self.dialect);
+        let endpoint = match &other.url {
+            Some(url) => Endpoint::new(dialect, url)?,
+            None => own.clone().speaking(dialect)?,
+        };
+        let endpoint = match &other.key {
+            Some(key) => endpoint.with_key(key.reveal())?,
+            None if endpoint.shares_server(own) => endpoint.with_headers(&self.headers),
+            None => {
+                tracing::warn!(
+                    "the summariser has no key, and this agent's is for another server: \
+                     its summary is made without a model"
+                );
+                return Ok(None);
+            }
+        };
+        Ok(Some(Writer::new(endpoint, &other.model)))
     }
 }
 
@@ -215,11 +233,8 @@ impl Inner {
     /// The ways that are open for this request.
     fn routes(&self, preparation: &Preparation, source: &Source) -> Result<Routes, ModelError> {
         let config = &self.parts.config;
-        let upstream = match source.dialect {
-            Dialect::Anthropic => &config.upstream.anthropic,
-            Dialect::Chat | Dialect::Responses => &config.upstream.openai,
-        };
-        let endpoint = source.endpoint(upstream)?;
+        let own = Endpoint::of_request(source.dialect, &source.url)?;
+        let endpoint = own.clone().with_headers(&source.headers);
         let sent = source.sent.as_ref().map(|sent| Sent {
             endpoint: sent
                 .betas
@@ -231,26 +246,17 @@ impl Inner {
             window: source.window,
         });
         let (alongside, apart) = match &config.policy.summariser {
-            Some(other) => {
-                let dialect = other.dialect.unwrap_or(source.dialect);
-                let base = other.url.as_deref().unwrap_or(upstream);
-                let mut endpoint = Endpoint::new(dialect, base)?;
-                endpoint = match &other.key {
-                    Some(key) => endpoint.with_key(key.reveal())?,
-                    None => endpoint.with_headers(&source.headers),
-                };
-                (None, Writer::new(endpoint, &other.model))
-            }
+            Some(other) => (None, source.writer(other, &own)?),
             None => {
                 let writer = Writer::new(endpoint, &source.name).with_window(source.window);
-                (sent.clone(), writer)
+                (sent.clone(), Some(writer))
             }
         };
         Ok(Routes {
             first: preparation.route,
             native: sent,
             alongside,
-            apart: Some(apart),
+            apart,
             chunks: Arc::new(ChunksOfTenant::new(
                 Arc::clone(&self.parts.engine),
                 source.tenant,

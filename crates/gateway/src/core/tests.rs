@@ -28,6 +28,7 @@ fn arrival(tenant: u8, messages: &[String]) -> Arrival {
     Arrival {
         endpoint: Endpoint::Generate(Dialect::Anthropic),
         target: "/v1/messages".to_owned(),
+        url: "http://127.0.0.1:9/v1/messages".to_owned(),
         headers: HeaderMap::new(),
         body: Bytes::from(body),
         tenant: Tenant::from_bytes([tenant; 16]),

@@ -95,7 +95,7 @@ impl Door {
     async fn enter(self, mut request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path();
         if path != "/ebbtide" && !path.starts_with("/ebbtide/") {
-            return proxy::handle(self.state, request).await;
+            return proxy::handle(self.state, self.peer, request).await;
         }
         request.extensions_mut().insert(Peer(self.peer));
         let control = TowerToHyperService::new(self.control);

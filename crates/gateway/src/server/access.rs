@@ -22,7 +22,7 @@ use http::{Method, StatusCode};
 use crate::config::Secret;
 use crate::error;
 use crate::report::Asker;
-use crate::server::headers;
+use crate::server::credentials::Credentials;
 
 /// Decides who may see what.
 pub(crate) struct Access {
@@ -73,45 +73,28 @@ impl Access {
     /// Who asks.
     pub(crate) fn asker(&self, visitor: Visitor<'_>) -> Result<Asker, Denied> {
         visitor.check_site()?;
-        if let Some(key) = headers::key(visitor.headers) {
-            return Ok(self.owner(key));
+        let credentials = Credentials::in_headers(visitor.headers);
+        let admin = self.admin.as_ref();
+        if admin.is_some_and(|token| credentials.hold(token.reveal())) {
+            return Ok(Asker::All);
         }
-        if self.admin.is_none() && visitor.is_here() {
+        if let Some(tenant) = credentials.tenant(&self.secret) {
+            return Ok(Asker::Tenant(tenant));
+        }
+        if self.admin.is_none() && is_here(visitor.peer, visitor.headers) {
             // Nothing but the connection speaks for it.
             visitor.check_host()?;
             return Ok(Asker::All);
         }
         Err(Denied::Unknown)
     }
-
-    /// What the bearer of a key or of the admin token may see.
-    pub(crate) fn owner(&self, key: &[u8]) -> Asker {
-        // Hashes compare in constant time.
-        let admin = self
-            .admin
-            .as_ref()
-            .is_some_and(|token| blake3::hash(token.reveal().as_bytes()) == blake3::hash(key));
-        if admin {
-            Asker::All
-        } else {
-            Asker::Tenant(history::Tenant::of(&self.secret, key))
-        }
-    }
 }
 
 impl Visitor<'_> {
-    /// Whether the other end is on this machine, and is no proxy that speaks for somebody else.
-    pub(crate) fn is_here(&self) -> bool {
-        let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
-            .iter()
-            .any(|name| self.headers.contains_key(*name));
-        self.peer.ip().to_canonical().is_loopback() && !forwarded
-    }
-
     /// Refuses what names another host than this machine.
     pub(crate) fn check_host(&self) -> Result<(), Denied> {
         match self.host() {
-            Some(host) if is_here(&host) => Ok(()),
+            Some(host) if names_this_machine(&host) => Ok(()),
             _ => Err(Denied::Foreign),
         }
     }
@@ -151,7 +134,16 @@ impl Visitor<'_> {
     }
 }
 
-fn is_here(host: &Authority) -> bool {
+/// Whether the other end of a connection is on this machine, and is no proxy that speaks for somebody
+/// else.
+pub(crate) fn is_here(peer: SocketAddr, headers: &HeaderMap) -> bool {
+    let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
+        .iter()
+        .any(|name| headers.contains_key(*name));
+    peer.ip().to_canonical().is_loopback() && !forwarded
+}
+
+fn names_this_machine(host: &Authority) -> bool {
     let name = host.host();
     let bare = name.trim_start_matches('[').trim_end_matches(']');
     name.eq_ignore_ascii_case("localhost")

@@ -1,7 +1,7 @@
 //! Which headers go on, and which are ours.
 
 use context::Tokens;
-use history::{ConversationId, Tenant};
+use history::ConversationId;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::words::Did;
@@ -57,6 +57,11 @@ pub(crate) fn for_upstream(headers: &mut HeaderMap) {
     ] {
         headers.remove(name);
     }
+    remove_ours(headers);
+}
+
+/// Takes out what a client says to us.
+pub(crate) fn remove_ours(headers: &mut HeaderMap) {
     let ours: Vec<HeaderName> = headers
         .keys()
         .filter(|name| name.as_str().starts_with(OURS))
@@ -111,32 +116,11 @@ pub(crate) fn tell(
     }
 }
 
-/// The tenant that owns the key a request carries.
-pub(crate) fn tenant(headers: &HeaderMap, secret: &[u8; 32]) -> Option<Tenant> {
-    key(headers).map(|key| Tenant::of(secret, key))
-}
-
-/// The key a request carries, by either of the two headers.
-pub(crate) fn key(headers: &HeaderMap) -> Option<&[u8]> {
-    let bearer = headers.get(header::AUTHORIZATION).map(|value| {
-        let value = value.as_bytes();
-        match value.split_at_checked(7) {
-            Some((scheme, key)) if scheme.eq_ignore_ascii_case(b"bearer ") => key.trim_ascii(),
-            _ => value,
-        }
-    });
-    headers
-        .get("x-api-key")
-        .map(|value| value.as_bytes())
-        .or(bearer)
-        .filter(|key| !key.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use http::{HeaderMap, HeaderName, HeaderValue};
 
-    use super::{add_betas, for_upstream, tenant};
+    use super::{add_betas, for_upstream};
 
     fn map(headers: &[(&str, &str)]) -> HeaderMap {
         headers
@@ -192,19 +176,5 @@ mod tests {
         let mut headers = HeaderMap::new();
         add_betas(&mut headers, &["c"]);
         assert_eq!(headers, map(&[("anthropic-beta", "c")]));
-    }
-
-    #[test]
-    fn a_key_is_the_same_tenant_by_either_header() {
-        let secret = [7; 32];
-        let by = |headers: &[(&str, &str)]| tenant(&map(headers), &secret);
-        let one = by(&[("x-api-key", "k")]);
-        assert!(one.is_some());
-        assert_eq!(one, by(&[("authorization", "Bearer k")]));
-        assert_eq!(one, by(&[("authorization", "bearer  k")]));
-        assert_ne!(one, by(&[("x-api-key", "other")]));
-        assert_ne!(one, tenant(&map(&[("x-api-key", "k")]), &[8; 32]));
-        assert_eq!(by(&[]), None);
-        assert_eq!(by(&[("x-api-key", "")]), None);
     }
 }

@@ -8,6 +8,7 @@
 mod accept;
 mod access;
 mod control;
+mod credentials;
 mod exchange;
 mod gate;
 mod headers;
@@ -24,6 +25,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -44,6 +46,7 @@ use crate::metrics::Metrics;
 use crate::report::Reports;
 use crate::server::access::Access;
 use crate::server::gate::Gate;
+pub(crate) use crate::server::headers::remove_ours;
 pub(crate) use crate::server::refusal::whole;
 pub(crate) use crate::server::route::Provider;
 use crate::server::spans::Spans;
@@ -146,6 +149,8 @@ pub(crate) struct State {
     /// Connections that have left HTTP.
     tunnels: TaskTracker,
     stop: CancellationToken,
+    /// Whether it was said that requests of nobody pass unread.
+    nobody_was_told: AtomicBool,
     #[cfg(test)]
     sabotage: Option<Moment>,
 }
@@ -181,6 +186,7 @@ impl State {
             metrics,
             tunnels: TaskTracker::new(),
             stop: CancellationToken::new(),
+            nobody_was_told: AtomicBool::new(false),
             #[cfg(test)]
             sabotage: None,
         })

@@ -1,7 +1,9 @@
 //! The life of one request.
 
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{FutureExt, stream};
@@ -14,6 +16,9 @@ use tokio::time::timeout;
 
 use crate::core::{Arrival, Direct, Endpoint, Outgoing, Rescue, Ticket, Verdict};
 use crate::metrics::Failure;
+use crate::server::access::is_here;
+use crate::server::control::Peer;
+use crate::server::credentials::{self, Credentials};
 use crate::server::exchange::Exchange;
 use crate::server::refusal::{Reason, whole};
 use crate::server::relay::{Answer, relay};
@@ -33,8 +38,13 @@ enum Outcome {
 }
 
 /// Answers a request.
-pub(super) async fn handle(state: Arc<State>, request: Request<Incoming>) -> Response<Body> {
-    let (parts, body) = request.into_parts();
+pub(super) async fn handle(
+    state: Arc<State>,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let (mut parts, body) = request.into_parts();
+    parts.extensions.insert(Peer(peer));
     let route = Route::of(&parts);
     let mut exchange = Exchange::begin(state, route, &parts);
     if tunnel::is_asked_for(&parts) && !route::is_read(parts.uri.path()) {
@@ -59,9 +69,12 @@ async fn answer(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result
     if exchange.route.endpoint == Endpoint::Other || is_encoded(&parts.headers) {
         return pass(exchange, parts, body).await;
     }
+    let Some(tenant) = tenant(&exchange.state, &parts) else {
+        return pass(exchange, parts, body).await;
+    };
     let body = exchange.state.gate.read(body).await?;
     exchange.was_read(body.len());
-    match decide(exchange, &parts, body).await {
+    match decide(exchange, &parts, tenant, body).await {
         Verdict::Answer(direct) => Ok(Outcome::Here(direct)),
         Verdict::Send(outgoing, ticket) => send(exchange, parts, outgoing, ticket).await,
     }
@@ -74,15 +87,41 @@ fn is_encoded(headers: &HeaderMap) -> bool {
         .is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
+/// Whose a request is. `None`: nothing says so, and it does not come from this machine.
+fn tenant(state: &State, parts: &Parts) -> Option<Tenant> {
+    let named = state.config.tenant_header.as_ref();
+    let named = named.and_then(|name| credentials::named(&parts.headers, name, &state.secret));
+    let known = || Credentials::of(&parts.headers, &parts.uri).tenant(&state.secret);
+    if let Some(tenant) = named.or_else(known) {
+        return Some(tenant);
+    }
+    if parts
+        .extensions
+        .get()
+        .is_some_and(|Peer(peer)| is_here(*peer, &parts.headers))
+    {
+        return Some(Tenant::ANONYMOUS);
+    }
+    if !state.nobody_was_told.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            "a request from elsewhere carries no key in a place that is known; such requests are \
+             passed on unread"
+        );
+    }
+    None
+}
+
 /// Asks the inner half; where it fails, the client's own bytes are sent.
-async fn decide(exchange: &Exchange, parts: &Parts, body: Bytes) -> Verdict {
+async fn decide(exchange: &Exchange, parts: &Parts, tenant: Tenant, body: Bytes) -> Verdict {
     let state = &exchange.state;
+    let url = state.upstream.url(exchange.route.provider, target(parts));
     let arrival = Arrival {
         endpoint: exchange.route.endpoint,
         target: target(parts).to_owned(),
+        url: url.map(|url| url.to_string()).unwrap_or_default(),
         headers: parts.headers.clone(),
         body: body.clone(),
-        tenant: headers::tenant(&parts.headers, &state.secret).unwrap_or(Tenant::ANONYMOUS),
+        tenant,
     };
     let now = (state.clock)();
     let deciding = AssertUnwindSafe(async {

@@ -114,16 +114,25 @@ impl Upstream {
         })
     }
 
+    /// The URL at which a provider gets a request for this target.
+    pub(crate) fn url(&self, to: Provider, target: &str) -> Option<Uri> {
+        self.base(to).join(target)
+    }
+
+    const fn base(&self, of: Provider) -> &Base {
+        match of {
+            Provider::Anthropic => &self.anthropic,
+            Provider::OpenAi => &self.openai,
+        }
+    }
+
     /// Sends a request whose URI is the client's target, and waits for the head of the answer.
     pub(crate) async fn send(
         &self,
         to: Provider,
         mut request: Request<Body>,
     ) -> Result<Response<Incoming>, Reason> {
-        let base = match to {
-            Provider::Anthropic => &self.anthropic,
-            Provider::OpenAi => &self.openai,
-        };
+        let base = self.base(to);
         let target = request
             .uri()
             .path_and_query()

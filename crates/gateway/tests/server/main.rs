@@ -12,4 +12,5 @@ mod limits;
 mod passing;
 mod spans;
 mod streams;
+mod tenancy;
 mod tls;

@@ -144,6 +144,12 @@ fn broken_files_and_contradictions() {
     assert_eq!(code("[policy]\nsoft = 0.9\nhard = 0.8"), "E0815");
     assert_eq!(code("[summariser]\nurl = 'http://h'"), "E0815");
     assert_eq!(code("[limits]\nbodies = 5"), "E0815");
+    // An agent's key is not for another server.
+    let elsewhere = "[summariser]\nmodel = 'm'\nurl = 'https://h/v1'";
+    assert_eq!(code(elsewhere), "E0815");
+    assert!(of(&format!("{elsewhere}\nkey = 'k'"), &[], &[]).is_ok());
+    let beside = "[summariser]\nmodel = 'm'\nurl = 'https://api.openai.com/v1'";
+    assert!(of(beside, &[], &[]).is_ok());
     assert_eq!(code("policy = 1"), "E0813");
 }
 
