@@ -50,6 +50,8 @@ pub(crate) const BAD_REQUEST: ErrorCode = ErrorCode::new("E0825");
 pub(crate) const NOTHING_HERE: ErrorCode = ErrorCode::new("E0826");
 /// No gateway answers.
 pub(crate) const NO_GATEWAY: ErrorCode = ErrorCode::new("E0827");
+/// An order for a conversation that is not in memory.
+pub(crate) const AT_REST: ErrorCode = ErrorCode::new("E0828");
 
 /// The codes of the outer half.
 pub(crate) const CODES: &[CodeEntry] = &[
@@ -147,6 +149,11 @@ pub(crate) const CODES: &[CodeEntry] = &[
         STORE,
         "the gateway's store failed",
         "Check the disk it lies on; requests are passed on meanwhile.",
+    ),
+    entry(
+        AT_REST,
+        "an order for a conversation that has had no request for a while",
+        "Orders are carried out with a request: give it again after the next one.",
     ),
     entry(
         UNKNOWN_ASKER,

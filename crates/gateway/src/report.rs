@@ -45,6 +45,9 @@ pub enum ReportError {
     /// There is no such conversation, or the asker may not see it: both are answered alike.
     #[error("there is no such conversation")]
     NoConversation,
+    /// Orders are carried out with a request, and it has had none for a while.
+    #[error("the conversation is at rest")]
+    AtRest,
     /// There is no such summary in the conversation.
     #[error("there is no such summary in the conversation")]
     NoMark,
@@ -76,6 +79,7 @@ impl Coded for ReportError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::NoConversation => error::NO_CONVERSATION,
+            Self::AtRest => error::AT_REST,
             Self::NoMark => error::NO_MARK,
             Self::Refused { code, .. } => *code,
             Self::Store(_) => error::STORE,

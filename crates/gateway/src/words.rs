@@ -14,6 +14,8 @@ pub enum Did {
     Passed,
     /// Sent as it was received, since something of ours failed.
     Failed,
+    /// Nothing was due; what was added to it before was added again, byte for byte.
+    Replayed,
     /// A summary was swapped in with this request.
     Swapped,
     /// Shown under a summary that was swapped in earlier.
@@ -30,6 +32,8 @@ pub enum Did {
     Noted,
     /// Pins were restated.
     Pinned,
+    /// A `#pin` or `#unpin` line in it was not obeyed.
+    PinRefused,
     /// The client's own compaction was answered from the prepared summary.
     Answered,
     /// The client's own compaction was sent on; ours stood back.
@@ -44,10 +48,11 @@ pub enum Did {
 
 impl Did {
     /// Every word.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Kept,
         Self::Passed,
         Self::Failed,
+        Self::Replayed,
         Self::Swapped,
         Self::Compacted,
         Self::Preparing,
@@ -56,6 +61,7 @@ impl Did {
         Self::Shrunk,
         Self::Noted,
         Self::Pinned,
+        Self::PinRefused,
         Self::Answered,
         Self::Yielded,
         Self::Refused,
@@ -70,6 +76,7 @@ impl Did {
             Self::Kept => "kept",
             Self::Passed => "passed",
             Self::Failed => "failed",
+            Self::Replayed => "replayed",
             Self::Swapped => "swapped",
             Self::Compacted => "compacted",
             Self::Preparing => "preparing",
@@ -78,6 +85,7 @@ impl Did {
             Self::Shrunk => "shrunk",
             Self::Noted => "noted",
             Self::Pinned => "pinned",
+            Self::PinRefused => "pin-refused",
             Self::Answered => "answered",
             Self::Yielded => "yielded",
             Self::Refused => "refused",
@@ -100,6 +108,10 @@ impl Did {
                 "Sent as it was received, since something of the gateway's failed; or not answered, since \
                  the provider was not reached."
             }
+            Self::Replayed => {
+                "Nothing was due; notes and pins that went out with it before went out again, byte for \
+                 byte."
+            }
             Self::Swapped => "A summary was swapped in with this request.",
             Self::Compacted => "Shown under a summary that was swapped in earlier.",
             Self::Preparing => "A summary began to be prepared with this request.",
@@ -112,6 +124,10 @@ impl Did {
             }
             Self::Noted => "A note about the agent's own state was added.",
             Self::Pinned => "Pins were restated.",
+            Self::PinRefused => {
+                "A pin or unpin line in it was not obeyed: over a limit, or nothing to unpin. The \
+                 dashboard says why."
+            }
             Self::Answered => "The client's own compaction was answered from the prepared summary.",
             Self::Yielded => "The client's own compaction was sent on; the gateway's stood back.",
             Self::Refused => "Refused before it was sent.",

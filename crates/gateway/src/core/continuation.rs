@@ -157,14 +157,8 @@ impl Inner {
             let Some(record) = store.conversation(id)? else {
                 return Ok(None);
             };
-            let mut book = PinBook::default();
-            for pinned in store.pins(id)? {
-                // It was within the limits when it was set.
-                let _ = book.set(&pinned.pin.text, pinned.pin.origin, &counter);
-            }
-            for (index, turn) in store.path(record.head)?.iter().enumerate() {
-                book.take(index, turn, &counter);
-            }
+            let path = store.path(record.head)?;
+            let book = PinBook::of(&store.pins(id)?, &path, &counter);
             Ok(Some(book.iter().cloned().collect()))
         });
         read.await.ok().flatten()

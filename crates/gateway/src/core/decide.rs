@@ -281,8 +281,12 @@ impl Inner {
                 did.push(Did::Shrunk);
             }
         }
+        if std::mem::take(&mut live.flights.pin_refused) && self.parts.config.mode == Mode::On {
+            did.push(Did::PinRefused);
+        }
         if did.is_empty() {
-            did.push(Did::Kept);
+            let changed = self.parts.config.mode == Mode::On && !look.is_plain();
+            did.push(if changed { Did::Replayed } else { Did::Kept });
         }
         did.sort_unstable();
         did.dedup();

@@ -58,6 +58,12 @@ impl Dress {
         self.editions.retain(|&(index, _)| index < len);
     }
 
+    /// The texts that are sent beside the turns, but for the summary.
+    pub(super) fn said(&self) -> Vec<String> {
+        let changes = self.editions.iter().filter_map(|(_, change)| said(change));
+        changes.chain([self.front.pins.to_string()]).collect()
+    }
+
     #[cfg(test)]
     /// The bytes of its texts.
     pub(super) fn bytes(&self) -> usize {
@@ -70,6 +76,16 @@ impl Dress {
         let editions: usize = self.editions.iter().map(|(_, change)| size(change)).sum();
         marks + editions + self.front.pins.len()
     }
+}
+
+/// The words of a block or a message that was added.
+fn said(change: &Change) -> Option<String> {
+    let (Change::Appended(added) | Change::Followed(added)) = change else {
+        return None;
+    };
+    let added: serde_json::Value = serde_json::from_str(added).ok()?;
+    let text = added.get("text").or_else(|| added.get("content"))?;
+    text.as_str().map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -274,6 +274,9 @@ impl Inner {
         }
         live.wear(len - compared.new.len(), &compared.new, editions);
         keep.editions = self.take_new(&mut live, call, &compared.new);
+        if goes == Relation::GoesBack || editions.is_some() {
+            live.note_restated();
+        }
         live.said.keys.clear();
         live.said.keys.extend_from_slice(call.keys.as_slice());
         live.record.head = live.id_before(len);
@@ -422,6 +425,8 @@ pub(super) fn take_known(live: &mut Live, turns: &[Turn]) {
         let tokens = live.resized(index, turn, &counter);
         live.push(turn, tokens);
     }
+    // What was not obeyed was told when it was said.
+    live.flights.pin_refused = false;
 }
 
 /// A turn's tokens with a change.
@@ -479,9 +484,6 @@ impl Live {
             let worn = (first + offset, edition.change.clone());
             if dress.editions.contains(&worn) {
                 continue;
-            }
-            if let Change::Appended(text) | Change::Followed(text) = &worn.1 {
-                self.pins.are_shown_by(text);
             }
             dress.add(worn.0, worn.1);
         }

@@ -46,6 +46,8 @@ pub(super) enum Happened {
     Overflowed,
     /// The client compacts by itself.
     OwnCompaction(&'static str, bool),
+    /// A line of the user that would pin or unpin was refused.
+    PinRefused(String),
     /// Something could not be kept.
     NotKept,
     /// A request could not be made as it should; it was sent as it came.
@@ -85,6 +87,7 @@ impl fmt::Display for Happened {
             Self::OwnCompaction(client, false) => {
                 write!(f, "the compaction of {client} was sent on")
             }
+            Self::PinRefused(why) => write!(f, "a pin line was not obeyed: {why}"),
             Self::NotKept => f.write_str("the store failed"),
             Self::NotRewritten(why) => write!(f, "a request was sent as it came: {why}"),
             Self::Transformed(kind) => write!(f, "the provider changed the input: {kind}"),

@@ -111,6 +111,8 @@ pub(super) struct Flights {
     pub was_soft: bool,
     /// Whether the next request is to tell the agent of a swap.
     pub tell: bool,
+    /// Whether a line that would pin or unpin was not obeyed, and nobody was told.
+    pub pin_refused: bool,
     /// What was ordered from outside, for the next request.
     pub order: Option<Order>,
     /// The id of the newest answer, by which the provider compares what its cache held.
@@ -358,8 +360,20 @@ impl Live {
     /// Takes the next turn of the path, shown with so many tokens.
     pub(super) fn push(&mut self, turn: &Turn, tokens: Tokens) {
         let counter = self.supervisor.model.counter();
-        self.pins.take(self.said.outline.len(), turn, &counter);
+        let refused = self.pins.take(self.said.outline.len(), turn, &counter);
+        self.flights.pin_refused |= !refused.is_empty();
+        for error in refused {
+            let at = turn.at().unwrap_or(self.record.seen);
+            let happened = Happened::PinRefused(error.to_string());
+            self.journal.note(at, happened);
+        }
         self.said.outline.push(turn, tokens);
+    }
+
+    /// Sees which pins are restated by what is sent beside the turns.
+    pub(super) fn note_restated(&mut self) {
+        let texts = self.dress.as_ref().map(Dress::said).unwrap_or_default();
+        self.pins.are_restated_by(texts.iter().map(String::as_str));
     }
 
     /// Forgets all turns, to take those of another path: the client went back.

@@ -84,11 +84,11 @@ impl Inner {
         flight: &Flight,
         own: &ClientCompaction,
     ) -> Option<(Direct, Vec<Part>)> {
-        let (mark, cut) = {
+        let (mark, cut, pins) = {
             let live = flight.joined.shared.lock();
             let ready = live.dress.as_ref()?.ready.clone()?;
             let cut = live.place_of(ready.node);
-            (ready, cut)
+            (ready, cut, live.pins.in_full())
         };
         if cut == 0 || cut > own.covers {
             return None;
@@ -108,6 +108,9 @@ impl Inner {
                 let mut turns = placed(call.request, cut, parent, &counter);
                 turns.truncate(own.covers - cut);
                 let mut text = mark.summary.to_string();
+                if !pins.is_empty() {
+                    text = format!("{pins}\n\n{text}");
+                }
                 if !turns.is_empty() {
                     // What was said since the summary was made goes into it without a model.
                     let behind =

@@ -2,6 +2,7 @@
 
 use context::pin::{Directive, Origin, Pin, PinError, PinId, Pinned as Set, Pins, directives};
 use context::{TokenCounter, Turn};
+use history::Pinned;
 use homunculus::PinnedAt;
 
 /// The pins in force and where they are said.
@@ -16,11 +17,34 @@ pub(super) struct PinBook {
 }
 
 impl PinBook {
-    /// Obeys the lines of a turn that its user typed. What is refused is not pinned.
-    pub(super) fn take(&mut self, index: usize, turn: &Turn, counter: &dyn TokenCounter) {
+    /// The pins of a conversation as the store has it: those set from outside, and its path.
+    pub(super) fn of(stored: &[Pinned], path: &[Turn], counter: &dyn TokenCounter) -> Self {
+        let mut book = Self::default();
+        for pinned in stored {
+            // It was within the limits when it was set.
+            let _ = book.set(&pinned.pin.text, pinned.pin.origin, counter);
+        }
+        for (index, turn) in path.iter().enumerate() {
+            book.take(index, turn, counter);
+        }
+        book
+    }
+
+    /// Obeys the lines of a turn that its user typed. What is refused is not pinned, and told.
+    pub(super) fn take(
+        &mut self,
+        index: usize,
+        turn: &Turn,
+        counter: &dyn TokenCounter,
+    ) -> Vec<PinError> {
+        let mut refused = Vec::new();
         for directive in directives(turn) {
-            let Ok(id) = self.pins.obey(&directive, turn.at(), counter) else {
-                continue;
+            let id = match self.pins.obey(&directive, turn.at(), counter) {
+                Ok(id) => id,
+                Err(error) => {
+                    refused.push(error);
+                    continue;
+                }
             };
             self.said.retain(|&(said, _)| said != id);
             if matches!(directive, Directive::Pin(_)) {
@@ -28,6 +52,7 @@ impl PinBook {
             }
             self.place();
         }
+        refused
     }
 
     /// Sets a pin from outside; `None` where its text is pinned already.
@@ -99,18 +124,20 @@ impl PinBook {
             .cloned()
             .collect();
         self.restated.extend(lost.iter().map(|pin| pin.id));
-        let texts = lost.turn().map(|draft| {
-            let texts = draft.parts.iter().flat_map(|part| part.readable());
-            texts.collect::<Vec<_>>().join("\n")
-        });
-        texts.unwrap_or_default()
+        said(&lost)
     }
 
-    /// Notes which pins `shown`, a text in the view, restates: after a restart.
-    pub(super) fn are_shown_by(&mut self, shown: &str) {
+    /// Takes from `shown`, the texts that are sent beside the turns, which pins are restated.
+    pub(super) fn are_restated_by<'t>(&mut self, shown: impl Iterator<Item = &'t str>) {
+        let shown: Vec<&str> = shown.filter(|text| is_restatement(text)).collect();
         let pins = self.pins.iter();
-        let found = pins.filter(|pin| shown.contains(pin.text.as_str()));
-        self.restated.extend(found.map(|pin| pin.id));
+        let found = pins.filter(|pin| shown.iter().any(|text| restates(text, pin)));
+        self.restated = found.map(|pin| pin.id).collect();
+    }
+
+    /// The text that states all pins in full; empty where there is none.
+    pub(super) fn in_full(&self) -> String {
+        said(&self.pins)
     }
 
     /// Forgets the pins of turns from `len` on; what is left is as it was set from outside.
@@ -138,6 +165,34 @@ impl PinBook {
         };
         self.places = self.pins.iter().map(place).collect();
     }
+}
+
+/// The text that states these pins in full; empty where there is none.
+fn said(pins: &Pins) -> String {
+    let texts = pins.turn().map(|draft| {
+        let texts = draft.parts.iter().flat_map(|part| part.readable());
+        texts.collect::<Vec<_>>().join("\n")
+    });
+    texts.unwrap_or_default()
+}
+
+/// Whether a text states pins in full. A note names pins as well, shortened and for a while only.
+fn is_restatement(text: &str) -> bool {
+    let heading = text.lines().next().unwrap_or_default();
+    heading.starts_with("[Pinned") && heading.ends_with(":]")
+}
+
+/// Whether a text that states pins states this one.
+fn restates(text: &str, pin: &Pin) -> bool {
+    let alone = said(&std::iter::once(pin.clone()).collect());
+    let Some((_, item)) = alone.split_once('\n') else {
+        return false;
+    };
+    text.match_indices(item).any(|(at, _)| {
+        let (before, after) = (text.get(..at), text.get(at + item.len()..));
+        before.is_some_and(|before| before.ends_with('\n'))
+            && after.is_some_and(|after| after.is_empty() || after.starts_with('\n'))
+    })
 }
 
 #[cfg(test)]
@@ -168,6 +223,41 @@ mod tests {
         book.take(6, &turn("#unpin never delete"), &Heuristic);
         assert_eq!(book.iter().count(), 0);
         assert!(book.places().is_empty());
+    }
+
+    #[test]
+    fn what_only_names_a_pin_does_not_restate_it() {
+        let mut book = PinBook::default();
+        book.take(0, &turn("#pin p0"), &Heuristic);
+        book.set("speak French", Origin::Api, &Heuristic).unwrap();
+        let mut check = |shown: &[&str], left: &str| {
+            book.are_restated_by(shown.iter().copied());
+            assert_eq!(book.restate(9), left, "{shown:?}");
+        };
+        let both = "[Pinned, in full:]\n- p0\n- speak French";
+        check(&[], both);
+        check(
+            &["pins: 2 (p0, speak French)", "- p0\n- speak French"],
+            both,
+        );
+        check(&["[Pinned, in full:]\n- p01\n- speak French often"], both);
+        check(
+            &["[Pinned, in full:]\n- speak French"],
+            "[Pinned, in full:]\n- p0",
+        );
+        check(&[both], "");
+    }
+
+    #[test]
+    fn a_line_over_a_limit_is_told() {
+        let mut book = PinBook::default();
+        let refused = book.take(
+            0,
+            &turn(&format!("#pin {}", "x ".repeat(9_000))),
+            &Heuristic,
+        );
+        assert_eq!(refused.len(), 1);
+        assert_eq!(book.iter().count(), 0);
     }
 
     #[test]

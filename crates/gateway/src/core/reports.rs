@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use context::Turn;
 use context::pin::{Origin, Pin, PinId, Pins};
-use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
+use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Route, Store, Tenant, Totals};
 use jiff::Timestamp;
 
+use super::choice::choice;
 use super::live::Shared;
+use super::pins::PinBook;
 use super::writer::StoreFailure;
 use super::{Core, Inner};
 use crate::config::Mode;
@@ -205,9 +207,13 @@ impl Inner {
             .map(|mark| mark_report(mark, &past.path, &found))
             .collect();
         let Some(shared) = &found.shared else {
-            let pins = past.pins.iter().map(|pinned| pin_report(&pinned.pin, true));
+            let model = self.models.find(&found.line.model.as_str().into());
+            let book = PinBook::of(&past.pins, &past.path, &model.counter());
+            let pins = book.iter();
             return Ok(Detail {
-                pins: pins.collect(),
+                pins: pins
+                    .map(|pin| pin_report(pin, book.is_removable(pin.id)))
+                    .collect(),
                 marks,
                 line: found.line,
                 ..Detail::default()
@@ -310,7 +316,12 @@ impl Inner {
             };
             store.set_pin(id, &pinned).map(drop)
         });
-        self.writer.write(found.tenant, work).await.kept().await?;
+        let kept = self.writer.write(found.tenant, work).await.kept().await;
+        if let (Err(_), Some(shared)) = (&kept, &found.shared) {
+            // What is not kept is not promised.
+            shared.lock().pins.remove(pin.id);
+        }
+        kept?;
         Ok(pin_report(&pin, true))
     }
 
@@ -337,7 +348,7 @@ impl Inner {
         order: Order,
     ) -> Result<(), ReportError> {
         let found = self.find(asker, id).await?;
-        let shared = found.shared.ok_or(ReportError::NoConversation)?;
+        let shared = found.shared.ok_or(ReportError::AtRest)?;
         let mut live = shared.lock();
         let machine = &live.supervisor.machine;
         let refusal = match order {
@@ -357,12 +368,17 @@ impl Inner {
 
     fn line_of_record(&self, record: &Conversation) -> Line {
         let model = self.models.find(&record.model);
-        let window = self.parts.config.policy.window.unwrap_or(model.window);
+        // The thresholds are those of any route.
+        let chosen = choice(&self.parts.config.policy, Route::Readable, &model);
+        let window = chosen.limits.window;
         Line {
             state: "idle",
             gauge: Gauge {
                 window: window.get(),
-                ..Gauge::default()
+                soft: window.scaled(chosen.soft).get(),
+                hard: chosen.limits.hard_tokens().get(),
+                // What its view takes is known again with its next request.
+                tokens: 0,
             },
             ..described(record)
         }

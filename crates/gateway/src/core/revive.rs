@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use context::{Text, Tokens, Turn, TurnId};
 use history::{
-    Change, Conversation, ConversationId, HistoryError, Labels, Mark, MarkId, Pinned, Route,
-    Standing, Store, Totals,
+    Conversation, ConversationId, HistoryError, Labels, Mark, MarkId, Pinned, Route, Standing,
+    Store, Totals,
 };
 use homunculus::{Homunculus, Path, Restored, Shown};
 
@@ -243,17 +243,7 @@ impl Inner {
             live.pins.places(),
         );
         live.supervisor.machine = Homunculus::resume(chosen.strategy, chosen.limits, shown, &path);
-        let texts = live.dress.iter().flat_map(|dress| {
-            let changes = dress.editions.iter().map(|(_, change)| match change {
-                Change::Appended(text) | Change::Followed(text) => text.clone(),
-                Change::Shrunk { .. } => Text::default(),
-            });
-            changes.chain([dress.front.pins.clone()])
-        });
-        let texts: Vec<Text> = texts.collect();
-        for text in texts {
-            live.pins.are_shown_by(&text);
-        }
+        live.note_restated();
     }
 }
 

@@ -264,7 +264,9 @@ impl Dashboard {
             ReportError::NoConversation | ReportError::NoMark => {
                 (StatusCode::NOT_FOUND, "Not found")
             }
-            ReportError::Refused { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "Not done"),
+            ReportError::Refused { .. } | ReportError::AtRest => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "Not done")
+            }
             ReportError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),
         };
         let text = format!("{}: {error}.", error.code());

@@ -233,6 +233,10 @@ impl Agent {
             .header("content-type", "application/json")
             .body(Full::new(Bytes::from(body)))
             .expect("a request");
+        self.came(request).await
+    }
+
+    async fn came(&self, request: Request<Full<Bytes>>) -> Came {
         let (head, body) = self
             .http
             .request(request)

@@ -11,6 +11,7 @@ mod branches;
 mod continuations;
 mod dialects;
 mod house;
+mod pinning;
 mod proof;
 mod purges;
 mod restarts;
