@@ -133,6 +133,12 @@ impl Core {
         &self.inner.parts
     }
 
+    /// Whether the newest thing that was to be kept could not be, because of the store.
+    #[must_use]
+    pub fn is_forgetting(&self) -> bool {
+        self.inner.writer.is_failing()
+    }
+
     /// Decides about a request. It may wait; dropping it says that the client went away. The caller
     /// keeps the arrival's bytes and sends them where this panics.
     pub async fn arrive(&self, arrival: Arrival, now: Timestamp) -> Verdict {

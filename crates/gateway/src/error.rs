@@ -118,12 +118,12 @@ pub(crate) const CODES: &[CodeEntry] = &[
     entry(
         UNKNOWN_KEY,
         "a key of the configuration is not known",
-        "docs/gateway.md lists every key.",
+        "docs/settings.md lists every key.",
     ),
     entry(
         BAD_VALUE,
         "a value of the configuration cannot be used",
-        "`ebbtide config` shows what is in effect; docs/gateway.md lists every key.",
+        "`ebbtide config` shows what is in effect; docs/settings.md lists every key.",
     ),
     entry(
         CONTRADICTION,

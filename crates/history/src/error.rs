@@ -47,7 +47,7 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: UNREACHABLE,
         meaning: "the store cannot be opened where it is looked for",
-        remedy: "Name a file in a folder that this user may write to, with `--store` or `store.path`.",
+        remedy: "Name a file in a folder that this user may write to, with `--store` or `store`.",
     },
     CodeEntry {
         code: NOT_A_STORE,

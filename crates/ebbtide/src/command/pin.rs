@@ -110,7 +110,8 @@ async fn act(action: &Action, remote: &Remote) -> Result<Vec<String>, RemoteErro
 /// A pin in one line: its id, who set it, its text.
 fn line(pin: &Value) -> String {
     let text = |name: &str| pin.get(name).and_then(Value::as_str).unwrap_or_default();
-    format!("{}  {:5}  {}", text("id"), text("origin"), text("text"))
+    let shown = gateway::dashboard::one_line(text("text"), usize::MAX);
+    format!("{}  {:5}  {shown}", text("id"), text("origin"))
 }
 
 fn failure(error: &RemoteError) -> Failure {

@@ -30,7 +30,8 @@ Examples:
 
 Keys stay with the clients: the gateway passes them on and keeps none. What it
 keeps is the conversations, in the store. `ebbtide config` shows what is in
-effect; docs/gateway.md lists every setting, header, address and metric.")]
+effect; docs/settings.md lists every setting, docs/gateway.md every header,
+address and metric.")]
 pub struct ServeArgs {
     /// What is set on the command line.
     #[command(flatten)]
@@ -83,9 +84,14 @@ pub fn run(
         }
         console.flush()?;
         interrupted().await;
-        console.remark("stopping; open answers may end");
-        running.shutdown().await;
-        Ok(Exit::Done)
+        console.remark("stopping; open answers may end; once more ends at once");
+        tokio::select! {
+            () = running.shutdown() => Ok(Exit::Done),
+            () = interrupted() => {
+                console.remark("open answers are cut");
+                Ok(Exit::Failed)
+            }
+        }
     })
 }
 

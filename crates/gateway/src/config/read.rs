@@ -55,6 +55,16 @@ pub(super) fn tokens(text: &str) -> Read<Tokens> {
         .ok_or("a number of tokens such as `200k`")
 }
 
+/// The fewest tokens that a window can have: less does not hold a summary and the newest messages.
+const SMALLEST_WINDOW: Tokens = Tokens::new(1_000);
+
+/// The tokens of a window.
+pub(super) fn window(text: &str) -> Read<Tokens> {
+    let window = tokens(text)?;
+    let fits = window >= SMALLEST_WINDOW;
+    fits.then_some(window).ok_or("1000 tokens or more")
+}
+
 /// Bytes: `32MiB`, `500kB`, `33554432`.
 pub(super) fn bytes(text: &str) -> Read<usize> {
     let scales = [
@@ -122,13 +132,15 @@ mod tests {
     use context::Tokens;
     use jiff::SignedDuration;
 
-    use super::{address, bytes, count, duration, optional, share, tokens, url};
+    use super::{address, bytes, count, duration, optional, share, tokens, url, window};
 
     #[test]
     fn sizes() {
         assert_eq!(tokens("64k"), Ok(Tokens::new(64_000)));
         assert_eq!(tokens("1.5M"), Ok(Tokens::new(1_500_000)));
         assert_eq!(tokens("200_000"), Ok(Tokens::new(200_000)));
+        assert_eq!(window("1k"), Ok(Tokens::new(1_000)));
+        assert!(window("10").is_err());
         assert_eq!(bytes("32MiB"), Ok(32 << 20));
         assert_eq!(bytes("500 kB"), Ok(500_000));
         assert_eq!(bytes("12"), Ok(12));

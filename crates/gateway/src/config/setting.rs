@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::config::read::{
-    address, bytes, choice, count, duration, optional, share, switch, tokens, url,
+    address, bytes, choice, count, duration, optional, share, switch, tokens, url, window,
 };
 use crate::config::show::{number, quoted, time, whole_or};
 use crate::config::{Config, Mode, RouteChoice, Secret, StrategyChoice, Summariser};
@@ -102,7 +102,7 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.upstream.openai = url(t)?, |c| Some(quoted(&c.upstream.openai));
 
     "policy.window", "the window of every model, instead of its own", "tokens, such as `200k`, or `none`", Openly,
-        |c, t| c.policy.window = optional(t, tokens)?, |c| Some(whole_or(c.policy.window, NONE));
+        |c, t| c.policy.window = optional(t, window)?, |c| Some(whole_or(c.policy.window, NONE));
     "policy.route", "how summaries are made", "`auto`, `native`, `readable` or `extractive`", Openly,
         |c, t| c.policy.route = choice(t, &ROUTES)?, |c| Some(named(&ROUTES, &c.policy.route));
     "policy.strategy", "which strategy decides when",

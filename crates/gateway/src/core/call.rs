@@ -84,6 +84,15 @@ impl Call<'_> {
         instructions + tools.map_or(Tokens::ZERO, |found| count(found.value))
     }
 
+    /// Whether the client says that this is another of its agents than the one whose conversation has these
+    /// names. Agents that were given the same task begin alike.
+    pub(super) fn is_of_another_agent(&self, labels: &Labels) -> bool {
+        let agent = || label(self.headers.get("x-claude-code-agent-id")?.to_str().ok()?);
+        labels.session.is_some()
+            && self.headers.contains_key("x-claude-code-session-id")
+            && agent() != labels.agent
+    }
+
     /// The names that the client gives.
     pub(super) fn labels(&self) -> Labels {
         let header = |name: &str| {

@@ -15,7 +15,7 @@ use super::identity::{Known, compare};
 use super::live::Shared;
 use super::ticket::Ticket;
 use crate::config::Mode;
-use crate::rewrite::{betas, render};
+use crate::rewrite::{self, betas, render};
 use crate::words::Did;
 
 impl Inner {
@@ -28,6 +28,9 @@ impl Inner {
     ) -> Verdict {
         let body = arrival.body.clone();
         let parsed = Request::parse(dialect, &body);
+        if let Some(direct) = parsed.as_ref().ok().and_then(rewrite::refuse_thread) {
+            return Verdict::Answer(direct);
+        }
         let viewed = match &parsed {
             Ok(request) if self.parts.config.mode == Mode::On && !is_held_elsewhere(request) => {
                 self.viewed(&self.call(&arrival, request, now)).await

@@ -138,7 +138,16 @@ impl Inner {
             false => betas(call.dialect(), &recipe),
         };
         betas.extend(previous.map(|_| beta::DIAGNOSIS));
-        if !keep.is_empty() {
+        let extracts = prepare.is_some_and(|order| order.route == Route::Extractive);
+        if flight.swapped || extracts {
+            // What is written now stands on what this request brings.
+            self.hand_over(&mut flight.joined);
+        }
+        if !keep.is_empty() && !flight.swapped {
+            // Nothing that was sent before is shown otherwise: it can be kept with the answer.
+            let pending = &mut flight.joined.pending;
+            pending.get_or_insert_default().add(keep);
+        } else if !keep.is_empty() {
             let receipt = self.writer.write(call.tenant, keep.work()).await;
             if receipt.kept().await.is_err() {
                 // It is still right in memory; only a restart would not know of it.
@@ -205,6 +214,7 @@ impl Inner {
                 (decision, running == Some(Route::Extractive))
             };
             if let Some(order) = decision.prepare {
+                self.hand_over(&mut flight.joined);
                 self.prepare(&shared, order, Source::of(flight, None));
             }
             if !did.contains(&Did::Waited) && self.parts.config.mode == Mode::On {

@@ -36,6 +36,8 @@ pub(super) struct Joined {
     pub new: usize,
     /// The last of those.
     pub newest: Option<Turn>,
+    /// What it brings, until it is answered: what is refused is not kept.
+    pub pending: Option<Keep>,
     /// What it brings is on its way to the store.
     pub receipt: Option<Receipt>,
     /// Where the client compacts with it: the conversation whose summary it wants.
@@ -47,6 +49,8 @@ impl Drop for Joined {
     fn drop(&mut self) {
         let mut live = self.shared.lock();
         live.flights.open = live.flights.open.saturating_sub(1);
+        // The next request that is answered brings it again.
+        live.said.is_unkept |= self.pending.is_some();
     }
 }
 
@@ -108,7 +112,7 @@ impl Inner {
     pub(super) async fn join(&self, call: &Call<'_>) -> Result<Joined, StoreFailure> {
         let linked = self.registry.linked(call.tenant, call.keys.links());
         if let Some((joined, keep)) = self.continued(call, &linked).await? {
-            return Ok(self.kept(call, joined, keep).await);
+            return Ok(self.linked(call, joined, keep));
         }
         // Nothing is known by its bytes: read all of it.
         let turns = self
@@ -118,12 +122,13 @@ impl Inner {
         let first = turns.first().map_or(TurnId::ROOT, Turn::id);
         let alike = self.registry.beginning(call.tenant, call.dialect(), first);
         if let Some((joined, keep)) = self.continued(call, &alike).await? {
-            return Ok(self.kept(call, joined, keep).await);
+            return Ok(self.linked(call, joined, keep));
         }
         if let Some(live) = self.stored_live(call, turns).await
             && let Some((joined, keep)) = self.entered(call, live, first).await?
         {
-            return Ok(self.kept(call, joined, keep).await);
+            joined.shared.was_answered();
+            return Ok(self.linked(call, joined, keep));
         }
         let nearest = nearest(&alike, turns);
         if let Some((shared, _)) = &nearest {
@@ -141,7 +146,7 @@ impl Inner {
             editions: keep.editions,
             ..begun
         };
-        Ok(self.kept(call, joined, keep).await)
+        Ok(self.linked(call, joined, keep))
     }
 
     /// Puts a conversation among the others and takes the request's turns into it.
@@ -164,8 +169,9 @@ impl Inner {
         self.continued(call, &[shared]).await
     }
 
-    /// Hands what a request brings to the store, and lets its links lead to its conversation.
-    async fn kept(&self, call: &Call<'_>, mut joined: Joined, keep: Keep) -> Joined {
+    /// Lets the links of a request lead to its conversation. What it brings goes to the store when it is
+    /// answered.
+    fn linked(&self, call: &Call<'_>, mut joined: Joined, keep: Keep) -> Joined {
         let old = {
             let mut live = joined.shared.lock();
             std::mem::replace(&mut live.said.hints, call.keys.hints().to_vec())
@@ -175,11 +181,7 @@ impl Inner {
                 .relink(&joined.shared, &old, call.keys.hints());
         }
         joined.shared.see(call.now);
-        if !keep.is_empty() {
-            // The answer waits for it, and brings a turn that is written with it.
-            let receipt = self.writer.write_soon(call.tenant, keep.work()).await;
-            joined.receipt = Some(receipt);
-        }
+        joined.pending = (!keep.is_empty()).then_some(keep);
         joined
     }
 
@@ -227,7 +229,7 @@ impl Inner {
         editions: Option<&[Edition]>,
     ) -> Tried {
         let mut live = shared.lock();
-        if live.dialect != call.dialect() {
+        if live.dialect != call.dialect() || call.is_of_another_agent(&live.record.labels) {
             return Tried::Other;
         }
         let known = Known {
@@ -295,6 +297,7 @@ impl Inner {
             number: live.flights.newest,
             new: compared.new.len(),
             newest: compared.new.last().cloned(),
+            pending: None,
             receipt: None,
             compacts: None,
         };

@@ -107,6 +107,17 @@ impl Keep {
         whole
     }
 
+    /// With what else is to be kept of the same request.
+    pub(super) fn add(&mut self, more: Self) {
+        self.turns.extend(more.turns);
+        self.originals.extend(more.originals);
+        self.marks.extend(more.marks);
+        self.editions.extend(more.editions);
+        self.texts.extend(more.texts);
+        self.pins.extend(more.pins);
+        self.conversation = more.conversation.or(self.conversation.take());
+    }
+
     /// Whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
         self.turns.is_empty()

@@ -1,7 +1,7 @@
 //! One conversation in memory: what is known of its turns, and its supervisor.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use context::{Tokens, Turn, TurnId};
@@ -29,6 +29,8 @@ pub(super) struct Shared {
     pub tenant: Tenant,
     /// Wakes requests that are held when a preparation has ended.
     pub settled: Notify,
+    /// Whether a provider ever answered it. One that was only refused is told to nobody.
+    answered: AtomicBool,
     /// When it was last seen, in milliseconds; read without the lock.
     seen: AtomicI64,
     live: Mutex<Live>,
@@ -40,6 +42,7 @@ impl Shared {
             id: live.record.id,
             tenant,
             settled: Notify::new(),
+            answered: AtomicBool::new(false),
             seen: AtomicI64::new(live.record.seen.as_millisecond()),
             live: Mutex::new(live),
         }
@@ -47,6 +50,16 @@ impl Shared {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Live> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A provider answered it.
+    pub(super) fn was_answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a provider ever answered it.
+    pub(super) fn is_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
     }
 
     pub(super) fn seen(&self) -> i64 {

@@ -41,6 +41,8 @@ impl Inner {
         let shared = Arc::clone(&flight.joined.shared);
         if let Some((mut direct, parts)) = answered {
             let of = (shared.id, true);
+            shared.was_answered();
+            self.hand_over(&mut flight.joined);
             self.remember(call.tenant, of, &parts, call.now).await;
             let happened = Happened::OwnCompaction(own.client, true);
             shared.lock().journal.note(call.now, happened);

@@ -97,7 +97,8 @@ impl Inner {
         };
         let mut lines: Vec<(Timestamp, Line, Totals)> = Vec::new();
         let mut told = HashSet::new();
-        for shared in self.registry.all(tenant) {
+        let in_memory = self.registry.all(tenant).into_iter();
+        for shared in in_memory.filter(|shared| shared.is_answered()) {
             let live = shared.lock();
             told.insert(shared.id);
             lines.push((live.record.seen, line_of(&live, now), live.record.totals));
@@ -150,7 +151,7 @@ impl Inner {
                 all.find(|shared| shared.id == id)
             }
         };
-        if let Some(shared) = in_memory {
+        if let Some(shared) = in_memory.filter(|shared| shared.is_answered()) {
             let live = shared.lock();
             return Ok(Found {
                 tenant: shared.tenant,

@@ -124,6 +124,7 @@ impl Inner {
             .into_iter()
             // One that is in memory was looked at there.
             .filter(|found| self.registry.get(call.tenant, found.id).is_none())
+            .filter(|found| !call.is_of_another_agent(&found.labels))
             .max_by_key(|found| (depth(found.head), found.seen))?;
         let known = depth(record.head)? + 1;
         let standing = record.standing;

@@ -166,6 +166,35 @@ async fn a_subagent_has_the_agent_that_started_it_as_its_parent() {
 }
 
 #[tokio::test]
+async fn agents_with_the_same_task_are_conversations_of_their_own() {
+    let core = core();
+    let of = |agent: &'static str, messages: &[String]| {
+        let mut arrival = arrival(1, messages);
+        let names = [
+            ("x-claude-code-session-id", "s1"),
+            ("x-claude-code-agent-id", agent),
+        ];
+        for (name, value) in names {
+            let value = http::HeaderValue::from_static(value);
+            arrival.headers.insert(name, value);
+        }
+        arrival
+    };
+    let messages = said(3, "look into it");
+    let (one, _ticket) = sent(&core, of("a1", &messages[..1])).await;
+    let (two, _ticket) = sent(&core, of("a2", &messages[..1])).await;
+    assert_ne!(one.conversation, two.conversation);
+    for (agent, first) in [("a1", &one), ("a2", &two)] {
+        let (next, _ticket) = sent(&core, of(agent, &messages)).await;
+        assert_eq!(next.conversation, first.conversation, "{agent}");
+    }
+    let tenant = Tenant::from_bytes([1; 16]);
+    let (session, agent) = ("s1".into(), "a2".into());
+    let found = core.inner.registry.of_agent(tenant, &session, &agent);
+    assert_eq!(found, two.conversation);
+}
+
+#[tokio::test]
 async fn a_client_that_goes_away_while_it_waits_leaves_nothing_open() {
     let core = core();
     let arrival = arrival(1, &said(3, "go on"));

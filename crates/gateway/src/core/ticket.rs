@@ -181,10 +181,14 @@ impl Ticket {
         let Some(flight) = &mut self.flight else {
             return;
         };
+        let inner = Arc::clone(&flight.inner);
+        if status.is_success() {
+            flight.joined.shared.was_answered();
+            inner.hand_over(&mut flight.joined);
+        }
         if status.is_success()
             && let Some((order, source)) = flight.prepare.take()
         {
-            let inner = Arc::clone(&flight.inner);
             inner.prepare(&flight.joined.shared, order, source);
         }
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
@@ -345,6 +349,7 @@ impl Inner {
         proof: Proof,
         now: Timestamp,
     ) {
+        self.hand_over(&mut flight.joined);
         let receipt = flight.joined.receipt.take();
         let shared = Arc::clone(&flight.joined.shared);
         let mut keep = flight.said(reply.as_ref());
@@ -396,6 +401,14 @@ impl Inner {
         }
         if kept.is_err() {
             self.not_kept(&shared, now);
+        }
+    }
+
+    /// Gives what a request brings to the store. The answer brings a turn that is written with it.
+    pub(super) fn hand_over(&self, joined: &mut Joined) {
+        if let Some(keep) = joined.pending.take() {
+            let tenant = joined.shared.tenant;
+            joined.receipt = Some(self.writer.write_soon(tenant, keep.work()));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -46,6 +47,7 @@ pub(super) struct Writer {
     engine: Arc<dyn Engine>,
     queue: Sender<Write>,
     places: Arc<Semaphore>,
+    is_failing: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for Writer {
@@ -86,10 +88,12 @@ impl Writer {
     pub(super) fn start(engine: Arc<dyn Engine>) -> Self {
         let (queue, waiting) = channel();
         let own = Arc::clone(&engine);
+        let is_failing = Arc::new(AtomicBool::new(false));
+        let failing = Arc::clone(&is_failing);
         // Async threads must not wait for a disk, and what is kept together must come from one place.
         let thread = std::thread::Builder::new()
             .name("ebbtide-store".to_owned())
-            .spawn(move || write_all(&*own, &waiting));
+            .spawn(move || write_all(&*own, &waiting, &failing));
         if let Err(error) = thread {
             tracing::error!(%error, "nothing will be kept: no thread to write with");
         }
@@ -98,7 +102,13 @@ impl Writer {
             engine,
             queue,
             places,
+            is_failing,
         }
+    }
+
+    /// Whether the newest write failed because of the store.
+    pub(super) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
     }
 
     /// Gives something to be written. Waits only where too much is waiting already.
@@ -107,14 +117,25 @@ impl Writer {
     }
 
     /// As [`write`](Self::write), where nobody waits for the receipt until something else was given: it
-    /// is written together with that, or a moment later.
-    pub(super) async fn write_soon(&self, tenant: Tenant, work: Work) -> Receipt {
-        self.give(tenant, work, When::Soon).await
+    /// is written together with that, or a moment later. It takes no place: each request gives one such
+    /// write, and requests are bounded.
+    pub(super) fn write_soon(&self, tenant: Tenant, work: Work) -> Receipt {
+        self.queued(tenant, work, When::Soon, None)
     }
 
     async fn give(&self, tenant: Tenant, work: Work, when: When) -> Receipt {
-        let (done, receipt) = oneshot::channel();
         let place = Arc::clone(&self.places).acquire_owned().await.ok();
+        self.queued(tenant, work, when, place)
+    }
+
+    fn queued(
+        &self,
+        tenant: Tenant,
+        work: Work,
+        when: When,
+        place: Option<OwnedSemaphorePermit>,
+    ) -> Receipt {
+        let (done, receipt) = oneshot::channel();
         // Where the queue is closed, the receipt says so.
         let _ = self.queue.send(Write {
             tenant,
@@ -168,7 +189,7 @@ impl Writer {
     }
 }
 
-fn write_all(engine: &dyn Engine, waiting: &Receiver<Write>) {
+fn write_all(engine: &dyn Engine, waiting: &Receiver<Write>, is_failing: &AtomicBool) {
     while let Ok(first) = waiting.recv() {
         let mut batch = vec![first];
         gather(&mut batch, waiting);
@@ -180,9 +201,31 @@ fn write_all(engine: &dyn Engine, waiting: &Receiver<Write>) {
             let (group, others) = rest
                 .split_at_mut_checked(same)
                 .unwrap_or((&mut [], &mut []));
-            write_group(engine, tenant, group);
+            write_group(engine, tenant, group, is_failing);
             rest = others;
         }
+    }
+}
+
+/// Remembers whether the store takes what is given, and says so where that changes.
+fn remember(kept: &Result<(), HistoryError>, is_failing: &AtomicBool) {
+    let fault = match kept {
+        Ok(()) => None,
+        // What was given does not fit to what is there; the store is well.
+        Err(
+            HistoryError::UnknownNode(_)
+            | HistoryError::NotItsChild { .. }
+            | HistoryError::NotOnPath(_),
+        ) => return,
+        Err(fault) => Some(fault),
+    };
+    let was = is_failing.swap(fault.is_some(), Ordering::Relaxed);
+    match fault {
+        Some(fault) if !was => {
+            tracing::warn!(%fault, "the store fails: what is said from now on is not kept");
+        }
+        None if was => tracing::info!("the store takes what is said again"),
+        Some(_) | None => {}
     }
 }
 
@@ -204,7 +247,7 @@ fn gather(batch: &mut Vec<Write>, waiting: &Receiver<Write>) {
 
 /// Writes what one tenant gave: together, or one by one where that fails, so that one bad write does not
 /// undo the others.
-fn write_group(engine: &dyn Engine, tenant: Tenant, group: &mut [Write]) {
+fn write_group(engine: &dyn Engine, tenant: Tenant, group: &mut [Write], is_failing: &AtomicBool) {
     let together = engine.write(tenant, &mut |store| {
         group.iter_mut().try_for_each(|write| (write.work)(store))
     });
@@ -213,6 +256,7 @@ fn write_group(engine: &dyn Engine, tenant: Tenant, group: &mut [Write]) {
             Ok(()) => Ok(()),
             Err(_) => engine.write(tenant, &mut |store| (write.work)(store)),
         };
+        remember(&kept, is_failing);
         let (done, _) = oneshot::channel();
         // Nobody may be waiting any more.
         let _ = std::mem::replace(&mut write.done, done).send(kept);

@@ -26,4 +26,5 @@ pub use notice::{Notice, login_page, notice_page};
 pub use overview::{Search, overview_page};
 pub use replaced::replaced_page;
 pub use site::{Ask, Dashboard};
+pub use text::one_line;
 pub use visit::Visit;

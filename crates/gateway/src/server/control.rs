@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::to_bytes;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{DefaultBodyLimit, Extension, Path, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -240,8 +241,9 @@ async fn replaced(
     State(gateway): Desk,
     Extension(asker): Extension<Asker>,
     Path((id, mark)): Path<(String, String)>,
-    Query(turns): Query<Turns>,
+    turns: Result<Query<Turns>, QueryRejection>,
 ) -> Result<Response, Problem> {
+    let Query(turns) = turns.map_err(|_| Problem::Bad("`from` and `count` have to be numbers"))?;
     let mark = MarkId::parse(&mark).ok_or(Problem::Report(ReportError::NoMark))?;
     let count = turns.count.unwrap_or(TURNS);
     let range = turns.from..turns.from.saturating_add(count);

@@ -98,6 +98,11 @@ impl Relay {
                 if let Some(data) = frame.data_ref() {
                     self.show(data).await;
                 }
+                // Where the length was said before, nobody asks for what stands behind the last piece.
+                if self.body.is_end_stream() {
+                    self.finish().await;
+                    self.exchange.whole();
+                }
                 Some((Ok(frame), self))
             }
             Ok(None) => {

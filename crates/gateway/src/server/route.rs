@@ -45,7 +45,7 @@ impl Route {
 
 /// By the end of the path, since a client's base URL may carry a prefix.
 fn endpoint(method: &Method, path: &str) -> Endpoint {
-    const ENDS: [(&str, Endpoint); 5] = [
+    const ENDS: [(&str, Endpoint); 6] = [
         ("/v1/messages", Endpoint::Generate(Dialect::Anthropic)),
         (
             "/v1/messages/count_tokens",
@@ -53,6 +53,8 @@ fn endpoint(method: &Method, path: &str) -> Endpoint {
         ),
         ("/chat/completions", Endpoint::Generate(Dialect::Chat)),
         ("/responses", Endpoint::Generate(Dialect::Responses)),
+        // Its answer is what the conversation goes on from.
+        ("/responses/compact", Endpoint::Generate(Dialect::Responses)),
         (
             "/responses/input_tokens",
             Endpoint::Count(Dialect::Responses),
@@ -81,7 +83,7 @@ fn provider(path: &str, headers: &HeaderMap) -> Provider {
         .any(|start| path.starts_with(start))
         || path.ends_with("/v1/messages")
         || path.ends_with("/v1/messages/count_tokens");
-    let openai_path = ["/chat/completions", "/responses"]
+    let openai_path = ["/chat/completions", "/responses", "/responses/compact"]
         .iter()
         .any(|end| path.ends_with(end));
     let bare_key =
@@ -137,6 +139,7 @@ mod tests {
             "chat_completions",
         );
         check("POST /responses", &[], OpenAi, "responses");
+        check("POST /v1/responses/compact", &[], OpenAi, "responses");
     }
 
     #[test]
@@ -151,7 +154,6 @@ mod tests {
         );
         check("HEAD /api/hello", &[], Anthropic, "other_anthropic");
         check("POST /v1/threads/t/messages", &[], OpenAi, "other_openai");
-        check("POST /v1/responses/compact", &[], OpenAi, "other_openai");
         check("GET /v1/responses/resp_1", &[], OpenAi, "other_openai");
         check("POST /v1/embeddings", &[], OpenAi, "other_openai");
     }

@@ -155,6 +155,10 @@ async fn what_is_not_there_or_not_understood() {
         400,
         "E0825",
     );
+    for query in ["from=-1", "count=x"] {
+        let line = format!("GET {}?{query}", on("/marks/0123abcd"));
+        check(&call(&url, &line, &[], "").await, 400, "E0825");
+    }
     check(
         &call(&url, "GET /ebbtide/api/nothing", &[], "").await,
         404,

@@ -8,6 +8,7 @@
 
 mod control;
 mod house;
+mod kept;
 mod limits;
 mod passing;
 mod spans;

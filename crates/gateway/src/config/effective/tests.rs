@@ -119,20 +119,20 @@ fn mistakes_have_a_place_and_a_hint() {
         "mode = \"off\"",
         &[],
         "E0814 ebbtide.toml:1:8 | the value of `mode` cannot be used: expected `on` or `observe` | \
-         `ebbtide config` shows what is in effect; docs/gateway.md lists every key.",
+         `ebbtide config` shows what is in effect; docs/settings.md lists every key.",
     );
     refused(
         "listen = [1]",
         &[],
         "E0814 ebbtide.toml:1:10 | the value of `listen` cannot be used: expected address and port | \
-         `ebbtide config` shows what is in effect; docs/gateway.md lists every key.",
+         `ebbtide config` shows what is in effect; docs/settings.md lists every key.",
     );
     refused(
         "",
         &[("EBBTIDE_LIMITS_READ", "never")],
         "E0814 environment variable EBBTIDE_LIMITS_READ | the value of `limits.read` cannot be used: \
          expected a duration such as `10s` | \
-         `ebbtide config` shows what is in effect; docs/gateway.md lists every key.",
+         `ebbtide config` shows what is in effect; docs/settings.md lists every key.",
     );
 }
 
