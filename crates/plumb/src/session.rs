@@ -22,6 +22,7 @@ pub mod codes;
 mod gate;
 mod make;
 mod network;
+mod rewrite;
 pub mod steps;
 mod streams;
 #[cfg(test)]
@@ -35,9 +36,10 @@ use crate::syntax::ast::{
     StatementKind, Type, TypeKind, Wire,
 };
 use crate::types;
+use rewrite::Rewrite;
 use steps::Steps;
 use streams::Streams;
-use wiring::{Rewrite, Session};
+use wiring::Session;
 
 /// What names mean where a program stands; the checker knows it.
 pub trait Scope {

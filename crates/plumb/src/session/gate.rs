@@ -46,20 +46,20 @@ impl Network<'_> {
 
     fn comes_in(&mut self) {
         let make = self.make;
-        let event = |kind: &str, body| {
-            make.map(make.record([
+        let event = |kind: &str| {
+            make.admit(make.record([
                 ("kind", make.text(kind)),
                 ("step", make.int(0)),
                 ("run", make.int(0)),
-                ("body", body),
+                ("body", make.read("value")),
             ]))
         };
         let from = make.at(&self.session.channel(Place::Trigger));
-        let to = self.at("event");
-        self.flow([from, event("trigger", make.read("value")), to]);
+        let ([wrap, admit], to) = (event("trigger"), self.at("event"));
+        self.flow([from, wrap, admit, to]);
         let from = make.at(&self.session.bind.incoming.text);
-        let to = self.at("event");
-        self.flow([from, event("message", make.read("value")), to]);
+        let ([wrap, admit], to) = (event("message"), self.at("event"));
+        self.flow([from, wrap, admit, to]);
     }
 
     /// The loop itself.

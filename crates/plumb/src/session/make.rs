@@ -162,6 +162,17 @@ impl Make {
         Wire::Map(self.span, expression)
     }
 
+    /// Makes an event of a message. It is packed and unpacked once, larger than the gate ever makes it, so
+    /// that a message which is too deep or too large is refused before the gate: there it would take the
+    /// state with it.
+    pub(super) fn admit(self, event: Expr) -> [Wire; 2] {
+        const ROOM: usize = 24;
+        let list = |items| self.expr(ExprKind::List(items));
+        let room = list(vec![self.int(0); ROOM]);
+        let packed = list(vec![list(vec![event]), room]);
+        [self.map(packed), self.map(self.read("value.0.0"))]
+    }
+
     pub(super) fn filter(self, expression: Expr) -> Wire {
         Wire::Filter(self.span, expression)
     }

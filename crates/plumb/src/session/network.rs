@@ -176,9 +176,9 @@ impl Network<'_> {
         match action {
             Action::Send(_, next) => {
                 let payload = self.make.at(&self.session.channel(Place::Send(index)));
-                let wrap = self.make.map(self.payload(index));
+                let [wrap, admit] = self.make.admit(self.payload(index));
                 let event = self.at("event");
-                self.flow([payload, wrap, event]);
+                self.flow([payload, wrap, admit, event]);
                 self.sends(index);
                 self.done(index, *next);
             }
@@ -187,9 +187,9 @@ impl Network<'_> {
                     let place = Place::Select(index, arm);
                     let payload = self.make.at(&self.session.channel(place));
                     let tag = Wire::Tag(self.make.span, label.clone());
-                    let wrap = self.make.map(self.payload(index));
+                    let [wrap, admit] = self.make.admit(self.payload(index));
                     let event = self.at("event");
-                    self.flow([payload, tag, wrap, event]);
+                    self.flow([payload, tag, wrap, admit, event]);
                 }
                 self.sends(index);
                 self.route(index, arms);

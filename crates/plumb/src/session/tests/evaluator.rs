@@ -230,6 +230,10 @@ fn eval(e: &Expr, message: &Value) -> Value {
                 .collect();
             Value::record(fields).unwrap()
         }
+        ExprKind::List(items) => {
+            let items: Vec<_> = items.iter().map(|e| eval(e, message)).collect();
+            Value::list(items).unwrap()
+        }
         ExprKind::Field(e, name) => eval(e, message).get(&name.text).unwrap().clone(),
         ExprKind::Part(e, n) => eval(e, message).items().unwrap()[*n as usize].clone(),
         ExprKind::Is(e, kind) => Value::Bool(fits(kind, &eval(e, message))),

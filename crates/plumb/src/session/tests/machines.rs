@@ -258,3 +258,36 @@ fn the_machine_does_what_the_protocol_says() {
         "{tally:?}"
     );
 }
+
+#[test]
+fn a_message_that_is_too_deep_does_not_take_the_session_with_it() {
+    let text = "protocol P = recv json . end
+        let main : (!json, !json) -> (!json, !json) = plumb(go, i, o, got) {
+          (i, o) <-> P as s
+          go ; s@trigger
+          s@recv(json) ; got
+        }";
+    let checked = check("main", text, &BuiltIn);
+    assert!(checked.is_sound(), "{:?}", checked.diagnostics);
+    let program = Program::new(&checked.graph("main").unwrap()).unwrap();
+    let mut machine = Machine::new(Arc::new(program));
+    let deep = |depth: usize| {
+        Value::parse(&format!("{}{}", "[".repeat(depth), "]".repeat(depth))).unwrap()
+    };
+    for depth in 100..=128 {
+        machine.push(0, Value::Null).unwrap();
+        let message = deep(depth);
+        let step = machine.push(1, message.clone()).unwrap();
+        if step.errors.is_empty() {
+            assert_eq!(step.outputs, [(1, message)], "{depth}");
+        } else {
+            assert_eq!(step.outputs, [], "{depth}");
+        }
+    }
+    machine.push(0, Value::Null).unwrap();
+    let step = machine.push(1, Value::Int(1)).unwrap();
+    assert_eq!(
+        (step.outputs, step.errors),
+        (vec![(1, Value::Int(1))], vec![])
+    );
+}

@@ -1,0 +1,225 @@
+//! The statements of a body with channels in the place of endpoints.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::wiring::{Place, Session};
+use super::{Scope, codes};
+use crate::diagnostic::Diagnostic;
+use crate::span::Span;
+use crate::syntax::ast::{Bind, Name, Path, Wire};
+
+/// Where in a statement a wire stands.
+#[derive(Clone, Copy)]
+struct Stand {
+    /// Nothing leads to it.
+    first: bool,
+    /// It leads nowhere.
+    last: bool,
+}
+
+/// Replaces the endpoints in a body by channels.
+pub(super) struct Rewrite<'a> {
+    scope: &'a dyn Scope,
+    /// The sessions of the body by name; `None` where the protocol could not be read.
+    pub(super) sessions: BTreeMap<Arc<str>, Option<Session>>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// The bindings and where they stand.
+    binds: Vec<(Bind, Span)>,
+}
+
+impl<'a> Rewrite<'a> {
+    pub(super) fn new(scope: &'a dyn Scope) -> Self {
+        Self {
+            scope,
+            sessions: BTreeMap::new(),
+            diagnostics: Vec::new(),
+            binds: Vec::new(),
+        }
+    }
+
+    /// Where a session of this name was bound before.
+    pub(super) fn binding(&self, session: &str) -> Option<Span> {
+        let mut binds = self.binds.iter();
+        binds
+            .find(|(bind, _)| *bind.session.text == *session)
+            .map(|(_, span)| *span)
+    }
+
+    /// Takes note of a binding: what comes in for one session is not for another.
+    pub(super) fn streams(&mut self, bind: &Bind, span: Span) {
+        for (other, at) in &self.binds {
+            if bind.incoming.text == other.incoming.text {
+                let diagnostic = shared(&bind.incoming, &other.session, *at);
+                self.diagnostics.push(diagnostic);
+            }
+        }
+        self.binds.push((bind.clone(), span));
+    }
+
+    /// A whole statement's wire without endpoints.
+    pub(super) fn statement(&mut self, wire: &Wire) -> Wire {
+        let stand = Stand {
+            first: true,
+            last: true,
+        };
+        self.wire(wire, stand)
+    }
+
+    fn wire(&mut self, wire: &Wire, stand: Stand) -> Wire {
+        match wire {
+            Wire::Sequence(parts) => {
+                let end = parts.len().saturating_sub(1);
+                let part = |(index, part): (usize, &Wire)| {
+                    let stand = Stand {
+                        first: stand.first && index == 0,
+                        last: stand.last && index == end,
+                    };
+                    self.wire(part, stand)
+                };
+                Wire::Sequence(parts.iter().enumerate().map(part).collect())
+            }
+            Wire::Parallel(span, parts) => {
+                let parts = parts.iter().map(|part| self.wire(part, stand)).collect();
+                Wire::Parallel(*span, parts)
+            }
+            Wire::Field(inner, name) => {
+                let stand = Stand {
+                    last: false,
+                    ..stand
+                };
+                Wire::Field(Box::new(self.wire(inner, stand)), name.clone())
+            }
+            Wire::Step(step) => {
+                let found = match self.sessions.get(&step.session.text) {
+                    None => Err(Some(unknown_session(&step.session))),
+                    Some(None) => Err(None),
+                    Some(Some(session)) => session
+                        .find(&step.endpoint, step.span, self.scope)
+                        .map_err(Some),
+                };
+                self.place(found, &step.session, step.span, stand)
+            }
+            Wire::Port(process, port) => match self.sessions.get(&process.text) {
+                None => wire.clone(),
+                Some(session) => {
+                    let found = match session {
+                        None => Err(None),
+                        Some(_) => bare(process, port, stand).map_err(Some),
+                    };
+                    self.place(found, process, wire.span(), stand)
+                }
+            },
+            Wire::Named(path) => {
+                self.shared(path, stand);
+                wire.clone()
+            }
+            _ => wire.clone(),
+        }
+    }
+
+    /// The channel of an endpoint, where it stands at the right end.
+    fn place(
+        &mut self,
+        found: Result<Place, Option<Diagnostic>>,
+        session: &Name,
+        span: Span,
+        stand: Stand,
+    ) -> Wire {
+        let place = match found {
+            Ok(place) => place,
+            Err(diagnostic) => {
+                self.diagnostics.extend(diagnostic);
+                return Wire::Broken(span);
+            }
+        };
+        let right = if place.is_sink() {
+            stand.last && !stand.first
+        } else {
+            stand.first && !stand.last
+        };
+        let Some(Some(session)) = self.sessions.get_mut(&session.text) else {
+            return Wire::Broken(span);
+        };
+        session.uses.push((place, span));
+        if right {
+            return Wire::Named(Path {
+                module: None,
+                name: Name {
+                    text: session.channel(place).into(),
+                    span,
+                },
+            });
+        }
+        let (text, hint) = if place.is_sink() {
+            (
+                "this takes messages and gives none",
+                "It stands at the end of a statement.",
+            )
+        } else {
+            (
+                "this gives messages and takes none",
+                "It stands at the beginning of a statement.",
+            )
+        };
+        self.diagnostics
+            .push(Diagnostic::error(codes::WRONG_DIRECTION, span, text).hint(hint));
+        Wire::Broken(span)
+    }
+
+    /// What comes in for a session is read by it alone. What it sends may meet other messages on the way.
+    fn shared(&mut self, path: &Path, stand: Stand) {
+        if path.module.is_some() || stand.last {
+            return;
+        }
+        for (bind, at) in &self.binds {
+            if bind.incoming.text == path.name.text {
+                self.diagnostics
+                    .push(shared(&path.name, &bind.session, *at));
+            }
+        }
+    }
+}
+
+fn shared(stream: &Name, session: &Name, bound: Span) -> Diagnostic {
+    let text = format!(
+        "`{}` is read by the session `{}`",
+        stream.text, session.text
+    );
+    Diagnostic::error(codes::SHARED_STREAM, stream.span, text)
+        .label(bound, "bound here")
+        .hint("Split the stream with filters into channels, and bind the session to one of them.")
+}
+
+fn unknown_session(name: &Name) -> Diagnostic {
+    let text = format!("no session is called `{}` here", name.text);
+    Diagnostic::error(codes::UNKNOWN_SESSION, name.span, text)
+        .hint("`(incoming, outgoing) <-> Protocol as name` binds one.")
+}
+
+/// An endpoint without arguments.
+fn bare(session: &Name, port: &Name, stand: Stand) -> Result<Place, Diagnostic> {
+    match &*port.text {
+        "trigger" if stand.last => Ok(Place::Trigger),
+        "trigger" => Ok(Place::Started),
+        "error" => Ok(Place::Error),
+        word @ ("send" | "recv" | "done") => {
+            let text = format!("`{}@{word}` needs the type of a step", session.text);
+            Err(Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text)
+                .hint(format!("As in `{}@{word}(T)`.", session.text)))
+        }
+        word @ ("select" | "offer") => {
+            let text = format!("`{}@{word}` needs a label", session.text);
+            Err(Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text)
+                .hint(format!("As in `{}@{word}(l)`.", session.text)))
+        }
+        word => {
+            let text = format!("a session has no endpoint `{word}`");
+            Err(
+                Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text).hint(
+                    "There are `trigger`, `send`, `recv`, `done`, `select`, `offer` and `error`.",
+                ),
+            )
+        }
+    }
+}
