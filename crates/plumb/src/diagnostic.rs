@@ -1,10 +1,19 @@
 //! What is wrong with a program, as values.
 
 pub mod codes;
+mod json;
+mod position;
+mod render;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
 use crate::span::Span;
+
+pub use json::to_json;
+pub use position::{Lines, Position};
+pub use render::{Colour, render};
 
 /// A stable code such as `P0101`. It never changes its meaning; a retired code is not reused.
 ///

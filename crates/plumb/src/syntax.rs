@@ -1,6 +1,7 @@
 //! Programs as they are written.
 
 pub mod ast;
+pub mod codes;
 mod format;
 mod lexer;
 mod literal;

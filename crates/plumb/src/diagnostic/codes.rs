@@ -1,125 +1,26 @@
-//! All codes of the language, in one place: what each means and what to do about it.
-//!
-//! A code is a constant here and a line of [`CODES`]; the page `docs/plumb/codes.md` is made of the lines.
-//! A new one takes the next free number of its range and keeps it.
+//! All codes of the language in one place.
 
-use super::Code;
+use super::{Code, CodeEntry};
 
-/// One line of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The code.
-    pub code: Code,
-    /// What it means, as one phrase.
-    pub meaning: &'static str,
-    /// What to do, as one sentence.
-    pub remedy: &'static str,
+/// The tables of all parts, by their ranges.
+pub const TABLES: &[&[CodeEntry]] = &[
+    crate::syntax::codes::CODES,
+    crate::check::codes::CODES,
+    crate::session::codes::CODES,
+    crate::machine::CODES,
+];
+
+/// Every code with its meaning and its remedy, in the order of their numbers.
+#[must_use]
+pub fn all() -> Vec<CodeEntry> {
+    let mut all: Vec<CodeEntry> = TABLES.iter().copied().flatten().copied().collect();
+    all.sort_by_key(|entry| entry.code);
+    all
 }
 
-macro_rules! codes {
-    ($($name:ident = $code:literal: $meaning:literal, $remedy:literal;)*) => {
-        $(
-            #[doc = concat!($code, ": ", $meaning, ".")]
-            pub const $name: Code = Code($code);
-        )*
-
-        /// Every code with its meaning and its remedy, in order.
-        pub const CODES: &[Entry] = &[
-            $(Entry { code: $name, meaning: $meaning, remedy: $remedy },)*
-        ];
-    };
-}
-
-codes! {
-    // P01xx: lexical and syntax.
-    UNEXPECTED = "P0101":
-        "something else was expected here",
-        "Look at what the message says was expected.";
-    UNCLOSED = "P0102":
-        "a parenthesis, bracket or brace is not closed",
-        "Close it; the label shows where it was opened.";
-    UNCLOSED_COMMENT = "P0103":
-        "a comment is not closed",
-        "Comments nest: each `(*` needs a `*)` of its own.";
-    UNCLOSED_STRING = "P0104":
-        "a string is not closed",
-        "Close it on the same line; a line break in a string is `\\n`.";
-    BAD_ESCAPE = "P0105":
-        "a string contains what is no escape of JSON, or a control character",
-        "Write `\\\\` for a backslash, `\\n` for a line break, `\\uXXXX` for anything else.";
-    BAD_NUMBER = "P0106":
-        "a number is not written as in JSON, or too large for its place",
-        "Numbers are written as in JSON: `7`, `0.5`, `1e6`.";
-    FOREIGN = "P0107":
-        "a character or a sign that the language does not have",
-        "Remove it, or write what the hint says.";
-    TOO_DEEP = "P0108":
-        "something is nested more than 128 levels deep",
-        "Give the inner part a name and use the name.";
-    MISSPELT = "P0109":
-        "a word is probably a misspelt keyword",
-        "Write the keyword that the message names.";
-    WRONG_CASE = "P0110":
-        "a name starts with the wrong case",
-        "Types, protocols and modules start with a capital; processes, channels, ports and fields do not.";
-    KEYWORD_AS_NAME = "P0111":
-        "a keyword stands where a name is given",
-        "Take another name; only fields may be called like a keyword.";
-    MIXED_COMPOSITION = "P0112":
-        "`;` and `*` stand side by side in one pair of parentheses",
-        "Put the parts of the one into parentheses: `((a ; b) * c)`.";
-    MISPLACED_STREAM = "P0113":
-        "a stream stands where a message type must, or beside one",
-        "Streams are the ports of signatures and channels; inside `!(…)` stand message types.";
-    UNENDED_PROTOCOL = "P0114":
-        "a protocol stops without `end`, `loop` or the name of another protocol",
-        "Write what comes next behind a `.`, or `. end`.";
-    LOOSE_SEMICOLON = "P0115":
-        "a `;` joins nothing",
-        "`;` composes two processes and does not end a statement: remove it.";
-    WRONG_COUNT = "P0116":
-        "a built-in has the wrong number of arguments",
-        "Look at the form that the hint shows.";
-    CHAINED_COMPARISON = "P0117":
-        "comparisons are chained",
-        "Write `a < b && b < c`.";
-    TOO_LARGE = "P0118":
-        "the source is larger than 4 GiB",
-        "Split it into modules.";
-    BAD_DURATION = "P0119":
-        "a duration is not a whole number with `ms`, `s` or `m`",
-        "Write `500ms`, `30s` or `2m`.";
-    UNOPENED = "P0120":
-        "a parenthesis, bracket or brace closes nothing",
-        "Remove it, or open it where it belongs.";
-    UNKNOWN_FUNCTION = "P0121":
-        "a function that the language does not have",
-        "There are `len(e)`, `contains(s, t)`, `defined(e)` and `is(e, T)`.";
-    TOO_MANY = "P0122":
-        "there are more mistakes than are told at once",
-        "Mend the first ones and check again.";
-    MISPLACED_DECLARATION = "P0123":
-        "a declaration stands in the body of a `plumb`",
-        "Declare processes, types and protocols at the top level.";
-}
-
-#[cfg(test)]
-mod tests {
-    use super::CODES;
-
-    #[test]
-    fn each_code_stands_once_and_in_order() {
-        for pair in CODES.windows(2) {
-            assert!(
-                pair[0].code < pair[1].code,
-                "{} {}",
-                pair[0].code,
-                pair[1].code
-            );
-        }
-        for entry in CODES {
-            assert_eq!(entry.code.0.len(), 5);
-            assert!(!entry.meaning.ends_with('.') && entry.remedy.ends_with('.'));
-        }
-    }
+/// What a code means and what to do about it.
+#[must_use]
+pub fn explain(code: Code) -> Option<CodeEntry> {
+    let mut entries = TABLES.iter().copied().flatten();
+    entries.find(|entry| entry.code == code).copied()
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::ast::Comment;
 use super::literal;
 use super::token::{Before, Keyword, Symbol, Token, TokenKind};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::span::{SourceId, Span};
+use crate::syntax::codes;
 
 /// How many mistakes are kept: far more than anybody is told, and few enough that hostile text costs
 /// little.

@@ -15,9 +15,10 @@ mod wire;
 use super::ast::{Name, Path, Program};
 use super::lexer::{KEPT, Lexed, lex};
 use super::token::{Keyword, Symbol, Token, TokenKind};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
 use crate::span::{SourceId, Span};
+use crate::syntax::codes;
 
 /// How deep a tree may be; more is [`P0108`](codes::TOO_DEEP). Whatever walks a tree may recur so deep.
 pub const DEPTH: u32 = 128;

@@ -1,11 +1,12 @@
 //! The declarations of a source.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{
     Body, Declaration, DeclarationKind, Let, Plumb, Setting, Signature, Wire,
 };
+use crate::syntax::codes;
 use crate::syntax::token::{Keyword, Symbol, TokenKind};
 
 const WORDS: &[Keyword] = &[Keyword::Use, Keyword::Type, Keyword::Let, Keyword::Protocol];

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::{Parsed, Parser, Tall, Told};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
 use crate::span::Span;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Function, Name, Unary};
+use crate::syntax::codes;
 use crate::syntax::strength::{self, RESERVED, Strength};
 use crate::syntax::token::{Keyword, Symbol, TokenKind};
 

@@ -1,9 +1,10 @@
 //! Protocols.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Name, Protocol, ProtocolKind};
+use crate::syntax::codes;
 use crate::syntax::token::{Keyword, Symbol, TokenKind};
 
 const WORDS: &[Keyword] = &[

@@ -1,8 +1,9 @@
 //! How the parser finds its way behind a mistake.
 
 use super::{Parsed, Parser};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::span::Span;
+use crate::syntax::codes;
 use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 
 impl Parser<'_> {

@@ -1,9 +1,10 @@
 //! The statements of a `plumb` body.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Argument, Bind, Side, Spawn, Statement, StatementKind};
+use crate::syntax::codes;
 use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 
 impl Parser<'_> {

@@ -1,9 +1,10 @@
 //! Types and signatures.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Field, Path, Presence, Signature, Type, TypeKind};
+use crate::syntax::codes;
 use crate::syntax::literal::unescape;
 use crate::syntax::token::{Symbol, Token, TokenKind};
 

@@ -2,9 +2,10 @@
 
 use super::expression::broken;
 use super::{Parsed, Parser, Tall, Told};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Endpoint, Name, Path, Step, Type, TypeKind, Wire};
+use crate::syntax::codes;
 use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 
 /// The elements that take something in parentheses.
