@@ -26,19 +26,23 @@ pub enum Event<'a> {
     /// The client's request is about to be sent. Ask again with the same path after a
     /// [`Action::Hold`].
     Request(Path<'a>),
-    /// The provider reported how large the last sent view was, cached parts included.
+    /// The provider reported how large the last sent view was, cached parts included. That counts,
+    /// whether it is more or less than our estimate.
     Usage {
         /// Its input tokens.
         input: Tokens,
     },
-    /// What is sent besides the turns (instructions, tools) is about this large. Holds until the
-    /// provider reports usage.
+    /// What is sent besides the turns (instructions, tools) is about this large.
     Overhead {
         /// Its tokens.
         tokens: Tokens,
     },
-    /// The provider refused the last sent view as too long.
-    Overflowed,
+    /// The provider refused the last sent view as too long. The window that this tells of is set before
+    /// ([`Homunculus::set_limits`](crate::Homunculus::set_limits)).
+    Overflowed {
+        /// Its input tokens, where the provider says.
+        input: Option<Tokens>,
+    },
     /// A preparation has ended well; its mark is in the history.
     Prepared {
         /// Which one.

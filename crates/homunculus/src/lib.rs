@@ -24,6 +24,7 @@
 
 mod codes;
 mod event;
+mod gauge;
 mod limits;
 mod machine;
 mod outline;
@@ -36,6 +37,7 @@ pub use codes::CODES;
 pub use event::{
     Acknowledged, Action, Event, JobId, Preparation, Refusal, StopReason, Telemetry, Verdict,
 };
+pub use gauge::{Gauge, Size};
 pub use limits::{BackOff, Limits, MINIMUM_SUMMARY, Staleness};
 pub use machine::{Homunculus, Restored};
 pub use outline::{Outline, Path, PinnedAt};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use context::{CallId, Role, Tokens, Turn, TurnId};
+use context::{CallId, Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 
 /// What the machine needs to know of a conversation: some 40 bytes a turn, no text. All sizes are
 /// prefix sums, so every question about a range takes constant time.
@@ -22,6 +22,7 @@ struct Sums {
     system: u32,
     clearable: u32,
     results: u32,
+    guessed: u32,
 }
 
 /// What has to be known of the turns so far to place the next one.
@@ -189,6 +190,7 @@ impl Sums {
             system: self.system.saturating_add(few(system)),
             clearable: self.clearable.saturating_add(few(clearable)),
             results: self.results.saturating_add(small(results)),
+            guessed: self.guessed.saturating_add(few(guessed(turn).min(tokens))),
         }
     }
 
@@ -203,6 +205,22 @@ impl Sums {
     fn clearable(self) -> Tokens {
         Tokens::new(u64::from(self.clearable))
     }
+
+    fn guessed(self) -> Tokens {
+        Tokens::new(u64::from(self.guessed))
+    }
+}
+
+/// What of a turn's estimate is a guess: providers count the pages of documents, and what blocks hold that
+/// can not be read is theirs. An image has an upper bound, and counts.
+fn guessed(turn: &Turn) -> Tokens {
+    let is_guess = |part: &&Part| match part {
+        Part::Attachment(attachment) => !attachment.kind.starts_with("image"),
+        Part::Opaque(_) => true,
+        Part::Text(_) | Part::Thinking(_) | Part::Call(_) | Part::Result(_) => false,
+    };
+    let guesses = turn.parts().iter().filter(is_guess);
+    guesses.map(|part| Heuristic.count_part(part)).sum()
 }
 
 fn small(number: usize) -> u32 {
@@ -287,6 +305,13 @@ impl<'a> Path<'a> {
     #[must_use]
     pub fn covered(&self, cut: usize) -> Tokens {
         self.outline.sum(cut.min(self.len)).tokens()
+    }
+
+    /// How much of the turns from `cut` on is only guessed: documents, and blocks that can not be read.
+    #[must_use]
+    pub fn guessed(&self, cut: usize) -> Tokens {
+        let (end, start) = (self.outline.sum(self.len), self.outline.sum(cut));
+        end.guessed().saturating_sub(start.guessed())
     }
 
     /// What stands in front of the turns from `cut` on besides a summary: system turns, and pins that

@@ -1,10 +1,11 @@
 //! Policy: when, and with what.
 
 use context::{Pressure, Tokens};
-use history::Route;
+use history::{MarkId, Route};
 use jiff::SignedDuration;
 
 use crate::event::Refusal;
+use crate::gauge::Gauge;
 use crate::limits::Limits;
 use crate::outline::Path;
 use crate::price::CacheState;
@@ -96,10 +97,10 @@ pub struct Situation<'a> {
     pub path: Path<'a>,
     /// How it is shown now.
     pub shown: Shown,
-    /// The tokens of the view, with what the provider counts besides.
+    /// The tokens of the view, with what the provider counts besides and without what is only guessed.
     pub view: Tokens,
-    /// What the provider counts besides the turns: tools, and what our count misses.
-    pub unseen: Tokens,
+    /// Tells the sizes of other views.
+    pub gauge: Gauge,
     /// The summary being made.
     pub stage: Stage,
     /// The summary that is ready while another is being made: what a swap would give now.
@@ -111,6 +112,12 @@ pub struct Situation<'a> {
 }
 
 impl Situation<'_> {
+    /// The tokens of a view, counted like [`view`](Self::view).
+    #[must_use]
+    pub fn size(&self, shown: &Shown) -> Tokens {
+        self.gauge.size(shown, &self.path).known
+    }
+
     /// Tokens of the view ÷ window.
     #[must_use]
     pub fn pressure(&self) -> Pressure {
@@ -134,10 +141,15 @@ impl Situation<'_> {
     /// [`MINIMUM_SUMMARY`](crate::MINIMUM_SUMMARY) fits.
     #[must_use]
     pub fn room_at(&self, cut: usize) -> Option<Tokens> {
-        let rest = self.unseen + self.path.front(cut) + self.path.tail(cut);
+        let bare = self
+            .shown
+            .swapped(cut, MarkId::from_bytes([0; 16]), Tokens::ZERO);
+        let rest = self.size(&bare);
+        let share = self.gauge.factor().recip();
         [self.limits.hard_tokens(), self.limits.window]
             .into_iter()
-            .map(|limit| limit.saturating_sub(rest).min(self.limits.summary))
+            .map(|limit| limit.saturating_sub(rest).scaled(share))
+            .map(|room| room.min(self.limits.summary))
             .find(|&room| room >= crate::limits::MINIMUM_SUMMARY)
     }
 }

@@ -1,7 +1,7 @@
 //! Carrying out commands: every guard is here.
 
 use context::{Tokens, TurnId};
-use history::Route;
+use history::{MarkId, Route};
 use jiff::Timestamp;
 
 use super::{Asked, Machine, Point, Preparing, Ready, State, acknowledge, later};
@@ -114,8 +114,9 @@ impl Machine {
             self.may_cut(order.cut, path)?
         };
         let before = self.size(&self.shown, path);
-        let rest = path.front(order.cut) + path.tail(order.cut);
-        let after = self.sending.unseen + rest + order.budget;
+        let to_come = MarkId::from_bytes([0; 16]);
+        let after = self.shown.swapped(order.cut, to_come, order.budget);
+        let after = self.size(&after, path);
         if before <= self.limits.window {
             self.gains(before, after)?;
         }
@@ -142,6 +143,10 @@ impl Machine {
         let shown = self.shown.swapped(cut, ready.mark, ready.tokens);
         let before = self.size(&self.shown, path);
         let after = self.size(&shown, path);
+        if shown.tokens(path) >= self.shown.tokens(path) {
+            // However the provider counts.
+            return Err(Refusal::TooLittleGain(Tokens::ZERO));
+        }
         if before > self.limits.window && after < before {
             // To fit, anything that helps is right.
             return Ok(shown);

@@ -7,6 +7,7 @@ use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::event::{Acknowledged, Action, Event, JobId, StopReason, Telemetry};
+use crate::gauge::{Gauge, Size};
 use crate::limits::Limits;
 use crate::outline::Path;
 use crate::price::CacheState;
@@ -54,6 +55,7 @@ struct Machine {
     requests: u32,
     next_job: u64,
     sending: Sending,
+    gauge: Gauge,
 }
 
 /// How far the next summary is. After a failure it is `Idle` until the back-off is over.
@@ -99,11 +101,6 @@ struct Sending {
     held_since: Option<Timestamp>,
     holds: u32,
     last: Option<Timestamp>,
-    /// Our count of the last sent view.
-    estimate: Tokens,
-    /// What the provider counted above our count.
-    unseen: Tokens,
-    head: Option<TurnId>,
     retried: Option<TurnId>,
 }
 
@@ -117,7 +114,7 @@ struct Asked<'a> {
 impl<S: Strategy> Homunculus<S> {
     /// A supervisor of a conversation that has not begun.
     #[must_use]
-    pub const fn new(strategy: S, limits: Limits) -> Self {
+    pub fn new(strategy: S, limits: Limits) -> Self {
         Self {
             strategy,
             machine: Machine {
@@ -139,15 +136,8 @@ impl<S: Strategy> Homunculus<S> {
                 stopped: None,
                 requests: 0,
                 next_job: 0,
-                sending: Sending {
-                    held_since: None,
-                    holds: 0,
-                    last: None,
-                    estimate: Tokens::ZERO,
-                    unseen: Tokens::ZERO,
-                    head: None,
-                    retried: None,
-                },
+                sending: Sending::default(),
+                gauge: Gauge::default(),
             },
         }
     }
@@ -188,10 +178,24 @@ impl<S: Strategy> Homunculus<S> {
         self.machine.limits = limits;
     }
 
-    /// What the provider counts besides the turns: tools, and what our count misses.
+    /// The provider took the view of this path before, whatever we count: nothing is done about its size
+    /// until there is more of it, or the provider reports it. For what comes back after a restart.
+    pub fn accepted(&mut self, path: &Path<'_>) {
+        let machine = &mut self.machine;
+        let below = machine.limits.hard_tokens();
+        machine.gauge.accept(&machine.shown, path, below);
+    }
+
+    /// The size of a view as the provider counts it, as far as that is known.
     #[must_use]
-    pub const fn unseen(&self) -> Tokens {
-        self.machine.sending.unseen
+    pub fn size(&self, shown: &Shown, path: &Path<'_>) -> Size {
+        self.machine.gauge.size(shown, path)
+    }
+
+    /// The size of the view that was sent last.
+    #[must_use]
+    pub fn sent(&self) -> Size {
+        self.machine.gauge.last()
     }
 
     /// The guards.
@@ -260,16 +264,13 @@ impl<S: Strategy> Homunculus<S> {
                 };
                 self.machine.obey(command, &asked, &mut actions);
             }
-            Event::Usage { input } => {
-                let sending = &mut self.machine.sending;
-                sending.unseen = input.saturating_sub(sending.estimate);
-            }
-            Event::Overhead { tokens } => self.machine.sending.unseen = tokens,
+            Event::Usage { input } => self.machine.gauge.report(input),
+            Event::Overhead { tokens } => self.machine.gauge.overhead(tokens),
             Event::Prepared { job, mark, tokens } => {
                 self.machine.prepared(job, mark, tokens, &mut actions);
             }
             Event::Failed { job } => self.machine.failed(job, now, &mut actions),
-            Event::Overflowed => self.machine.overflowed(&mut actions),
+            Event::Overflowed { input } => self.machine.overflowed(input, &mut actions),
         }
         actions
     }
@@ -332,7 +333,7 @@ impl Machine {
             path: *path,
             shown: self.shown,
             view: self.size(&self.shown, path),
-            unseen: self.sending.unseen,
+            gauge: self.gauge,
             stage: match &self.state {
                 State::Idle => Stage::None,
                 State::Preparing(preparing) => Stage::Preparing {
@@ -349,9 +350,10 @@ impl Machine {
         }
     }
 
-    /// The tokens of a view as the provider will count it.
+    /// The tokens of a view as the provider will count it, without what is only guessed: nothing is
+    /// decided on a guess.
     fn size(&self, shown: &Shown, path: &Path<'_>) -> Tokens {
-        self.sending.unseen + shown.tokens(path)
+        self.gauge.size(shown, path).known
     }
 
     fn cache(&self, now: Timestamp) -> CacheState {
@@ -398,13 +400,12 @@ impl Machine {
     }
 
     fn send(&mut self, path: &Path<'_>, now: Timestamp, actions: &mut Vec<Action>) {
-        let view = self.size(&self.shown, path);
+        self.gauge.send(&self.shown, path);
+        let view = self.gauge.last().all();
         let sending = &mut self.sending;
         sending.held_since = None;
         sending.holds = 0;
         sending.last = Some(now);
-        sending.estimate = view.saturating_sub(sending.unseen);
-        sending.head = Some(path.head());
         let pressure = Pressure::of(view, self.limits.window);
         actions.push(Action::Telemetry(Telemetry::Sent(pressure)));
         actions.push(Action::Send(self.shown));
@@ -442,18 +443,20 @@ impl Machine {
         }
     }
 
-    fn overflowed(&mut self, actions: &mut Vec<Action>) {
+    fn overflowed(&mut self, input: Option<Tokens>, actions: &mut Vec<Action>) {
         actions.push(Action::Telemetry(Telemetry::Overflowed));
-        let window = self.limits.window;
-        let sending = &mut self.sending;
-        if sending.head.is_none() || sending.retried == sending.head {
+        let (head, sending) = (self.gauge.head(), &mut self.sending);
+        // The provider says that the view is above its window, whatever we count.
+        let least = self.limits.window + Tokens::new(1);
+        self.gauge
+            .report(input.map_or(least, |input| input.max(least)));
+        if head.is_none() || sending.retried == head {
+            // When the client tries again, what is shown may be smaller.
+            sending.retried = None;
             actions.push(Action::PassThrough);
             return;
         }
-        sending.retried = sending.head;
-        // The provider says that the view is above its window, so our count misses at least this.
-        let missed = (window + Tokens::new(1)).saturating_sub(sending.estimate);
-        sending.unseen = sending.unseen.max(missed);
+        sending.retried = head;
         actions.push(Action::Retry);
     }
 }

@@ -301,7 +301,7 @@ fn an_overflow_is_rescued_once_and_then_passed_through() {
     assert!(
         driver
             .machine
-            .on(Event::Overflowed, at(11))
+            .on(Event::Overflowed { input: None }, at(11))
             .contains(&Action::Retry)
     );
     let again = driver.request(5);
@@ -312,7 +312,7 @@ fn an_overflow_is_rescued_once_and_then_passed_through() {
     assert!(
         driver
             .machine
-            .on(Event::Overflowed, at(12))
+            .on(Event::Overflowed { input: None }, at(12))
             .contains(&Action::PassThrough)
     );
 }
@@ -390,7 +390,7 @@ fn a_swap_below_the_hard_threshold_must_pay() {
 
 #[test]
 fn an_idle_machine_is_small() {
-    assert!(size_of::<Homunculus<Prepared>>() <= 672);
+    assert!(size_of::<Homunculus<Prepared>>() <= 768);
 }
 
 /// Commands without rhyme or reason.
@@ -585,7 +585,7 @@ proptest! {
                     Some(made) => Event::Failed { job: made.job },
                     None => Event::Idle(path),
                 },
-                Happening::Overflow => Event::Overflowed,
+                Happening::Overflow => Event::Overflowed { input: None },
                 Happening::Usage(input) => Event::Usage { input: Tokens::new(input) },
                 Happening::Idle => Event::Idle(path),
                 Happening::LongPause => {

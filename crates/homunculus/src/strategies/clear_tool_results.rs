@@ -44,7 +44,7 @@ impl Strategy for ClearToolResults {
         if freed > Tokens::ZERO && (situation.is_hard() || freed >= window.scaled(self.at_least)) {
             commands.push(Command::Clear { upto });
             after.shown = shown.cleared(upto);
-            after.view = situation.unseen + after.shown.tokens(path);
+            after.view = situation.size(&after.shown);
         }
         if after.is_hard() {
             commands.extend(drop_to_fit(&after));

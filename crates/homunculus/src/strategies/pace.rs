@@ -46,7 +46,9 @@ impl Pace {
         if situation.moment != Moment::Request {
             return;
         }
-        let said = situation.path.covered(situation.path.len());
+        let path = &situation.path;
+        // A guess is no growth.
+        let said = path.covered(path.len()).saturating_sub(path.guessed(0));
         if self.said > Tokens::ZERO {
             // The largest of late; what was long ago counts less and less.
             let faded = self.growth.scaled(0.8);

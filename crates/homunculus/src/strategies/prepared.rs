@@ -82,8 +82,13 @@ impl Prepared {
     ) -> Vec<Command> {
         let wanted = situation.is_hard() || situation.cache == CacheState::Cold;
         match swap {
-            Ok(after) if !situation.fits() && after > situation.limits.window => {
-                self.at_the_wall(situation)
+            Ok(after) if !situation.fits() && after >= situation.limits.hard_tokens() => {
+                // What does not fit is not made to fit by a hair.
+                let smaller = self.at_the_wall(situation);
+                match smaller.is_empty() {
+                    true => vec![Command::Swap],
+                    false => smaller,
+                }
             }
             Ok(_) if wanted => vec![Command::Swap],
             Ok(_) => Vec::new(),

@@ -22,7 +22,7 @@ impl Strategy for Truncate {
 pub(super) fn drop_to_fit(situation: &Situation<'_>) -> Vec<Command> {
     let path = &situation.path;
     let hard = situation.limits.hard_tokens();
-    let size = |cut: usize| situation.unseen + situation.shown.dropped(cut).tokens(path);
+    let size = |cut: usize| situation.size(&situation.shown.dropped(cut));
     let mut cut = path.cut_at_least(situation.shown.from + 1);
     while let Some(at) = cut
         && size(at) >= hard
