@@ -6,6 +6,7 @@ use super::error::ApiError;
 use super::json::scan::Kind;
 use super::json::tree::{Tree, Value};
 use super::limits::Limits;
+use super::overflow::Overflow;
 use super::request::checked_text;
 
 /// An error that a provider reports, in a body or in a stream. The bytes are the caller's to keep:
@@ -24,16 +25,6 @@ pub struct Failure {
     pub request: Option<String>,
 }
 
-/// Wordings by which providers say that the request does not fit the window.
-const OVERFLOW: [&str; 6] = [
-    "prompt is too long",
-    "prompt_too_long",
-    "maximum context length",
-    "context_length_exceeded",
-    "exceeds the context window",
-    "exceed context limit",
-];
-
 impl Failure {
     /// The error in `body`: `Ok(None)` where the body is JSON but reports no error.
     ///
@@ -50,11 +41,14 @@ impl Failure {
     /// Whether the request did not fit the model's window.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
-        let says = |text: &str| {
-            let text = text.to_lowercase();
-            OVERFLOW.iter().any(|wording| text.contains(wording))
-        };
-        self.code.as_deref().is_some_and(says) || says(&self.message)
+        self.overflow().is_some()
+    }
+
+    /// What it says of the window, where the request did not fit that.
+    #[must_use]
+    pub fn overflow(&self) -> Option<Overflow> {
+        Overflow::read(self.code.as_deref().unwrap_or_default(), &self.message)
+            .or_else(|| Overflow::read(&self.kind, ""))
     }
 
     /// The error in a body or an event. OpenAI's stream events carry it without an envelope.
