@@ -21,12 +21,16 @@ pub trait TokenCounter: Send + Sync {
     fn count_part(&self, part: &Part) -> Tokens {
         match part {
             // Providers bill an image by its pixels, which the wire does not show; 1,600 is what a
-            // full-size image costs on Claude, and base64 documents cost about a token per 6 bytes.
+            // full-size image costs on Claude. They bill documents by the page, at some 2,000 tokens, and a
+            // page takes some 100 kB in base64; a hundred pages are the most that is guessed.
             Part::Attachment(attachment) if attachment.kind.starts_with("image") => {
                 Tokens::new(1_600)
             }
-            Part::Attachment(attachment) => Tokens::new(attachment.bytes as u64 / 6),
-            Part::Opaque(opaque) => Tokens::new(opaque.bytes as u64 / 4),
+            Part::Attachment(attachment) => {
+                Tokens::new((attachment.bytes as u64 / 50).clamp(100, 200_000))
+            }
+            // Mostly encrypted, and dropped or kept by the provider as it likes.
+            Part::Opaque(opaque) => Tokens::new((opaque.bytes as u64 / 8).min(2_000)),
             readable => readable.readable().map(|text| self.count(text)).sum(),
         }
     }
