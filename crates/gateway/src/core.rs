@@ -41,6 +41,7 @@ mod revive;
 mod say;
 mod texts;
 mod ticket;
+mod windows;
 mod writer;
 
 pub use exchange::{Arrival, Direct, Endpoint, Generation, Heard, Outgoing, Rescue, Verdict};
@@ -87,6 +88,7 @@ struct Inner {
     answers: continuation::Answers,
     reading: reading::Reading,
     models: call::Models,
+    windows: windows::Windows,
     jobs: prepare::Jobs,
     client: model::Client,
     /// How many conversations were begun.
@@ -118,6 +120,7 @@ impl Core {
                 answers: continuation::Answers::default(),
                 reading: reading::Reading::default(),
                 models: call::Models::default(),
+                windows: windows::Windows::default(),
                 jobs: prepare::Jobs::new(most),
                 client: model::Client::new(model::Settings::default()),
                 begun: AtomicU64::new(0),

@@ -22,6 +22,8 @@ const MODELS: usize = 256;
 pub(super) struct Call<'r> {
     /// Who sent it.
     pub tenant: Tenant,
+    /// Where it is sent.
+    pub url: &'r str,
     /// Its body.
     pub request: &'r Request<'r>,
     /// Its headers.

@@ -319,6 +319,7 @@ impl Inner {
         let name = context::Text::from(request.model().unwrap_or_default().into_owned());
         Call {
             tenant: arrival.tenant,
+            url: &arrival.url,
             request,
             headers: &arrival.headers,
             keys: Keys::of(self.keyed, request),

@@ -257,6 +257,8 @@ impl Inner {
         let is_unkept = std::mem::take(&mut live.said.is_unkept);
         let mut keep = Keep::turns(call.request, common, parent, compared.new.clone());
         self.change_model(&mut live, call);
+        let key = self.window_key(call.tenant, call.url, &call.name);
+        self.take_window(&mut live, key, &call.model, call.now);
         let len = call.len();
         if goes == Relation::GoesBack {
             live.abandon_foreign(common, call.now);
@@ -380,7 +382,7 @@ impl Inner {
         }
     }
 
-    fn note_overhead(&self, live: &mut Live, call: &Call<'_>) {
+    pub(super) fn note_overhead(&self, live: &mut Live, call: &Call<'_>) {
         let key = call.overhead_key(self.keyed);
         if key == live.supervisor.overhead {
             return;

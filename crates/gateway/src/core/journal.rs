@@ -44,6 +44,8 @@ pub(super) enum Happened {
     Refused(u16),
     /// It was refused as too long and made smaller.
     Overflowed,
+    /// The provider's window is another one than believed, or is believed in again.
+    Window(Tokens),
     /// The client compacts by itself.
     OwnCompaction(&'static str, bool),
     /// A line of the user that would pin or unpin was refused.
@@ -81,6 +83,7 @@ impl fmt::Display for Happened {
             Self::Stopped(why) => write!(f, "compaction has stopped: {why}"),
             Self::Refused(status) => write!(f, "the provider refused a request: {status}"),
             Self::Overflowed => f.write_str("the provider found a request too long"),
+            Self::Window(tokens) => write!(f, "the window is taken to be {tokens} tokens"),
             Self::OwnCompaction(client, true) => {
                 write!(f, "the compaction of {client} was answered")
             }

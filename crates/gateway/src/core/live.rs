@@ -402,9 +402,11 @@ impl Live {
     /// The tokens of the conversation as it was said, and those of its view, as the provider counts
     /// them.
     pub(super) fn sizes(&self, shown: Shown, len: usize) -> (Tokens, Tokens) {
-        let path = self.path(len);
-        let unseen = self.supervisor.machine.unseen();
-        (unseen + path.covered(len), unseen + shown.tokens(&path))
+        let machine = &self.supervisor.machine;
+        let said = Path::new(&self.said.outline, len, &[]);
+        let unchanged = machine.size(&Shown::default(), &said);
+        let view = machine.size(&shown, &self.path(len));
+        (unchanged.all(), view.all())
     }
 
     /// Whether something is under way.

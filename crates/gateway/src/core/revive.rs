@@ -155,6 +155,10 @@ impl Inner {
         let old = turns.get(..known).unwrap_or_default();
         let mut live = self.revived(call, record, old, inherited);
         live.journal.note(call.now, Happened::CameBack);
+        if live.record.model == call.name {
+            self.note_overhead(&mut live, call);
+            live.was_accepted();
+        }
         if let Some(made) = made {
             live.restore(made);
         }
@@ -266,6 +270,13 @@ fn newest_mark(
 }
 
 impl Live {
+    /// The provider took what was sent before a restart; what it counted is not known any more.
+    fn was_accepted(&mut self) {
+        let outline = &self.said.outline;
+        let path = Path::new(outline, outline.len(), self.pins.places());
+        self.supervisor.machine.accepted(&path);
+    }
+
     /// A summary that was ready before a restart is ready again, if it can be shown here.
     fn restore(&mut self, mark: Mark) {
         let is_native = mark.route == Route::Native;

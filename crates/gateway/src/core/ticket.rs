@@ -156,16 +156,20 @@ impl Ticket {
         let Some(flight) = &mut self.flight else {
             return Rescue::PassOn;
         };
-        let overflow = Failure::parse(body)
-            .is_ok_and(|failure| failure.is_some_and(|failure| failure.is_overflow()));
+        let failure = Failure::parse(body).ok().flatten();
+        let overflow = failure.and_then(|failure| failure.overflow());
         let inner = Arc::clone(&flight.inner);
         let retry = {
             let mut live = flight.joined.shared.lock();
             live.journal.note(now, Happened::Refused(status.as_u16()));
-            overflow
-                && inner.parts.config.mode == Mode::On
-                && live.flights.newest == flight.joined.number
-                && live.is_retried_after_overflow(now)
+            if let Some(overflow) = &overflow {
+                inner.learn_window(&mut live, flight, overflow, now);
+            }
+            overflow.is_some_and(|overflow| {
+                inner.parts.config.mode == Mode::On
+                    && live.flights.newest == flight.joined.number
+                    && live.is_retried_after_overflow(overflow.input, now)
+            })
         };
         if !retry {
             return Rescue::PassOn;
@@ -310,8 +314,9 @@ impl Proof {
 
 impl super::live::Live {
     /// Tells the supervisor of an overflow; whether it wants another try.
-    fn is_retried_after_overflow(&mut self, now: Timestamp) -> bool {
-        let actions = self.supervisor.machine.on(Event::Overflowed, now);
+    fn is_retried_after_overflow(&mut self, input: Option<Tokens>, now: Timestamp) -> bool {
+        let overflowed = Event::Overflowed { input };
+        let actions = self.supervisor.machine.on(overflowed, now);
         self.journal.note(now, Happened::Overflowed);
         actions
             .iter()
@@ -370,11 +375,15 @@ impl Inner {
                 live.journal.note(now, Happened::Transformed(kind.clone()));
             }
             if let Some(reply) = &reply {
-                let machine = &live.supervisor.machine;
-                let alone = Alone::new(machine.limits(), machine.unseen());
+                let supervisor = &live.supervisor;
+                let alone = Alone::new(supervisor.machine.limits(), supervisor.overhead_tokens);
                 let bill = Bill::of(&flight, reply, &alone);
                 bill.report(&self.parts.metrics);
                 money::add(&mut live.record.totals, &bill);
+                self.was_taken(&flight, bill.input);
+                if reply.stop == Some(Stop::WindowExceeded) {
+                    self.learn_end(&flight, bill.input + bill.used.output, now);
+                }
                 let is_newest = live.flights.newest == flight.joined.number;
                 if is_newest {
                     live.flights.answer = reply.id.as_deref().map(Box::from);

@@ -180,7 +180,11 @@ async fn send(
         // The client's own request was refused for what the first refusal says; what is wrong with ours
         // does not concern the client.
         Ok(second) if matches!(status, 400 | 413) => {
-            drop(second);
+            let (refusal, mut body) = second.into_parts();
+            if let Ok((body, true)) = read_refusal(exchange, &mut body).await {
+                // What it says of the window is worth knowing; it is not sent a third time.
+                let _ = refused(exchange, &mut ticket, refusal.status, &body).await;
+            }
             original(head, rest, ahead)
         }
         Err(_) => original(head, rest, ahead),

@@ -172,7 +172,11 @@ fn received(stage: &Stage, schedule: &Schedule, client: &Client) {
             "seed {seed}: {line}"
         );
     }
-    assert!(arrived.into_iter().eq(0..said.len()), "seed {seed}");
+    assert!(
+        arrived.iter().copied().eq(0..said.len()),
+        "seed {seed}: {arrived:?} of {}",
+        said.len()
+    );
     if schedule.route == RouteChoice::Extractive {
         assert_eq!(
             stage.provider.provider().total().summaries,

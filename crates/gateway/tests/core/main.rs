@@ -16,4 +16,6 @@ mod proof;
 mod purges;
 mod restarts;
 mod returning;
+mod sizes;
 mod strategies;
+mod windows;

@@ -318,6 +318,47 @@ fn an_overflow_is_rescued_once_and_then_passed_through() {
 }
 
 #[test]
+fn what_is_refused_again_is_rescued_again_when_the_client_tries_again() {
+    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    driver.request(5);
+    let overflowed = |driver: &mut Driver<Prepared>, input: u64| {
+        let input = Some(Tokens::new(input));
+        driver.machine.on(Event::Overflowed { input }, at(99))
+    };
+    assert!(overflowed(&mut driver, 9_000).contains(&Action::Retry));
+    assert!(overflowed(&mut driver, 9_000).contains(&Action::PassThrough));
+    assert!(overflowed(&mut driver, 9_000).contains(&Action::Retry));
+}
+
+#[test]
+fn a_smaller_window_is_taken_at_once_and_what_does_not_fit_is_made_much_smaller() {
+    let mut driver = Driver::new(Prepared::default(), limits(200_000), &[1_000; 12]);
+    driver.request(9);
+    driver.machine.set_limits(limits(8_000));
+    let input = Some(Tokens::new(8_900));
+    let actions = driver.machine.on(Event::Overflowed { input }, at(99));
+    assert!(actions.contains(&Action::Retry));
+    let order = ordered(&driver.request(9)).expect("at once");
+    assert_eq!(order.route, Route::Extractive);
+    driver.finish(order.job, order.budget.get());
+    let shown = sent(&driver.request(9)).expect("sends");
+    let path = Path::new(&driver.outline, 9, &[]);
+    let size = driver.machine.size(&shown, &path).all();
+    assert!(size < limits(8_000).hard_tokens(), "{size}");
+}
+
+#[test]
+fn usage_below_our_count_lowers_the_pressure() {
+    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    for len in [3, 5, 7, 9, 11] {
+        let actions = driver.request(len);
+        assert!(ordered(&actions).is_none(), "{len}: {actions:?}");
+        let input = Tokens::new(2_000);
+        driver.machine.on(Event::Usage { input }, at(driver.second));
+    }
+}
+
+#[test]
 fn usage_above_our_count_raises_the_pressure() {
     let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
     assert!(ordered(&driver.request(5)).is_none());
