@@ -8,6 +8,10 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::house::{Agent, Came, House, words};
 
 /// A provider that counts every request as so many tokens. Its address.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it ends with the runtime of its test"
+)]
 async fn counts(input: u64) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -75,7 +79,7 @@ async fn check_left_alone(house: &House, agent: &mut Agent, turns: usize) {
     }
 }
 
-fn attached(block: Value) -> Value {
+fn attached(block: &Value) -> Value {
     json!({"role": "user", "content": [block, {"type": "text", "text": "what is it?"}]})
 }
 
@@ -86,7 +90,7 @@ async fn a_large_document_is_left_to_the_provider_to_count() {
     let data = "JVBERi0x".repeat(200_000);
     let paper = json!({"type": "document",
         "source": {"type": "base64", "media_type": "application/pdf", "data": data}});
-    agent.messages.push(attached(paper));
+    agent.messages.push(attached(&paper));
     let came = agent.go_on(&house).await;
     left_alone(&came);
     check_left_alone(&house, &mut agent, 6).await;
