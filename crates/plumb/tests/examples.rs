@@ -16,6 +16,7 @@ use plumb::check::{Checked, check};
 use plumb::graph::{External, ExternalKind, Graph};
 use plumb::machine::{Effect, Machine, Program, Request, Step};
 use plumb::modules::BuiltIn;
+use plumb::syntax::format;
 use plumb::value::Value;
 
 fn file(name: &str) -> String {
@@ -151,12 +152,24 @@ fn usage() -> Value {
     Value::parse(r#"{"kind":"usage","input_tokens":180000,"output_tokens":9}"#).unwrap()
 }
 
-/// Runs a program on its input; what its agents were told on their control ports.
+/// Runs a program on its input, and what is printed of it without its sessions; what its agents were told
+/// on their control ports.
 #[track_caller]
 fn run(name: &str, text: &str) -> Vec<String> {
     let checked = check(name, text, &BuiltIn);
     assert_eq!(checked.diagnostics, Vec::new());
-    let mut host = Host::of(&checked, "main");
+    let printed = format(&checked.desugared, "");
+    assert!(!printed.contains("<->"), "{printed}");
+    let plain = check(name, &printed, &BuiltIn);
+    assert!(plain.is_sound(), "{printed}\n{:?}", plain.diagnostics);
+    let control = play(name, &checked);
+    assert_eq!(play(name, &plain), control);
+    control
+}
+
+#[track_caller]
+fn play(name: &str, checked: &Checked) -> Vec<String> {
+    let mut host = Host::of(checked, "main");
     for message in lines(&file(&format!("{name}.input.jsonl"))) {
         host.push(message);
     }

@@ -15,6 +15,7 @@ use crate::check::check;
 use crate::machine::{EffectId, Machine, Program, Request, State, Step};
 use crate::modules::BuiltIn;
 use crate::syntax::ast::{Endpoint, Protocol, ProtocolKind, Side, Type, TypeKind};
+use crate::syntax::format;
 use crate::value::Value;
 
 fn type_text(kind: &Type) -> String {
@@ -185,6 +186,15 @@ fn agrees(
         written.text,
         checked.diagnostics
     );
+    let checked = if events.len() % 2 == 0 {
+        checked
+    } else {
+        // The program without sessions, printed and read again.
+        let printed = format(&checked.desugared, "");
+        let plain = check("plain", &printed, &BuiltIn);
+        prop_assert!(plain.is_sound(), "{}\n{:?}", printed, plain.diagnostics);
+        plain
+    };
     let graph = checked.graph("main").unwrap();
     let program = Arc::new(Program::new(&graph).unwrap());
     let mut bench = Bench {
