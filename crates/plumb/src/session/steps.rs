@@ -4,12 +4,12 @@
 //! jump is a number, and a protocol that is named in several places is there once.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use super::{Scope, codes};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Name, Path, Protocol, ProtocolKind, Type};
+use crate::syntax::type_text;
 
 /// How many steps a protocol may have, those of the protocols it names included.
 const MOST_STEPS: usize = 1024;
@@ -407,32 +407,14 @@ fn resolve(labels: &[Target], jump: Jump) -> Option<Next> {
     None
 }
 
-/// A type as it is written, for messages; long ones shortened.
-pub(super) fn written(kind: &Type) -> Arc<str> {
-    use crate::syntax::ast::TypeKind;
-    let text = match &kind.kind {
-        TypeKind::Named(path) => match &path.module {
-            Some(module) => format!("{}.{}", module.text, path.name.text),
-            None => path.name.text.to_string(),
-        },
-        TypeKind::Literal(text) => format!("{text:?}"),
-        TypeKind::Record(fields) => match fields.first() {
-            Some(field) if fields.len() == 1 => {
-                format!("{{ {}: {} }}", field.name.text, written(&field.kind))
-            }
-            Some(field) => format!("{{ {}: …, … }}", field.name.text),
-            None => "{}".to_owned(),
-        },
-        TypeKind::List(of) => format!("[{}]", written(of)),
-        TypeKind::Sum(parts) => parts.iter().map(written).collect::<Vec<_>>().join(" | "),
-        TypeKind::Product(parts) => {
-            format!(
-                "({})",
-                parts.iter().map(written).collect::<Vec<_>>().join(", ")
-            )
-        }
-        TypeKind::Stream(of) => format!("!{}", written(of)),
-        TypeKind::Broken => "?".to_owned(),
-    };
-    text.into()
+/// A type as it is written, for messages: on one line, long ones shortened.
+pub(super) fn written(kind: &Type) -> String {
+    const LONGEST: usize = 60;
+    let text = type_text(kind);
+    let line: Vec<&str> = text.split_whitespace().collect();
+    let line = line.join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
 }

@@ -7,6 +7,7 @@ use super::{Scope, codes};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Bind, Endpoint, Name, Type};
+use crate::syntax::type_text;
 
 /// An endpoint, resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,7 +111,7 @@ impl Session {
         let wanted = scope.resolve(kind);
         let same = |other: &Type| match (&wanted, scope.resolve(other)) {
             (Some(one), Some(other)) => *one == other,
-            _ => written(kind) == written(other),
+            _ => type_text(kind) == type_text(other),
         };
         let steps = self.steps.steps.iter().enumerate();
         let fits = steps.filter(|(_, step)| match &step.action {

@@ -186,7 +186,7 @@ fn agrees(
         written.text,
         checked.diagnostics
     );
-    let checked = if events.len() % 2 == 0 {
+    let checked = if events.len().is_multiple_of(2) {
         checked
     } else {
         // The program without sessions, printed and read again.
