@@ -8,6 +8,7 @@
 //! Each body is checked once, by itself: what it knows of other processes are their signatures. A fragment
 //! has calls where other processes stand; [`Checked::graph`] puts them in.
 
+mod ask;
 mod bodies;
 pub mod codes;
 mod cycles;
@@ -16,6 +17,7 @@ mod fragment;
 mod infer;
 mod inline;
 mod live;
+mod notes;
 mod process;
 mod scope;
 mod settings;
@@ -29,12 +31,14 @@ use std::collections::HashMap;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::{ExternalPort, Graph};
 use crate::modules::Modules;
-use crate::names::{Definition, TypeNames, Units, load};
+use crate::names::{Definition, Processing, TypeNames, Units, load, named};
 use crate::source::Sources;
 use crate::syntax::ast::{DeclarationKind, Program};
 
+pub use ask::{Completion, CompletionKind, Place};
 use fragment::Fragment;
 use inline::{Inline, Settings};
+use notes::{Note, Notes, Shows};
 use process::{Process, ProcessId, Reader, Role};
 
 /// A checked program.
@@ -44,13 +48,14 @@ pub struct Checked {
     pub sources: Sources,
     /// The program as it was written.
     pub program: Program,
-    /// The program without sessions.
-    pub desugared: Program,
     /// All that is wrong with it, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
     processes: Vec<Process>,
     fragments: Vec<Fragment>,
     settings: HashMap<ProcessId, Settings>,
+    units: Units,
+    /// What stands where, in the order of the text.
+    notes: Vec<Note>,
 }
 
 /// The ports of a process.
@@ -71,28 +76,28 @@ pub fn check(name: &str, text: &str, modules: &dyn Modules) -> Checked {
     let program = units.get(0).map(|unit| unit.program.clone());
     scope::desugar(&mut units, &types, &mut out);
     let (processes, by_definition) = processes(&units, &types, &mut out);
-    let bodies = bodies::bodies(
-        &units,
-        &types,
-        &sources,
-        (&processes, &by_definition),
-        &mut out,
-    );
+    let notes = Notes::default();
+    let known = (processes.as_slice(), &by_definition);
+    let bodies = bodies::bodies(&units, &types, known, &notes, &mut out);
+    for (span, definition) in types.uses.into_inner() {
+        let declared = units.declaration(definition).and_then(named);
+        notes.push(
+            span,
+            declared.map(|name| name.span),
+            Shows::Type(definition),
+        );
+    }
     out.sort_by_key(|diagnostic| (diagnostic.span.source, diagnostic.span.start));
     out.dedup();
     Checked {
         sources,
         program: program.unwrap_or_default(),
-        desugared: units
-            .list
-            .into_iter()
-            .next()
-            .map(|unit| unit.program)
-            .unwrap_or_default(),
         diagnostics: out,
         processes,
         fragments: bodies.fragments,
         settings: bodies.settings,
+        units,
+        notes: notes.into_list(),
     }
 }
 
@@ -118,6 +123,13 @@ fn processes(
 }
 
 impl Checked {
+    /// The program without sessions: what `plumb desugar` prints.
+    #[must_use]
+    pub fn desugared(&self) -> &Program {
+        let unit = self.units.get(0);
+        unit.map_or(&self.program, |unit| &unit.program)
+    }
+
     /// Whether it can run: nothing is wrong but what is a warning.
     #[must_use]
     pub fn is_sound(&self) -> bool {
@@ -134,14 +146,18 @@ impl Checked {
         own.map(|process| &*process.name)
     }
 
-    /// The network of a process: `main`, or another; `Mem.prepared` names one of a module. `None` where
-    /// there is no such process, or where something is wrong with the program.
+    /// The network of a process: `main`, or another; `Mem.prepared` names one of a module that the program
+    /// names too. `None` where there is no such process, or where something is wrong with the program.
     #[must_use]
     pub fn graph(&self, process: &str) -> Option<Graph> {
         if !self.is_sound() {
             return None;
         }
         let id = self.find(process)?;
+        let unit = self.units.get(self.processes.get(id)?.definition.unit)?;
+        if unit.processing == Processing::Skipped {
+            return None;
+        }
         Inline::new(&self.processes, &self.fragments, &self.settings).graph(id)
     }
 

@@ -10,8 +10,6 @@
 mod facts;
 mod operators;
 mod place;
-#[cfg(test)]
-mod tests;
 mod typer;
 
 use std::sync::Arc;
@@ -19,10 +17,12 @@ use std::sync::Arc;
 use crate::check::codes;
 use crate::diagnostic::Diagnostic;
 use crate::graph::{Op, Selector};
+use crate::span::Span;
 use crate::syntax::ast::{self, Expr};
 use crate::types::{Fit, Shown, Type, fits};
 
 use typer::Typer;
+pub(crate) use typer::fields_of;
 
 /// What types that are written in an expression mean.
 pub(crate) type Resolve<'a> = &'a dyn Fn(&ast::Type) -> Type;
@@ -36,6 +36,8 @@ pub(crate) struct Typed {
     pub kind: Type,
     /// Whether a filter drops what lacks a field.
     pub selector: Selector,
+    /// What each part of the message that is read is, for editors.
+    pub places: Vec<(Span, Type)>,
 }
 
 /// The expression of a `map`.
@@ -51,6 +53,7 @@ pub(crate) fn map(
         op,
         kind,
         selector: Selector::Total,
+        places: typer.places,
     }
 }
 
@@ -70,6 +73,7 @@ pub(crate) fn filter(
     let (op, kind) = typer.typed(expr);
     let partial = typer.partial;
     let kept = typer.kept(expr);
+    let places = std::mem::take(&mut typer.places);
     if fits(&kind, &Type::Bool) == Fit::Never {
         out.push(
             Diagnostic::error(
@@ -97,6 +101,7 @@ pub(crate) fn filter(
         } else {
             Selector::Total
         },
+        places,
     }
 }
 

@@ -35,6 +35,18 @@ pub(crate) struct Unit {
     pub processes: HashMap<Arc<str>, usize>,
     /// Alike, the protocols.
     pub protocols: HashMap<Arc<str>, usize>,
+    /// Whether its processes are needed.
+    pub processing: Processing,
+}
+
+/// Whether the processes of a unit are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Processing {
+    /// They are checked.
+    Needed,
+    /// Nothing names them, and they are known to be sound: those of the built-in `mem` in a program that
+    /// has only its types.
+    Skipped,
 }
 
 /// What a name is the name of.

@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::diagnostic::Diagnostic;
-use crate::names::{Definition, TypeNames, Units};
-use crate::source::Sources;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::names::{Definition, Processing, TypeNames, Units};
+use crate::span::Span;
 use crate::syntax::ast::{Body, Expr, Let, Path, Setting};
+use crate::syntax::expression_text;
 
 use super::draft::{Context, Drafter};
 use super::fragment::{Fragment, assemble};
 use super::infer::{Ports, infer};
 use super::inline::Settings;
 use super::live::{Passes, Streams};
+use super::notes::Notes;
 use super::process::{Process, ProcessId, Role, declared};
 use super::settings::settings;
 use super::size;
@@ -29,8 +31,8 @@ pub(super) struct Bodies {
 pub(super) fn bodies(
     units: &Units,
     types: &TypeNames,
-    sources: &Sources,
     (processes, by_definition): (&[Process], &HashMap<Definition, ProcessId>),
+    notes: &Notes,
     out: &mut Vec<Diagnostic>,
 ) -> Bodies {
     let context = Context {
@@ -38,22 +40,29 @@ pub(super) fn bodies(
         types,
         processes,
         by_definition,
+        notes,
     };
     let mut bodies = Bodies {
         fragments: vec![Fragment::default(); processes.len()],
         settings: HashMap::new(),
     };
-    let written = |expr: &Expr| written(sources, expr);
+    let written = |expr: &Expr| Arc::from(expression_text(expr));
+    let troubles = Troubles::new(out);
     let mut drafts = Vec::with_capacity(processes.len());
     for (id, process) in processes.iter().enumerate() {
-        let found = declared(units, process.definition);
+        let unit = units.get(process.definition.unit);
+        let needed = unit.is_some_and(|unit| unit.processing == Processing::Needed);
+        let found = declared(units, process.definition).filter(|_| needed);
         if let Some(Body::Agent(_, list) | Body::Tool(_, list)) = found.map(|found| &found.body)
             && let Some(found) = found
         {
             let values = of_settings(context, process, found, list, out);
             bodies.settings.insert(id, values);
         }
-        let draft = found.and_then(|found| draft(context, process, found, out));
+        let mut draft = found.and_then(|found| draft(context, process, found, out));
+        if let (Some((draft, _)), Some(found)) = (&mut draft, found) {
+            draft.suspect |= troubles.within(&found.body);
+        }
         if let (Some((draft, ports)), Some(slot)) = (&draft, bodies.fragments.get_mut(id)) {
             let kinds = infer(draft, ports, context, process, out);
             *slot = assemble(draft, ports, kinds, (processes, process), &written);
@@ -62,6 +71,35 @@ pub(super) fn bodies(
     }
     whole(context, &bodies, &drafts, out);
     bodies
+}
+
+/// Where errors were found before any body was looked at: what seems to be missing in such a body may be
+/// what was left out because of them.
+struct Troubles {
+    spans: Vec<Span>,
+}
+
+impl Troubles {
+    fn new(diagnostics: &[Diagnostic]) -> Self {
+        let errors = diagnostics.iter();
+        let errors = errors.filter(|one| one.severity == Severity::Error);
+        let mut spans: Vec<Span> = errors.map(|one| one.span).collect();
+        spans.sort_unstable();
+        Self { spans }
+    }
+
+    fn within(&self, body: &Body) -> bool {
+        let span = match body {
+            Body::Plumb(plumb) => plumb.span,
+            Body::Wire(wire) => wire.span(),
+            _ => return false,
+        };
+        let first = self
+            .spans
+            .partition_point(|one| (one.source, one.start) < (span.source, span.start));
+        let one = self.spans.get(first);
+        one.is_some_and(|one| one.source == span.source && one.start <= span.end)
+    }
 }
 
 /// What can be said only when all bodies are known.
@@ -156,12 +194,4 @@ fn draft<'a>(
     }
     let ports = Ports::new(&drafter.draft);
     Some((drafter.draft, ports))
-}
-
-/// An expression for pictures and errors: as it stands in the text, on one line.
-fn written(sources: &Sources, expr: &Expr) -> Arc<str> {
-    let source = sources.get(expr.span.source);
-    let text = source.and_then(|source| source.text.get(expr.span.range()));
-    let words: Vec<&str> = text.unwrap_or_default().split_whitespace().collect();
-    words.join(" ").into()
 }

@@ -14,11 +14,12 @@ use crate::diagnostic::Diagnostic;
 use crate::names::{Sort, TypeNames, UnitId, Units, twice};
 use crate::span::Span;
 use crate::syntax::ast::{
-    Expr, Name, Path, Plumb, Signature, Spawn, Statement, StatementKind, TypeKind, Wire,
+    Expr, Name, Path, Plumb, Signature, Spawn, Statement, StatementKind, Wire,
 };
 use crate::types::Type;
 
 use super::codes;
+use super::notes::{Notes, Shows};
 use super::process::{Process, ProcessId};
 
 /// The number of a part in its draft.
@@ -94,6 +95,8 @@ pub(super) struct Context<'a> {
     pub types: &'a TypeNames,
     pub processes: &'a [Process],
     pub by_definition: &'a HashMap<crate::names::Definition, ProcessId>,
+    /// What stands where, for editors.
+    pub notes: &'a Notes,
 }
 
 impl<'a> Context<'a> {
@@ -134,12 +137,20 @@ pub(super) enum Local {
     Channel(PartId),
 }
 
+/// A name of a body, and how it is declared.
+#[derive(Clone, Debug)]
+pub(super) struct Declared {
+    pub local: Local,
+    pub span: Span,
+    pub kind: Type,
+}
+
 /// What the parts of one body are made with.
 pub(super) struct Drafter<'a, 'o> {
     pub context: Context<'a>,
     pub unit: UnitId,
     pub draft: Draft<'a>,
-    pub locals: HashMap<Arc<str>, (Local, Span)>,
+    pub locals: HashMap<Arc<str>, Declared>,
     /// The instances of processes that are named in the body.
     pub instances: HashMap<ProcessId, Instances>,
     /// What each `spawn` made, by its statement.
@@ -187,16 +198,23 @@ impl<'a> Drafter<'a, '_> {
     pub(super) fn boundary(&mut self, process: &Process) {
         for (index, port) in process.inputs.iter().enumerate() {
             let part = self.part(Stage::Input(index), &port.name, port.span, (0, 1));
-            self.local(&port.name, Local::Input(part), port.span);
+            self.local(&port.name, Local::Input(part), port.span, port.kind.clone());
         }
         for (index, port) in process.outputs.iter().enumerate() {
             let part = self.part(Stage::Output(index), &port.name, port.span, (1, 0));
-            self.local(&port.name, Local::Output(part), port.span);
+            self.local(
+                &port.name,
+                Local::Output(part),
+                port.span,
+                port.kind.clone(),
+            );
         }
     }
 
-    fn local(&mut self, name: &Arc<str>, local: Local, span: Span) {
-        self.locals.entry(name.clone()).or_insert((local, span));
+    fn local(&mut self, name: &Arc<str>, local: Local, span: Span, kind: Type) {
+        self.context.notes.stream(span, Some(span), name, &kind);
+        let declared = Declared { local, span, kind };
+        self.locals.entry(name.clone()).or_insert(declared);
     }
 
     /// The body of a `plumb`: channels and spawned processes first, since the order of statements says
@@ -235,25 +253,21 @@ impl<'a> Drafter<'a, '_> {
 
     fn channel(&mut self, name: &Name, kind: &crate::syntax::ast::Type) {
         let (units, types) = (self.context.units, self.context.types);
-        let (resolved, stream) = types.stream(units, self.unit, kind, self.out);
-        if !stream && !matches!(kind.kind, TypeKind::Broken) {
-            self.out.push(
-                Diagnostic::error(codes::STREAM, kind.span, "a channel is a stream")
-                    .hint("Write `!` in front."),
-            );
-        }
-        if let Some((_, first)) = self.locals.get(&name.text) {
-            let first = *first;
+        let (resolved, _) = types.stream(units, self.unit, kind, self.out);
+        if let Some(first) = self.locals.get(&name.text) {
+            let first = first.span;
             self.wrong(twice(name, Some(first)));
             return;
         }
-        let part = self.part(Stage::Channel(resolved), &name.text, name.span, (1, 1));
-        self.local(&name.text, Local::Channel(part), name.span);
+        let stage = Stage::Channel(resolved.clone());
+        let part = self.part(stage, &name.text, name.span, (1, 1));
+        self.local(&name.text, Local::Channel(part), name.span, resolved);
     }
 
     fn instance(&mut self, spawn: &Spawn) {
         match self.context.process(self.unit, &spawn.process) {
             Ok(process) => {
+                self.note_process(process, spawn.process.span());
                 let part = self.call(process, spawn.process.span());
                 self.spawned.insert(self.statement, (process, part));
                 self.instances
@@ -278,6 +292,15 @@ impl<'a> Drafter<'a, '_> {
             Stage::Call(process)
         };
         self.part(stage, &found.name, span, ends)
+    }
+
+    /// Notes that a process is named.
+    pub(super) fn note_process(&self, process: ProcessId, span: Span) {
+        let found = self.context.processes.get(process);
+        let definition = found.map(|process| process.span);
+        self.context
+            .notes
+            .push(span, definition, Shows::Process(process));
     }
 
     /// A morphism, from the inputs of its signature to the outputs.

@@ -126,6 +126,12 @@ impl Assembly<'_, '_> {
         let Some(drafted) = self.draft.parts.get(part) else {
             return;
         };
+        let unused = matches!(drafted.stage, Stage::Channel(_))
+            && self.links_into(part, 0).is_empty()
+            && self.links_out_of(part, 0) == 0;
+        if unused {
+            return;
+        }
         let fronts: Vec<Front> = (0..drafted.ins as usize)
             .map(|port| self.front(part, port, drafted))
             .collect();
@@ -177,6 +183,11 @@ impl Assembly<'_, '_> {
             .unwrap_or_default()
     }
 
+    fn links_out_of(&self, part: PartId, port: usize) -> usize {
+        let outs = self.ports.outs.get(part);
+        outs.and_then(|outs| outs.get(port)).map_or(0, Vec::len)
+    }
+
     /// Leads all links of a front to one end of a node.
     fn lead(&mut self, front: &Front, to: (usize, u32), part: PartId, port: usize) {
         let inferred = self.types.ins.get(part).and_then(|ins| ins.get(port));
@@ -213,8 +224,7 @@ impl Assembly<'_, '_> {
                 starts.push(Vec::new());
                 continue;
             }
-            let outs = self.ports.outs.get(part);
-            let links = outs.and_then(|outs| outs.get(port)).map_or(0, Vec::len);
+            let links = self.links_out_of(part, port);
             let kind = self.out_kind(part, port);
             let from = (node, next);
             next += 1;

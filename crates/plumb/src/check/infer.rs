@@ -14,6 +14,7 @@ use crate::value::Value;
 
 use super::codes;
 use super::draft::{Context, Draft, PartId, Stage};
+use super::notes::Shows;
 use super::process::Process;
 
 /// How often what is in a feedback loop is looked at again.
@@ -96,6 +97,7 @@ pub(super) fn infer(
         inference.visit(*part, out);
     }
     inference.links(out);
+    inference.notes();
     inference.types
 }
 
@@ -363,6 +365,27 @@ impl Inference<'_, '_> {
             *slot = Some(typed);
         }
         kind
+    }
+
+    /// What the morphisms that are written do, and what their expressions read.
+    fn notes(&self) {
+        let types = &self.types;
+        let inferred = types.ins.iter().zip(&types.outs).zip(&types.typed);
+        for (part, ((ins, outs), typed)) in self.draft.parts.iter().zip(inferred) {
+            if part.span.source.0 != 0 {
+                continue;
+            }
+            if let (Some(from), Some(to)) = (ins.first(), outs.first()) {
+                let shows = Shows::Morphism(from.clone(), to.clone());
+                self.context.notes.push(part.span, None, shows);
+            }
+            for (span, kind) in typed.iter().flat_map(|typed| &typed.places) {
+                if *span != part.span {
+                    let shows = Shows::Value(kind.clone());
+                    self.context.notes.push(*span, None, shows);
+                }
+            }
+        }
     }
 
     /// The type that the target of a link declares.

@@ -1,11 +1,10 @@
 //! What names mean to the translation of sessions.
 
 use crate::diagnostic::Diagnostic;
-use crate::names::{Sort, TypeNames, UnitId, Units, member_name};
+use crate::names::{Processing, Sort, TypeNames, Unit, UnitId, Units, member_name};
 use crate::session::{self, Scope};
-use crate::syntax::ast::{Body, Program};
 use crate::syntax::ast::{
-    DeclarationKind, Field, Name, Path, Protocol, ProtocolKind, Statement, StatementKind, Type,
+    Declaration, DeclarationKind, Field, Name, Path, Program, Protocol, ProtocolKind, Type,
     TypeKind,
 };
 use crate::types;
@@ -13,15 +12,14 @@ use crate::types;
 /// Replaces all sessions of all units by networks.
 pub(super) fn desugar(units: &mut Units, names: &TypeNames, out: &mut Vec<Diagnostic>) {
     for unit in 0..units.list.len() {
-        let Some(program) = units.get(unit).map(|unit| &unit.program) else {
+        let needed = |unit: &&Unit| unit.processing == Processing::Needed;
+        let Some(program) = units.get(unit).filter(needed).map(|unit| &unit.program) else {
             continue;
         };
-        if !has_sessions(program) {
-            continue;
-        }
         let view = View { units, names, unit };
-        let (program, diagnostics) = session::desugar(program, &view);
+        let (mut program, diagnostics) = session::desugar(program, &view);
         out.extend(diagnostics);
+        new_ones_last(&mut program, units, unit);
         if let Some(unit) = units.list.get_mut(unit) {
             unit.program = program;
             for table in [&mut unit.types, &mut unit.processes, &mut unit.protocols] {
@@ -32,22 +30,19 @@ pub(super) fn desugar(units: &mut Units, names: &TypeNames, out: &mut Vec<Diagno
     }
 }
 
-fn has_sessions(program: &Program) -> bool {
-    let declarations = program.declarations.iter();
-    let mut statements = declarations.flat_map(|declaration| match &declaration.kind {
-        DeclarationKind::Let(declared) => match &declared.body {
-            Body::Plumb(plumb) => plumb.statements.as_slice(),
-            _ => &[],
-        },
-        _ => &[],
-    });
-    let binds = |statement: &Statement| matches!(statement.kind, StatementKind::Bind(_));
-    statements.any(binds) || declares_protocol(program)
-}
-
-fn declares_protocol(program: &Program) -> bool {
-    let mut declarations = program.declarations.iter();
-    declarations.any(|declaration| matches!(declaration.kind, DeclarationKind::Protocol(..)))
+/// What the translation declares goes behind what was declared before, so that definitions keep their
+/// numbers.
+fn new_ones_last(program: &mut Program, units: &Units, unit: UnitId) {
+    let Some(before) = units.get(unit) else {
+        return;
+    };
+    let is_new = |declaration: &Declaration| match &declaration.kind {
+        DeclarationKind::Let(declared) => !before.processes.contains_key(&declared.name.text),
+        _ => false,
+    };
+    let declarations = std::mem::take(&mut program.declarations);
+    let (new, known): (Vec<_>, Vec<_>) = declarations.into_iter().partition(is_new);
+    program.declarations = known.into_iter().chain(new).collect();
 }
 
 struct View<'a> {

@@ -106,7 +106,7 @@ pub(crate) fn settings(
             })),
         }
     }
-    whole(declared, process, &values, out);
+    whole(declared, process, list, &values, out);
     values
 }
 
@@ -114,11 +114,13 @@ pub(crate) fn settings(
 fn whole(
     declared: &Let,
     process: &Process,
+    list: &[Setting],
     values: &[(Arc<str>, Value)],
     out: &mut Vec<Diagnostic>,
 ) {
     let get = |name: &str| values.iter().find(|(key, _)| &**key == name);
-    if process.role == Role::Tool && get("process").is_none() && get("mcp").is_none() {
+    let given = |setting: &Setting| matches!(&*setting.key.text, "process" | "mcp");
+    if process.role == Role::Tool && !list.iter().any(given) {
         out.push(
             Diagnostic::error(
                 codes::SETTING_MISSING,

@@ -86,6 +86,8 @@ impl<'a> Drafter<'a, '_> {
         let mut whole = Ends::default();
         let mut broken = false;
         let mut before: Option<(Vec<End>, Span)> = None;
+        // Of a wire whose left side is wrong, what it gives may be wrong with it: that is not told again.
+        let mut told = false;
         let mut coming = left;
         for (index, wire) in parts.iter().enumerate() {
             let takes = match parts.get(index + 1) {
@@ -95,7 +97,14 @@ impl<'a> Drafter<'a, '_> {
             let ends = self.wire(wire, coming, takes);
             if let Some((outs, span)) = before.take() {
                 match &ends {
-                    Some(ends) => self.connect(&outs, &ends.ins, (span, wire.span())),
+                    Some(ends) if told && outs.len() != ends.ins.len() => {
+                        self.dangling(&outs, wire.span());
+                        self.fed(&ends.ins, span);
+                    }
+                    Some(ends) => {
+                        told = outs.len() != ends.ins.len();
+                        self.connect(&outs, &ends.ins, (span, wire.span()));
+                    }
                     None => self.dangling(&outs, wire.span()),
                 }
             } else if index == 0 {
@@ -234,9 +243,12 @@ impl<'a> Drafter<'a, '_> {
     fn named(&mut self, path: &Path, left: Option<usize>, right: Option<usize>) -> Option<Ends> {
         let span = path.span();
         if path.module.is_none()
-            && let Some((local, _)) = self.locals.get(&path.name.text)
+            && let Some(declared) = self.locals.get(&path.name.text)
         {
-            let (part, ends) = match *local {
+            let name = &path.name.text;
+            let notes = self.context.notes;
+            notes.stream(span, Some(declared.span), name, &declared.kind);
+            let (part, ends) = match declared.local {
                 Local::Input(part) => (part, (0, 1)),
                 Local::Output(part) => (part, (1, 0)),
                 Local::Channel(part) => (part, (1, 1)),
@@ -251,6 +263,7 @@ impl<'a> Drafter<'a, '_> {
                 return None;
             }
         };
+        self.note_process(process, span);
         let part = self.instance_of(process, span)?;
         let found = self.context.processes.get(process)?;
         if found.role == Role::Broken {
@@ -309,13 +322,13 @@ impl<'a> Drafter<'a, '_> {
             module: None,
             name: name.clone(),
         };
-        if let Some((_, declared)) = self.locals.get(&name.text) {
+        if let Some(declared) = self.locals.get(&name.text) {
             let diagnostic = Diagnostic::error(
                 codes::UNKNOWN_PORT,
                 port.span,
                 format!("`{}` is a channel or a port, and has no ports", name.text),
             )
-            .label(*declared, "declared here");
+            .label(declared.span, "declared here");
             self.wrong(diagnostic);
             return None;
         }
@@ -327,9 +340,13 @@ impl<'a> Drafter<'a, '_> {
                 return None;
             }
         };
+        self.note_process(process, name.span);
         let part = self.instance_of(process, name.span)?;
         let found = self.context.processes.get(process)?;
         let span = name.span.to(port.span);
+        if let Some(side) = addressed(found, &port.text) {
+            self.note_port(found, side, port.span);
+        }
         match addressed(found, &port.text) {
             Some(Side::In(index)) => Some(Ends {
                 ins: vec![at(part, index, span)],
@@ -345,6 +362,17 @@ impl<'a> Drafter<'a, '_> {
                 }
                 None
             }
+        }
+    }
+
+    fn note_port(&self, process: &Process, side: Side, span: Span) {
+        let port = match side {
+            Side::In(index) => process.inputs.get(index),
+            Side::Out(index) => process.outputs.get(index),
+        };
+        if let Some(port) = port {
+            let notes = self.context.notes;
+            notes.stream(span, Some(port.span), &port.name, &port.kind);
         }
     }
 
@@ -382,7 +410,10 @@ impl<'a> Drafter<'a, '_> {
         for (index, argument) in spawn.arguments.iter().enumerate() {
             let (side, span) = match &argument.port {
                 Some(port) => match addressed(found, &port.text) {
-                    Some(side) => (side, port.span),
+                    Some(side) => {
+                        self.note_port(found, side, port.span);
+                        (side, port.span)
+                    }
                     None => {
                         self.wrong(no_port(found, port));
                         continue;
@@ -414,7 +445,7 @@ impl<'a> Drafter<'a, '_> {
     }
 
     fn argument(&mut self, part: PartId, side: Side, channel: &Name, span: Span) {
-        let Some((local, _)) = self.locals.get(&channel.text).copied() else {
+        let Some(declared) = self.locals.get(&channel.text).cloned() else {
             let path = Path {
                 module: None,
                 name: channel.clone(),
@@ -430,7 +461,14 @@ impl<'a> Drafter<'a, '_> {
             self.wrong(diagnostic);
             return;
         };
-        match (side, local) {
+        let notes = self.context.notes;
+        notes.stream(
+            channel.span,
+            Some(declared.span),
+            &channel.text,
+            &declared.kind,
+        );
+        match (side, declared.local) {
             (Side::In(index), Local::Input(from) | Local::Channel(from)) => {
                 self.link(end(from, channel.span), at(part, index, span));
             }

@@ -27,6 +27,8 @@ pub(super) struct Typer<'a> {
     pub known: Vec<Fact>,
     /// What types that are written mean.
     pub resolve: Resolve<'a>,
+    /// What each part of the message that is read is, for editors.
+    pub places: Vec<(Span, Type)>,
     out: &'a mut Vec<Diagnostic>,
 }
 
@@ -43,6 +45,7 @@ impl<'a> Typer<'a> {
             partial: false,
             known: Vec::new(),
             resolve,
+            places: Vec::new(),
             out,
         }
     }
@@ -119,8 +122,15 @@ impl<'a> Typer<'a> {
         (Op::Constant(value), kind)
     }
 
-    /// The part of a value to which a step leads; says so where there is none, or may be none.
+    /// The part of a value to which a step leads.
     fn part(&mut self, whole: &Type, expr: &Expr, one: &Step, span: Span) -> Type {
+        let kind = self.step(whole, expr, one, span);
+        self.places.push((span, kind.clone()));
+        kind
+    }
+
+    /// Alike; says so where there is none, or may be none.
+    fn step(&mut self, whole: &Type, expr: &Expr, one: &Step, span: Span) -> Type {
         let place = place(expr);
         if let Some(kind) = place
             .as_ref()
@@ -358,7 +368,7 @@ fn absent(whole: &Type, one: &Step, span: Span) -> Diagnostic {
     match one {
         Step::Part(_) => diagnostic,
         Step::Field(field) => {
-            let fields = fields(whole);
+            let fields = fields_of(whole);
             let near = nearest(field, fields.iter().map(|name| &**name));
             match near {
                 Some(near) => diagnostic.hint(format!("Did you mean `{near}`?")),
@@ -372,7 +382,7 @@ fn absent(whole: &Type, one: &Step, span: Span) -> Diagnostic {
 }
 
 /// The fields that some value of this type has.
-pub(crate) fn fields(whole: &Type) -> Vec<Arc<str>> {
+pub(crate) fn fields_of(whole: &Type) -> Vec<Arc<str>> {
     let mut names: Vec<Arc<str>> = Vec::new();
     for variant in whole.variants() {
         if let Type::Record(fields) = variant {

@@ -10,7 +10,7 @@ use crate::source::Sources;
 use crate::syntax::ast::{DeclarationKind, Name};
 use crate::syntax::parse;
 
-use super::{Unit, UnitId, Units, member_name};
+use super::{Processing, Unit, UnitId, Units, member_name};
 
 /// How many modules may use each other in a row.
 const DEEPEST: usize = 64;
@@ -36,6 +36,7 @@ pub(crate) fn load(
         Some(unit) => *unit,
         None => loader.module(&mem),
     };
+    loader.skip();
     (loader.units, loader.sources)
 }
 
@@ -51,6 +52,19 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
+    /// Most programs know `mem` for its types alone.
+    fn skip(&mut self) {
+        let Some(mem) = self.units.mem.and_then(|mem| self.units.list.get_mut(mem)) else {
+            return;
+        };
+        let mut texts = self.sources.iter();
+        let named = texts.any(|(id, source)| id != mem.source && source.text.contains("Mem."));
+        let text = self.sources.get(mem.source);
+        if !named && text.is_some_and(|source| *source.text == *MEM) {
+            mem.processing = Processing::Skipped;
+        }
+    }
+
     fn module(&mut self, name: &Arc<str>) -> Option<UnitId> {
         if let Some(known) = self.by_name.get(name) {
             return *known;
@@ -88,6 +102,7 @@ impl Loader<'_> {
             types: HashMap::new(),
             processes: HashMap::new(),
             protocols: HashMap::new(),
+            processing: Processing::Needed,
         };
         unit.index(self.out);
         self.units.list.push(unit);
