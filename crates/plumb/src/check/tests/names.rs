@@ -1,0 +1,110 @@
+//! Names and modules.
+
+use super::{check_all, codes_of};
+
+#[test]
+fn names_that_mean_nothing_or_two_things() {
+    check_all(&[
+        ("type A = B", &["P0202"]),
+        ("type A = Mem.Pause", &[]),
+        ("use mem type A = Mem.Pause", &[]),
+        ("use mem type A = Mem.Paws", &["P0202"]),
+        ("type A = Pause", &[]),
+        ("use nowhere", &["P0203"]),
+        ("type A = Nowhere.Pause", &["P0203"]),
+        ("type A = int type A = string", &["P0205"]),
+        (
+            "let f : !int -> !int = id let f : !int -> !int = id",
+            &["P0205"],
+        ),
+        ("type A = { x: A }", &["P0303"]),
+        ("type A = [B] type B = A | string", &["P0303"]),
+        ("type A = B type B = C type C = int", &[]),
+        ("let f : !int -> !int = f", &["P0207"]),
+        (
+            "let f : !int -> !int = g let g : !int -> !int = id ; f",
+            &["P0207"],
+        ),
+        (
+            "let f : !int -> !int = plumb(i, o) { i ; f ; o }",
+            &["P0207"],
+        ),
+    ]);
+}
+
+#[test]
+fn modules_have_members_and_no_circles() {
+    let modules = |name: &str| -> Option<String> {
+        let text = match name {
+            "shapes" => {
+                "use sizes  type Point = { x: Size, y: Size }  let flip : !Point -> !Point = map({x: y, y: x})"
+            }
+            "sizes" => "type Size = int",
+            "a" => "use b",
+            "b" => "use a",
+            "faulty" => "type T = Nothing",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    };
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "use shapes let main : !Shapes.Point -> !Point = Shapes.flip",
+            &[],
+        ),
+        ("use shapes let main : !Point -> !Point = flip", &["P0201"]),
+        ("use shapes let main : !Size -> !int = id", &["P0202"]),
+        ("use a", &["P0204"]),
+        ("use faulty", &["P0202"]),
+        ("use shapes use shapes type T = Point", &[]),
+    ];
+    for (text, codes) in cases {
+        let checked = crate::check::check("test.plumb", text, &modules);
+        assert_eq!(codes_of(&checked), *codes, "{text}");
+        if checked.is_sound()
+            && let Some(graph) = checked.graph("main")
+        {
+            super::well_formed(&graph);
+        }
+    }
+}
+
+#[test]
+fn a_slip_of_the_fingers_is_recognised() {
+    let cases = [
+        (
+            "type Verdict = int type A = Verdcit",
+            "Did you mean `Verdict`?",
+        ),
+        ("type A = strng", "Did you mean `string`?"),
+        (
+            "let judge : !int -> !int = id let f : !int -> !int = jugde",
+            "Did you mean `judge`?",
+        ),
+        (
+            "let f : !{ topic: string } -> !string = map(topci)",
+            "Did you mean `topic`?",
+        ),
+        (
+            "use mem let f : !MemoryDump -> !SetMemory = compressor",
+            "Did you mean `Mem.compressor`?",
+        ),
+        (
+            "let a : !string -> !string = agent { provder: \"sim\" }",
+            "Did you mean `provider`?",
+        ),
+        (
+            "let a : !string -> !string = agent { provider: \"anthropc\" }",
+            "Did you mean \"anthropic\"?",
+        ),
+    ];
+    for (text, hint) in cases {
+        let checked = crate::check::check("test.plumb", text, &crate::modules::BuiltIn);
+        let hints: Vec<&str> = checked
+            .diagnostics
+            .iter()
+            .filter_map(|one| one.hint.as_deref())
+            .collect();
+        assert_eq!(hints, [hint], "{text}");
+    }
+}

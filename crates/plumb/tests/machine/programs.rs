@@ -1,0 +1,249 @@
+//! A program that checks never meets a type error at run time, except where `json` is looked into: generated
+//! programs, and messages of the types of their inputs.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use plumb::check::check;
+use plumb::graph::Graph;
+use plumb::machine::{FaultKind, Machine, Program, mismatch};
+use plumb::modules::BuiltIn;
+use plumb::types::{Presence, Type};
+use plumb::value::Value;
+use proptest::prelude::*;
+
+/// Types without `json`, as they are written.
+const TYPES: &[&str] = &[
+    "int",
+    "string",
+    "{ a: int, b?: string }",
+    "{ kind: \"x\", n: int } | { kind: \"y\", s: string } | { kind: \"z\", n?: number }",
+    "{ a: { n: number, s?: string }, b: bool }",
+    "(int, { s: string })",
+    "[int]",
+    "int | string | { a?: int, c: [string] }",
+    "{ a?: { s?: string, n: int | string }, b: unit | string }",
+];
+
+/// Bytes to choose by; zeros when they are used up.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn below(&mut self, bound: usize) -> usize {
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
+        self.0 = rest;
+        usize::from(*first) % bound
+    }
+
+    fn pick<'c>(&mut self, choices: &[&'c str]) -> &'c str {
+        choices[self.below(choices.len())]
+    }
+
+    /// A place in a message, which may or may not be there.
+    fn place(&mut self) -> String {
+        let mut place = self
+            .pick(&[
+                "a", "b", "n", "s", "kind", "value", "c", "value.0", "value.1",
+            ])
+            .to_owned();
+        if self.below(3) == 0 {
+            place += self.pick(&[".n", ".s", ".a"]);
+        }
+        place
+    }
+
+    /// A number, a string, or anything: as the generator guesses, the checker knows.
+    fn expression(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            return match self.below(8) {
+                0 => "1".to_owned(),
+                1 => "\"x\"".to_owned(),
+                2 => "0.5".to_owned(),
+                3 => "null".to_owned(),
+                _ => self.place(),
+            };
+        }
+        match self.below(6) {
+            0 => format!(
+                "({} {} {})",
+                self.expression(depth - 1),
+                self.pick(&["+", "-", "*", "/"]),
+                self.expression(depth - 1)
+            ),
+            1 => format!(
+                "(if {} then {} else {})",
+                self.test(depth - 1),
+                self.expression(depth - 1),
+                self.expression(depth - 1)
+            ),
+            2 => format!(
+                "{{ a: {}, n: {} }}",
+                self.expression(depth - 1),
+                self.expression(0)
+            ),
+            3 => format!("[{}, {}]", self.expression(depth - 1), self.expression(0)),
+            4 => format!("len({})", self.expression(0)),
+            _ => self.expression(0),
+        }
+    }
+
+    fn test(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            let place = self.place();
+            return match self.below(6) {
+                0 | 1 => format!("defined({place})"),
+                2 => format!("{place} = \"{}\"", self.pick(&["x", "y", "z"])),
+                3 => format!("{place} > {}", self.below(9)),
+                4 => format!(
+                    "is({place}, {})",
+                    self.pick(&["int", "string", "{ a: int }", "unit"])
+                ),
+                _ => place,
+            };
+        }
+        match self.below(4) {
+            0 => format!("({} && {})", self.test(depth - 1), self.test(depth - 1)),
+            1 => format!("({} || {})", self.test(depth - 1), self.test(depth - 1)),
+            2 => format!("not {}", self.test(depth - 1)),
+            _ => format!(
+                "{} {} {}",
+                self.expression(depth - 1),
+                self.pick(&["=", "!=", "<", ">="]),
+                self.expression(0)
+            ),
+        }
+    }
+
+    fn step(&mut self) -> String {
+        match self.below(8) {
+            0..=2 => format!("filter({})", self.test(2)),
+            3 | 4 => format!("map({})", self.expression(2)),
+            5 => format!("id.{}", self.pick(&["a", "b", "n", "s"])),
+            6 => format!("copy ; (filter({}) * id) ; merge", self.test(1)),
+            _ => format!("copy ; (map({}) * id) ; barrier", self.expression(1)),
+        }
+    }
+
+    fn program(&mut self) -> String {
+        let mut text = format!(
+            "let main : !({}) -> !json = plumb(input, output) {{ input",
+            self.pick(TYPES)
+        );
+        for _ in 0..=self.below(2) {
+            let _ = write!(text, " ; {}", self.step());
+        }
+        text + " ; output }"
+    }
+
+    /// A value of a type.
+    fn value(&mut self, kind: &Type) -> Value {
+        match kind {
+            Type::Bool => Value::Bool(self.below(2) == 0),
+            Type::Int => Value::Int(i64::try_from(self.below(9)).unwrap() - 4),
+            Type::Number => Value::Number(f64::from(u8::try_from(self.below(9)).unwrap()) / 4.0),
+            Type::Text => Value::from(self.pick(&["x", "y", "word"])),
+            Type::Literal(text) => Value::Text(text.clone()),
+            Type::List(item) => {
+                let items: Vec<Value> = (0..self.below(3)).map(|_| self.value(item)).collect();
+                Value::list(items).unwrap()
+            }
+            Type::Product(parts) => {
+                let parts: Vec<Value> = parts.iter().map(|part| self.value(part)).collect();
+                Value::list(parts).unwrap()
+            }
+            Type::Sum(variants) => {
+                let variant = self.below(variants.len());
+                self.value(&variants[variant])
+            }
+            Type::Record(fields) => {
+                let mut given: Vec<(Arc<str>, Value)> = Vec::new();
+                for field in fields.iter() {
+                    if field.presence == Presence::Required || self.below(2) == 0 {
+                        given.push((field.name.clone(), self.value(&field.kind)));
+                    }
+                }
+                Value::record(given).unwrap()
+            }
+            Type::Unit | Type::Json | Type::Unknown => Value::Null,
+        }
+    }
+}
+
+/// Whether a value that can be anything flows in a network: where variants have a field with types that
+/// have values in common, it is `json`.
+fn has_json(kind: &Type) -> bool {
+    match kind {
+        Type::Json => true,
+        Type::Record(fields) => fields.iter().any(|field| has_json(&field.kind)),
+        Type::List(item) => has_json(item),
+        Type::Sum(parts) | Type::Product(parts) => parts.iter().any(has_json),
+        _ => false,
+    }
+}
+
+/// Runs a program that checks on messages of its input. Gives whether it did check.
+fn run(bytes: &mut Bytes<'_>) -> Result<bool, TestCaseError> {
+    let text = bytes.program();
+    let checked = check("generated.plumb", &text, &BuiltIn);
+    if !checked.is_sound() {
+        return Ok(false);
+    }
+    let graph: Graph = checked.graph("main").unwrap();
+    let input = &checked.signature("main").unwrap().inputs[0].kind;
+    let last = graph.nodes[graph.outputs[0].0 as usize].inputs[0];
+    let given = &graph.edges[last.0 as usize].kind;
+    let blind = graph
+        .edges
+        .iter()
+        .filter(|edge| edge.to.0 != graph.outputs[0]);
+    let blind = blind.map(|edge| &edge.kind).chain([given]).any(has_json);
+    let mut machine = Machine::new(Arc::new(Program::new(&graph).unwrap()));
+    for _ in 0..6 {
+        let message = bytes.value(input);
+        prop_assert_eq!(mismatch(input, &message), None, "{}", text);
+        let step = machine.push(0, message.clone()).unwrap();
+        for error in &step.errors {
+            let known = match error.kind {
+                FaultKind::DivisionByZero | FaultKind::Overflow | FaultKind::Oversize => true,
+                FaultKind::MissingField | FaultKind::Mismatch | FaultKind::Narrowing => blind,
+                _ => false,
+            };
+            prop_assert!(known, "{}\n{:?}\n{}", text, message, error);
+        }
+        for (_, value) in &step.outputs {
+            let wrong = mismatch(given, value);
+            prop_assert!(
+                wrong.is_none(),
+                "{}\n{:?} is no {}: {:?}",
+                text,
+                value,
+                given,
+                wrong
+            );
+        }
+    }
+    Ok(true)
+}
+
+#[test]
+fn what_checks_meets_no_type_error() {
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 2_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let strategy = proptest::collection::vec(any::<u8>(), 40..120);
+    let counted = std::cell::Cell::new(0_u32);
+    runner
+        .run(&strategy, |bytes| {
+            if run(&mut Bytes(&bytes))? {
+                counted.set(counted.get() + 1);
+            }
+            Ok(())
+        })
+        .unwrap();
+    let checked = counted.get();
+    assert!(checked > 100, "only {checked} of the programs checked");
+}
