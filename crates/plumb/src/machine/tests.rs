@@ -3,3 +3,4 @@ mod kinds;
 mod limits;
 mod net;
 mod outside;
+mod stored;

@@ -11,3 +11,14 @@
 mod laws;
 mod programs;
 mod random;
+
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(800))]
+
+    #[test]
+    fn any_network_keeps_the_laws(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        laws::check(&bytes);
+    }
+}
