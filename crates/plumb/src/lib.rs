@@ -20,6 +20,7 @@ pub mod machine;
 pub mod modules;
 mod names;
 mod nearest;
+pub mod picture;
 pub mod session;
 pub mod source;
 pub mod span;

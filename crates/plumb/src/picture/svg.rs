@@ -1,0 +1,210 @@
+//! Graphs in SVG, without any other program.
+
+use std::fmt::Write as _;
+
+use super::layout::{Drawing, Line, Point, Route, Size, layout};
+use super::look::{Form, Look, beside, look};
+use crate::graph::{Graph, Node};
+
+/// The width of a character in the middle of a box, beside an edge, and above; pixels of the fonts of the
+/// style sheet.
+const WIDE: (f64, f64, f64) = (7.3, 6.1, 6.1);
+
+const STYLE: &str = "
+svg { --paper: #ffffff; --ink: #1f2328; --soft: #656d76; --line: #8c959f; --box: #f6f8fa; --port: #ddf4ff;
+  --outside: #fff8c5; --check: #ffebe9; --back: #bc4c00; background: var(--paper); }
+@media (prefers-color-scheme: dark) { svg { --paper: #0d1117; --ink: #e6edf3; --soft: #8b949e;
+  --line: #6e7681; --box: #161b22; --port: #0c2d4a; --outside: #3a2d05; --check: #431a18; --back: #f0883e; } }
+text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, \"DejaVu Sans Mono\", monospace;
+  fill: var(--ink); text-anchor: middle; dominant-baseline: central; }
+.word, .type { font-size: 10px; fill: var(--soft); }
+.type { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
+.box rect, .check rect { fill: var(--box); stroke: var(--line); }
+.check rect { fill: var(--check); stroke-dasharray: 4 3; }
+.port rect { fill: var(--port); stroke: var(--line); }
+.outside rect { fill: var(--outside); stroke: var(--ink); stroke-width: 1.5; }
+.dot rect { fill: var(--paper); stroke: var(--line); }
+.dot text, .bar text { font-size: 10px; fill: var(--soft); }
+.bar rect { fill: var(--box); stroke: var(--ink); stroke-width: 1.5; }
+.edge path { fill: none; stroke: var(--line); stroke-width: 1.3; marker-end: url(#tip); }
+.back path { stroke: var(--back); marker-end: url(#back); }
+#tip path { fill: var(--line); stroke: none; } #back path { fill: var(--back); stroke: none; }
+";
+
+/// A graph in SVG: a whole document, which can also stand within HTML. It follows the reader's choice of a
+/// light or a dark page, and names everything in full when it is pointed at.
+#[must_use]
+pub fn svg(graph: &Graph) -> String {
+    let looks: Vec<Look> = graph.nodes.iter().map(|node| look(graph, node)).collect();
+    let sizes: Vec<Size> = looks
+        .iter()
+        .zip(&graph.nodes)
+        .map(|(it, node)| size(it, node))
+        .collect();
+    let labels: Vec<(String, String)> = graph.edges.iter().map(beside).collect();
+    let drawing = Drawing {
+        lines: graph
+            .edges
+            .iter()
+            .zip(&labels)
+            .map(|(edge, (label, _))| line(graph, edge, label))
+            .collect(),
+        boxes: sizes.clone(),
+    };
+    let placed = layout(&drawing);
+    let (width, height) = (placed.width.ceil(), placed.height.ceil());
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>",
+        escaped(&graph.name)
+    );
+    for id in ["tip", "back"] {
+        let _ = writeln!(
+            out,
+            "<marker id=\"{id}\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" \
+             markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0.5L8 4L0 7.5z\"/></marker>"
+        );
+    }
+    for (route, (label, whole)) in placed.lines.iter().zip(&labels) {
+        edge(&mut out, route, label, whole);
+    }
+    for ((look, size), middle) in looks.iter().zip(&sizes).zip(&placed.boxes) {
+        node(&mut out, look, *size, *middle);
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// The width of so many characters; those of East Asian scripts count twice.
+fn wide(text: &str, each: f64) -> f64 {
+    let characters = text.chars().map(|it| {
+        if it >= '\u{1100}' && it != '…' {
+            2.0
+        } else {
+            1.0
+        }
+    });
+    characters.sum::<f64>() * each
+}
+
+fn size(look: &Look, node: &Node) -> Size {
+    let text = wide(&look.text, WIDE.0);
+    let word = look.word.as_ref().map_or(0.0, |word| wide(word, WIDE.2));
+    let ports = node.inputs.len().max(node.outputs.len());
+    // Between two ports beside each other.
+    let apart = f64::from(u32::try_from(ports).unwrap_or(u32::MAX)) * 18.0;
+    let (width, height) = match look.form {
+        Form::Dot => (wide(&look.text, WIDE.2) + 14.0, 18.0),
+        Form::Bar => (wide(&look.text, WIDE.2) + 20.0, 18.0),
+        Form::Port => (text.max(word) + 36.0, 38.0),
+        _ if look.word.is_some() => (text.max(word) + 20.0, 38.0),
+        _ => (text + 20.0, 26.0),
+    };
+    Size {
+        width: width.max(apart),
+        height,
+    }
+}
+
+fn line(graph: &Graph, edge: &crate::graph::Edge, label: &str) -> Line {
+    let count = |node: crate::graph::NodeId, out: bool| {
+        graph.nodes.get(node.0 as usize).map_or(1, |node| {
+            let edges = if out { &node.outputs } else { &node.inputs };
+            u32::try_from(edges.len()).unwrap_or(u32::MAX)
+        })
+    };
+    let share = |port: u32, ports: u32| (f64::from(port) + 1.0) / (f64::from(ports) + 1.0);
+    Line {
+        from: edge.from.0.0 as usize,
+        to: edge.to.0.0 as usize,
+        leaves: share(edge.from.1, count(edge.from.0, true)),
+        enters: share(edge.to.1, count(edge.to.0, false)),
+        label: wide(label, WIDE.1) + 6.0,
+    }
+}
+
+fn node(out: &mut String, look: &Look, size: Size, middle: Point) {
+    let (x, y) = middle;
+    let round = match look.form {
+        Form::Port | Form::Dot => size.height / 2.0,
+        Form::Bar => 0.0,
+        _ => 4.0,
+    };
+    let _ = write!(
+        out,
+        "<g class=\"{}\"><title>{}</title><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
+         rx=\"{round:.1}\"/>",
+        look.form.name(),
+        escaped(&look.whole),
+        x - size.width / 2.0,
+        y - size.height / 2.0,
+        size.width,
+        size.height
+    );
+    let below = if let Some(word) = &look.word {
+        let _ = write!(
+            out,
+            "<text class=\"word\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+            y - 9.0,
+            escaped(word)
+        );
+        7.0
+    } else {
+        0.0
+    };
+    let _ = writeln!(
+        out,
+        "<text x=\"{x:.1}\" y=\"{:.1}\">{}</text></g>",
+        y + below,
+        escaped(&look.text)
+    );
+}
+
+fn edge(out: &mut String, route: &Route, label: &str, whole: &str) {
+    let Some((start, rest)) = route.points.split_first() else {
+        return;
+    };
+    let class = if route.back { "edge back" } else { "edge" };
+    let mut path = format!("M{:.1} {:.1}", start.0, start.1);
+    let mut from = *start;
+    for to in rest {
+        // Upright at both ends, so that the pieces join smoothly.
+        let half = f64::midpoint(from.1, to.1);
+        let _ = write!(
+            path,
+            "C{:.1} {half:.1} {:.1} {half:.1} {:.1} {:.1}",
+            from.0, to.0, to.0, to.1
+        );
+        from = *to;
+    }
+    let (x, y) = route.label;
+    let _ = writeln!(
+        out,
+        "<g class=\"{class}\"><title>{}</title><path d=\"{path}\"/>\
+         <text class=\"type\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text></g>",
+        escaped(whole),
+        escaped(label)
+    );
+}
+
+/// For XML: the five signs, and no characters that XML does not have.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(' '),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            control if control.is_control() => out.push('\u{fffd}'),
+            other => out.push(other),
+        }
+    }
+    out
+}
