@@ -156,10 +156,13 @@ fn received(stage: &Stage, schedule: &Schedule, client: &Client) {
     for line in stage.log.lines() {
         let request: Value = serde_json::from_str(&line).unwrap();
         let body = &request["body"];
-        if body.get("compaction").is_some() || line.contains(ASKS_FOR_A_RECORD) {
+        let messages = body["messages"].as_array().unwrap();
+        // A summary that repeats what was asked stands in the first message.
+        let asks = |value: &Value| value.to_string().contains(ASKS_FOR_A_RECORD);
+        let is_ours = asks(&body["system"]) || messages.iter().skip(1).any(asks);
+        if body.get("compaction").is_some() || is_ours {
             continue;
         }
-        let messages = body["messages"].as_array().unwrap();
         // A note of ours may stand behind it as a system message.
         let newest = messages.iter().rfind(|message| message["role"] == "user");
         let newest = &newest.unwrap()["content"];
