@@ -158,7 +158,7 @@ fn usage() -> Value {
 fn run(name: &str, text: &str) -> Vec<String> {
     let checked = check(name, text, &BuiltIn);
     assert_eq!(checked.diagnostics, Vec::new());
-    let printed = format(&checked.desugared(), "");
+    let printed = format(checked.desugared(), "");
     assert!(!printed.contains("<->"), "{printed}");
     let plain = check(name, &printed, &BuiltIn);
     assert!(plain.is_sound(), "{printed}\n{:?}", plain.diagnostics);

@@ -10,7 +10,6 @@ use plumb::machine::{FaultKind, Machine, Program, mismatch};
 use plumb::modules::BuiltIn;
 use plumb::types::{Presence, Type};
 use plumb::value::Value;
-use proptest::prelude::*;
 
 /// Types without `json`, as they are written.
 const TYPES: &[&str] = &[
@@ -184,11 +183,12 @@ fn has_json(kind: &Type) -> bool {
 }
 
 /// Runs a program that checks on messages of its input. Gives whether it did check.
-fn run(bytes: &mut Bytes<'_>) -> Result<bool, TestCaseError> {
+pub fn check_and_run(bytes: &[u8]) -> bool {
+    let bytes = &mut Bytes(bytes);
     let text = bytes.program();
     let checked = check("generated.plumb", &text, &BuiltIn);
     if !checked.is_sound() {
-        return Ok(false);
+        return false;
     }
     let graph: Graph = checked.graph("main").unwrap();
     let input = &checked.signature("main").unwrap().inputs[0].kind;
@@ -202,7 +202,7 @@ fn run(bytes: &mut Bytes<'_>) -> Result<bool, TestCaseError> {
     let mut machine = Machine::new(Arc::new(Program::new(&graph).unwrap()));
     for _ in 0..6 {
         let message = bytes.value(input);
-        prop_assert_eq!(mismatch(input, &message), None, "{}", text);
+        assert_eq!(mismatch(input, &message), None, "{}", text);
         let step = machine.push(0, message.clone()).unwrap();
         for error in &step.errors {
             let known = match error.kind {
@@ -210,11 +210,11 @@ fn run(bytes: &mut Bytes<'_>) -> Result<bool, TestCaseError> {
                 FaultKind::MissingField | FaultKind::Mismatch | FaultKind::Narrowing => blind,
                 _ => false,
             };
-            prop_assert!(known, "{}\n{:?}\n{}", text, message, error);
+            assert!(known, "{}\n{:?}\n{}", text, message, error);
         }
         for (_, value) in &step.outputs {
             let wrong = mismatch(given, value);
-            prop_assert!(
+            assert!(
                 wrong.is_none(),
                 "{}\n{:?} is no {}: {:?}",
                 text,
@@ -224,26 +224,5 @@ fn run(bytes: &mut Bytes<'_>) -> Result<bool, TestCaseError> {
             );
         }
     }
-    Ok(true)
-}
-
-#[test]
-fn what_checks_meets_no_type_error() {
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 2_000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
-    let strategy = proptest::collection::vec(any::<u8>(), 40..120);
-    let counted = std::cell::Cell::new(0_u32);
-    runner
-        .run(&strategy, |bytes| {
-            if run(&mut Bytes(&bytes))? {
-                counted.set(counted.get() + 1);
-            }
-            Ok(())
-        })
-        .unwrap();
-    let checked = counted.get();
-    assert!(checked > 100, "only {checked} of the programs checked");
+    true
 }

@@ -190,7 +190,7 @@ fn agrees(
         checked
     } else {
         // The program without sessions, printed and read again.
-        let printed = format(&checked.desugared(), "");
+        let printed = format(checked.desugared(), "");
         let plain = check("plain", &printed, &BuiltIn);
         prop_assert!(plain.is_sound(), "{}\n{:?}", printed, plain.diagnostics);
         plain
