@@ -353,7 +353,7 @@ fn usage_below_our_count_lowers_the_pressure() {
     for len in [3, 5, 7, 9, 11] {
         let actions = driver.request(len);
         assert!(ordered(&actions).is_none(), "{len}: {actions:?}");
-        let input = Tokens::new(2_000);
+        let input = Tokens::new(1_500);
         driver.machine.on(Event::Usage { input }, at(driver.second));
     }
 }
