@@ -70,9 +70,9 @@ pub(crate) fn filter(
     };
     let before = out.len();
     let mut typer = Typer::new(message, selector, resolve, out);
-    let (op, kind) = typer.typed(expr);
+    let (op, kind, facts) = typer.learnt(expr);
     let partial = typer.partial;
-    let kept = typer.kept(expr);
+    let kept = typer.kept(facts.yes);
     let places = std::mem::take(&mut typer.places);
     if fits(&kind, &Type::Bool) == Fit::Never {
         out.push(

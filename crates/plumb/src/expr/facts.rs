@@ -1,6 +1,6 @@
 //! What is known of the message once an expression is true, or false.
 
-use crate::syntax::ast::{Binary, Expr, ExprKind, Function, Unary};
+use crate::syntax::ast::{Binary, Expr, ExprKind, Function};
 use crate::types::{Fit, Presence, Type, fits, join, overlap};
 
 use super::place::{Found, Place, Step, place, step, with};
@@ -16,19 +16,48 @@ pub(super) enum Outcome {
     False,
 }
 
-impl Outcome {
-    const fn other(self) -> Self {
-        match self {
-            Self::True => Self::False,
-            Self::False => Self::True,
+/// What is known once an expression is true, and once it is false. Of two facts about one place the later
+/// one says more.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub yes: Vec<Fact>,
+    pub no: Vec<Fact>,
+}
+
+impl Facts {
+    /// Those of `not e`.
+    pub(super) fn negated(self) -> Self {
+        Self {
+            yes: self.no,
+            no: self.yes,
         }
+    }
+
+    /// Those of `left && right`, where right ones hold after left was true.
+    pub(super) fn and(self, right: Self) -> Self {
+        let no = either(&self.no, &both(self.yes.clone(), right.no));
+        Self {
+            yes: both(self.yes, right.yes),
+            no,
+        }
+    }
+
+    /// Those of `left || right`, where right ones hold after left was false.
+    pub(super) fn or(self, right: Self) -> Self {
+        self.negated().and(right.negated()).negated()
     }
 }
 
+/// What holds where both hold.
+fn both(mut one: Vec<Fact>, more: Vec<Fact>) -> Vec<Fact> {
+    one.retain(|(place, _)| latest(&more, place).is_none());
+    one.extend(more);
+    one
+}
+
 impl Typer<'_> {
-    /// The messages of which the expression of a filter can be true.
-    pub(super) fn kept(&mut self, expr: &Expr) -> Type {
-        let mut facts = self.facts(expr, Outcome::True);
+    /// The messages that are left where these facts hold.
+    pub(super) fn kept(&self, mut facts: Vec<Fact>) -> Type {
         facts.sort_by_key(|(place, _)| place.len());
         let mut kind = self.message.clone();
         for (place, known) in facts {
@@ -37,20 +66,16 @@ impl Typer<'_> {
         kind
     }
 
-    /// What is known once the expression has this outcome.
-    pub(super) fn facts(&mut self, expr: &Expr, outcome: Outcome) -> Vec<Fact> {
+    /// What is known once an expression that is no `&&`, `||` or `not` is true, or false.
+    pub(super) fn facts(&mut self, expr: &Expr) -> Facts {
+        Facts {
+            yes: self.fact(expr, Outcome::True),
+            no: self.fact(expr, Outcome::False),
+        }
+    }
+
+    fn fact(&mut self, expr: &Expr, outcome: Outcome) -> Vec<Fact> {
         match &expr.kind {
-            ExprKind::Binary(op @ (Binary::And | Binary::Or), left, right) => {
-                let both = (*op == Binary::And) == (outcome == Outcome::True);
-                if both {
-                    self.in_turn(left, outcome, right, outcome)
-                } else {
-                    let decided = self.facts(left, outcome);
-                    let undecided = self.in_turn(left, outcome.other(), right, outcome);
-                    either(&decided, &undecided)
-                }
-            }
-            ExprKind::Unary(Unary::Not, inner) => self.facts(inner, outcome.other()),
             ExprKind::Call(Function::Defined, arguments) => arguments
                 .first()
                 .and_then(place)
@@ -65,12 +90,9 @@ impl Typer<'_> {
             }
             ExprKind::Binary(op @ (Binary::Equal | Binary::Unequal), left, right) => {
                 let mut facts = self.read(expr);
-                let outcome = match op {
-                    Binary::Equal => outcome,
-                    _ => outcome.other(),
-                };
-                let sides = [(left, right), (right, left)];
-                for (one, other) in sides {
+                let equal = (*op == Binary::Equal) == (outcome == Outcome::True);
+                let outcome = if equal { Outcome::True } else { Outcome::False };
+                for (one, other) in [(left, right), (right, left)] {
                     if let (Some(place), Some(kind)) = (place(one), literal(other)) {
                         facts.extend(self.equal(&place, &kind, outcome, &facts));
                     }
@@ -79,22 +101,6 @@ impl Typer<'_> {
             }
             _ => self.read(expr),
         }
-    }
-
-    /// Facts of two expressions of which the second is looked at after the first.
-    fn in_turn(
-        &mut self,
-        left: &Expr,
-        of_left: Outcome,
-        right: &Expr,
-        of_right: Outcome,
-    ) -> Vec<Fact> {
-        let mut facts = self.facts(left, of_left);
-        let known = self.known.len();
-        self.known.extend(facts.iter().cloned());
-        facts.extend(self.facts(right, of_right));
-        self.known.truncate(known);
-        facts
     }
 
     /// That the place is there, or that it is missing.

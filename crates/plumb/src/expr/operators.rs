@@ -140,13 +140,11 @@ pub(super) fn numeric(kinds: &[&Type]) -> Type {
     }
 }
 
-/// An operator before its operand; a negative number is a literal.
-pub(super) fn negated(op: Unary, inner: Op) -> Op {
-    match (op, inner) {
-        (Unary::Minus, Op::Constant(Value::Int(number))) if number != i64::MIN => {
-            Op::Constant(Value::Int(-number))
-        }
-        (Unary::Minus, Op::Constant(Value::Number(number))) => Op::Constant(Value::Number(-number)),
-        (op, inner) => Op::Unary(op, Box::new(inner)),
+/// `-e`; of a literal, the literal.
+pub(super) fn negative(inner: Op) -> Op {
+    match inner {
+        Op::Constant(Value::Int(number)) if number != i64::MIN => Op::Constant(Value::Int(-number)),
+        Op::Constant(Value::Number(number)) => Op::Constant(Value::Number(-number)),
+        inner => Op::Unary(Unary::Minus, Box::new(inner)),
     }
 }

@@ -12,7 +12,7 @@ use crate::types::{self, Fit, Presence, Shown, Type, fits, join, overlap};
 use crate::value::Value;
 
 use super::Resolve;
-use super::facts::{Fact, Outcome};
+use super::facts::{Fact, Facts};
 use super::place::{Found, Step, place, step};
 
 /// One expression against one message.
@@ -61,9 +61,49 @@ impl<'a> Typer<'a> {
         Type::Unknown
     }
 
+    /// What the machine is to do, what comes out, and what is known then.
+    pub(super) fn learnt(&mut self, expr: &Expr) -> (Op, Type, Facts) {
+        match &expr.kind {
+            ExprKind::Unary(Unary::Not, inner) => {
+                let (op, kind, facts) = self.learnt(inner);
+                self.wants(&kind, &Type::Bool, inner.span);
+                let op = Op::Unary(Unary::Not, Box::new(op));
+                (op, Type::Bool, facts.negated())
+            }
+            ExprKind::Binary(op @ (Binary::And | Binary::Or), left, right) => {
+                let (left_op, of_left, first) = self.learnt(left);
+                let known = self.known.len();
+                let so_far = if *op == Binary::And {
+                    &first.yes
+                } else {
+                    &first.no
+                };
+                self.known.extend(so_far.iter().cloned());
+                let (right_op, of_right, second) = self.learnt(right);
+                self.known.truncate(known);
+                let kind = self.operator(*op, (left, &of_left), (right, &of_right));
+                let facts = match op {
+                    Binary::And => first.and(second),
+                    _ => first.or(second),
+                };
+                let op = Op::Binary(*op, Box::new(left_op), Box::new(right_op));
+                (op, kind, facts)
+            }
+            _ => {
+                let (op, kind) = self.typed(expr);
+                let facts = self.facts(expr);
+                (op, kind, facts)
+            }
+        }
+    }
+
     /// What the machine is to do, and what comes out.
     pub(super) fn typed(&mut self, expr: &Expr) -> (Op, Type) {
         match &expr.kind {
+            ExprKind::Unary(Unary::Not, _) | ExprKind::Binary(Binary::And | Binary::Or, ..) => {
+                let (op, kind, _) = self.learnt(expr);
+                (op, kind)
+            }
             ExprKind::Null => (Op::Constant(Value::Null), Type::Unit),
             ExprKind::Bool(value) => (Op::Constant(Value::Bool(*value)), Type::Bool),
             ExprKind::Number(text) => self.number(text, expr.span),
@@ -93,7 +133,7 @@ impl<'a> Typer<'a> {
             ExprKind::Is(inner, kind) => self.is(inner, kind),
             ExprKind::Record(fields) => self.record(fields, expr.span),
             ExprKind::List(items) => self.list(items, expr.span),
-            ExprKind::Unary(op, inner) => self.unary(*op, inner),
+            ExprKind::Unary(_, inner) => self.minus(inner),
             ExprKind::Binary(op, left, right) => self.binary(*op, left, right),
             ExprKind::If(condition, then, otherwise) => {
                 self.choice(condition, then, otherwise, expr.span)
@@ -216,12 +256,10 @@ impl<'a> Typer<'a> {
     }
 
     fn choice(&mut self, test: &Expr, then: &Expr, other: &Expr, span: Span) -> (Op, Type) {
-        let (condition, kind) = self.typed(test);
+        let (condition, kind, facts) = self.learnt(test);
         self.wants(&kind, &Type::Bool, test.span);
-        let facts = self.facts(test, Outcome::True);
-        let (yes, of_yes) = self.knowing(facts, then);
-        let facts = self.facts(test, Outcome::False);
-        let (no, of_no) = self.knowing(facts, other);
+        let (yes, of_yes) = self.knowing(facts.yes, then);
+        let (no, of_no) = self.knowing(facts.no, other);
         let kind = join(&of_yes, &of_no).unwrap_or_else(|joint| {
             self.wrong(
                 Diagnostic::error(
@@ -256,30 +294,18 @@ impl<'a> Typer<'a> {
         }
     }
 
-    fn unary(&mut self, op: Unary, inner: &Expr) -> (Op, Type) {
-        let (inner_op, kind) = self.typed(inner);
-        let result = match op {
-            Unary::Not => {
-                self.wants(&kind, &Type::Bool, inner.span);
-                Type::Bool
-            }
-            Unary::Minus => {
-                self.wants(&kind, &Type::Number, inner.span);
-                super::operators::numeric(&[&kind])
-            }
-        };
-        let op = super::operators::negated(op, inner_op);
-        (op, result)
+    fn minus(&mut self, inner: &Expr) -> (Op, Type) {
+        let (op, kind) = self.typed(inner);
+        self.wants(&kind, &Type::Number, inner.span);
+        (
+            super::operators::negative(op),
+            super::operators::numeric(&[&kind]),
+        )
     }
 
     fn binary(&mut self, op: Binary, left: &Expr, right: &Expr) -> (Op, Type) {
         let (left_op, of_left) = self.typed(left);
-        let facts = match op {
-            Binary::And => self.facts(left, Outcome::True),
-            Binary::Or => self.facts(left, Outcome::False),
-            _ => Vec::new(),
-        };
-        let (right_op, of_right) = self.knowing(facts, right);
+        let (right_op, of_right) = self.typed(right);
         let kind = self.operator(op, (left, &of_left), (right, &of_right));
         (Op::Binary(op, Box::new(left_op), Box::new(right_op)), kind)
     }
