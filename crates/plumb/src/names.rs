@@ -200,7 +200,8 @@ impl Units {
         let (code, what): (Code, _) = match sort {
             Sort::Type => (codes::UNKNOWN_TYPE, "type"),
             Sort::Process => (codes::UNKNOWN_NAME, "process"),
-            Sort::Protocol => (codes::UNKNOWN_PROTOCOL, "protocol"),
+            // The translation of sessions says it of protocols, with a code of its own.
+            Sort::Protocol => (codes::UNKNOWN_NAME, "protocol"),
         };
         let name = &path.name;
         let diagnostic = Diagnostic::error(

@@ -30,11 +30,8 @@ codes! {
     /// One name for two things.
     DEFINED_TWICE = "P0205", "one name for two things",
         "Rename one of them.";
-    /// A protocol that is not there.
-    UNKNOWN_PROTOCOL = "P0206", "a protocol that nothing defines",
-        "Define it, `use` the module that does, or correct its spelling.";
     /// A process that is a part of itself.
-    RECURSIVE_PROCESS = "P0207", "a process that is a part of itself",
+    RECURSIVE_PROCESS = "P0206", "a process that is a part of itself",
         "Lead the stream back with a statement instead: feedback needs no recursion.";
 
     /// What comes does not fit what is wanted.
@@ -52,11 +49,8 @@ codes! {
     /// One field twice in a record.
     FIELD_TWICE = "P0305", "one field twice in a record",
         "Remove one of them, or rename it.";
-    /// A type that grows.
-    ENDLESS_TYPE = "P0306", "a feedback loop whose messages grow each time round",
-        "Put a channel with a type into the loop.";
     /// A type that is too large.
-    TYPE_TOO_LARGE = "P0307", "a type that is larger or deeper than a message may be",
+    TYPE_TOO_LARGE = "P0306", "a type that is larger or deeper than a message may be",
         "Use `json` for a part of it.";
 
     /// A field that the message does not have.
@@ -129,10 +123,6 @@ codes! {
     /// A network that is too large.
     TOO_LARGE = "P0512", "a network that is too large once its processes are put in",
         "Use fewer copies of the processes inside.";
-    /// Something that is not a process stands in a wire.
-    NOT_A_WIRE = "P0513", "something that cannot stand here",
-        "Wires are made of processes, channels, ports and the built-in morphisms.";
-
     /// A setting that there is not.
     UNKNOWN_SETTING = "P0701", "a setting that agents or tools do not have",
         "Correct its spelling, or remove it.";

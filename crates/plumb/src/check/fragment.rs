@@ -111,8 +111,7 @@ impl Assembly<'_, '_> {
         let name = match &kind {
             Kind::Copy => "copy",
             Kind::Merge => "merge",
-            Kind::Discard => "discard",
-            _ => "check",
+            _ => "discard",
         };
         self.node(StepKind::Plain(kind), name, span)
     }
@@ -162,7 +161,8 @@ impl Assembly<'_, '_> {
                         .links
                         .get(*link)
                         .map_or(drafted.span, |link| link.to_span);
-                    Some(self.plain(Kind::Narrow(kind.clone()), span))
+                    let kind = StepKind::Plain(Kind::Narrow(kind.clone()));
+                    Some(self.node(kind, &drafted.name, span))
                 }
                 _ => None,
             });

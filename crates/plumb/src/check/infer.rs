@@ -1,8 +1,8 @@
 //! The types of all streams of a body, from their sources on.
 //!
 //! Every stream begins at something that has a type: a boundary port, a channel, a process, an expression.
-//! So types go forward, and only what leads back needs to be looked at again; `empty` has the type without
-//! values, which fits wherever it leads.
+//! What leads back leads to one of these, since nothing else has a name. So types go forward, once; `empty`
+//! has the type without values, which fits wherever it leads.
 
 use crate::diagnostic::Diagnostic;
 use crate::expr::{self, Typed};
@@ -16,9 +16,6 @@ use super::codes;
 use super::draft::{Context, Draft, PartId, Stage};
 use super::notes::Shows;
 use super::process::Process;
-
-/// How often what is in a feedback loop is looked at again.
-const ROUNDS: usize = 8;
 
 /// What is known of a draft once it is typed.
 pub(super) struct Types {
@@ -89,71 +86,68 @@ pub(super) fn infer(
             checked: vec![false; draft.links.len()],
         },
     };
-    let (order, back) = order(draft, ports);
-    if back {
-        inference.settle(&order, out);
-    }
-    for part in &order {
-        inference.visit(*part, out);
+    for part in order(draft, ports) {
+        inference.visit(part, out);
     }
     inference.links(out);
     inference.notes();
     inference.types
 }
 
-/// The parts such that each comes after what leads into it, as far as that can be, and whether it cannot.
-fn order(draft: &Draft<'_>, ports: &Ports) -> (Vec<PartId>, bool) {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
-        No,
-        Open,
-        Done,
-    }
-    let mut seen = vec![Seen::No; draft.parts.len()];
-    let mut order = Vec::with_capacity(draft.parts.len());
-    let mut back = false;
-    let next: Vec<Vec<PartId>> = ports
-        .outs
-        .iter()
-        .map(|outs| {
-            let links = outs.iter().flatten();
-            let to = links.filter_map(|link| draft.links.get(*link));
-            to.map(|link| link.to.0).collect()
-        })
-        .collect();
-    let mark = |seen: &mut Vec<Seen>, part: PartId, as_what: Seen| {
-        if let Some(mark) = seen.get_mut(part) {
-            *mark = as_what;
-        }
+/// Whether the types of a part do not depend on what comes in.
+const fn is_declared(stage: &Stage<'_>) -> bool {
+    matches!(
+        stage,
+        Stage::Input(_)
+            | Stage::Output(_)
+            | Stage::Channel(_)
+            | Stage::Call(_)
+            | Stage::Discard
+            | Stage::Broken
+    )
+}
+
+/// The parts such that each comes after what its types depend on.
+fn order(draft: &Draft<'_>, ports: &Ports) -> Vec<PartId> {
+    let declared = |part: PartId| {
+        let part = draft.parts.get(part);
+        part.is_none_or(|part| is_declared(&part.stage))
     };
+    let mut seen: Vec<bool> = (0..draft.parts.len()).map(declared).collect();
+    let mut later = Vec::with_capacity(draft.parts.len());
+    let targets = |outs: &Vec<Vec<usize>>| -> Vec<PartId> {
+        let links = outs.iter().flatten();
+        let links = links.filter_map(|link| draft.links.get(*link));
+        links.map(|link| link.to.0).collect()
+    };
+    let next: Vec<Vec<PartId>> = ports.outs.iter().map(targets).collect();
     for start in (0..draft.parts.len()).rev() {
-        if seen.get(start) != Some(&Seen::No) {
+        let mut stack = vec![(start, 0)];
+        if seen.get(start).copied().unwrap_or(true) {
             continue;
         }
-        let mut stack = vec![(start, 0)];
-        mark(&mut seen, start, Seen::Open);
+        mark(&mut seen, start);
         while let Some((part, at)) = stack.pop() {
             match next.get(part).and_then(|next| next.get(at)) {
                 Some(to) => {
                     stack.push((part, at + 1));
-                    match seen.get(*to) {
-                        Some(Seen::No) => {
-                            mark(&mut seen, *to, Seen::Open);
-                            stack.push((*to, 0));
-                        }
-                        Some(Seen::Open) => back = true,
-                        _ => {}
+                    if seen.get(*to) == Some(&false) {
+                        mark(&mut seen, *to);
+                        stack.push((*to, 0));
                     }
                 }
-                None => {
-                    mark(&mut seen, part, Seen::Done);
-                    order.push(part);
-                }
+                None => later.push(part),
             }
         }
     }
-    order.reverse();
-    (order, back)
+    let first = (0..draft.parts.len()).filter(|part| declared(*part));
+    first.chain(later.into_iter().rev()).collect()
+}
+
+fn mark(seen: &mut [bool], part: PartId) {
+    if let Some(mark) = seen.get_mut(part) {
+        *mark = true;
+    }
 }
 
 struct Inference<'a, 'd> {
@@ -166,42 +160,6 @@ struct Inference<'a, 'd> {
 }
 
 impl Inference<'_, '_> {
-    /// Goes round until nothing changes any more.
-    fn settle(&mut self, order: &[PartId], out: &mut Vec<Diagnostic>) {
-        let mut unsettled = Vec::new();
-        for _ in 0..ROUNDS {
-            unsettled.clear();
-            for part in order {
-                let before = self.types.outs.get(*part).cloned().unwrap_or_default();
-                self.visit(*part, &mut Vec::new());
-                if self.types.outs.get(*part) != Some(&before) {
-                    unsettled.push(*part);
-                }
-            }
-            if unsettled.is_empty() {
-                return;
-            }
-        }
-        let first = unsettled
-            .first()
-            .and_then(|part| self.draft.parts.get(*part));
-        if let Some(part) = first {
-            out.push(
-                Diagnostic::error(
-                    codes::ENDLESS_TYPE,
-                    part.span,
-                    "what goes round here grows each time: it has no type",
-                )
-                .hint("Put a channel with a type into the loop."),
-            );
-        }
-        for part in unsettled {
-            if let Some(outs) = self.types.outs.get_mut(part) {
-                outs.fill(Type::Unknown);
-            }
-        }
-    }
-
     /// The type of what comes in at an input: of all that leads there.
     fn incoming(&self, part: PartId, port: usize, out: &mut Vec<Diagnostic>) -> Type {
         let links = self.ports.ins.get(part).and_then(|ins| ins.get(port));
@@ -247,15 +205,7 @@ impl Inference<'_, '_> {
         let Some(drafted) = self.draft.parts.get(part) else {
             return;
         };
-        let declared = matches!(
-            drafted.stage,
-            Stage::Input(_)
-                | Stage::Output(_)
-                | Stage::Channel(_)
-                | Stage::Call(_)
-                | Stage::Discard
-                | Stage::Broken
-        );
+        let declared = is_declared(&drafted.stage);
         let ins: Vec<Type> = if declared {
             Vec::new()
         } else {

@@ -194,6 +194,7 @@ impl Reader<'_> {
             let mut before = plumb.ports.iter().take(index);
             if let Some(first) = before.find(|other| other.text == name.text) {
                 self.out.push(crate::names::twice(name, Some(first.span)));
+                process.role = Role::Broken;
             }
         }
         let all = process.inputs.iter_mut().chain(&mut process.outputs);
