@@ -21,6 +21,11 @@ proptest! {
     fn any_network_keeps_the_laws(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         laws::check(&bytes);
     }
+
+    #[test]
+    fn a_broken_program_is_told_of(bytes in prop::collection::vec(any::<u8>(), 4..24)) {
+        programs::break_and_check(&bytes);
+    }
 }
 
 #[test]

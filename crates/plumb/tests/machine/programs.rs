@@ -226,3 +226,50 @@ pub fn check_and_run(bytes: &[u8]) -> bool {
     }
     true
 }
+
+/// A program with all that the language has, to be broken.
+const WHOLE: &str = include_str!("../../src/modules/mem.plumb");
+
+/// The words and signs of a text.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for letter in text.chars() {
+        let joins = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let last = words.last().and_then(|word| word.chars().next_back());
+        if last.is_some_and(|last| joins(last) == joins(letter) && !letter.is_whitespace()) {
+            words.last_mut().unwrap().push(letter);
+        } else {
+            words.push(letter.to_string());
+        }
+    }
+    words
+}
+
+/// Takes out, doubles and exchanges words, checks what is left, and builds what checks.
+pub fn break_and_check(bytes: &[u8]) {
+    let mut words = words(WHOLE);
+    for change in bytes.chunks_exact(4) {
+        let place = |high: u8, low: u8| usize::from(u16::from_be_bytes([high, low])) % words.len();
+        let (one, other) = (place(change[0], change[1]), place(change[2], change[3]));
+        match change[3] % 3 {
+            0 => {
+                words.remove(one);
+            }
+            1 => words.insert(one, words[other].clone()),
+            _ => words.swap(one, other),
+        }
+    }
+    let text = words.concat();
+    let checked = check("broken.plumb", &text, &BuiltIn);
+    for at in (0..text.len()).step_by(97) {
+        let at = u32::try_from(at).unwrap();
+        let _ = checked.at(at);
+        let _ = checked.completions(at);
+    }
+    if checked.is_sound() {
+        for name in checked.names() {
+            let graph = checked.graph(name).expect("a sound program has graphs");
+            assert!(Program::new(&graph).is_ok(), "{name}");
+        }
+    }
+}

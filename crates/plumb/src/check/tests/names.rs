@@ -20,14 +20,14 @@ fn names_that_mean_nothing_or_two_things() {
         ("type A = { x: A }", &["P0303"]),
         ("type A = [B] type B = A | string", &["P0303"]),
         ("type A = B type B = C type C = int", &[]),
-        ("let f : !int -> !int = f", &["P0207"]),
+        ("let f : !int -> !int = f", &["P0206"]),
         (
             "let f : !int -> !int = g let g : !int -> !int = id ; f",
-            &["P0207"],
+            &["P0206"],
         ),
         (
             "let f : !int -> !int = plumb(i, o) { i ; f ; o }",
-            &["P0207"],
+            &["P0206"],
         ),
     ]);
 }

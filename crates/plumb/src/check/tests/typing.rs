@@ -254,6 +254,31 @@ fn filters_select() {
 }
 
 #[test]
+fn what_is_too_large() {
+    let mut doubled = "type T0 = int\n".to_owned();
+    for number in 1..20 {
+        let before = number - 1;
+        doubled += &format!("type T{number} = (T{before}, T{before})\n");
+    }
+    let pairs = "let f : !int -> !json = ".to_owned() + &["map([value, value])"; 20].join(" ; ");
+    let wide: Vec<String> = (0..600).map(|number| format!("\"l{number}\"")).collect();
+    let wide = format!("type A = {}", wide.join(" | "));
+    check_all(&[
+        (&doubled, &["P0306"]),
+        (&pairs, &["P0306"]),
+        (&wide, &["P0306"]),
+    ]);
+}
+
+#[test]
+fn a_long_test_is_no_work() {
+    let test = ["a = 1", "b = \"x\"", "defined(c)"].join(" || ");
+    let tests = [test.as_str(); 30].join(" || ");
+    let given = "!({ a: int, b: string, c?: int } | { a: int, b: string, d: int })";
+    morphisms(&[(&format!("{given} -> !json = filter({tests})"), &[])]);
+}
+
+#[test]
 fn loops_have_a_type() {
     check_all(&[
         (

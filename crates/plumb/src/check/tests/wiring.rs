@@ -34,6 +34,22 @@ fn statements_of_a_body() {
 }
 
 #[test]
+fn ports_and_sizes() {
+    let mut doubled = "let p0 : !int -> !int = id ; id\n".to_owned();
+    for number in 1..20 {
+        let before = number - 1;
+        doubled += &format!("let p{number} : !int -> !int = p{before} ; p{before}\n");
+    }
+    check_all(&[
+        ("let f : !int -> !int = plumb(a) { a ; a }", &["P0506"]),
+        ("let f : !int -> !int = plumb(a, a) { a ; a }", &["P0205"]),
+        ("let f : () -> !int = plumb(o) { once(1) ; o }", &[]),
+        ("let f : !int -> () = plumb(i) { i ; discard }", &[]),
+        (&doubled, &["P0512"]),
+    ]);
+}
+
+#[test]
 fn what_does_not_connect() {
     check_bodies(&[
         ("input ; merge ; output", &["P0503"]),
