@@ -151,11 +151,6 @@ pub(crate) const CODES: &[CodeEntry] = &[
         "Check the disk it lies on; requests are passed on meanwhile.",
     ),
     entry(
-        AT_REST,
-        "an order for a conversation that has had no request for a while",
-        "Orders are carried out with a request: give it again after the next one.",
-    ),
-    entry(
         UNKNOWN_ASKER,
         "the request does not say who asks",
         "Send the admin token or your provider key as a bearer token.",
@@ -179,6 +174,11 @@ pub(crate) const CODES: &[CodeEntry] = &[
         NO_GATEWAY,
         "no gateway answers at the URL",
         "Start one with `ebbtide serve`, or name its URL with --url.",
+    ),
+    entry(
+        AT_REST,
+        "an order for a conversation that has had no request for a while",
+        "Orders are carried out with a request: give it again after the next one.",
     ),
 ];
 
