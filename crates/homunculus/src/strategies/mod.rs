@@ -4,14 +4,12 @@
 
 mod clear_tool_results;
 mod keep_last;
-mod pace;
 mod prepared;
 mod stop_the_world;
 mod truncate;
 
 pub use clear_tool_results::ClearToolResults;
 pub use keep_last::KeepLast;
-pub use pace::Pace;
 pub use prepared::Prepared;
 pub use stop_the_world::StopTheWorld;
 pub use truncate::Truncate;

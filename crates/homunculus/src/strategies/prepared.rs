@@ -3,7 +3,6 @@
 use context::Tokens;
 use history::Route;
 
-use super::pace::Pace;
 use crate::event::Refusal;
 use crate::price::CacheState;
 use crate::strategy::{Command, Moment, Situation, Stage, Strategy};
@@ -13,8 +12,7 @@ use crate::strategy::{Command, Moment, Situation, Stage, Strategy};
 /// extractive summary is made at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prepared {
-    /// The share of the window from which on a summary is prepared; less where the conversation grows
-    /// so fast that it would not be ready in time ([`Pace`]).
+    /// The share of the window from which on a summary is prepared.
     pub soft: f64,
     /// The share of the window that stays verbatim behind a new mark.
     pub keep: f64,
@@ -23,8 +21,6 @@ pub struct Prepared {
     pub wall: f64,
     /// How summaries are made in the background.
     pub route: Route,
-    /// How fast the conversation grows, and how long summaries take.
-    pub pace: Pace,
 }
 
 impl Default for Prepared {
@@ -37,27 +33,13 @@ impl Default for Prepared {
             keep: 0.05,
             wall: 0.95,
             route: Route::Readable,
-            pace: Pace::default(),
         }
     }
 }
 
 impl Strategy for Prepared {
     fn decide(&mut self, situation: &Situation<'_>) -> Vec<Command> {
-        self.pace.see(situation);
         let soft = situation.limits.window.scaled(self.soft);
-        let soft = soft.min(self.pace.latest_start(situation.limits));
-        let commands = self.commands(situation, soft);
-        let orders = |command: &Command| matches!(command, Command::Prepare { .. });
-        if commands.iter().any(orders) {
-            self.pace.order();
-        }
-        commands
-    }
-}
-
-impl Prepared {
-    fn commands(&self, situation: &Situation<'_>, soft: Tokens) -> Vec<Command> {
         match (situation.stage, situation.standby) {
             (Stage::Ready { swap, .. }, _) => self.with_summary(situation, swap),
             (Stage::Preparing { .. }, Some(Ok(_))) if situation.is_hard() => vec![Command::Swap],
@@ -66,7 +48,9 @@ impl Prepared {
             (Stage::None | Stage::Preparing { .. }, _) => Vec::new(),
         }
     }
+}
 
+impl Prepared {
     fn wall_tokens(&self, situation: &Situation<'_>) -> Tokens {
         situation.limits.window.scaled(self.wall)
     }
@@ -93,8 +77,6 @@ impl Prepared {
             Ok(_) if wanted => vec![Command::Swap],
             Ok(_) => Vec::new(),
             Err(_) if self.is_at_the_wall(situation) => self.at_the_wall(situation),
-            // Another one would not be ready before this one has to do.
-            Err(Refusal::TailTooLong(_)) if self.pace.reaches_hard(situation) => Vec::new(),
             Err(Refusal::Stale | Refusal::TailTooLong(_)) => self.prepare(situation),
             Err(_) => Vec::new(),
         }

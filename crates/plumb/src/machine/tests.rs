@@ -1,3 +1,5 @@
+//! What the machine does, node by node and as a whole.
+
 mod ends;
 mod kinds;
 mod limits;

@@ -1,3 +1,5 @@
+//! Pictures of small graphs.
+
 use crate::graph::{Builder, Code, Graph, Kind, Op, Selector};
 use crate::span::Span;
 use crate::types::Type;

@@ -1,3 +1,5 @@
+//! Messages: JSON in and out, order, equality.
+
 use std::cmp::Ordering;
 
 use proptest::prelude::*;

@@ -14,8 +14,10 @@ const PARAMETERS: usize = 5;
 const FIELDS: usize = 12;
 
 /// Where types may be written out: wire shapes, reports, and the programs.
-const WRITES_OUT: [&str; 6] = [
+const WRITES_OUT: [&str; 8] = [
     "crates/wire/",
+    "crates/plumb/src/diagnostic/json.rs",
+    "crates/plumb/src/machine/state",
     "crates/lab/",
     "crates/gateway/src/report.rs",
     "crates/gateway/src/server/",

@@ -1,3 +1,5 @@
+//! Expressions, evaluated.
+
 use std::sync::Arc;
 
 use super::*;

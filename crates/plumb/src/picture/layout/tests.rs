@@ -1,3 +1,5 @@
+//! Layouts: nothing overlaps, lines go down.
+
 use proptest::prelude::*;
 
 use super::*;
