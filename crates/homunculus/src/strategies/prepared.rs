@@ -66,8 +66,16 @@ impl Prepared {
     ) -> Vec<Command> {
         let wanted = situation.is_hard() || situation.cache == CacheState::Cold;
         match swap {
-            Ok(after) if !situation.fits() && after >= situation.limits.hard_tokens() => {
-                // What does not fit is not made to fit by a hair.
+            Ok(after) if !situation.fits() && after > situation.limits.window => {
+                self.at_the_wall(situation)
+            }
+            // What does not fit is not made to fit by a hair, if it can be helped. It is tried once: a
+            // request that was held has what could be made.
+            Ok(after)
+                if !situation.fits()
+                    && after >= situation.limits.hard_tokens()
+                    && situation.moment == Moment::Request =>
+            {
                 let smaller = self.at_the_wall(situation);
                 match smaller.is_empty() {
                     true => vec![Command::Swap],
