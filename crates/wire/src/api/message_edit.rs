@@ -77,11 +77,15 @@ impl<'r> MessageEdit<'r> {
     /// in it. `None` where a change does not fit: there is no such result, or no content to add to.
     #[must_use]
     pub fn render(&self) -> Option<Cow<'r, str>> {
-        let trees = self.message.trees();
         let raw = self.message.raw();
+        if self.changes_nothing() {
+            // Not read, however long it is.
+            return Some(Cow::Borrowed(raw));
+        }
         if self.message.bare {
             return self.bare();
         }
+        let trees = self.message.trees();
         let mut patches = self.result_patches(&trees)?;
         if let Some(tree) = trees.first() {
             let taken = self.thinking_patches(tree.root());
@@ -95,6 +99,13 @@ impl<'r> MessageEdit<'r> {
             return Some(Cow::Borrowed(raw));
         }
         Some(Cow::Owned(splice(raw, patches)))
+    }
+
+    const fn changes_nothing(&self) -> bool {
+        matches!(self.thinking, Thinking::Stays)
+            && self.cleared.is_none()
+            && self.results.is_empty()
+            && self.blocks.is_empty()
     }
 
     /// A bare `input` string becomes a message when something is added to it.
