@@ -30,7 +30,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use fault::{CODES, Category, Fault, FaultKind};
+pub use fault::{CODES, Category, Fault, FaultKind, error_value};
 pub use program::{GraphError, Limits, Program, ProgramId};
 pub use shape::{Mismatch, mismatch};
 pub use state::{Counters, Effect, EffectId, Request, State, StateError};
@@ -150,6 +150,12 @@ impl Machine {
     #[must_use]
     pub fn into_state(self) -> State {
         self.state
+    }
+
+    /// Gives back the memory that is kept for the next messages: for a network that will be idle for long.
+    pub fn shrink(&mut self) {
+        self.state.queues.shrink();
+        self.state.flights.shrink_to_fit();
     }
 
     /// What became of the messages so far.

@@ -18,7 +18,7 @@ use super::state::{NodeSet, State};
 /// left over, and nodes that waited for room may be ready now.
 pub(super) fn settle(run: &mut Run<'_>) -> bool {
     let mut gone = dead(run.program, run.state, Room::Always);
-    if gone.is_empty() {
+    if gone.is_empty() && some_wait(run) {
         gone = dead(run.program, run.state, Room::Bounded);
         if let Some(unit) = gone.first().and_then(|it| run.program.unit(*it)) {
             let detail = "full queues wait for each other".to_owned();
@@ -29,8 +29,7 @@ pub(super) fn settle(run: &mut Run<'_>) -> bool {
     }
     end(run, &gone);
     // Those that wait for room may end when they get it, without any other sign of it.
-    let mut nodes = (0..).zip(&run.program.units).map(|(node, _)| node);
-    run.state.ending = nodes.any(|node| holds_all(run.program, run.state, node));
+    run.state.ending = some_wait(run);
     !gone.is_empty()
 }
 
@@ -113,6 +112,12 @@ impl Lives<'_> {
         };
         matches!(unit.act, Act::External(_)) || unit.outputs.iter().all(goes)
     }
+}
+
+/// Whether some nodes wait for room: they hold messages, and nothing else keeps them.
+fn some_wait(run: &Run<'_>) -> bool {
+    let mut nodes = (0..).zip(&run.program.units).map(|(node, _)| node);
+    nodes.any(|node| holds_all(run.program, run.state, node))
 }
 
 /// Whether a node has all it needs but room.

@@ -26,25 +26,32 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// `{"error": word, "category": word, "detail": text}`, and with a message that was lost to the
-    /// network `"message"`.
+    /// As it stands on the error stream: see [`error_value`].
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let field = |name: &str, value: Value| (Arc::<str>::from(name), value);
-        let mut fields = vec![
-            field("error", Value::from(self.kind.word())),
-            field("category", Value::from(self.kind.category().word())),
-            field("detail", Value::from(self.to_string())),
-        ];
-        let short = Value::record(fields.clone()).unwrap_or(Value::Null);
-        fields.extend(
-            self.message
-                .clone()
-                .map(|message| field("message", message)),
-        );
-        // A message as deep as one may be does not fit in another.
-        Value::record(fields).unwrap_or(short)
+        let (word, category) = (self.kind.word(), self.kind.category());
+        error_value(word, category, &self.to_string(), self.message.as_ref())
     }
+}
+
+/// An error as a message: `{"error": word, "category": word, "detail": text}`, and with a message that was
+/// lost to the network `"message"`, where it is not so deep or large that it does not fit in another.
+#[must_use]
+pub fn error_value(
+    error: &str,
+    category: Category,
+    detail: &str,
+    message: Option<&Value>,
+) -> Value {
+    let field = |name: &str, value: Value| (Arc::<str>::from(name), value);
+    let mut fields = vec![
+        field("error", Value::from(error)),
+        field("category", Value::from(category.word())),
+        field("detail", Value::from(detail)),
+    ];
+    let short = Value::record(fields.clone()).unwrap_or(Value::Null);
+    fields.extend(message.map(|message| field("message", message.clone())));
+    Value::record(fields).unwrap_or(short)
 }
 
 impl fmt::Display for Fault {

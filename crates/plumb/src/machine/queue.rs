@@ -33,8 +33,8 @@ struct Cell {
     next: Option<u32>,
 }
 
-/// Room for messages that is kept when they are gone.
-const KEPT: usize = 16;
+/// Room for so many messages is kept when they are gone.
+const KEPT: usize = 64;
 
 impl Queues {
     fn place(&self, edge: u32) -> Result<usize, usize> {
@@ -130,14 +130,30 @@ impl Queues {
         Some((value, length))
     }
 
-    /// Gives back room that a burst of messages took.
+    /// Gives back the room that a burst of messages took.
     pub(super) fn rest(&mut self) {
         if self.total == 0 {
             self.cells.clear();
             self.free = None;
-            self.cells.shrink_to(KEPT);
-            self.heads.shrink_to(KEPT);
         }
+        if self.cells.capacity() > KEPT && self.total < KEPT / 2 {
+            self.shrink();
+        }
+    }
+
+    /// Gives back all room that no message takes.
+    pub(super) fn shrink(&mut self) {
+        let mut small = Self::default();
+        let waiting: Vec<_> = self
+            .iter()
+            .map(|(edge, stamp, value)| (edge, value.clone(), stamp))
+            .collect();
+        small.cells.reserve_exact(waiting.len());
+        for (edge, value, stamp) in waiting {
+            small.push(edge, value, stamp);
+        }
+        small.heads.shrink_to_fit();
+        *self = small;
     }
 
     /// The edges that have messages.
@@ -184,7 +200,11 @@ mod tests {
                     let expected = line.pop_front().map(|at| (Value::Int(at as i64), line.len() as u32));
                     prop_assert_eq!(queues.pop(edge), expected);
                 }
-                queues.rest();
+                match stamp % 3 {
+                    0 => queues.rest(),
+                    1 => queues.shrink(),
+                    _ => {}
+                }
                 prop_assert_eq!(queues.length(edge) as usize, plain[&edge].len());
                 prop_assert_eq!(queues.stamp(edge), plain[&edge].front().copied());
                 let all: Vec<_> = queues.iter().map(|(edge, stamp, _)| (edge, stamp)).collect();

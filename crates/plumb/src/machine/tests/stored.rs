@@ -113,4 +113,6 @@ fn an_idle_network_of_150_nodes_takes_a_few_hundred_bytes() {
         "{}",
         machine.state().bytes()
     );
+    machine.shrink();
+    assert!(machine.state().bytes() < 500);
 }
