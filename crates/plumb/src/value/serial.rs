@@ -18,8 +18,9 @@ impl Serialize for Value {
             Self::Null => serializer.serialize_unit(),
             Self::Bool(value) => serializer.serialize_bool(*value),
             Self::Int(value) => serializer.serialize_i64(*value),
-            Self::Number(value) => serializer.serialize_f64(*value),
-            Self::Big(text) => RawValue::from_string(text.to_string())
+            // Where two shortest texts stand for a number, this one is read as the same number again;
+            // a serializer's own choice may be the other one.
+            Self::Number(_) | Self::Big(_) => RawValue::from_string(self.to_string())
                 .map_err(S::Error::custom)?
                 .serialize(serializer),
             Self::Text(text) => serializer.serialize_str(text),

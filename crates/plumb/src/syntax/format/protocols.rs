@@ -5,22 +5,30 @@ use super::declarations::path;
 use super::layout::Doc;
 use super::lists::{Around, Link};
 use crate::span::Span;
-use crate::syntax::ast::{Name, Protocol, ProtocolKind};
+use crate::syntax::ast::{Name, Path, Protocol, ProtocolKind, TypeKind};
 
 impl Writer<'_> {
     /// The steps of a protocol up to where it ends or a choice stands, joined by dots.
     pub(super) fn protocol_steps(&mut self, protocol: &Protocol) -> Doc {
         let mut steps = vec![protocol];
         let mut at = protocol;
+        let mut ambiguous = false;
         while let ProtocolKind::Send(_, next)
         | ProtocolKind::Recv(_, next)
         | ProtocolKind::Rec(_, next) = &at.kind
         {
             steps.push(next);
+            ambiguous = reads_on_as_a_path(at, next);
             at = next;
         }
         self.chain(Link::Behind(" ."), &steps, |writer, step| {
-            writer.protocol_step(step)
+            let doc = writer.protocol_step(step);
+            match step.kind {
+                ProtocolKind::Named(_) if ambiguous => {
+                    Doc::All(vec![Doc::text("("), doc, Doc::text(")")])
+                }
+                _ => doc,
+            }
         })
     }
 
@@ -57,4 +65,18 @@ impl Writer<'_> {
             },
         )
     }
+}
+
+/// Whether `step . next` without parentheses would be read as `A.M . P` where it is `A . (M.P)`.
+fn reads_on_as_a_path(step: &Protocol, next: &Protocol) -> bool {
+    let (ProtocolKind::Send(payload, _) | ProtocolKind::Recv(payload, _)) = &step.kind else {
+        return false;
+    };
+    let last = match &payload.kind {
+        TypeKind::Sum(variants) => variants.last().unwrap_or(payload),
+        _ => payload,
+    };
+    let module = |named: &Path| named.module.is_some();
+    matches!(&last.kind, TypeKind::Named(named) if !module(named))
+        && matches!(&next.kind, ProtocolKind::Named(named) if module(named))
 }

@@ -103,6 +103,7 @@ fn every_form_reads() {
         "let f : !A -> !B = plumb(a, b) { spawn Mem.g(a, b) spawn h() let c : !(A, B) = channel }",
         "protocol P = rec X . send A . select { go: X, stop: recv M.T . end, other: Q }",
         "protocol P = send A . X protocol Q = { a: loop, b: M.P }",
+        "protocol P = send A . (M.P) protocol Q = recv A | B . (M.P) protocol R = rec X . M.P",
         "protocol P = send A | M.B . recv [M.C] . offer { ok: end }",
         "let f : !A -> !B = map(type = \"error\" && end > 1)",
     ] {

@@ -156,3 +156,14 @@ fn an_expression_alone_is_one_line() {
     };
     assert_eq!(expression_text(expression), long);
 }
+
+#[test]
+fn a_name_of_a_module_behind_a_bare_payload_keeps_its_parentheses() {
+    check(
+        "protocol P = send A . (M . P) protocol Q = recv M.A . (M.P) protocol R = send {a: unit} | B . (M.P)",
+        "protocol P = send A . (M.P)
+protocol Q = recv M.A . M.P
+protocol R = send { a: unit } | B . (M.P)
+",
+    );
+}
