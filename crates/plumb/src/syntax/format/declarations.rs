@@ -1,7 +1,8 @@
 //! Declarations and statements.
 
 use super::layout::Doc;
-use super::lists::{Apart, Around, Link};
+use super::lists::{Apart, Around};
+use super::types::link_of;
 use super::{WIDTH, Writer};
 use crate::span::{SourceId, Span};
 use crate::syntax::ast::{
@@ -55,7 +56,7 @@ impl Writer<'_> {
             let kind = self.type_of(kind);
             return Doc::All(vec![head, Doc::text(" "), kind]);
         };
-        let variants = self.chain(Link::Before("| "), variants, Self::variant);
+        let variants = self.chain(link_of(variants), variants, Self::variant);
         let variants = Doc::All(vec![Doc::Line, Doc::Broken("  "), variants]).nest();
         Doc::All(vec![head, variants]).group()
     }

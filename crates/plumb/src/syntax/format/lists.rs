@@ -27,6 +27,8 @@ pub(super) enum Link {
     Behind(&'static str),
     /// Before each further part, behind the line break.
     Before(&'static str),
+    /// Alike, with as many parts on a line as fit.
+    Filled(&'static str),
 }
 
 /// What stands somewhere in the text.
@@ -118,15 +120,25 @@ impl Writer<'_> {
                 let (above, inline) = self.leading(&between.leading, between.start);
                 let (behind, ahead) = match link {
                     Link::Behind(text) => (text, ""),
-                    Link::Before(text) => ("", text),
+                    Link::Before(text) | Link::Filled(text) => ("", text),
                 };
-                docs.push(Doc::text(behind));
-                docs.push(Self::trailing(&between.trailing));
-                docs.extend([Doc::Line, above, Doc::text(ahead), inline]);
+                let next = Doc::All(vec![
+                    Doc::text(behind),
+                    Self::trailing(&between.trailing),
+                    Doc::Line,
+                    above,
+                    Doc::text(ahead),
+                    inline,
+                    part(self, one),
+                ]);
+                docs.push(match link {
+                    Link::Filled(_) => next.group(),
+                    _ => next,
+                });
             } else {
                 docs.extend(between.leading.iter().map(|comment| inline(comment)));
+                docs.push(part(self, one));
             }
-            docs.push(part(self, one));
             before = Some(place);
         }
         Doc::All(docs)

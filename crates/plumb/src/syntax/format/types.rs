@@ -19,7 +19,7 @@ impl Writer<'_> {
                 Doc::All(vec![Doc::text("["), self.type_of(inner), Doc::text("]")])
             }
             TypeKind::Sum(variants) => self
-                .chain(Link::Before("| "), variants, Self::variant)
+                .chain(link_of(variants), variants, Self::variant)
                 .nest()
                 .group(),
             TypeKind::Product(parts) => {
@@ -47,6 +47,16 @@ impl Writer<'_> {
         };
         let name = Doc::text(format!("{}{optional}: ", field.name.text));
         Doc::All(vec![name, self.type_of(&field.kind)])
+    }
+}
+
+/// How the variants of a sum are joined: names fill their lines, other types have one each.
+pub(super) fn link_of(variants: &[Type]) -> Link {
+    let short = |variant: &Type| matches!(variant.kind, TypeKind::Named(_) | TypeKind::Literal(_));
+    if variants.iter().all(short) {
+        Link::Filled("| ")
+    } else {
+        Link::Before("| ")
     }
 }
 

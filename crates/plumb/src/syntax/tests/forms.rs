@@ -49,6 +49,13 @@ map(null) ; session@trigger }",
 ",
     );
     check(
+        "type T = Pause | Resume | GetMemory | SetMemory | Mark | Prepare | Swap | Pin | Unpin | SetTemp | Refused | Others",
+        "type T =
+    Pause | Resume | GetMemory | SetMemory | Mark | Prepare | Swap | Pin | Unpin | SetTemp | Refused
+  | Others
+",
+    );
+    check(
         "protocol Compaction = send Pause . recv PauseAck . send GetMemory . recv MemoryDump . { again: loop, stop: end }",
         "protocol Compaction =
   send Pause .
