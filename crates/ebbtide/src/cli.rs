@@ -9,6 +9,7 @@ use crate::command::demo::DemoArgs;
 use crate::command::docs::DocsArgs;
 use crate::command::inspect::InspectArgs;
 use crate::command::pin::PinArgs;
+use crate::command::plumb::PlumbArgs;
 use crate::command::purge::PurgeArgs;
 use crate::command::replay::ReplayArgs;
 use crate::command::serve::ServeArgs;
@@ -57,6 +58,8 @@ pub enum Command {
     Pin(PinArgs),
     /// Replay recorded sessions under several memory strategies and compare them
     Replay(ReplayArgs),
+    /// Check and format programs of the language of strategies
+    Plumb(PlumbArgs),
     /// Compact a conversation without a model
     Compact(CompactArgs),
     /// Say what is in a session

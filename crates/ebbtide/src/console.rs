@@ -50,6 +50,12 @@ impl Palette {
         Self(colour)
     }
 
+    /// Whether there are any.
+    #[must_use]
+    pub const fn colour(self) -> Colour {
+        self.0
+    }
+
     /// `text` in the colours of `tone`.
     #[must_use]
     pub fn paint(self, tone: Tone, text: &str) -> String {

@@ -8,10 +8,11 @@ use anyhow::{Context as _, bail};
 use crate::command::{self, cargo, say};
 
 /// The generated pages: what `ebbtide docs` calls them, and where they lie.
-const PAGES: [(&str, &str); 3] = [
+const PAGES: [(&str, &str); 4] = [
     ("cli", "docs/cli.md"),
     ("errors", "docs/errors.md"),
     ("settings", "docs/settings.md"),
+    ("plumb-codes", "docs/plumb/codes.md"),
 ];
 
 /// Whether the pages are written or compared.
@@ -46,7 +47,7 @@ pub fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
         let file = root.join(path);
         match mode {
             Mode::Write => {
-                fs::create_dir_all(root.join("docs")).context("cannot make docs/")?;
+                fs::create_dir_all(root.join("docs/plumb")).context("cannot make docs/")?;
                 fs::write(&file, text).with_context(|| format!("cannot write {path}"))?;
                 say(&format!("wrote {path}"));
             }

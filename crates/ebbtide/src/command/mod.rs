@@ -8,6 +8,7 @@ pub mod discover;
 pub mod docs;
 pub mod inspect;
 pub mod pin;
+pub mod plumb;
 pub mod purge;
 pub mod replay;
 pub mod serve;
@@ -34,6 +35,7 @@ pub fn run(
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),
+        Command::Plumb(args) => plumb::run(args, console),
         Command::Compact(args) => compact::run(args, console),
         Command::Inspect(args) => inspect::run(args, console),
         Command::Sim(args) => sim::run(args, console),

@@ -14,6 +14,7 @@ mod help;
 mod inspect;
 #[cfg(unix)]
 mod listening;
+mod plumb;
 mod purge;
 mod replay;
 #[cfg(unix)]

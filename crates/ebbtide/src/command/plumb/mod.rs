@@ -1,0 +1,40 @@
+//! `ebbtide plumb`: programs in the language of strategies and agent networks.
+
+mod check;
+mod fmt;
+mod modules;
+mod source;
+
+use clap::{Args, Subcommand};
+
+use crate::console::Console;
+use crate::failure::{Exit, Failure};
+
+/// What `ebbtide plumb` takes.
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct PlumbArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PlumbCommand,
+}
+
+/// One command each.
+#[derive(Debug, Subcommand)]
+pub enum PlumbCommand {
+    /// Say what is wrong with programs, without running them
+    Check(check::CheckArgs),
+    /// Write programs in canonical form
+    Fmt(fmt::FmtArgs),
+}
+
+/// Does it.
+///
+/// # Errors
+/// Where a file cannot be read or written, or standard output not be written to.
+pub fn run(args: &PlumbArgs, console: &mut Console) -> Result<Exit, Failure> {
+    match &args.command {
+        PlumbCommand::Check(args) => check::run(args, console),
+        PlumbCommand::Fmt(args) => fmt::run(args, console),
+    }
+}

@@ -1,0 +1,139 @@
+//! `ebbtide plumb`: what is checked and formatted, and what it exits with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::{Ran, program, run};
+
+const SOUND: &str = "let main : !int -> !int = map(value + 1)\n";
+const BROKEN: &str = "let main : !int -> !int = map(value +)\nprotocol P = send int\n";
+const LOOSE: &str = "let main:!int->!int=map( value+1 ) (* one more *)";
+
+/// A folder with these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).expect("a file");
+    }
+    folder
+}
+
+fn plumb(folder: &Path, arguments: &[&str], input: &str) -> Ran {
+    let mut command = program(&[&["plumb"], arguments].concat());
+    command.current_dir(folder);
+    run(command, input.as_bytes())
+}
+
+fn text(folder: &TempDir, name: &str) -> String {
+    fs::read_to_string(folder.path().join(name)).expect("a file")
+}
+
+#[test]
+fn several_programs_are_checked_and_each_mistake_is_shown() {
+    let folder = folder(&[("sound.plumb", SOUND), ("broken.plumb", BROKEN)]);
+    let ran = plumb(folder.path(), &["check", "sound.plumb", "broken.plumb"], "");
+    insta::assert_snapshot!(ran.shown());
+}
+
+#[test]
+fn a_program_that_can_run_exits_with_0() {
+    let folder = folder(&[]);
+    let ran = plumb(folder.path(), &["check", "-"], SOUND);
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""));
+    assert_eq!(ran.stderr, "standard input: nothing is wrong\n");
+}
+
+#[test]
+fn editors_get_json_on_standard_output() {
+    let folder = folder(&[("broken.plumb", BROKEN)]);
+    let ran = plumb(folder.path(), &["check", "--json", "broken.plumb"], "");
+    assert_eq!((ran.exit, ran.stderr.as_str()), (2, ""));
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(report["schema"], "ebbtide.plumb.check/1");
+    let file = &report["files"][0];
+    assert_eq!(
+        (&file["file"], &file["sound"]),
+        (&"broken.plumb".into(), &false.into())
+    );
+    let first = &file["diagnostics"][0];
+    assert_eq!(first["code"], "P0101");
+    assert_eq!(first["range"]["start"]["character"], 37);
+}
+
+#[test]
+fn modules_are_found_beside_the_program_and_on_the_path() {
+    let main = "use near\nuse far\nlet main : !int -> !int = Near.one ; Far.one\n";
+    let folder = folder(&[
+        ("main.plumb", main),
+        ("near.plumb", "let one : !int -> !int = id\n"),
+    ]);
+    let elsewhere = folder_with_far();
+    let far = PathBuf::from(elsewhere.path());
+    let ran = plumb(folder.path(), &["check", "main.plumb"], "");
+    assert_eq!(ran.exit, 2);
+    assert!(ran.stderr.contains("far"), "{}", ran.stderr);
+    let far = far.to_str().expect("a path");
+    let ran = plumb(folder.path(), &["check", "main.plumb", "--path", far], "");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+}
+
+fn folder_with_far() -> TempDir {
+    folder(&[("far.plumb", "let one : !int -> !int = id\n")])
+}
+
+#[test]
+fn programs_are_formatted_in_place_and_broken_ones_left_alone() {
+    let folder = folder(&[("loose.plumb", LOOSE), ("broken.plumb", BROKEN)]);
+    let files = ["fmt", "loose.plumb", "broken.plumb"];
+    let ran = plumb(folder.path(), &files, "");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("P0101"), "{}", ran.stderr);
+    let formatted = "let main : !int -> !int = map(value + 1) (* one more *)\n";
+    assert_eq!(text(&folder, "loose.plumb"), formatted);
+    assert_eq!(text(&folder, "broken.plumb"), BROKEN);
+    let again = plumb(folder.path(), &["fmt", "loose.plumb"], "");
+    assert_eq!(
+        (again.exit, text(&folder, "loose.plumb").as_str()),
+        (0, formatted)
+    );
+}
+
+#[test]
+fn with_check_nothing_is_written() {
+    let folder = folder(&[("loose.plumb", LOOSE), ("sound.plumb", SOUND)]);
+    let ran = plumb(
+        folder.path(),
+        &["fmt", "--check", "loose.plumb", "sound.plumb"],
+        "",
+    );
+    assert_eq!((ran.exit, ran.stdout.as_str()), (1, "loose.plumb\n"));
+    assert_eq!(text(&folder, "loose.plumb"), LOOSE);
+    let ran = plumb(folder.path(), &["fmt", "--check", "sound.plumb"], "");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""));
+}
+
+#[test]
+fn standard_input_is_formatted_to_standard_output() {
+    let folder = folder(&[]);
+    for (input, output) in [
+        (SOUND, SOUND),
+        ("use mem type T=int", "use mem\ntype T = int\n"),
+    ] {
+        let ran = plumb(folder.path(), &["fmt", "-"], input);
+        assert_eq!((ran.exit, ran.stdout.as_str()), (0, output));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_said() {
+    let folder = folder(&[]);
+    let ran = plumb(folder.path(), &["check", "gone.plumb"], "");
+    assert_eq!(ran.exit, 1);
+    assert!(ran.stderr.contains("error[E0001]"), "{}", ran.stderr);
+    fs::write(folder.path().join("latin.plumb"), b"(* \xe9 *)").expect("a file");
+    let ran = plumb(folder.path(), &["check", "latin.plumb"], "");
+    assert_eq!(ran.exit, 1);
+    assert!(ran.stderr.contains("UTF-8"), "{}", ran.stderr);
+}
