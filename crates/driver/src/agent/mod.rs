@@ -1,0 +1,115 @@
+//! Agents: what one does with a message and with a command.
+
+mod command;
+mod exchange;
+
+use std::sync::Arc;
+
+use context::{Tokens, note};
+use jiff::Timestamp;
+use plumb::graph::External;
+use plumb::types::Type;
+use plumb::value::Value;
+
+use crate::driver::Driver;
+use crate::error::{Unfit, Why};
+use crate::memory::Memory;
+use crate::network::Log;
+use crate::provider::Provider;
+use crate::report::Control;
+use crate::settings::Settings;
+
+pub(crate) use command::Acknowledged;
+
+/// An instance of an agent.
+#[derive(Debug)]
+pub(crate) struct Agent {
+    settings: Settings,
+    /// What its answers are.
+    kind: Type,
+    provider: Provider,
+    memory: Memory,
+    temperature: Option<f64>,
+    paused: bool,
+    /// The tokens of the last request and its answer.
+    used: Option<Tokens>,
+    /// When the last message came.
+    last: Option<Timestamp>,
+    driver: Driver,
+    log: Log,
+}
+
+/// What came of a message.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    /// The answer.
+    pub answer: Result<Value, Why>,
+    /// What is to be told on `telemetry`, in order.
+    pub telemetry: Vec<Value>,
+}
+
+impl Agent {
+    /// An agent as its program declares it.
+    ///
+    /// # Errors
+    /// Where a setting cannot be carried out or a file not be read.
+    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, Unfit> {
+        let settings = Settings::read(declared, driver.folder())?;
+        let provider = driver.provider(declared, &settings)?;
+        Ok(Self {
+            kind: driver.answers(declared),
+            temperature: settings.sampling.temperature,
+            settings,
+            provider,
+            memory: Memory::default(),
+            paused: false,
+            used: None,
+            last: None,
+            driver: driver.clone(),
+            log,
+        })
+    }
+
+    /// Whether it takes no messages.
+    pub const fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    fn log(&self, control: Control) {
+        self.log.tell(control);
+    }
+
+    /// What the agent is told about its own memory.
+    fn note(&self) -> String {
+        let pins = self.memory.pins();
+        let pins: Vec<&str> = pins.iter().map(String::as_str).collect();
+        let context = note::RuntimeContext {
+            now: Some(self.driver.now()),
+            last_message: self.last,
+            used: self.used,
+            window: Some(self.provider.window()),
+            compactions: Some(self.memory.compactions()),
+            removed: None,
+            pins: Some(&pins),
+            branch: None,
+        };
+        context.render()
+    }
+
+    /// Answers a message.
+    pub async fn hear(mut self: Box<Self>, message: Value) -> (Box<Self>, Heard) {
+        let mut telemetry = Vec::new();
+        let answer = self.exchange(&message, &mut telemetry).await;
+        if let Err(why) = &answer {
+            telemetry.push(crate::telemetry::error(why.word(), 0));
+        }
+        self.last = Some(self.driver.now());
+        (self, Heard { answer, telemetry })
+    }
+}
+
+/// The name of the one field of a command or an acknowledgement.
+pub(crate) fn name_of(record: &Value) -> Arc<str> {
+    let name = record.fields().and_then(|fields| fields.first());
+    name.map_or_else(|| "?".into(), |(name, _)| name.clone())
+}

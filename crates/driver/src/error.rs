@@ -1,0 +1,214 @@
+//! What keeps a program from running, and what goes wrong with agents and tools while it runs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use context::coded::{self, CodeEntry, Coded, ErrorCode};
+use model::ModelError;
+use plumb::machine::{Category, GraphError, error_value};
+use plumb::span::Span;
+use plumb::value::Value;
+
+/// Why a process cannot run here.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Unfit {
+    /// There is no such process, or something is wrong with the program.
+    #[error("the program has no process `{name}` that can run")]
+    NoProcess {
+        /// Its name.
+        name: String,
+    },
+    /// The machine does not take the graph.
+    #[error("the process cannot run: {0}")]
+    Graph(#[from] GraphError),
+    /// An agent has a setting that cannot be carried out.
+    #[error("the agent `{agent}` {why}")]
+    Setting {
+        /// The agent.
+        agent: Arc<str>,
+        /// What is wrong, as a phrase that goes on from its name.
+        why: String,
+    },
+    /// A file that the program names cannot be read.
+    #[error("the agent `{agent}` names {}, which cannot be read: {why}", path.display())]
+    Unreadable {
+        /// The agent.
+        agent: Arc<str>,
+        /// The file.
+        path: PathBuf,
+        /// What the system says, or what is wrong in it.
+        why: String,
+    },
+    /// A model cannot be called.
+    #[error("the agent `{agent}` cannot call its model: {source}")]
+    Model {
+        /// The agent.
+        agent: Arc<str>,
+        /// Why.
+        source: ModelError,
+    },
+}
+
+/// A message to an agent or a tool that was not answered.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{at}: {why}")]
+pub struct Problem {
+    /// The node: the agent or tool as the network calls it.
+    pub at: Arc<str>,
+    /// Where it is declared.
+    pub span: Span,
+    /// Why.
+    pub why: Why,
+    /// The message.
+    pub message: Option<Value>,
+}
+
+/// Why a message was not answered.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Why {
+    /// The answers were not of the type of the output, as often as it was tried.
+    #[error("after {attempts} answers none is of the type that was asked for: {detail}")]
+    Answer {
+        /// How many there were.
+        attempts: u32,
+        /// What was wrong with the last one.
+        detail: String,
+    },
+    /// A script has no more answers.
+    #[error("the script has no more answers")]
+    ScriptEnded,
+    /// The model could not be had.
+    #[error("{0}")]
+    Model(Box<ModelError>),
+    /// The model ended without an answer.
+    #[error("the model gave no answer: {0}")]
+    NoAnswer(String),
+    /// A tool could not do what it was asked.
+    #[error("{0}")]
+    Tool(String),
+    /// The network has come to rest, and messages wait for an agent that is paused.
+    #[error(
+        "{waiting} messages wait for an agent that is paused, and nothing is left that could resume it"
+    )]
+    Paused {
+        /// How many.
+        waiting: usize,
+    },
+}
+
+impl Why {
+    /// The word for it in errors.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Answer { .. } => "output_type_mismatch",
+            Self::ScriptEnded => "script_ended",
+            Self::Model(_) => "model_unavailable",
+            Self::NoAnswer(_) => "no_answer",
+            Self::Tool(_) => "tool_failed",
+            Self::Paused { .. } => "paused",
+        }
+    }
+
+    /// What can be done about it.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Answer { .. } => Category::Invalid,
+            Self::ScriptEnded => Category::NotFound,
+            Self::Model(error) => category(error),
+            Self::NoAnswer(_) | Self::Tool(_) => Category::Unavailable,
+            Self::Paused { .. } => Category::Internal,
+        }
+    }
+}
+
+fn category(error: &ModelError) -> Category {
+    match error {
+        ModelError::BadUrl { .. } | ModelError::BadHeader { .. } => Category::Config,
+        ModelError::Refused(refused) => match refused.status {
+            401 | 403 => Category::Denied,
+            404 => Category::NotFound,
+            _ => Category::Invalid,
+        },
+        _ => Category::Unavailable,
+    }
+}
+
+impl Problem {
+    /// As it stands on the error stream: see [`error_value`].
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let detail = self.to_string();
+        let (word, category) = (self.why.word(), self.why.category());
+        error_value(word, category, &detail, self.message.as_ref())
+    }
+}
+
+/// The error codes of this crate.
+pub const CODES: &[CodeEntry] = &[
+    entry(
+        "E0901",
+        "a program has no process of this name that can run",
+        "Name one of the program's processes with --process; `ebbtide plumb check` says what is wrong with a program.",
+    ),
+    entry(
+        "E0902",
+        "the machine does not take a graph",
+        "This is a fault of Ebbtide, not of yours; please report it with the program.",
+    ),
+    entry(
+        "E0903",
+        "an agent or a tool has a setting that cannot be carried out here",
+        "docs/plumb/running.md says what each provider needs.",
+    ),
+    entry(
+        "E0904",
+        "a file that an agent names cannot be read",
+        "Paths are read from the folder of the program; a script is JSON, one answer a line.",
+    ),
+    entry(
+        "E0905",
+        "an agent's model cannot be called",
+        "Check the endpoint and the key.",
+    ),
+    entry(
+        "E0906",
+        "a message to an agent or a tool was not answered",
+        "The message is lost to the network and stands in the error; the detail says why.",
+    ),
+];
+
+const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {
+    CodeEntry {
+        code: ErrorCode::new(code),
+        meaning,
+        remedy,
+    }
+}
+
+impl Coded for Unfit {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::new(match self {
+            Self::NoProcess { .. } => "E0901",
+            Self::Graph(_) => "E0902",
+            Self::Setting { .. } => "E0903",
+            Self::Unreadable { .. } => "E0904",
+            Self::Model { .. } => "E0905",
+        })
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
+    }
+}
+
+impl Coded for Problem {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::new("E0906")
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
+    }
+}

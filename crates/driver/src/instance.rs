@@ -1,0 +1,138 @@
+//! One node that stands for an agent or a tool: what waits for it, and what it has to say.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use plumb::graph::{External, ExternalKind, ExternalPort};
+use plumb::machine::EffectId;
+use plumb::span::Span;
+use plumb::value::Value;
+
+use crate::agent::{Acknowledged, Agent, name_of};
+use crate::driver::Driver;
+use crate::error::Unfit;
+use crate::network::Log;
+use crate::report::Control;
+use crate::tool::Tool;
+
+/// A message or a command that waits.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub effect: EffectId,
+    pub message: Value,
+}
+
+/// What the machine is to be told.
+#[derive(Debug)]
+pub(crate) enum Act {
+    Answer(EffectId, u32, Value),
+    Finish(EffectId),
+}
+
+/// Who stands there.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// None while it is busy with a message.
+    Agent(Option<Box<Agent>>),
+    /// None while it is busy.
+    Tool(Option<Tool>),
+}
+
+/// A node that stands for an agent or a tool.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    /// What it is called in reports.
+    pub at: Arc<str>,
+    pub span: Span,
+    pub body: Body,
+    pub log: Log,
+    inputs: Box<[Arc<str>]>,
+    outputs: Box<[Arc<str>]>,
+    pub commands: VecDeque<Asked>,
+    pub messages: VecDeque<Asked>,
+    pub acts: VecDeque<Act>,
+}
+
+impl Instance {
+    /// The instance of a declaration.
+    ///
+    /// # Errors
+    /// Where a setting cannot be carried out.
+    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, Unfit> {
+        let names = |ports: &[ExternalPort]| ports.iter().map(|port| port.name.clone()).collect();
+        let body = match declared.kind {
+            ExternalKind::Agent => {
+                Body::Agent(Some(Box::new(Agent::new(declared, driver, log.clone())?)))
+            }
+            ExternalKind::Tool => Body::Tool(Some(Tool::new(declared)?)),
+        };
+        Ok(Self {
+            at: log.at().clone(),
+            span: declared.span,
+            body,
+            log,
+            inputs: names(&declared.inputs),
+            outputs: names(&declared.outputs),
+            commands: VecDeque::new(),
+            messages: VecDeque::new(),
+            acts: VecDeque::new(),
+        })
+    }
+
+    /// Takes what came in on a port.
+    pub fn take(&mut self, port: u32, asked: Asked) {
+        match self.inputs.get(port as usize) {
+            Some(name) if **name == *"ctrl_in" => self.commands.push_back(asked),
+            _ => self.messages.push_back(asked),
+        }
+    }
+
+    /// Forgets what waits under this number.
+    pub fn forget(&mut self, effect: EffectId) {
+        self.commands.retain(|asked| asked.effect != effect);
+        self.messages.retain(|asked| asked.effect != effect);
+    }
+
+    /// Whether messages wait for an agent that is paused.
+    pub fn is_stuck(&self) -> bool {
+        let paused = matches!(&self.body, Body::Agent(Some(agent)) if agent.is_paused());
+        paused && !self.messages.is_empty()
+    }
+
+    /// Says something on a port, if anybody listens there.
+    pub fn say(&mut self, effect: EffectId, port: &str, message: Value) {
+        let number = self.outputs.iter().position(|name| **name == *port);
+        if let Some(number) = number.and_then(|number| u32::try_from(number).ok()) {
+            self.acts.push_back(Act::Answer(effect, number, message));
+        }
+    }
+
+    /// Says something on `telemetry`.
+    pub fn report(&mut self, effect: EffectId, record: Value) {
+        self.log.tell(Control::Telemetry(record.clone()));
+        self.say(effect, "telemetry", record);
+    }
+
+    /// Carries out the next command, where there is one and the agent is not busy. Whether it did.
+    pub fn obey(&mut self) -> bool {
+        let Body::Agent(Some(agent)) = &mut self.body else {
+            return false;
+        };
+        let Some(Asked { effect, message }) = self.commands.pop_front() else {
+            return false;
+        };
+        self.log.tell(Control::Command {
+            name: name_of(&message),
+        });
+        let Acknowledged { answer, telemetry } = agent.command(&message);
+        self.log.tell(Control::Acknowledged {
+            name: name_of(&answer),
+        });
+        self.say(effect, "ctrl_out", answer);
+        if let Some(record) = telemetry {
+            self.report(effect, record);
+        }
+        self.acts.push_back(Act::Finish(effect));
+        true
+    }
+}

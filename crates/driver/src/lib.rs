@@ -1,0 +1,53 @@
+//! The driver of plumb: gives what a machine asks for to agents, tools and the clock.
+//!
+//! The machine of crate `plumb` is synchronous and does nothing by itself: a message for an agent is an
+//! *effect*, which somebody carries out and answers. Here is that somebody:
+//!
+//! ```text
+//!            push ──►┌─────────┐──► Report::Output, Report::Fault, …
+//!                    │ Network │
+//!   machine ─effect─►│         │──► one instance a node: Agent, Tool, timer
+//!   machine ◄answer──│         │◄── one message at a time, commands first
+//!                    └─────────┘
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | say what surrounds a program | [`Surroundings`] |
+//! | run the processes of a checked program | [`Driver`], [`Driver::network`] |
+//! | feed a network and hear what comes of it | [`Network::push`], [`Network::next`] |
+//! | end a run | [`Network::close`], [`Network::abandon`], [`Driver::shutdown`] |
+//!
+//! # Agents
+//!
+//! An agent takes one message at a time. It is shown its prompt, what it remembers and the message; what it
+//! answers is read as a value of its output's type. An answer that is none is sent back with what is wrong
+//! with it, at most `max_retries` times, and those rounds are not remembered. Then the answer goes out,
+//! behind it the telemetry.
+//!
+//! A command on `ctrl_in` is carried out between two messages, before any that waits, and acknowledged on
+//! `ctrl_out` before the next command is looked at. What an answer leads to elsewhere in the network (such
+//! as a homunculus that says `pause`) comes before the agent's next message. A paused agent takes none.
+//!
+//! # What it does not do
+//!
+//! It reads no clock and no environment: both come in with [`Surroundings`]. It logs no message.
+
+mod agent;
+mod answer;
+mod driver;
+mod error;
+mod instance;
+mod memory;
+mod network;
+mod provider;
+mod report;
+mod schema;
+mod settings;
+mod telemetry;
+mod tool;
+
+pub use driver::{Driver, Surroundings};
+pub use error::{CODES, Problem, Unfit, Why};
+pub use network::Network;
+pub use report::{Control, Report};

@@ -1,0 +1,297 @@
+//! What an agent remembers, and how it is taken out, replaced and pinned.
+//!
+//! Turns are numbered from 1 in the order in which they were said. A mark is such a number: everything up
+//! to that turn. So a memory that was made from a dump can be put back while the agent has gone on: the
+//! turns after the mark stay as they are.
+
+mod json;
+
+use std::sync::Arc;
+
+use context::{Part, Provenance, Role, Text, TurnDraft};
+use plumb::value::Value;
+
+/// A turn with its number.
+#[derive(Clone, Debug)]
+struct Entry {
+    number: u64,
+    draft: TurnDraft,
+}
+
+/// What an agent remembers.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    /// What stands for the turns that are gone.
+    summary: Option<Arc<str>>,
+    pinned: Vec<Value>,
+    turns: Vec<Entry>,
+    /// How many turns were ever said.
+    said: u64,
+    /// The mark that was given last.
+    marked: u64,
+    prepared: Option<Value>,
+    compactions: u32,
+    /// How many turns are not shown any more.
+    removed: usize,
+}
+
+/// What came of replacing a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Replaced {
+    /// How many turns it had.
+    pub before: usize,
+    /// How many it has.
+    pub after: usize,
+}
+
+impl Memory {
+    /// How often turns were taken out for a summary.
+    pub const fn compactions(&self) -> u32 {
+        self.compactions
+    }
+
+    /// How many turns are not shown any more.
+    pub const fn removed(&self) -> usize {
+        self.removed
+    }
+
+    /// The pins, as one line each.
+    pub fn pins(&self) -> Vec<String> {
+        self.pinned.iter().map(shown).collect()
+    }
+
+    /// Adds what was said.
+    pub fn remember(&mut self, drafts: impl IntoIterator<Item = TurnDraft>) {
+        for draft in drafts {
+            self.said += 1;
+            self.turns.push(Entry {
+                number: self.said,
+                draft,
+            });
+        }
+    }
+
+    /// Forgets the oldest turns until there are at most so many, whole exchanges each: what remains begins
+    /// with a message to the agent.
+    pub fn keep(&mut self, most: usize) {
+        if self.turns.len() <= most {
+            return;
+        }
+        let least = self.turns.len() - most;
+        let begins = |entry: &Entry| entry.draft.role == Role::User;
+        let later = self.turns.iter().skip(least).position(begins);
+        let gone = later.map_or(self.turns.len(), |at| least + at);
+        self.turns.drain(..gone);
+        self.removed += gone;
+    }
+
+    /// What the agent is shown of its memory: pins, summary, turns.
+    pub fn view(&self) -> Vec<TurnDraft> {
+        let mut drafts = Vec::with_capacity(self.turns.len() + 2);
+        if !self.pinned.is_empty() {
+            let text = format!("[pinned]\n{}", self.pins().join("\n"));
+            drafts.push(user(&text).from_provenance(Provenance::Pins));
+        }
+        if let Some(summary) = &self.summary {
+            let text = if context::summary::is_summary(summary) {
+                summary.to_string()
+            } else {
+                format!("[summary of the conversation so far]\n{summary}\n[end of the summary]")
+            };
+            drafts.push(user(&text).from_provenance(Provenance::Summary));
+        }
+        drafts.extend(self.turns.iter().map(|entry| entry.draft.clone()));
+        drafts
+    }
+
+    /// All of it as a message, marked at its end.
+    pub fn dump(&mut self) -> Value {
+        self.marked = self.said;
+        let drafts = self.turns.iter().map(|entry| &entry.draft);
+        json::memory(self.said, drafts, &self.pinned, self.summary.as_deref())
+    }
+
+    /// Puts a memory in the place of everything up to its mark. A mark that cannot have been given (a model
+    /// wrote it) is taken for the one that was given last.
+    ///
+    /// # Errors
+    /// Where a turn of it cannot be read, as a phrase.
+    pub fn replace(&mut self, memory: &Value) -> Result<Replaced, String> {
+        let mark = json::mark(memory).filter(|mark| *mark <= self.said);
+        let mark = mark.unwrap_or(self.marked);
+        let turns = json::turns(memory)?;
+        let before = self.turns.len();
+        let (old, since): (Vec<_>, Vec<_>) = std::mem::take(&mut self.turns)
+            .into_iter()
+            .partition(|entry| entry.number <= mark);
+        let gone = old.len().saturating_sub(turns.len());
+        let kept = turns.into_iter().map(|draft| Entry {
+            number: mark,
+            draft,
+        });
+        self.turns = kept.chain(since).collect();
+        self.pinned = json::pinned(memory);
+        self.summary = json::summary(memory);
+        self.removed += gone;
+        if gone > 0 {
+            self.compactions += 1;
+        }
+        Ok(Replaced {
+            before,
+            after: self.turns.len(),
+        })
+    }
+
+    /// Keeps a memory for a later [`Memory::swap`].
+    pub fn prepare(&mut self, memory: Value) {
+        self.prepared = Some(memory);
+    }
+
+    /// Puts the prepared memory in place.
+    ///
+    /// # Errors
+    /// Where nothing is prepared, or it cannot be read, as a phrase.
+    pub fn swap(&mut self) -> Result<Replaced, String> {
+        let prepared = self.prepared.take().ok_or("nothing is prepared")?;
+        self.replace(&prepared)
+    }
+
+    /// Keeps a text in front of everything, whatever becomes of the rest.
+    pub fn pin(&mut self, text: Value) {
+        if !self.pinned.contains(&text) {
+            self.pinned.push(text);
+        }
+    }
+
+    /// Does not keep it any more; whether it was pinned.
+    pub fn unpin(&mut self, text: &Value) -> bool {
+        let before = self.pinned.len();
+        self.pinned.retain(|pinned| pinned != text);
+        self.pinned.len() < before
+    }
+}
+
+/// The turns and the summary of a memory as one conversation, oldest first; for those who sum it up.
+///
+/// # Errors
+/// Where a turn cannot be read, as a phrase.
+pub(crate) fn conversation(memory: &Value) -> Result<Vec<TurnDraft>, String> {
+    let turns = json::turns(memory)?;
+    let summary = json::summary(memory);
+    let earlier = summary.map(|text| user(&text).from_provenance(Provenance::Summary));
+    Ok(earlier.into_iter().chain(turns).collect())
+}
+
+/// A message to the agent.
+pub(crate) fn user(text: &str) -> TurnDraft {
+    TurnDraft::said(Role::User, vec![Part::Text(Text::from(text))])
+}
+
+/// A value as it is shown to an agent: a string as it is, anything else as JSON.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.to_string(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use context::{Part, Role, TurnDraft};
+    use plumb::value::Value;
+
+    use super::{Memory, Replaced};
+
+    fn said(texts: &[&str]) -> Memory {
+        let mut memory = Memory::default();
+        memory.remember(texts.iter().enumerate().map(|(at, text)| {
+            let role = [Role::User, Role::Assistant][at % 2];
+            TurnDraft::text(role, *text)
+        }));
+        memory
+    }
+
+    fn texts(memory: &Memory) -> Vec<String> {
+        let view = memory.view();
+        let text = |draft: &TurnDraft| match draft.parts.as_slice() {
+            [Part::Text(text)] => text.as_str().to_owned(),
+            other => panic!("{other:?}"),
+        };
+        view.iter().map(text).collect()
+    }
+
+    fn parse(text: &str) -> Value {
+        Value::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_was_said_after_the_mark_stays() {
+        let mut memory = said(&["a", "b"]);
+        let dump = memory.dump();
+        assert_eq!(dump.get("mark"), Some(&Value::from("2")));
+        assert_eq!(dump.get("turns").unwrap().items().unwrap().len(), 2);
+        memory.remember([TurnDraft::text(Role::User, "c")]);
+        let new = r#"{"mark":"2","turns":[],"pinned":["keep"],"summary":"a and b"}"#;
+        let replaced = memory.replace(&parse(new)).unwrap();
+        assert_eq!(
+            replaced,
+            Replaced {
+                before: 3,
+                after: 1
+            }
+        );
+        assert_eq!((memory.compactions(), memory.removed()), (1, 2));
+        let summary = "[summary of the conversation so far]\na and b\n[end of the summary]";
+        assert_eq!(texts(&memory), ["[pinned]\nkeep", summary, "c"]);
+    }
+
+    #[test]
+    fn a_dump_that_is_put_back_changes_nothing() {
+        let mut memory = said(&["a", "b", "c"]);
+        let before = texts(&memory);
+        let dump = memory.dump();
+        memory.replace(&dump).unwrap();
+        assert_eq!(texts(&memory), before);
+        assert_eq!(memory.compactions(), 0);
+    }
+
+    #[test]
+    fn a_mark_that_was_never_given_is_the_last_one_that_was() {
+        let mut memory = said(&["a", "b"]);
+        memory.dump();
+        memory.remember([TurnDraft::text(Role::User, "c")]);
+        let new = r#"{"mark":"somewhere","turns":[],"pinned":[],"summary":"s"}"#;
+        memory.replace(&parse(new)).unwrap();
+        assert_eq!(texts(&memory).len(), 2);
+    }
+
+    #[test]
+    fn only_what_is_prepared_can_be_swapped_in_and_once() {
+        let mut memory = said(&["a", "b"]);
+        assert!(memory.swap().is_err());
+        memory.dump();
+        memory.prepare(parse(
+            r#"{"mark":"2","turns":[],"pinned":[],"summary":"s"}"#,
+        ));
+        assert_eq!(memory.swap().unwrap().after, 0);
+        assert!(memory.swap().is_err());
+    }
+
+    #[test]
+    fn whole_exchanges_are_forgotten() {
+        let mut memory = said(&["a", "b", "c", "d", "e", "f"]);
+        memory.keep(3);
+        assert_eq!(texts(&memory), ["e", "f"]);
+        assert_eq!(memory.removed(), 4);
+    }
+
+    #[test]
+    fn a_text_is_pinned_once() {
+        let mut memory = said(&[]);
+        memory.pin(Value::from("x"));
+        memory.pin(Value::from("x"));
+        assert_eq!(memory.pins(), ["x"]);
+        assert!(memory.unpin(&Value::from("x")));
+        assert!(!memory.unpin(&Value::from("x")));
+    }
+}

@@ -1,0 +1,433 @@
+//! A network, running.
+
+mod log;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::{AbortHandle, BoxFuture, abortable};
+use futures_util::stream::FuturesUnordered;
+use plumb::graph::{Graph, Kind, NodeId};
+use plumb::machine::{Effect, EffectId, Machine, Program, Refusal, Refused, Request, Step};
+use plumb::value::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::agent::{Agent, Heard};
+use crate::driver::Driver;
+use crate::error::{Problem, Unfit, Why};
+use crate::instance::{Act, Asked, Body, Instance};
+use crate::report::{Control, Report};
+use crate::tool::Tool;
+pub(crate) use log::Log;
+
+/// A network of one process, with its agents and tools. Dropping it ends all that it does.
+///
+/// It moves only while it is asked what came of it: [`Network::push`] and [`Network::close`] put something
+/// in, [`Network::next`] lets it work.
+pub struct Network {
+    driver: Driver,
+    inputs: Vec<Arc<str>>,
+    outputs: Vec<Arc<str>>,
+    machine: Machine,
+    instances: BTreeMap<NodeId, Instance>,
+    work: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// How many agents and tools are at work.
+    busy: usize,
+    waits: HashMap<EffectId, AbortHandle>,
+    effects: VecDeque<Effect>,
+    reports: VecDeque<Report>,
+    log: UnboundedReceiver<Report>,
+}
+
+/// Something that was worked on is done.
+enum Done {
+    /// An agent with a message.
+    Heard(NodeId, Asked, Box<Agent>, Heard),
+    /// A tool with a message.
+    Called(NodeId, Asked, Tool, Result<Value, Why>),
+    /// A wait, unless it was called off.
+    Waited(EffectId),
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network")
+            .field("instances", &self.instances.len())
+            .field("work", &self.work.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Network {
+    /// The network of a graph, whose agents and tools report under `log`.
+    ///
+    /// # Errors
+    /// Where the machine does not take it, or a setting cannot be carried out.
+    pub(crate) fn new(driver: &Driver, graph: &Graph, within: Option<&Log>) -> Result<Self, Unfit> {
+        let machine = Machine::new(Arc::new(Program::new(graph)?));
+        let (base, log) = Log::new(within);
+        let mut instances = BTreeMap::new();
+        for (node, id) in graph.nodes.iter().zip((0..).map(NodeId)) {
+            let Kind::External(external) = node.kind else {
+                continue;
+            };
+            if let Some(declared) = graph.externals.get(external.0 as usize) {
+                let instance = Instance::new(declared, driver, base.of(&node.name))?;
+                instances.insert(id, instance);
+            }
+        }
+        let names = |ports: &[NodeId]| -> Vec<Arc<str>> {
+            let nodes = ports.iter().filter_map(|id| graph.nodes.get(id.0 as usize));
+            nodes.map(|node| node.name.clone()).collect()
+        };
+        let mut network = Self {
+            driver: driver.clone(),
+            inputs: names(&graph.inputs),
+            outputs: names(&graph.outputs),
+            machine,
+            instances,
+            work: FuturesUnordered::new(),
+            busy: 0,
+            waits: HashMap::new(),
+            effects: VecDeque::new(),
+            reports: VecDeque::new(),
+            log,
+        };
+        let step = network.machine.start();
+        network.absorb(step);
+        Ok(network)
+    }
+
+    /// The names of its inputs, in the order of the signature.
+    #[must_use]
+    pub fn inputs(&self) -> &[Arc<str>] {
+        &self.inputs
+    }
+
+    /// The names of its outputs, in the order of the signature.
+    #[must_use]
+    pub fn outputs(&self) -> &[Arc<str>] {
+        &self.outputs
+    }
+
+    /// Puts a message into an input. One that is not of the input's type is reported as a fault, and no
+    /// process sees it.
+    ///
+    /// # Errors
+    /// Where there is no such input, it is closed or full, or the network has stopped; with the message.
+    /// Where it is full ([`Refusal::Full`]) there may be room after the next report.
+    pub fn push(&mut self, port: u32, message: Value) -> Result<(), Refused> {
+        let step = self.machine.push(port, message)?;
+        self.absorb(step);
+        Ok(())
+    }
+
+    /// No more will come on this input.
+    pub fn close(&mut self, port: u32) {
+        if let Ok(step) = self.machine.close(port) {
+            self.absorb(step);
+        }
+    }
+
+    /// Whether everything has ended: nothing more will be reported than what waits to be.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.machine.ended()
+    }
+
+    /// Whether it stopped for lack of fuel, and takes and does nothing any more.
+    #[must_use]
+    pub const fn stopped(&self) -> bool {
+        self.machine.stopped()
+    }
+
+    /// The next thing that comes of it; `None` where it is at rest: nothing is worked on or waited for, and
+    /// nothing will come before something is put in. May be dropped at any time without loss.
+    pub async fn next(&mut self) -> Option<Report> {
+        self.next_until(Self::is_at_rest).await
+    }
+
+    /// As [`Network::next`], but `None` already where no agent or tool is at work, whatever time there is
+    /// still to pass.
+    pub async fn next_of_work(&mut self) -> Option<Report> {
+        self.next_until(|network| network.busy == 0).await
+    }
+
+    async fn next_until(&mut self, done: fn(&Self) -> bool) -> Option<Report> {
+        loop {
+            self.settle();
+            if let Some(report) = self.reports.pop_front() {
+                return Some(report);
+            }
+            if done(self) {
+                return self.log.try_recv().ok();
+            }
+            tokio::select! {
+                biased;
+                Some(report) = self.log.recv() => return Some(report),
+                Some(done) = self.work.next() => self.done(done),
+            }
+        }
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.work.is_empty()
+    }
+
+    /// Calls off all that is worked on. What agents and tools were asked stays without an answer.
+    pub fn abandon(&mut self) {
+        self.work.clear();
+        self.busy = 0;
+        self.waits.clear();
+        self.effects.clear();
+        for instance in self.instances.values_mut() {
+            instance.commands.clear();
+            instance.messages.clear();
+            instance.acts.clear();
+        }
+    }
+
+    /// What keeps it from ending, where it is at rest and has not ended although its inputs are closed:
+    /// agents that are paused, with messages that wait.
+    #[must_use]
+    pub fn stuck(&self) -> Vec<Problem> {
+        let stuck = self.instances.values().filter(|it| it.is_stuck());
+        stuck
+            .map(|instance| Problem {
+                at: instance.at.clone(),
+                span: instance.span,
+                why: Why::Paused {
+                    waiting: instance.messages.len(),
+                },
+                message: None,
+            })
+            .collect()
+    }
+
+    /// Takes up what came of a call of the machine.
+    fn absorb(&mut self, step: Step) {
+        // What was logged came before.
+        while let Ok(report) = self.log.try_recv() {
+            self.reports.push_back(report);
+        }
+        let outputs = step.outputs.into_iter();
+        self.reports
+            .extend(outputs.map(|(port, message)| Report::Output { port, message }));
+        self.reports
+            .extend(step.warnings.into_iter().map(Report::Warning));
+        self.reports
+            .extend(step.errors.into_iter().map(Report::Fault));
+        let ended = step.ended.into_iter();
+        self.reports
+            .extend(ended.map(|port| Report::Ended { port }));
+        self.effects.extend(step.effects);
+        if self.machine.stopped() {
+            self.abandon();
+        }
+    }
+
+    /// Lets everything move that can without waiting.
+    fn settle(&mut self) {
+        let nodes: Vec<NodeId> = self.instances.keys().copied().collect();
+        loop {
+            let mut moved = false;
+            while let Some(effect) = self.effects.pop_front() {
+                self.dispatch(effect);
+                moved = true;
+            }
+            for node in &nodes {
+                moved |= self.advance(*node);
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    fn dispatch(&mut self, effect: Effect) {
+        let Effect { id, node, request } = effect;
+        match request {
+            Request::Ask { port, message, .. } => {
+                if let Some(instance) = self.instances.get_mut(&node) {
+                    let asked = Asked {
+                        effect: id,
+                        message,
+                    };
+                    instance.take(port, asked);
+                }
+            }
+            Request::Wait { milliseconds, .. } => {
+                let time = tokio::time::sleep(Duration::from_millis(milliseconds));
+                let (wait, handle) = abortable(time);
+                self.waits.insert(id, handle);
+                self.work.push(Box::pin(async move {
+                    let _ = wait.await;
+                    Done::Waited(id)
+                }));
+            }
+            Request::Cancel => {
+                if let Some(wait) = self.waits.remove(&id) {
+                    wait.abort();
+                }
+                if let Some(instance) = self.instances.get_mut(&node) {
+                    instance.forget(id);
+                }
+            }
+        }
+    }
+
+    /// Lets an agent or a tool say what it has to say, then take a command, then a message. What it says may
+    /// lead to commands, which come before its next message. Whether anything moved.
+    fn advance(&mut self, node: NodeId) -> bool {
+        let said = self.say(node);
+        let Some(instance) = self.instances.get_mut(&node) else {
+            return false;
+        };
+        if said || !instance.acts.is_empty() || !self.effects.is_empty() {
+            return said;
+        }
+        instance.obey() || self.begin(node)
+    }
+
+    /// Tells the machine what an agent or a tool has to say, as far as there is room. Whether there was.
+    fn say(&mut self, node: NodeId) -> bool {
+        let mut said = false;
+        loop {
+            let Some(instance) = self.instances.get_mut(&node) else {
+                return said;
+            };
+            let (told, finished) = match instance.acts.pop_front() {
+                None => return said,
+                Some(Act::Answer(effect, port, message)) => {
+                    match self.machine.answer(effect, port, message) {
+                        Err(Refused {
+                            why: Refusal::Full,
+                            message: Some(message),
+                        }) => {
+                            let act = Act::Answer(effect, port, message);
+                            instance.acts.push_front(act);
+                            return said;
+                        }
+                        told => (told, false),
+                    }
+                }
+                Some(Act::Finish(effect)) => (self.machine.finished(effect), true),
+            };
+            said |= told.is_ok() || finished;
+            // What is refused otherwise was called off, or the network has stopped.
+            if let Ok(step) = told {
+                self.absorb(step);
+            }
+        }
+    }
+
+    /// Begins with the next message of an agent or a tool that is free. Whether there was one.
+    fn begin(&mut self, node: NodeId) -> bool {
+        let Some(instance) = self.instances.get_mut(&node) else {
+            return false;
+        };
+        if matches!(&instance.body, Body::Agent(Some(agent)) if agent.is_paused()) {
+            return false;
+        }
+        let work: BoxFuture<'static, Done> = match &mut instance.body {
+            Body::Agent(free @ Some(_)) => {
+                let Some(asked) = instance.messages.pop_front() else {
+                    return false;
+                };
+                let Some(agent) = free.take() else {
+                    return false;
+                };
+                Box::pin(async move {
+                    let (agent, heard) = agent.hear(asked.message.clone()).await;
+                    Done::Heard(node, asked, agent, heard)
+                })
+            }
+            Body::Tool(free @ Some(_)) => {
+                let Some(asked) = instance.messages.pop_front() else {
+                    return false;
+                };
+                let Some(tool) = free.take() else {
+                    return false;
+                };
+                let (driver, log) = (self.driver.clone(), instance.log.clone());
+                Box::pin(async move {
+                    let result = tool.call(&driver, asked.message.clone(), &log).await;
+                    Done::Called(node, asked, tool, result)
+                })
+            }
+            Body::Agent(None) | Body::Tool(None) => return false,
+        };
+        instance.log.tell(Control::Asked {
+            port: "input".into(),
+        });
+        self.work.push(work);
+        self.busy += 1;
+        true
+    }
+
+    fn done(&mut self, done: Done) {
+        // What was logged came before.
+        while let Ok(report) = self.log.try_recv() {
+            self.reports.push_back(report);
+        }
+        if !matches!(done, Done::Waited(_)) {
+            self.busy = self.busy.saturating_sub(1);
+        }
+        match done {
+            Done::Waited(effect) => {
+                // One that was called off is not there any more.
+                if self.waits.remove(&effect).is_some()
+                    && let Ok(step) = self.machine.finished(effect)
+                {
+                    self.absorb(step);
+                }
+            }
+            Done::Heard(node, asked, agent, heard) => {
+                let Some(instance) = self.instances.get_mut(&node) else {
+                    return;
+                };
+                instance.body = Body::Agent(Some(agent));
+                let Heard { answer, telemetry } = heard;
+                self.answered(node, &asked, answer);
+                if let Some(instance) = self.instances.get_mut(&node) {
+                    for record in telemetry {
+                        instance.report(asked.effect, record);
+                    }
+                    instance.acts.push_back(Act::Finish(asked.effect));
+                }
+            }
+            Done::Called(node, asked, tool, result) => {
+                if let Some(instance) = self.instances.get_mut(&node) {
+                    instance.body = Body::Tool(Some(tool));
+                }
+                self.answered(node, &asked, result);
+                if let Some(instance) = self.instances.get_mut(&node) {
+                    instance.acts.push_back(Act::Finish(asked.effect));
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, node: NodeId, asked: &Asked, answer: Result<Value, Why>) {
+        let Some(instance) = self.instances.get_mut(&node) else {
+            return;
+        };
+        match answer {
+            Ok(message) => {
+                instance.log.tell(Control::Answered {
+                    port: "output".into(),
+                });
+                instance.say(asked.effect, "output", message);
+            }
+            Err(why) => self.reports.push_back(Report::Problem(Problem {
+                at: instance.at.clone(),
+                span: instance.span,
+                why,
+                message: Some(asked.message.clone()),
+            })),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The records that agents send on `telemetry`.
+
+use context::{Pressure, Tokens};
+use plumb::value::Value;
+
+use crate::provider::Spent;
+
+fn record(kind: &str, fields: Vec<(&str, Value)>) -> Value {
+    let fields = std::iter::once(("kind", Value::from(kind))).chain(fields);
+    let fields: Vec<_> = fields.map(|(name, value)| (name.into(), value)).collect();
+    Value::record(fields).unwrap_or(Value::Null)
+}
+
+fn count(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn size(number: usize) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// What one call of the model took: `input_tokens` is all of the input, whether it was read from a cache or
+/// not; `pressure` is input and output as a share of the window.
+pub(crate) fn usage(spent: &Spent, window: Tokens, compactions: u32) -> Value {
+    let pressure = Pressure::of(spent.input + spent.output, window);
+    record(
+        "usage",
+        vec![
+            ("input_tokens", count(spent.input.get())),
+            ("output_tokens", count(spent.output.get())),
+            ("cache_read", count(spent.cache_read.get())),
+            ("cache_write", count(spent.cache_write.get())),
+            ("window", count(window.get())),
+            ("pressure", Value::Number(pressure.get())),
+            ("compactions", Value::Int(compactions.into())),
+        ],
+    )
+}
+
+/// A memory was replaced: how many turns it had, and how many it has.
+pub(crate) fn swap(before: usize, after: usize, compactions: u32) -> Value {
+    record(
+        "swap",
+        vec![
+            ("turns_before", size(before)),
+            ("turns_after", size(after)),
+            ("compactions", Value::Int(compactions.into())),
+        ],
+    )
+}
+
+/// Something was pinned or unpinned: how many pins there are.
+pub(crate) fn pin(pins: usize) -> Value {
+    record("pin", vec![("pins", size(pins))])
+}
+
+/// A message was not answered, or an answer was not of the type that was asked for.
+pub(crate) fn error(word: &str, attempt: u32) -> Value {
+    record(
+        "error",
+        vec![
+            ("error", Value::from(word)),
+            ("attempt", Value::Int(attempt.into())),
+        ],
+    )
+}

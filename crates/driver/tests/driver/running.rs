@@ -1,0 +1,134 @@
+//! Networks as a whole: order, time, room, fuel.
+
+use driver::Report;
+use plumb::machine::Refusal;
+use plumb::value::Value;
+
+use crate::{Shown, block_on, check_run, driver, folder, lines, ran};
+
+#[test]
+fn what_an_answer_leads_to_comes_before_the_next_message() {
+    let program = r#"
+use mem
+let bot : (!string, !CtrlCmd) -> (!string, !CtrlResp, !json) = agent { provider: "eliza" }
+let main : !string -> !string = plumb(input, output) {
+  input ; bot ; output
+  bot@telemetry ; filter(kind = "usage") ; map({set_temp: 1}) ; bot@ctrl_in
+}
+"#;
+    let each = [
+        "bot <",
+        "bot >",
+        "bot tells usage",
+        "bot < set_temp",
+        "bot > temp_set",
+    ];
+    let folder = folder(&[]);
+    let mut network = driver(program, folder.path()).network("main").unwrap();
+    let messages = vec![Value::from("a"), Value::from("b")];
+    let reports = block_on(ran(&mut network, messages));
+    let all = lines(&reports, Shown::All);
+    let log: Vec<&str> = all
+        .iter()
+        .map(String::as_str)
+        .filter(|line| line.starts_with("bot"))
+        .collect();
+    assert_eq!(log, [each, each].concat());
+}
+
+#[test]
+fn more_messages_than_there_is_room_for_wait() {
+    let program = r#"
+let main : !string -> !string = agent { provider: "eliza" }
+"#;
+    let folder = folder(&[]);
+    let mut network = driver(program, folder.path()).network("main").unwrap();
+    block_on(async {
+        let (mut outputs, mut full) = (0, 0);
+        for _ in 0..5_000 {
+            let mut message = Value::from("I need rest");
+            while let Err(refused) = network.push(0, message) {
+                assert_eq!(refused.why, Refusal::Full);
+                message = refused.message.unwrap();
+                full += 1;
+                let report = network.next().await.unwrap();
+                outputs += usize::from(matches!(report, Report::Output { .. }));
+            }
+        }
+        network.close(0);
+        while let Some(report) = network.next().await {
+            outputs += usize::from(matches!(report, Report::Output { .. }));
+        }
+        assert_eq!(outputs, 5_000);
+        assert!(full > 0 && network.ended());
+    });
+}
+
+#[test]
+fn a_loop_that_never_rests_is_a_fault_and_ends() {
+    let program = r#"
+let main : !int -> !int = plumb(input, output) {
+  let again : !int = channel
+  input ; again
+  again ; map(value) ; again
+  again ; filter(value < 0) ; output
+}
+"#;
+    let folder = folder(&[]);
+    let mut network = driver(program, folder.path()).network("main").unwrap();
+    let reports = block_on(ran(&mut network, vec![Value::Int(1)]));
+    let shown = lines(&reports, Shown::Results);
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert!(shown[0].starts_with("fault out_of_fuel"), "{shown:?}");
+    assert!(network.stopped() && network.ended());
+}
+
+#[test]
+fn a_step_that_takes_too_long_ends_its_run() {
+    let program = r#"
+type Ask = { ask: int }
+type Reply = { reply: int }
+protocol P = send Ask . recv Reply . end
+let main : !json -> (!Ask, !json) = plumb(input, output, error) {
+  let answers : !json = channel
+  input ; filter(defined(reply)) ; answers
+  (answers, output) <-> P as s within 30s
+  input ; filter(defined(go)) ; map(null) ; s@trigger
+  s@trigger ; map({ask: 1}) ; s@send(Ask)
+  s@recv(Reply) ; discard
+  s@error ; error
+}
+"#;
+    let folder = folder(&[]);
+    let mut network = driver(program, folder.path()).network("main").unwrap();
+    block_on(async {
+        let started = tokio::time::Instant::now();
+        network
+            .push(0, Value::parse(r#"{"go":1}"#).unwrap())
+            .unwrap();
+        let mut reports = Vec::new();
+        while let Some(report) = network.next().await {
+            reports.push(report);
+        }
+        let shown = lines(&reports, Shown::Results);
+        assert_eq!(shown[0], r#"{"ask":1}"#);
+        assert!(shown[1].starts_with("1: "), "{shown:?}");
+        assert_eq!(started.elapsed().as_secs(), 30);
+    });
+}
+
+#[test]
+fn a_process_without_agents_is_run_too() {
+    let program = "let main : !int -> !int = map(value * value)";
+    check_run(
+        program,
+        &[],
+        "3 \"x\" 4",
+        Shown::Results,
+        &[
+            "9",
+            "fault input_type_mismatch: input: expected int, found a string",
+            "16",
+        ],
+    );
+}
