@@ -16,7 +16,7 @@
 //! | say what surrounds a program | [`Surroundings`] |
 //! | run the processes of a checked program | [`Driver`], [`Driver::network`] |
 //! | feed a network and hear what comes of it | [`Network::push`], [`Network::next`] |
-//! | end a run | [`Network::close`], [`Network::abandon`], [`Driver::shutdown`] |
+//! | end a run | [`Network::close`], [`Network::abandon`] |
 //!
 //! # Agents
 //!

@@ -31,8 +31,6 @@ pub(crate) struct Memory {
     marked: u64,
     prepared: Option<Value>,
     compactions: u32,
-    /// How many turns are not shown any more.
-    removed: usize,
 }
 
 /// What came of replacing a memory.
@@ -48,11 +46,6 @@ impl Memory {
     /// How often turns were taken out for a summary.
     pub const fn compactions(&self) -> u32 {
         self.compactions
-    }
-
-    /// How many turns are not shown any more.
-    pub const fn removed(&self) -> usize {
-        self.removed
     }
 
     /// The pins, as one line each.
@@ -82,7 +75,6 @@ impl Memory {
         let later = self.turns.iter().skip(least).position(begins);
         let gone = later.map_or(self.turns.len(), |at| least + at);
         self.turns.drain(..gone);
-        self.removed += gone;
     }
 
     /// What the agent is shown of its memory: pins, summary, turns.
@@ -132,7 +124,6 @@ impl Memory {
         self.turns = kept.chain(since).collect();
         self.pinned = json::pinned(memory);
         self.summary = json::summary(memory);
-        self.removed += gone;
         if gone > 0 {
             self.compactions += 1;
         }
@@ -240,7 +231,7 @@ mod tests {
                 after: 1
             }
         );
-        assert_eq!((memory.compactions(), memory.removed()), (1, 2));
+        assert_eq!(memory.compactions(), 1);
         let summary = "[summary of the conversation so far]\na and b\n[end of the summary]";
         assert_eq!(texts(&memory), ["[pinned]\nkeep", summary, "c"]);
     }
@@ -282,7 +273,6 @@ mod tests {
         let mut memory = said(&["a", "b", "c", "d", "e", "f"]);
         memory.keep(3);
         assert_eq!(texts(&memory), ["e", "f"]);
-        assert_eq!(memory.removed(), 4);
     }
 
     #[test]

@@ -5,7 +5,6 @@ mod script;
 
 use std::sync::Arc;
 
-use context::turn::ToolCall;
 use context::{Heuristic, TokenCounter, Tokens, TurnDraft};
 
 use crate::error::Why;
@@ -35,8 +34,6 @@ pub(crate) struct Question<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     pub text: String,
-    /// Calls of tools, which are to be answered first.
-    pub calls: Vec<ToolCall>,
     pub spent: Spent,
 }
 
@@ -66,7 +63,6 @@ impl Provider {
         Ok(Said {
             spent: counted(question.turns, &text),
             text,
-            calls: Vec::new(),
         })
     }
 

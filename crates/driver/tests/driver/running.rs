@@ -39,7 +39,7 @@ let main : !string -> !string = plumb(input, output) {
 #[test]
 fn more_messages_than_there_is_room_for_wait() {
     let program = r#"
-let main : !string -> !string = agent { provider: "eliza" }
+let main : !string -> !string = agent { provider: "eliza", amnesiac: true }
 "#;
     let folder = folder(&[]);
     let mut network = driver(program, folder.path()).network("main").unwrap();
