@@ -177,6 +177,12 @@ impl Network {
         self.work.is_empty()
     }
 
+    /// Whether an agent or a tool is at work on what was put in, or there is something to report of it.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.busy > 0 || !self.effects.is_empty() || !self.reports.is_empty()
+    }
+
     /// Calls off all that is worked on. What agents and tools were asked stays without an answer.
     pub fn abandon(&mut self) {
         self.work.clear();

@@ -15,6 +15,7 @@ pub fn all() -> Vec<CodeEntry> {
         homunculus::CODES,
         model::CODES,
         gateway::CODES,
+        driver::CODES,
     ];
     let mut entries: Vec<CodeEntry> = tables.concat();
     entries.sort_by_key(|entry| entry.code);

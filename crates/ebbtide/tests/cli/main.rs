@@ -15,6 +15,7 @@ mod inspect;
 #[cfg(unix)]
 mod listening;
 mod plumb;
+mod plumb_run;
 mod purge;
 mod replay;
 #[cfg(unix)]

@@ -3,6 +3,7 @@
 mod check;
 mod fmt;
 mod modules;
+mod run;
 mod source;
 
 use clap::{Args, Subcommand};
@@ -26,6 +27,8 @@ pub enum PlumbCommand {
     Check(check::CheckArgs),
     /// Write programs in canonical form
     Fmt(fmt::FmtArgs),
+    /// Run a program on standard input and output
+    Run(run::RunArgs),
 }
 
 /// Does it.
@@ -36,5 +39,6 @@ pub fn run(args: &PlumbArgs, console: &mut Console) -> Result<Exit, Failure> {
     match &args.command {
         PlumbCommand::Check(args) => check::run(args, console),
         PlumbCommand::Fmt(args) => fmt::run(args, console),
+        PlumbCommand::Run(args) => run::run(args, console),
     }
 }

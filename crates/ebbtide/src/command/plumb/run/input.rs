@@ -1,0 +1,129 @@
+//! Messages from standard input or a file.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use plumb::check::ProcessSignature;
+use plumb::types::Type;
+use plumb::value::Value;
+use tokio::sync::mpsc::{Receiver, channel};
+
+use crate::failure::Failure;
+
+/// What lines hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// JSON.
+    Json,
+    /// Strings: as JSON, or any other line as it stands.
+    Text,
+}
+
+impl Form {
+    /// What lines hold for a process.
+    pub fn of(signature: Option<&ProcessSignature>) -> Self {
+        match signature.map(|signature| signature.inputs.as_slice()) {
+            Some([input]) if input.kind == Type::Text => Self::Text,
+            _ => Self::Json,
+        }
+    }
+
+    /// The messages of a line, or what is wrong with it.
+    pub fn messages(self, line: &[u8]) -> Vec<Result<Value, String>> {
+        let Ok(text) = std::str::from_utf8(line) else {
+            return vec![Err("a line is not UTF-8".to_owned())];
+        };
+        let values = Value::parse_all(text);
+        let values: Vec<Result<Value, String>> = values
+            .map(|value| value.map_err(|error| error.to_string()))
+            .collect();
+        let plain = |value: &Result<Value, String>| !matches!(value, Ok(Value::Text(_)));
+        if self == Self::Text && values.iter().any(plain) {
+            return vec![Ok(Value::from(text.trim_end_matches(['\n', '\r'])))];
+        }
+        values
+    }
+}
+
+/// Lines as they come. They are read by a thread, since standard input cannot be waited for otherwise; it
+/// reads one line ahead and ends with the program.
+pub struct Lines(Receiver<Result<Vec<u8>, Failure>>);
+
+impl Lines {
+    /// The lines of a file, or of standard input.
+    ///
+    /// # Errors
+    /// Where the file cannot be opened.
+    pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let name = path.map_or_else(|| PathBuf::from("-"), Path::to_owned);
+        let unreadable = |source| Failure::Unreadable {
+            path: name.clone(),
+            source,
+        };
+        let file = path
+            .filter(|path| *path != Path::new("-"))
+            .map(File::open)
+            .transpose()
+            .map_err(unreadable)?;
+        let (sender, receiver) = channel(1);
+        let path = name.clone();
+        let read = move || {
+            let mut source: Box<dyn BufRead> = match file {
+                Some(file) => Box::new(BufReader::new(file)),
+                None => Box::new(io::stdin().lock()),
+            };
+            loop {
+                let mut line = Vec::new();
+                let sent = match source.read_until(b'\n', &mut line) {
+                    Ok(0) => return,
+                    Ok(_) => sender.blocking_send(Ok(line)),
+                    Err(source) => {
+                        let path = path.clone();
+                        let _ = sender.blocking_send(Err(Failure::Unreadable { path, source }));
+                        return;
+                    }
+                };
+                if sent.is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("input".to_owned());
+        thread.spawn(read).map_err(unreadable)?;
+        Ok(Self(receiver))
+    }
+
+    /// The next line; none where there are no more.
+    pub async fn next(&mut self) -> Option<Result<Vec<u8>, Failure>> {
+        self.0.recv().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Form;
+
+    fn check(form: Form, line: &str, expected: &[&str]) {
+        let messages = form.messages(line.as_bytes()).into_iter();
+        let shown: Vec<String> = messages
+            .map(|message| message.map_or_else(|error| error, |value| value.to_string()))
+            .collect();
+        assert_eq!(shown, expected, "{line}");
+    }
+
+    #[test]
+    fn a_line_holds_several_values_or_none() {
+        check(Form::Json, "3 4 5\n", &["3", "4", "5"]);
+        check(Form::Json, "\n", &[]);
+        check(Form::Text, "\"a\" \"b\"\n", &["\"a\"", "\"b\""]);
+        check(Form::Text, "\n", &[]);
+    }
+
+    #[test]
+    fn where_strings_are_taken_any_other_line_is_one() {
+        check(Form::Text, "say \"no\"\r\n", &["\"say \\\"no\\\"\""]);
+        check(Form::Text, "3\n", &["\"3\""]);
+        check(Form::Text, "\"a\" b\n", &["\"\\\"a\\\" b\""]);
+    }
+}

@@ -1,0 +1,154 @@
+//! `ebbtide plumb run`: what goes in, what comes out, and what it exits with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Ran, program, run};
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+/// Runs a program that is given as text.
+fn run_text(text: &str, arguments: &[&str], input: &str) -> Ran {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("main.plumb"), text).expect("a file");
+    let mut command = program(&[&["plumb", "run", "main.plumb"], arguments].concat());
+    command.current_dir(folder.path());
+    run(command, input.as_bytes())
+}
+
+#[track_caller]
+fn check(text: &str, input: &str, expected: &[&str]) {
+    let ran = run_text(text, &[], input);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines, expected, "{}", ran.stderr);
+    assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""));
+}
+
+#[track_caller]
+fn check_example(name: &str) {
+    let input = fs::read(examples().join(format!("{name}.input.jsonl"))).expect("the input");
+    let output = fs::read_to_string(examples().join(format!("{name}.output.jsonl")));
+    let mut command = program(&["plumb", "run", &format!("{name}.plumb")]);
+    command.current_dir(examples());
+    let ran = run(command, &input);
+    assert_eq!(ran.stdout, output.expect("the output"), "{}", ran.stderr);
+    assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn the_examples_give_what_is_written_beside_them() {
+    check_example("debate");
+    check_example("documents");
+    check_example("tool");
+}
+
+#[test]
+fn several_values_may_stand_on_a_line() {
+    check(
+        "let main : !int -> !int = map(value + 1)",
+        "1 2\n\n3",
+        &["2", "3", "4"],
+    );
+}
+
+#[test]
+fn a_line_of_text_is_a_string_where_one_is_taken() {
+    let text = "let main : !string -> !int = map(len(value))";
+    check(text, "four words are here\n\"four\"\n", &["19", "4"]);
+}
+
+#[test]
+fn ports_are_named_where_there_are_several() {
+    let text = "let main : (!int, !int) -> (!int, !int) = plumb(a, b, x, y) { a ; y  b ; x }";
+    check(text, r#"{"a": 1} {"b": 2}"#, &[r#"{"y":1}"#, r#"{"x":2}"#]);
+}
+
+#[test]
+fn input_may_come_from_a_file_and_the_log_names_no_message() {
+    let mut command = program(&[
+        "plumb",
+        "run",
+        "one.plumb",
+        "--input",
+        "one.input.jsonl",
+        "--log",
+    ]);
+    command.current_dir(examples());
+    let ran = run(command, b"");
+    assert_eq!(ran.exit, 0);
+    assert_eq!(ran.stdout.lines().count(), 2);
+    let mut log = ran.stderr.lines();
+    assert_eq!(log.next(), Some(r#"{"at":"bot","asked":"input"}"#));
+    assert_eq!(log.next(), Some(r#"{"at":"bot","answered":"output"}"#));
+    let usage = log.next().expect("a third line");
+    assert!(usage.starts_with(r#"{"at":"bot","telemetry":{"kind":"usage","input_tokens":"#));
+    assert!(!ran.stderr.contains("files"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_goes_wrong_is_json_on_standard_error() {
+    let text = "let main : !int -> !int = map(10 / value) ; filter(value > 0)";
+    let text = text.replace("!int -> !int", "!int -> !number");
+    let ran = run_text(&text, &[], "0 \"a\" 5 {");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (1, "2.0\n"));
+    let words: Vec<String> = ran
+        .stderr
+        .lines()
+        .map(|line| {
+            let error: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            error["error"].to_string()
+        })
+        .collect();
+    let expected = ["division_by_zero", "input_type_mismatch", "malformed_input"];
+    assert_eq!(words, expected.map(|word| format!("\"{word}\"")));
+}
+
+#[test]
+fn a_loop_without_end_is_shown_where_it_stands() {
+    let text = "\
+let main : !int -> !int = plumb(input, output) {
+  let again : !int = channel
+  input ; again
+  again ; map(value) ; again
+  again ; filter(value < 0) ; output
+}
+";
+    let ran = run_text(text, &[], "1");
+    insta::assert_snapshot!(ran.shown());
+}
+
+#[test]
+fn what_cannot_run_says_why() {
+    let ran = run_text(
+        "let main : !int -> !int = map(value)",
+        &["--process", "other"],
+        "",
+    );
+    assert_eq!(ran.exit, 2);
+    assert!(ran.stderr.starts_with("error[E0901]: "), "{}", ran.stderr);
+    let agent = "let main : !int -> !int = agent { provider: \"script\", model: \"none.jsonl\" }";
+    let ran = run_text(agent, &[], "");
+    assert_eq!(ran.exit, 2);
+    assert!(ran.stderr.starts_with("error[E0904]: "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_message_for_a_paused_agent_that_nothing_resumes_is_an_error_and_no_hang() {
+    let text = r#"
+use mem
+let bot : (!string, !CtrlCmd) -> !string = agent { provider: "eliza" }
+let main : !string -> !string = plumb(input, output) {
+  input ; bot ; output
+  input ; map({pause: true}) ; bot@ctrl_in
+}
+"#;
+    let ran = run_text(text, &[], "a\n");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (1, ""));
+    assert!(
+        ran.stderr.starts_with(r#"{"error":"paused","#),
+        "{}",
+        ran.stderr
+    );
+}
