@@ -3,17 +3,27 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use jiff::Timestamp;
+use model::{Client, Endpoint, ModelError};
 use plumb::check::Checked;
 use plumb::graph::{External, Graph};
 use plumb::types::Type;
+use tokio::net::TcpListener;
+use wire::api::Dialect;
 
+use crate::account::Account;
 use crate::error::Unfit;
 use crate::network::{Log, Network};
-use crate::provider::{Eliza, Provider, Script};
+use crate::provider::{Eliza, Model, Provider, Reach, Script};
 use crate::settings::{Settings, read, unreadable};
+
+/// The model of agents of provider `sim` that name none.
+const SIM_MODEL: &str = "claude-opus-5-5";
+
+/// The simulated provider takes any key, and tells accounts apart by it.
+const SIM_KEY: &str = "sim";
 
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -25,6 +35,26 @@ pub struct Surroundings {
     pub folder: PathBuf,
     /// Tells the time.
     pub clock: Clock,
+    /// Where and with which key models of provider `anthropic` are called.
+    pub anthropic: Account,
+    /// Where and with which key models of provider `openai` are called.
+    pub openai: Account,
+    /// How long models are waited for, and how often they are asked again.
+    pub calling: model::Settings,
+}
+
+impl Surroundings {
+    /// A folder and a clock, without keys.
+    #[must_use]
+    pub fn new(folder: impl Into<PathBuf>, clock: Clock) -> Self {
+        Self {
+            folder: folder.into(),
+            clock,
+            anthropic: Account::default(),
+            openai: Account::default(),
+            calling: model::Settings::default(),
+        }
+    }
 }
 
 impl fmt::Debug for Surroundings {
@@ -42,8 +72,12 @@ pub struct Driver(Arc<Inner>);
 struct Inner {
     checked: Checked,
     surroundings: Surroundings,
+    /// Made when it is first needed: it reads the system's root certificates.
+    client: OnceLock<Client>,
     /// The scripts that are being read from, by the name of the agent.
     scripts: Mutex<HashMap<Arc<str>, Arc<Script>>>,
+    /// The simulated provider, once it has been asked.
+    sim: tokio::sync::Mutex<Option<sim::Running>>,
 }
 
 impl fmt::Debug for Driver {
@@ -59,9 +93,11 @@ impl Driver {
     #[must_use]
     pub fn new(checked: Checked, surroundings: Surroundings) -> Self {
         Self(Arc::new(Inner {
+            client: OnceLock::new(),
             checked,
             surroundings,
             scripts: Mutex::default(),
+            sim: tokio::sync::Mutex::default(),
         }))
     }
 
@@ -111,6 +147,18 @@ impl Driver {
         output.map_or(Type::Json, |port| port.kind)
     }
 
+    /// What a tool is said to do, where it says so.
+    ///
+    /// # Errors
+    /// Where there is no such process.
+    pub(crate) fn description(&self, process: &str) -> Result<Option<String>, Unfit> {
+        let graph = self.graph(process)?;
+        let own = graph.externals.iter().find(|it| *it.name == *process);
+        let mut settings = own.into_iter().flat_map(|tool| &tool.settings);
+        let found = settings.find(|(key, _)| &**key == "description");
+        Ok(found.and_then(|(_, value)| Some(value.as_text()?.to_owned())))
+    }
+
     /// Who answers for an agent.
     ///
     /// # Errors
@@ -124,16 +172,101 @@ impl Driver {
             agent: declared.name.clone(),
             why: why.to_owned(),
         };
-        match settings.provider.as_deref() {
+        let named = settings.model.as_deref();
+        let surroundings = &self.0.surroundings;
+        Ok(match settings.provider.as_deref() {
             Some("script") => {
-                let file = settings.model.as_deref();
-                let file = file.ok_or_else(|| unfit("has no `model`, which names its script"))?;
-                Ok(Provider::Script(self.script(declared, file)?))
+                let file = named.ok_or_else(|| unfit("has no `model`, which names its script"))?;
+                Provider::Script(self.script(declared, file)?)
             }
-            Some("eliza") => Ok(Provider::Eliza(Box::<Eliza>::default())),
-            Some(other) => Err(unfit(&format!("has a provider that is not here: {other}"))),
-            None if &*declared.name == "Mem.compressor" => Ok(Provider::Extract),
-            None => Err(unfit("has no `provider`")),
+            Some("eliza") => Provider::Eliza(Box::<Eliza>::default()),
+            Some("sim") => {
+                let reach = match settings.endpoint.as_deref() {
+                    None => Reach::Sim(self.clone()),
+                    Some(_) => {
+                        let account = Account {
+                            key: Some(SIM_KEY.to_owned()),
+                            base: None,
+                        };
+                        self.reach(declared, settings, &account, Dialect::Anthropic)?
+                    }
+                };
+                self.model(reach, named.unwrap_or(SIM_MODEL), settings)
+            }
+            Some(provider @ ("anthropic" | "openai")) => {
+                let name = named.ok_or_else(|| unfit("has no `model`"))?;
+                let (account, dialect) = match provider {
+                    "anthropic" => (&surroundings.anthropic, Dialect::Anthropic),
+                    _ => (&surroundings.openai, Dialect::Chat),
+                };
+                let reach = self.reach(declared, settings, account, dialect)?;
+                self.model(reach, name, settings)
+            }
+            Some(other) => {
+                return Err(unfit(&format!("has a provider that is not here: {other}")));
+            }
+            None if &*declared.name == "Mem.compressor" => Provider::Extract,
+            None => return Err(unfit("has no `provider`")),
+        })
+    }
+
+    fn model(&self, reach: Reach, name: &str, settings: &Settings) -> Provider {
+        let calling = self.0.surroundings.calling;
+        let client = self.0.client.get_or_init(|| Client::new(calling)).clone();
+        Provider::Model(Box::new(Model::new(client, reach, name, settings)))
+    }
+
+    fn reach(
+        &self,
+        declared: &External,
+        settings: &Settings,
+        account: &Account,
+        dialect: Dialect,
+    ) -> Result<Reach, Unfit> {
+        let place = account.place(dialect, settings.endpoint.as_deref());
+        let place = place.map_err(|source| Unfit::Model {
+            agent: declared.name.clone(),
+            source,
+        })?;
+        if !place.keyed && settings.endpoint.is_none() {
+            return Err(Unfit::Setting {
+                agent: declared.name.clone(),
+                why: format!("needs a key for {}", place.endpoint.host()),
+            });
+        }
+        Ok(Reach::At(Box::new(place.endpoint)))
+    }
+
+    /// The simulated provider, started where it does not run yet.
+    ///
+    /// # Errors
+    /// Where nothing can be listened on.
+    pub(crate) async fn sim(&self) -> Result<Endpoint, ModelError> {
+        let mut running = self.0.sim.lock().await;
+        let url = match &*running {
+            Some(running) => running.url(),
+            None => {
+                let unreachable = |error: std::io::Error| ModelError::Unreachable {
+                    host: "the simulated provider".to_owned(),
+                    why: error.to_string(),
+                };
+                let listener = TcpListener::bind(("127.0.0.1", 0)).await;
+                let clock = self.0.surroundings.clock.clone();
+                let started = listener
+                    .and_then(|listener| sim::serve(listener, sim::Config::default(), clock, None))
+                    .map_err(unreachable)?;
+                let url = started.url();
+                *running = Some(started);
+                url
+            }
+        };
+        Endpoint::new(Dialect::Anthropic, &url)?.with_key(SIM_KEY)
+    }
+
+    /// Ends what runs beside the networks: the simulated provider. To be called when they have ended.
+    pub async fn shutdown(&self) {
+        if let Some(running) = self.0.sim.lock().await.take() {
+            running.shutdown().await;
         }
     }
 

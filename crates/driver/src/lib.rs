@@ -16,7 +16,7 @@
 //! | say what surrounds a program | [`Surroundings`] |
 //! | run the processes of a checked program | [`Driver`], [`Driver::network`] |
 //! | feed a network and hear what comes of it | [`Network::push`], [`Network::next`] |
-//! | end a run | [`Network::close`], [`Network::abandon`] |
+//! | end a run | [`Network::close`], [`Network::abandon`], [`Driver::shutdown`] |
 //!
 //! # Agents
 //!
@@ -33,6 +33,7 @@
 //!
 //! It reads no clock and no environment: both come in with [`Surroundings`]. It logs no message.
 
+mod account;
 mod agent;
 mod answer;
 mod driver;
@@ -47,7 +48,8 @@ mod settings;
 mod telemetry;
 mod tool;
 
-pub use driver::{Driver, Surroundings};
+pub use account::Account;
+pub use driver::{Clock, Driver, Surroundings};
 pub use error::{CODES, Problem, Unfit, Why};
 pub use network::Network;
 pub use report::{Control, Report};

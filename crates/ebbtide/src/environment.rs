@@ -39,6 +39,15 @@ pub struct SessionFolder {
     pub path: PathBuf,
 }
 
+/// The accounts that programs may call models with.
+#[derive(Clone, Debug)]
+pub struct Accounts {
+    /// With Anthropic, or whoever speaks as it does.
+    pub anthropic: driver::Account,
+    /// With OpenAI, or whoever speaks as it does.
+    pub openai: driver::Account,
+}
+
 /// Whether a stream may carry colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
@@ -98,6 +107,19 @@ impl Environment {
 )]
 pub fn clock() -> Arc<dyn Fn() -> Timestamp + Send + Sync> {
     Arc::new(Timestamp::now)
+}
+
+/// The accounts with providers, from the variables that the providers' own libraries read.
+#[must_use]
+pub fn accounts() -> Accounts {
+    let account = |key: &str, base: &str| driver::Account {
+        key: variable(key),
+        base: variable(base),
+    };
+    Accounts {
+        anthropic: account("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+        openai: account("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    }
 }
 
 /// A variable that is set to something.

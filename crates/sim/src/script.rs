@@ -74,7 +74,8 @@ pub type Function = Arc<dyn Fn(&Prompt<'_>) -> Vec<Say> + Send + Sync>;
 pub enum Script {
     /// The last message is acknowledged. A user can put words into the answer with lines that begin
     /// with `@sim`: `@sim say TEXT`, `@sim think TEXT`, `@sim call TOOL {ARGUMENTS}`. They are obeyed
-    /// once, as long as their message is the last one.
+    /// once, as long as their message is the last one. A question about compaction in a message that
+    /// comes with a note about the runtime context is answered from that note.
     #[default]
     Echo,
     /// These answers in order, then echo.
@@ -127,11 +128,15 @@ fn echo(prompt: &Prompt<'_>) -> Vec<Say> {
     let Some(turn) = prompt.turns.last() else {
         return vec![Say::Text("Understood.".to_owned())];
     };
-    let last = said(turn);
+    let noted = noted(turn);
+    let last = noted.map_or_else(|| said(turn), |(words, _)| words.to_owned());
     if turn.role() == Role::User {
         let directed: Vec<Say> = last.lines().filter_map(directive).collect();
         if !directed.is_empty() {
             return directed;
+        }
+        if let Some(answer) = noted.and_then(|(words, note)| of_itself(words, note)) {
+            return vec![Say::Text(answer)];
         }
     }
     let start: String = last.trim().chars().take(80).collect();
@@ -140,6 +145,42 @@ fn echo(prompt: &Prompt<'_>) -> Vec<Say> {
         _ if start.is_empty() => "Understood.".to_owned(),
         _ => format!("You said: {start}"),
     })]
+}
+
+/// The words that a note about the runtime context came with, and the note: the last text of a message and
+/// the one before it.
+fn noted(turn: &Turn) -> Option<(&str, &str)> {
+    let texts = turn.parts().iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let texts: Vec<&str> = texts.collect();
+    match texts.as_slice() {
+        [.., words, note] if note.starts_with("[runtime context]\n") => Some((words, note)),
+        _ => None,
+    }
+}
+
+/// What a note says of compactions, where the words it came with ask about them: what a model can know of its
+/// own memory, and no more.
+fn of_itself(words: &str, note: &str) -> Option<String> {
+    if !(words.contains("compact") && words.contains('?')) {
+        return None;
+    }
+    let mut lines = note.lines();
+    let count = lines.find_map(|line| line.strip_prefix("compactions in this session: "))?;
+    let digits = count
+        .split(|letter: char| !letter.is_ascii_digit())
+        .next()?;
+    Some(match digits.parse::<u64>().ok()? {
+        0 => "No. According to the runtime context there has been no compaction in this session."
+            .to_owned(),
+        1 => "Yes. According to the runtime context there has been 1 compaction in this session."
+            .to_owned(),
+        times => format!(
+            "Yes. According to the runtime context there have been {times} compactions in this session."
+        ),
+    })
 }
 
 fn directive(line: &str) -> Option<Say> {
@@ -179,6 +220,7 @@ pub(crate) fn summary(turns: &[Turn], budget: u64, counter: &dyn TokenCounter) -
 #[cfg(test)]
 mod tests {
     use super::{Prompt, Say, Script, Summary, asks_for_summary, directive, newest};
+    use context::note::RuntimeContext;
     use context::{Heuristic, Part, Role, TurnDraft, TurnId};
     use serde_json::json;
     use wire::api::{Dialect, Request};
@@ -211,6 +253,41 @@ mod tests {
             Say::Call { name, input },
         );
         assert_eq!(directive("@sim call read {"), None);
+    }
+
+    fn check_noted(texts: &[&str], compactions: u32, expected: &str) {
+        let context = RuntimeContext {
+            compactions: Some(compactions),
+            ..RuntimeContext::default()
+        };
+        let note = context.render();
+        let texts = texts.iter().copied().chain([note.as_str()]);
+        let parts = texts.map(|text| Part::Text(text.into())).collect();
+        let turn = TurnDraft::said(Role::User, parts).after(TurnId::ROOT, &Heuristic);
+        let prompt = Prompt {
+            model: "m",
+            turns: &[turn],
+            tools: &[],
+        };
+        let expected = Say::Text(expected.to_owned());
+        assert_eq!(Script::Echo.next(&prompt), [expected]);
+    }
+
+    #[test]
+    fn of_its_memory_it_says_what_the_note_says() {
+        let asked = "Have you experienced compaction?";
+        let none =
+            "No. According to the runtime context there has been no compaction in this session.";
+        let one =
+            "Yes. According to the runtime context there has been 1 compaction in this session.";
+        let more =
+            "Yes. According to the runtime context there have been 12 compactions in this session.";
+        check_noted(&[asked], 0, none);
+        check_noted(&[asked], 1, one);
+        check_noted(&["a summary", asked], 12, more);
+        check_noted(&[asked, "hello?"], 1, "You said: hello?");
+        let said = Say::Text(format!("You said: {asked}"));
+        check(Role::User, asked, said);
     }
 
     #[test]

@@ -1,18 +1,33 @@
 //! From a message to its answer: asking, tools, answers of the wrong type.
 
-use context::{Heuristic, Part, Role, Tokens, Turn, TurnDraft, TurnId, extract};
+use context::turn::{Outcome, ToolResult};
+use context::{Heuristic, Part, Role, Text, Tokens, Turn, TurnDraft, TurnId, extract};
 use plumb::value::Value;
 
 use super::Agent;
 use crate::answer;
 use crate::error::Why;
 use crate::memory::{conversation, shown, user};
-use crate::provider::{Provider, Question};
+use crate::provider::{Calls, Provider, Question, Said, Shown};
 use crate::report::Control;
 use crate::telemetry;
 
 /// The most tokens of a summary that no model writes.
 const SUMMARY: Tokens = Tokens::new(2_000);
+
+/// What one message has led to so far.
+struct Exchange {
+    /// The message.
+    heard: String,
+    /// What will be remembered.
+    kept: Vec<TurnDraft>,
+    /// What is shown: that, all that stands before it, and the answers that could not be used.
+    turns: Vec<Shown>,
+    /// How many answers there were.
+    attempts: u32,
+    /// How many tools were called.
+    calls: u32,
+}
 
 impl Agent {
     /// Answers a message, and remembers it and its answer.
@@ -27,53 +42,54 @@ impl Agent {
         if let Provider::Extract = self.provider {
             return extracted(message);
         }
+        self.offer().await?;
+        let mut exchange = self.begin(message);
+        let value = loop {
+            let said = self.ask(&exchange, telemetry).await?;
+            if !said.calls.is_empty() {
+                self.call(said, &mut exchange).await?;
+                continue;
+            }
+            exchange.attempts += 1;
+            let text = TurnDraft::text(Role::Assistant, said.text.as_str());
+            match self.read(&said.text) {
+                Ok(value) => {
+                    exchange.kept.push(text);
+                    break value;
+                }
+                Err(detail) if exchange.attempts > self.settings.limits.retries => {
+                    let attempts = exchange.attempts;
+                    return Err(Why::Answer { attempts, detail });
+                }
+                Err(detail) => {
+                    let word = "output_type_mismatch";
+                    telemetry.push(telemetry::error(word, exchange.attempts));
+                    exchange.turns.extend(again(text, said.raw, &detail));
+                    self.log(Control::Again { why: detail });
+                }
+            }
+        };
+        self.keep(exchange.kept);
+        Ok(value)
+    }
+
+    /// What a message is shown with.
+    fn begin(&self, message: &Value) -> Exchange {
         let heard = shown(message);
         let mut said = user(&heard);
         if self.settings.runtime_context {
             said.parts.push(Part::Text(self.note().into()));
         }
-        // What is remembered, and what is shown: that and the answers that could not be used.
-        let mut kept = vec![said.clone()];
-        let mut turns: Vec<TurnDraft> = self.instructions().into_iter().collect();
-        turns.extend(self.memory.view());
-        turns.push(said);
-        let mut attempts = 0;
-        let value = loop {
-            let question = Question {
-                turns: &turns,
-                heard: &heard,
-            };
-            let said = self.provider.ask(&question).await?;
-            self.used = Some(said.spent.input + said.spent.output);
-            let (window, compactions) = (self.provider.window(), self.memory.compactions());
-            telemetry.push(telemetry::usage(&said.spent, window, compactions));
-            attempts += 1;
-            let text = TurnDraft::text(Role::Assistant, said.text.as_str());
-            match self.read(&said.text) {
-                Ok(value) => {
-                    kept.push(text);
-                    break value;
-                }
-                Err(detail) if attempts > self.settings.limits.retries => {
-                    return Err(Why::Answer { attempts, detail });
-                }
-                Err(detail) => {
-                    telemetry.push(telemetry::error("output_type_mismatch", attempts));
-                    self.log(Control::Again {
-                        why: detail.clone(),
-                    });
-                    turns.push(text);
-                    turns.push(user(&answer::remark(&detail)));
-                }
-            }
-        };
-        if !self.settings.amnesiac {
-            self.memory.remember(kept);
-            if let Some(most) = self.settings.limits.messages {
-                self.memory.keep(most);
-            }
+        let instructions = self.instructions().into_iter();
+        let before = instructions.chain(self.memory.view());
+        let turns = before.chain([said.clone()]).map(Shown::from);
+        Exchange {
+            heard,
+            turns: turns.collect(),
+            kept: vec![said],
+            attempts: 0,
+            calls: 0,
         }
-        Ok(value)
     }
 
     /// The prompt, and what is to be said about the form of answers.
@@ -88,12 +104,103 @@ impl Agent {
         (!text.is_empty()).then(|| TurnDraft::text(Role::System, text))
     }
 
+    async fn ask(&mut self, exchange: &Exchange, telemetry: &mut Vec<Value>) -> Result<Said, Why> {
+        let question = Question {
+            turns: &exchange.turns,
+            heard: &exchange.heard,
+            tools: self.cards.as_slice(),
+            calls: if exchange.calls < self.settings.limits.tool_calls {
+                Calls::Allowed
+            } else {
+                Calls::Over
+            },
+            temperature: self.temperature,
+        };
+        let said = self.provider.ask(&question).await?;
+        self.used = Some(said.spent.input + said.spent.output);
+        let (window, compactions) = (self.provider.window(), self.memory.compactions());
+        telemetry.push(telemetry::usage(&said.spent, window, compactions));
+        Ok(said)
+    }
+
+    /// Calls the tools that an answer asks for. What goes wrong with one is told to the agent.
+    async fn call(&self, said: Said, exchange: &mut Exchange) -> Result<(), Why> {
+        let most = self.settings.limits.tool_calls;
+        if exchange.calls >= most {
+            let why = format!("it calls more than {most} tools");
+            return Err(Why::NoAnswer(why));
+        }
+        let mut parts = Vec::new();
+        if !said.text.is_empty() {
+            parts.push(Part::Text(Text::from(said.text)));
+        }
+        let mut results = Vec::new();
+        for call in said.calls {
+            exchange.calls += 1;
+            let done = if exchange.calls > most {
+                Err(format!(
+                    "no more than {most} calls are allowed; answer without this one"
+                ))
+            } else {
+                self.log(Control::Called {
+                    tool: call.name.as_str().into(),
+                });
+                self.use_tool(call.name.as_str(), call.arguments.as_str())
+                    .await
+            };
+            let (outcome, text) = match done {
+                Ok(text) => (Outcome::Succeeded, text),
+                Err(why) => (Outcome::Failed, why),
+            };
+            results.push(Part::Result(ToolResult {
+                call: call.id.clone(),
+                text: Text::from(text),
+                outcome,
+            }));
+            parts.push(Part::Call(call));
+        }
+        let called = TurnDraft::said(Role::Assistant, parts);
+        let results = TurnDraft::said(Role::Tool, results);
+        exchange.kept.extend([called.clone(), results.clone()]);
+        exchange.turns.push(Shown {
+            draft: called,
+            raw: said.raw,
+        });
+        exchange.turns.push(results.into());
+        Ok(())
+    }
+
     fn read(&self, text: &str) -> Result<Value, String> {
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
         answer::read(&self.kind, text)
     }
+
+    fn keep(&mut self, said: Vec<TurnDraft>) {
+        if self.settings.amnesiac {
+            return;
+        }
+        self.memory.remember(said);
+        if let Some(most) = self.settings.limits.messages {
+            self.memory.keep(most);
+        }
+    }
+}
+
+/// An answer that cannot be used, and what is said about it.
+fn again(text: TurnDraft, raw: Option<String>, detail: &str) -> [Shown; 2] {
+    let is_empty = text.parts.iter().all(|part| match part {
+        Part::Text(text) => text.trim().is_empty(),
+        _ => false,
+    });
+    let text = if is_empty {
+        // Nobody takes a message without words.
+        Shown::from(TurnDraft::text(Role::Assistant, "(no answer)"))
+    } else {
+        Shown { draft: text, raw }
+    };
+    [text, user(&answer::remark(detail)).into()]
 }
 
 /// `Mem.compressor` without a model: the memory with its turns summed up by extraction.

@@ -2,6 +2,7 @@
 
 mod command;
 mod exchange;
+mod tools;
 
 use std::sync::Arc;
 
@@ -15,11 +16,12 @@ use crate::driver::Driver;
 use crate::error::{Unfit, Why};
 use crate::memory::Memory;
 use crate::network::Log;
-use crate::provider::Provider;
+use crate::provider::{Card, Provider};
 use crate::report::Control;
 use crate::settings::Settings;
 
 pub(crate) use command::Acknowledged;
+use tools::Offered;
 
 /// An instance of an agent.
 #[derive(Debug)]
@@ -31,6 +33,9 @@ pub(crate) struct Agent {
     memory: Memory,
     temperature: Option<f64>,
     paused: bool,
+    /// What the agent may call, and what it is told of each.
+    tools: Vec<Offered>,
+    cards: Vec<Card>,
     /// The tokens of the last request and its answer.
     used: Option<Tokens>,
     /// When the last message came.
@@ -56,6 +61,8 @@ impl Agent {
     pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, Unfit> {
         let settings = Settings::read(declared, driver.folder())?;
         let provider = driver.provider(declared, &settings)?;
+        let tools = tools::processes(&settings.tools, driver)?;
+        let (cards, tools) = tools.into_iter().unzip();
         Ok(Self {
             kind: driver.answers(declared),
             temperature: settings.sampling.temperature,
@@ -63,6 +70,8 @@ impl Agent {
             provider,
             memory: Memory::default(),
             paused: false,
+            tools,
+            cards,
             used: None,
             last: None,
             driver: driver.clone(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use plumb::value::Value;
 
-use crate::{Shown, block_on, driver, lines, ran};
+use crate::{Shown, block_on_sockets, driver, lines, ran};
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -21,7 +21,11 @@ fn check_example(name: &str) {
     let mut network = driver.network("main").unwrap();
     let input = read("input.jsonl");
     let messages = Value::parse_all(&input).map(Result::unwrap).collect();
-    let reports = block_on(ran(&mut network, messages));
+    let reports = block_on_sockets(async {
+        let reports = ran(&mut network, messages).await;
+        driver.shutdown().await;
+        reports
+    });
     let output = read("output.jsonl");
     let expected: Vec<String> = Value::parse_all(&output)
         .map(|value| value.unwrap().to_string())

@@ -8,7 +8,9 @@
 
 mod agents;
 mod commands;
+mod compaction;
 mod examples;
+mod models;
 mod running;
 mod tools;
 
@@ -30,11 +32,8 @@ fn driver(text: &str, folder: &Path) -> Driver {
     let checked = check("test.plumb", text, &BuiltIn);
     let shown = render(&checked.diagnostics, &checked.sources, Colour::Plain, 100);
     assert!(checked.is_sound(), "{shown}");
-    let surroundings = Surroundings {
-        folder: folder.to_owned(),
-        clock: Arc::new(|| Timestamp::from_second(1_800_000_000).unwrap()),
-    };
-    Driver::new(checked, surroundings)
+    let clock = Arc::new(|| Timestamp::from_second(1_800_000_000).unwrap());
+    Driver::new(checked, Surroundings::new(folder, clock))
 }
 
 /// A folder with these files.
@@ -109,6 +108,32 @@ fn check_run(text: &str, files: &[(&str, &str)], messages: &str, shown: Shown, e
     assert_eq!(lines(&reports, shown), expected);
 }
 
+/// The same with the simulated provider: time passes, since sockets are waited for.
+#[track_caller]
+fn check_sim(text: &str, messages: &str, shown: Shown, expected: &[&str]) {
+    let folder = folder(&[]);
+    let driver = driver(text, folder.path());
+    let messages: Vec<Value> = Value::parse_all(messages).map(Result::unwrap).collect();
+    assert_eq!(
+        lines(&block_on_sockets(run_main(&driver, messages)), shown),
+        expected
+    );
+}
+
+/// Runs `main` and shuts down.
+async fn run_main(driver: &Driver, messages: Vec<Value>) -> Vec<Report> {
+    let mut network = driver.network("main").unwrap();
+    let reports = ran(&mut network, messages).await;
+    driver.shutdown().await;
+    reports
+}
+
+fn block_on_sockets<T>(work: impl Future<Output = T>) -> T {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build().unwrap().block_on(work)
+}
+
+/// Runs something in a time that passes only while nothing else can be done.
 fn block_on<T>(work: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().start_paused(true).build().unwrap();

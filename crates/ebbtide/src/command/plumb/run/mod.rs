@@ -14,7 +14,7 @@ use plumb::value::Value;
 use super::modules::Folders;
 use super::source;
 use crate::console::Console;
-use crate::environment::clock;
+use crate::environment::{accounts, clock};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
 use input::{Form, Lines};
@@ -37,7 +37,9 @@ one field, the name of its port. Errors are JSON on standard error:
 
 The next message is read when no agent and no tool is at work on those before it;
 with --ahead as soon as there is room. Files that agents name are looked for in the
-folder of the program. An interrupt ends the input and lets what is under way come to
+folder of the program. Agents of provider anthropic and openai need a key in
+ANTHROPIC_API_KEY or OPENAI_API_KEY; ANTHROPIC_BASE_URL and OPENAI_BASE_URL say
+where models are called. An interrupt ends the input and lets what is under way come to
 its end; a second one does not wait for it.
 
 Exits with 1 where there was an error while it ran, with 2 where the program cannot
@@ -79,9 +81,11 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
     }
     let form = Form::of(checked.signature(&args.process).as_ref());
     let folder = args.file.parent().unwrap_or(Path::new(""));
+    let accounts = accounts();
     let surroundings = Surroundings {
-        folder: folder.to_owned(),
-        clock: clock(),
+        anthropic: accounts.anthropic,
+        openai: accounts.openai,
+        ..Surroundings::new(folder, clock())
     };
     let driver = Driver::new(checked, surroundings);
     let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -103,7 +107,10 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
             waiting: None,
             rest: false,
         };
-        running.whole(lines, &driver, console).await
+        let exit = running.whole(lines, &driver, console).await?;
+        console.flush()?;
+        driver.shutdown().await;
+        Ok(exit)
     })
 }
 

@@ -1,0 +1,205 @@
+//! Models over HTTP: requests made from turns, answers read from replies.
+
+use bytes::Bytes;
+use context::{Heuristic, Part, Tokens, Turn, TurnDraft, TurnId};
+use model::{Client, Endpoint, ModelError, Restart};
+use serde_json::{Value, json};
+use tokens::ModelTable;
+use wire::api::{Conversation, Dialect, Edit, Piece, Reply, Request, Stop, render_turn};
+
+use super::{Calls, Card, Question, Said, Shown, Spent};
+use crate::driver::Driver;
+use crate::error::Why;
+use crate::settings::Settings;
+
+/// The longest answer where neither the program nor the model sets a lower one.
+const LONGEST: u64 = 8_192;
+
+/// Where a model is.
+#[derive(Clone, Debug)]
+pub(crate) enum Reach {
+    /// At an address.
+    At(Box<Endpoint>),
+    /// In this process: the simulated provider, which is started when it is first asked.
+    Sim(Driver),
+}
+
+/// A model with what is always asked of it.
+#[derive(Debug)]
+pub(crate) struct Model {
+    client: Client,
+    reach: Reach,
+    name: String,
+    window: Tokens,
+    /// The longest answer; none where the provider may decide.
+    longest: Option<u64>,
+    /// How many tokens it may think.
+    thinking: Option<u64>,
+}
+
+impl Model {
+    /// The model of an agent.
+    pub fn new(client: Client, reach: Reach, name: &str, settings: &Settings) -> Self {
+        let known = ModelTable::shipped().find(name);
+        let thinking = settings.sampling.thinking;
+        let anthropic = match &reach {
+            Reach::At(endpoint) => endpoint.dialect() == Dialect::Anthropic,
+            Reach::Sim(_) => true,
+        };
+        let usual = anthropic.then(|| LONGEST + thinking.unwrap_or_default());
+        let longest = settings.limits.tokens.or(usual);
+        Self {
+            client,
+            reach,
+            name: name.to_owned(),
+            window: known.window,
+            longest: longest.map(|most| most.min(known.max_output.get())),
+            thinking: thinking.filter(|_| anthropic),
+        }
+    }
+
+    /// The size of its window.
+    pub const fn window(&self) -> Tokens {
+        self.window
+    }
+
+    /// Asks it.
+    ///
+    /// # Errors
+    /// Where it cannot be had, after the repetitions that are due, or refuses.
+    pub async fn ask(&self, question: &Question<'_>) -> Result<Said, Why> {
+        let failed = |error| Why::Model(Box::new(error));
+        let endpoint = match &self.reach {
+            Reach::At(endpoint) => (**endpoint).clone(),
+            Reach::Sim(driver) => driver.sim().await.map_err(failed)?,
+        };
+        let body = self.body(endpoint.dialect(), question).map_err(failed)?;
+        let restart = Restart::FromTheStart;
+        let answer = self.client.reply(&endpoint, body, restart).await;
+        said(&answer.map_err(failed)?.reply)
+    }
+
+    /// The request. What was said in this exchange follows as the provider gave it, where it thinks: an
+    /// answer that calls tools has to come back with its signed thoughts. Everything before is written from
+    /// turns.
+    fn body(&self, dialect: Dialect, question: &Question<'_>) -> Result<Bytes, ModelError> {
+        let raw = |turn: &Shown| turn.raw.is_some() && self.thinking.is_some();
+        let fresh = question.turns.iter().position(raw);
+        let (before, since) = match fresh {
+            Some(at) => question.turns.split_at(at),
+            None => (question.turns, [].as_slice()),
+        };
+        let written: Vec<String> = since
+            .iter()
+            .map(|turn| match &turn.raw {
+                Some(raw) => raw.clone(),
+                None => render_turn(dialect, &placed(&turn.draft, TurnId::ROOT)),
+            })
+            .collect();
+        let mut parent = TurnId::ROOT;
+        let turns: Vec<Turn> = before
+            .iter()
+            .map(|turn| {
+                let turn = placed(&turn.draft, parent);
+                parent = turn.id();
+                turn
+            })
+            .collect();
+        let conversation = Conversation::from_turns(dialect, &turns);
+        let body = conversation.body(&self.name, self.longest);
+        let request = Request::parse(dialect, body.as_bytes())?;
+        let mut pieces = vec![Piece::Kept(0..request.len())];
+        pieces.extend(written.into_iter().map(|it| Piece::Written(it.into())));
+        let edit = request.edit().messages(pieces).set("stream", "true");
+        let edit = with_tools(edit, dialect, question);
+        let edit = self.with_manner(edit, dialect, question.temperature);
+        Ok(Bytes::from(edit.render()?))
+    }
+
+    /// How it is to write.
+    fn with_manner<'r>(
+        &self,
+        mut edit: Edit<'r>,
+        dialect: Dialect,
+        temperature: Option<f64>,
+    ) -> Edit<'r> {
+        if dialect == Dialect::Anthropic {
+            edit = edit.set("cache_control", r#"{"type":"ephemeral"}"#);
+            if let Some(budget) = self.thinking {
+                let thinking = json!({"type": "enabled", "budget_tokens": budget});
+                // A model that thinks has its own temperature.
+                return edit.set("thinking", thinking.to_string());
+            }
+        } else {
+            edit = edit.set("stream_options", r#"{"include_usage":true}"#);
+        }
+        match temperature {
+            Some(heat) => edit.set("temperature", json!(heat).to_string()),
+            None => edit,
+        }
+    }
+}
+
+fn placed(draft: &TurnDraft, parent: TurnId) -> Turn {
+    draft.clone().after(parent, &Heuristic)
+}
+
+fn with_tools<'r>(edit: Edit<'r>, dialect: Dialect, question: &Question<'_>) -> Edit<'r> {
+    if question.tools.is_empty() {
+        return edit;
+    }
+    let anthropic = dialect == Dialect::Anthropic;
+    let card = |card: &Card| {
+        let Card {
+            name,
+            description,
+            schema,
+        } = card;
+        if anthropic {
+            json!({"name": name, "description": description, "input_schema": schema})
+        } else {
+            let function = json!({"name": name, "description": description, "parameters": schema});
+            json!({"type": "function", "function": function})
+        }
+    };
+    let tools: Vec<Value> = question.tools.iter().map(card).collect();
+    let edit = edit.set("tools", Value::from(tools).to_string());
+    match (question.calls, anthropic) {
+        (Calls::Allowed, _) => edit,
+        (Calls::Over, true) => edit.set("tool_choice", r#"{"type":"none"}"#),
+        (Calls::Over, false) => edit.set("tool_choice", "\"none\""),
+    }
+}
+
+/// What a reply says.
+fn said(reply: &Reply) -> Result<Said, Why> {
+    if let Some(failure) = &reply.failure {
+        return Err(Why::NoAnswer(format!("the provider says {}", failure.kind)));
+    }
+    match &reply.stop {
+        Some(Stop::Refusal) => return Err(Why::NoAnswer("it refused".to_owned())),
+        Some(Stop::WindowExceeded) => return Err(Why::NoAnswer("its window is full".to_owned())),
+        _ => {}
+    }
+    let mut texts = Vec::new();
+    let mut calls = Vec::new();
+    for part in reply.draft().parts {
+        match part {
+            Part::Text(text) => texts.push(text.to_string()),
+            Part::Call(call) => calls.push(call),
+            _ => {}
+        }
+    }
+    let counts = &reply.usage.counts;
+    Ok(Said {
+        text: texts.join(""),
+        calls,
+        spent: Spent {
+            input: counts.all_input(),
+            output: counts.output,
+            cache_read: counts.cache_read,
+            cache_write: counts.cache_write,
+        },
+        raw: Some(reply.message()),
+    })
+}

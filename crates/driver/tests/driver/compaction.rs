@@ -1,0 +1,131 @@
+//! A homunculus compacts the memory of an agent: the two listings of the language's first description, as
+//! they were printed there but for the threshold.
+
+use plumb::value::Value;
+
+use crate::{Shown, block_on_sockets, driver, folder, lines, run_main};
+
+const BOT: &str = r#"
+use mem
+
+let bot : (!string, !CtrlCmd) -> (!string, !CtrlResp, !json) = agent {
+  provider: "sim",
+  prompt: "You are a patient colleague.",
+  runtime_context: true
+}
+
+let compressor : !MemoryDump -> !SetMemory = Mem.compressor
+"#;
+
+const PROTOCOL: &str = r"
+protocol Compaction =
+send Pause . recv PauseAck .
+send GetMemory . recv MemoryDump .
+send SetMemory . recv SetMemoryAck .
+send Resume . recv ResumeAck . end
+";
+
+const COMPACT: &str = r#"
+let compact : (!CtrlResp, !json) -> !CtrlCmd =
+plumb(ctrl_out, telemetry, ctrl_in) {
+(ctrl_out, ctrl_in) <-> Compaction as session
+telemetry ; filter(kind = "usage" && input_tokens > 150000) ;
+map(null) ; session@trigger
+session@trigger ; map({pause: true}) ; session@send(Pause)
+session@done(PauseAck) ; map({get_memory: true}) ; session@send(GetMemory)
+session@recv(MemoryDump) ; compressor ; session@send(SetMemory)
+session@done(SetMemoryAck) ; map({resume: true}) ; session@send(Resume)
+}
+"#;
+
+const MAIN: &str = r"
+let main : !string -> !string = plumb(input, output) {
+let ctrl : !CtrlCmd = channel
+let ctrl_out : !CtrlResp = channel
+let telem : !json = channel
+spawn bot(input=input, ctrl_in=ctrl,
+output=output, ctrl_out=ctrl_out,
+telemetry=telem)
+spawn compact(ctrl_out=ctrl_out,
+telemetry=telem, ctrl_in=ctrl)
+}
+";
+
+fn program(protocol: &str, compact: &str) -> String {
+    [BOT, protocol, compact, MAIN].concat()
+}
+
+#[track_caller]
+fn check(program: &str, messages: &[&str], expected: &[&str]) {
+    let folder = folder(&[]);
+    let driver = driver(program, folder.path());
+    let messages = messages.iter().map(|text| Value::from(*text)).collect();
+    let reports = block_on_sockets(run_main(&driver, messages));
+    assert_eq!(lines(&reports, Shown::All), expected);
+}
+
+#[test]
+fn one_message_at_threshold_0_leads_to_a_compaction_and_the_agent_knows_of_it() {
+    let at_0 = COMPACT.replace("> 150000", "> 0");
+    let compaction = [
+        "bot <",
+        "bot >",
+        "bot tells usage",
+        "ANSWER",
+        "bot < pause",
+        "bot > paused",
+        "bot < get_memory",
+        "bot > memory",
+        "compact.compressor.Mem.compressor <",
+        "compact.compressor.Mem.compressor >",
+        "bot < set_memory",
+        "bot > memory_set",
+        "bot tells swap",
+        "bot < resume",
+        "bot > resumed",
+    ];
+    let answered = |answer| compaction.map(|line| if line == "ANSWER" { answer } else { line });
+    let expected = [
+        answered("\"You said: What did we decide about the schema?\""),
+        answered(
+            "\"Yes. According to the runtime context there has been 1 compaction in this session.\"",
+        ),
+    ];
+    check(
+        &program(PROTOCOL, &at_0),
+        &[
+            "What did we decide about the schema?",
+            "Have you experienced compaction?",
+        ],
+        &expected.concat(),
+    );
+}
+
+#[test]
+fn below_the_threshold_nothing_is_compacted_and_the_agent_knows_that_too() {
+    let no =
+        "\"No. According to the runtime context there has been no compaction in this session.\"";
+    check(
+        &program(PROTOCOL, COMPACT),
+        &["Have you experienced compaction?"],
+        &["bot <", "bot >", "bot tells usage", no],
+    );
+}
+
+#[test]
+fn a_protocol_that_ends_in_a_send_works_as_well() {
+    let protocol = PROTOCOL.replace("send Resume . recv ResumeAck . end", "send Resume . end");
+    let at_0 = COMPACT.replace("> 150000", "> 0");
+    let folder = folder(&[]);
+    let driver = driver(&program(&protocol, &at_0), folder.path());
+    let messages = ["a", "Have you experienced compaction?"].map(Value::from);
+    let reports = block_on_sockets(run_main(&driver, messages.to_vec()));
+    let shown = lines(&reports, Shown::All);
+    assert_eq!(
+        shown.iter().filter(|line| *line == "bot > resumed").count(),
+        2
+    );
+    let yes =
+        "\"Yes. According to the runtime context there has been 1 compaction in this session.\"";
+    assert!(shown.iter().any(|line| line == yes), "{shown:?}");
+}
