@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use plumb::syntax::ast::Function;
 use plumb::syntax::token::{Keyword, Symbol};
-use regex::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -29,7 +29,8 @@ fn expressions(rule: &Value, found: &mut Vec<Regex>) {
             for (key, value) in fields {
                 match (key.as_str(), value) {
                     ("match" | "begin" | "end", Value::String(text)) => {
-                        found.push(Regex::new(text).unwrap());
+                        // Words are of ASCII letters, and so are the classes of the expressions.
+                        found.push(RegexBuilder::new(text).unicode(false).build().unwrap());
                     }
                     _ => expressions(value, found),
                 }
@@ -48,7 +49,10 @@ fn of(rule: &Value) -> Vec<Regex> {
 
 /// Whether one of these takes the whole word.
 fn takes(expressions: &[Regex], word: &str) -> bool {
-    let whole = |one: &Regex| one.find(word).is_some_and(|found| found.as_str() == word);
+    let whole = |one: &Regex| {
+        let found = one.find(word.as_bytes());
+        found.is_some_and(|found| found.as_bytes() == word.as_bytes())
+    };
     expressions.iter().any(whole)
 }
 
