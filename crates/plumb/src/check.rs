@@ -33,6 +33,7 @@ use crate::graph::{ExternalPort, Graph};
 use crate::modules::Modules;
 use crate::names::{Definition, Processing, TypeNames, Units, load, named};
 use crate::source::Sources;
+use crate::span::SourceId;
 use crate::syntax::ast::{DeclarationKind, Program};
 
 pub use ask::{Completion, CompletionKind, Place};
@@ -70,8 +71,13 @@ pub struct ProcessSignature {
 /// Checks a program. `name` is what it is called in diagnostics.
 #[must_use]
 pub fn check(name: &str, text: &str, modules: &dyn Modules) -> Checked {
+    check_with(name, text, modules, Processing::Skipped)
+}
+
+/// Alike, with the processes of `mem` or, where nothing names them, without.
+fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing) -> Checked {
     let mut out = Vec::new();
-    let (mut units, sources) = load(name, text, modules, &mut out);
+    let (mut units, sources) = load(name, text, modules, of_mem, &mut out);
     let types = TypeNames::new(&units, &mut out);
     let program = units.get(0).map(|unit| unit.program.clone());
     scope::desugar(&mut units, &types, &mut out);
@@ -147,7 +153,7 @@ impl Checked {
     }
 
     /// The network of a process: `main`, or another; `Mem.prepared` names one of a module that the program
-    /// names too. `None` where there is no such process, or where something is wrong with the program.
+    /// uses, or of `mem`. `None` where there is no such process, or where something is wrong with the program.
     #[must_use]
     pub fn graph(&self, process: &str) -> Option<Graph> {
         if !self.is_sound() {
@@ -156,9 +162,25 @@ impl Checked {
         let id = self.find(process)?;
         let unit = self.units.get(self.processes.get(id)?.definition.unit)?;
         if unit.processing == Processing::Skipped {
-            return None;
+            return self.with_mem()?.graph(process);
         }
         Inline::new(&self.processes, &self.fragments, &self.settings).graph(id)
+    }
+
+    /// The same program, checked with the processes of `mem`.
+    fn with_mem(&self) -> Option<Self> {
+        let program = self.sources.get(SourceId(0))?;
+        let module = |name: &str| -> Option<String> {
+            let mut modules = self.sources.iter().skip(1);
+            let (_, module) = modules.find(|(_, module)| *module.name == *name)?;
+            Some(module.text.to_string())
+        };
+        Some(check_with(
+            &program.name,
+            &program.text,
+            &module,
+            Processing::Needed,
+        ))
     }
 
     /// The ports of a process, as its signature has them.

@@ -15,11 +15,13 @@ use super::{Processing, Unit, UnitId, Units, member_name};
 /// How many modules may use each other in a row.
 const DEEPEST: usize = 64;
 
-/// Parses a program and everything that it uses, and `mem`, which every program knows.
+/// Parses a program and everything that it uses, and `mem`, which every program knows. Where nothing names
+/// a process of `mem` they may be skipped.
 pub(crate) fn load(
     name: &str,
     text: &str,
     modules: &dyn Modules,
+    of_mem: Processing,
     out: &mut Vec<Diagnostic>,
 ) -> (Units, Sources) {
     let mut loader = Loader {
@@ -36,7 +38,9 @@ pub(crate) fn load(
         Some(unit) => *unit,
         None => loader.module(&mem),
     };
-    loader.skip();
+    if of_mem == Processing::Skipped {
+        loader.skip();
+    }
     (loader.units, loader.sources)
 }
 

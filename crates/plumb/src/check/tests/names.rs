@@ -70,6 +70,17 @@ fn modules_have_members_and_no_circles() {
 }
 
 #[test]
+fn processes_of_mem_have_graphs_though_nothing_names_them() {
+    let checked = crate::check::check("test.plumb", "", &crate::modules::BuiltIn);
+    for name in ["Mem.prepared", "Mem.stop_the_world"] {
+        let graph = checked.graph(name).expect("a graph");
+        assert_eq!(&*graph.name, name);
+        super::well_formed(&graph);
+    }
+    assert_eq!(checked.graph("Mem.nothing"), None);
+}
+
+#[test]
 fn a_slip_of_the_fingers_is_recognised() {
     let cases = [
         (
