@@ -16,6 +16,7 @@ pub mod check;
 pub mod diagnostic;
 mod expr;
 pub mod graph;
+pub mod literate;
 pub mod machine;
 pub mod modules;
 mod names;

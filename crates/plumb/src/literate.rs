@@ -1,0 +1,202 @@
+//! Literate tests: Markdown with programs, and beside each what it does.
+//!
+//! ````text
+//! ```plumb
+//! let main : !int -> !int = map(value / 0)      a program; it must check without a word …
+//! ```
+//! ```diagnostics
+//! error[P0301]: …                               … or say exactly this
+//! ```
+//! ```run
+//! > 7                                           what is done with it, and what it does
+//! ! P0806 {"error":"division_by_zero",…}
+//! ```
+//! ````
+//!
+//! | fence | what it holds |
+//! |---|---|
+//! | `plumb` | a program |
+//! | `plumb module NAME` | a module for all programs of the page |
+//! | `diagnostics` | what is said of the program above |
+//! | `plumb canonical` | the program above as `plumb fmt` writes it |
+//! | `plumb desugared` | the program above without its sessions |
+//! | `dot` | its graph; `dot NAME` that of another process than `main` |
+//! | `run` | a transcript; `run NAME` of another process than `main` |
+//!
+//! All other fences are prose. A `run` may have limits (`fuel=N`, `queue=N`, `high_water=N`), and with
+//! `resumed` it goes on from the state in which the last one ended. [`play`] says how transcripts are
+//! written.
+//!
+//! What a page says is compared with what is so; [`Tested::text`] is the page with everything as it is.
+
+mod compare;
+mod page;
+pub mod play;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::check::{Checked, check};
+use crate::diagnostic::{Code, Colour, codes, render};
+use crate::modules::Modules;
+use crate::picture;
+use crate::syntax;
+
+pub use compare::Mismatch;
+use page::{Block, blocks};
+use play::{Ended, play};
+
+/// What programs are called in diagnostics.
+const NAME: &str = "main.plumb";
+/// How wide diagnostics are shown.
+const WIDTH: usize = 100;
+
+/// What came of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Tested {
+    /// The page as it would have to be: its own text where nothing is wrong with it.
+    pub text: String,
+    /// Where the page says what is not so, in its order.
+    pub mismatches: Vec<Mismatch>,
+    /// How many programs it has.
+    pub programs: usize,
+    /// How many of its fences say what a program does.
+    pub expectations: usize,
+    /// The codes that it shows.
+    pub codes: BTreeSet<Code>,
+}
+
+/// Tests a page. Modules that it does not have itself come from `modules`.
+#[must_use]
+pub fn test(text: &str, modules: &dyn Modules) -> Tested {
+    let mut tester = Tester {
+        modules,
+        own: HashMap::new(),
+        tested: Tested::default(),
+        program: None,
+        silent: true,
+        line: 0,
+        last: None,
+    };
+    let mut rest = 0;
+    for block in blocks(text) {
+        let found = tester.block(&block);
+        let tested = &mut tester.tested;
+        tested
+            .text
+            .push_str(text.get(rest..block.start).unwrap_or_default());
+        let found = found.unwrap_or_else(|| block.body.to_owned());
+        if found != block.body {
+            tested
+                .mismatches
+                .push(Mismatch::new(block.line, block.info, block.body, &found));
+        }
+        tested.text.push_str(&found);
+        rest = block.start + block.body.len();
+    }
+    tester.silent();
+    tester
+        .tested
+        .text
+        .push_str(text.get(rest..).unwrap_or_default());
+    tester.tested
+}
+
+struct Tester<'a> {
+    modules: &'a dyn Modules,
+    /// The modules of the page.
+    own: HashMap<String, String>,
+    tested: Tested,
+    program: Option<Checked>,
+    /// Whether nothing was expected to be said of the program, so far.
+    silent: bool,
+    /// Where the program stands.
+    line: usize,
+    /// How the last transcript ended.
+    last: Option<Ended>,
+}
+
+impl Tester<'_> {
+    /// What the fence should hold; nothing where it holds what it likes.
+    fn block(&mut self, block: &Block<'_>) -> Option<String> {
+        let words: Vec<&str> = block.info.split_whitespace().collect();
+        match words.as_slice() {
+            ["plumb"] => {
+                self.silent();
+                self.tested.programs += 1;
+                self.program = Some(self.checked(block.body));
+                (self.silent, self.line) = (true, block.line);
+                return None;
+            }
+            ["plumb", "module", name] => {
+                self.own.insert((*name).to_owned(), block.body.to_owned());
+                return None;
+            }
+            ["plumb", "canonical" | "desugared"] | ["diagnostics"] | ["dot" | "run", ..] => {}
+            _ => return None,
+        }
+        self.tested.expectations += 1;
+        let found = match (&self.program, words.split_first()) {
+            (None, _) | (_, None) => Err("there is no program above".to_owned()),
+            (Some(program), Some((&"diagnostics", _))) => {
+                self.silent = false;
+                let told = program.diagnostics.iter();
+                self.tested.codes.extend(told.map(|one| one.code));
+                Ok(told_of(program))
+            }
+            (Some(program), Some((&"run", words))) => {
+                let ended = play(program, words, block.body, self.last.take());
+                ended.map(|ended| {
+                    let shown = codes::all();
+                    let shown = shown.iter().map(|entry| entry.code);
+                    let shown = shown.filter(|code| ended.text.contains(&format!("! {code} ")));
+                    self.tested.codes.extend(shown);
+                    let text = ended.text.clone();
+                    self.last = Some(ended);
+                    text
+                })
+            }
+            (Some(program), Some((&"dot", words))) => {
+                let process = words.first().copied().unwrap_or("main");
+                let graph = program.graph(process);
+                let graph = graph.ok_or_else(|| format!("there is no process `{process}` to draw"));
+                graph.map(|graph| picture::dot(&graph))
+            }
+            (Some(program), _) if words.contains(&"canonical") => Ok(syntax::format(
+                &program.program,
+                &program
+                    .sources
+                    .iter()
+                    .next()
+                    .map_or_else(|| "".into(), |(_, source)| source.text.clone()),
+            )),
+            (Some(program), _) => Ok(syntax::format(program.desugared(), "")),
+        };
+        Some(found.unwrap_or_else(|why| format!("({why})\n")))
+    }
+
+    /// Where nothing is expected to be said of a program, nothing may be.
+    fn silent(&mut self) {
+        if let Some(program) = &self.program
+            && self.silent
+            && !program.diagnostics.is_empty()
+        {
+            let mismatch = Mismatch::new(self.line, "plumb", "", &told_of(program));
+            self.tested.mismatches.push(mismatch);
+        }
+    }
+
+    fn checked(&self, text: &str) -> Checked {
+        let module = |name: &str| -> Option<String> {
+            let own = self.own.get(name).cloned();
+            own.or_else(|| self.modules.load(name))
+        };
+        check(NAME, text, &module)
+    }
+}
+
+/// What is said of a program.
+fn told_of(program: &Checked) -> String {
+    render(&program.diagnostics, &program.sources, Colour::Plain, WIDTH)
+}

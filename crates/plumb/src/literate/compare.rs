@@ -1,0 +1,50 @@
+//! What a page says beside what is so.
+
+use std::fmt;
+
+/// A fence that says what is not so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The line of the fence's opening, from 1.
+    pub line: usize,
+    /// What the fence is: the words behind its opening.
+    pub fence: String,
+    /// What the page says.
+    pub expected: String,
+    /// What is so.
+    pub found: String,
+}
+
+impl Mismatch {
+    pub(super) fn new(line: usize, fence: &str, expected: &str, found: &str) -> Self {
+        Self {
+            line,
+            fence: fence.to_owned(),
+            expected: expected.to_owned(),
+            found: found.to_owned(),
+        }
+    }
+}
+
+/// `line N, fence`, then the lines that are said with `-` and the lines that are so with `+`, between what
+/// both begin and end with.
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expected: Vec<&str> = self.expected.lines().collect();
+        let found: Vec<&str> = self.found.lines().collect();
+        let same = |(one, other): &(&&str, &&str)| one == other;
+        let before = expected.iter().zip(&found).take_while(same).count();
+        let rest = |lines: &[&str]| lines.len() - before;
+        let behind = expected.iter().rev().zip(found.iter().rev());
+        let behind = behind.take_while(same).count();
+        let behind = behind.min(rest(&expected)).min(rest(&found));
+        writeln!(f, "line {}, `{}`:", self.line, self.fence)?;
+        for (sign, lines) in [('-', &expected), ('+', &found)] {
+            let differing = lines.get(before..lines.len() - behind);
+            for line in differing.unwrap_or_default() {
+                writeln!(f, "  {sign} {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
