@@ -111,6 +111,16 @@ pub enum Failure {
         /// Why.
         reason: String,
     },
+    /// A program has no process of this name.
+    #[error("{} has no process `{asked}`", path.display())]
+    NoSuchProcess {
+        /// The program.
+        path: PathBuf,
+        /// The name.
+        asked: String,
+        /// The processes that it has.
+        held: Vec<String>,
+    },
     /// Standard output cannot be written to.
     #[error("cannot write to standard output: {}", reason(source))]
     Output {
@@ -229,6 +239,11 @@ pub const CODES: &[CodeEntry] = &[
         "the demo broke off",
         "This is a fault of Ebbtide, not of yours; please report it with the message.",
     ),
+    entry(
+        "E0014",
+        "a program has no process of that name",
+        "Name one that it declares with --process NAME, or one of a module, such as `Mem.prepared`.",
+    ),
 ];
 
 const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {
@@ -333,6 +348,7 @@ impl Coded for Failure {
             Self::SeveralSessions { .. } => "E0011",
             Self::Unlistenable { .. } => "E0012",
             Self::DemoBroken { .. } => "E0013",
+            Self::NoSuchProcess { .. } => "E0014",
             Self::TooLittleText { .. } => "E0009",
             Self::Output { .. } | Self::ReaderLeft => "E0010",
             Self::Reported { code, .. } => return *code,
@@ -343,6 +359,10 @@ impl Coded for Failure {
         match self {
             Self::Reported { hint, .. } => hint.clone(),
             Self::NoSuchSession { held, .. } => Some(format!("give a number from 1 to {held}")),
+            Self::NoSuchProcess { held, .. } if !held.is_empty() => Some(format!(
+                "it has {}; name one with --process",
+                held.join(", ")
+            )),
             other => CODES
                 .iter()
                 .find(|entry| entry.code == other.code())

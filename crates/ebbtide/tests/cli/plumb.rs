@@ -126,6 +126,63 @@ fn standard_input_is_formatted_to_standard_output() {
     }
 }
 
+/// The folder with the programs to read and run.
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+#[test]
+fn programs_are_drawn() {
+    let dot = plumb(&examples(), &["graph", "debate.plumb"], "");
+    assert_eq!((dot.exit, dot.stderr.as_str()), (0, ""));
+    assert!(
+        dot.stdout.starts_with("digraph \"main\" {"),
+        "{}",
+        dot.stdout
+    );
+    let svg = plumb(&examples(), &["graph", "debate.plumb", "--svg"], "");
+    assert!(svg.stdout.starts_with("<svg "), "{}", svg.stdout);
+    let folder = folder(&[("sound.plumb", SOUND)]);
+    let arguments = ["graph", "sound.plumb", "-o", "sound.svg"];
+    let ran = plumb(folder.path(), &arguments, "");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""));
+    let written = text(&folder, "sound.svg");
+    assert!(written.contains("value + 1"), "{written}");
+}
+
+#[test]
+fn a_process_is_named() {
+    let folder = folder(&[("sound.plumb", SOUND)]);
+    let of = |process| {
+        plumb(
+            folder.path(),
+            &["graph", "sound.plumb", "--process", process],
+            "",
+        )
+    };
+    let mem = of("Mem.prepared");
+    assert_eq!((mem.exit, mem.stderr.as_str()), (0, ""));
+    assert!(mem.stdout.contains("Mem.compressor"), "{}", mem.stdout);
+    let none = of("mian");
+    assert_eq!((none.exit, none.stdout.as_str()), (2, ""));
+    assert_eq!(
+        none.stderr,
+        "error[E0014]: sound.plumb has no process `mian`\nhint: it has main; name one with --process\n"
+    );
+}
+
+#[test]
+fn programs_without_their_sessions_check_and_say_so_again() {
+    let ran = plumb(&examples(), &["desugar", "compaction.plumb"], "");
+    assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""));
+    assert!(!ran.stdout.contains("<->"), "{}", ran.stdout);
+    let again = plumb(&examples(), &["desugar", "-"], &ran.stdout);
+    assert_eq!((again.exit, again.stdout), (0, ran.stdout));
+    let broken = plumb(&examples(), &["desugar", "-"], BROKEN);
+    assert_eq!((broken.exit, broken.stdout.as_str()), (2, ""));
+    assert!(broken.stderr.contains("P0114"), "{}", broken.stderr);
+}
+
 #[test]
 fn what_cannot_be_read_is_said() {
     let folder = folder(&[]);

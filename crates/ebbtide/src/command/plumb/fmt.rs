@@ -59,7 +59,7 @@ pub fn run(args: &FmtArgs, console: &mut Console) -> Result<Exit, Failure> {
             Outcome::Same if stdin => console.data(text.as_bytes())?,
             Outcome::Changed(formatted) if stdin => console.data(formatted.as_bytes())?,
             Outcome::Same => {}
-            Outcome::Changed(formatted) => write(path, &formatted)?,
+            Outcome::Changed(formatted) => source::write(path, &formatted)?,
         }
     }
     Ok(match (broken, differs) {
@@ -83,11 +83,4 @@ fn format(path: &Path, text: &str, console: &mut Console) -> Outcome {
     } else {
         Outcome::Changed(formatted)
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|source| Failure::Unwritable {
-        path: path.to_owned(),
-        source,
-    })
 }

@@ -1,7 +1,9 @@
 //! `ebbtide plumb`: programs in the language of strategies and agent networks.
 
 mod check;
+mod desugar;
 mod fmt;
+mod graph;
 mod modules;
 mod run;
 mod source;
@@ -25,6 +27,10 @@ pub struct PlumbArgs {
 pub enum PlumbCommand {
     /// Say what is wrong with programs, without running them
     Check(check::CheckArgs),
+    /// Draw a program: as SVG, or as DOT for Graphviz
+    Graph(graph::GraphArgs),
+    /// Print a program without its sessions: the plain morphisms they stand for
+    Desugar(desugar::DesugarArgs),
     /// Write programs in canonical form
     Fmt(fmt::FmtArgs),
     /// Run a program on standard input and output
@@ -38,6 +44,8 @@ pub enum PlumbCommand {
 pub fn run(args: &PlumbArgs, console: &mut Console) -> Result<Exit, Failure> {
     match &args.command {
         PlumbCommand::Check(args) => check::run(args, console),
+        PlumbCommand::Graph(args) => graph::run(args, console),
+        PlumbCommand::Desugar(args) => desugar::run(args, console),
         PlumbCommand::Fmt(args) => fmt::run(args, console),
         PlumbCommand::Run(args) => run::run(args, console),
     }

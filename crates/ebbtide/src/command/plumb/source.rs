@@ -1,11 +1,14 @@
 //! The text of a program.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use plumb::check::Checked;
 use plumb::diagnostic::{Colour, Diagnostic, Severity, render};
+use plumb::graph::Graph;
 use plumb::source::Sources;
 
+use super::modules::Folders;
 use crate::console::Console;
 use crate::environment;
 use crate::failure::Failure;
@@ -24,6 +27,45 @@ pub fn read(path: &Path) -> Result<String, Failure> {
         path: path.to_owned(),
         source: io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"),
     })
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// Where that cannot be done.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|source| Failure::Unwritable {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Reads a program and checks it, and shows what is wrong with it; nothing where it cannot run.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn load(
+    path: &Path,
+    folders: &[PathBuf],
+    console: &mut Console,
+) -> Result<Option<Checked>, Failure> {
+    let text = read(path)?;
+    let checked = plumb::check::check(&name(path), &text, &Folders::of(path, folders));
+    show(&checked.diagnostics, &checked.sources, console);
+    Ok(checked.is_sound().then_some(checked))
+}
+
+/// The network of a process of a program that can run.
+///
+/// # Errors
+/// Where it has no such process.
+pub fn graph(checked: &Checked, path: &Path, process: &str) -> Result<Graph, Failure> {
+    let missing = || Failure::NoSuchProcess {
+        path: path.to_owned(),
+        asked: process.to_owned(),
+        held: checked.names().map(str::to_owned).collect(),
+    };
+    checked.graph(process).ok_or_else(missing)
 }
 
 /// What it is called in diagnostics.
