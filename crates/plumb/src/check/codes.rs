@@ -68,9 +68,6 @@ codes! {
     /// Branches that do not go together.
     BRANCHES = "P0405", "two branches of an `if` whose types have values in common and are not the same",
         "Give both branches one type.";
-    /// A function with too many or too few arguments.
-    ARGUMENTS = "P0406", "a function with too many or too few arguments",
-        "`len(e)` and `defined(f)` take one, `contains(s, t)` takes two.";
     /// `defined` of something that is not a field.
     NOT_A_FIELD = "P0407", "`defined` of something that is not a field",
         "`defined(f)` asks whether the field `f` is there.";
@@ -80,8 +77,8 @@ codes! {
     /// A test that nothing passes.
     NEVER_TRUE = "P0409", "a test that no value can pass",
         "Correct the test, or remove it.";
-    /// A number that is not one, or a value that is too large.
-    NUMBER = "P0410", "a number or a literal that no message can hold",
+    /// A literal that is too large.
+    NUMBER = "P0410", "a literal that no message can hold",
         "Write a smaller one.";
     /// A `once` that reads a message.
     NOT_CONSTANT = "P0411", "an expression that reads a message where there is none",

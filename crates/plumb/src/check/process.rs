@@ -181,8 +181,9 @@ impl Reader<'_> {
                     codes::PORTS,
                     span,
                     format!(
-                        "{} are named here, and the signature has {wanted}",
-                        ports(plumb.ports.len())
+                        "the signature has {}, and this names {}",
+                        ports(wanted),
+                        plumb.ports.len()
                     ),
                 )
                 .label(declared.signature.span, "the signature"),

@@ -208,7 +208,11 @@ impl<'a> Drafter<'a, '_> {
                 }
                 _ => "Each stream on the left needs one on the right.",
             };
-            let message = format!("{} come and {} are taken", outs.len(), ins.len());
+            let message = format!(
+                "{} where {} taken",
+                counted(outs.len(), "comes", "come"),
+                counted(ins.len(), "is", "are")
+            );
             Diagnostic::error(codes::ARITY, to, message)
                 .label(from, "from here")
                 .hint(hint)
@@ -572,5 +576,13 @@ fn all(part: PartId, ends: (usize, usize), span: Span) -> Ends {
     Ends {
         ins: (0..ends.0).map(|port| at(part, port, span)).collect(),
         outs: (0..ends.1).map(|port| at(part, port, span)).collect(),
+    }
+}
+
+/// `1 stream comes`, `2 streams come`.
+fn counted(streams: usize, one: &str, several: &str) -> String {
+    match streams {
+        1 => format!("1 stream {one}"),
+        _ => format!("{streams} streams {several}"),
     }
 }

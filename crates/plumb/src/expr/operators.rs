@@ -51,7 +51,7 @@ impl Typer<'_> {
             codes::INCOMPARABLE,
             left.0.span.to(right.0.span),
             format!(
-                "a `{}` is never equal to a `{}`",
+                "no `{}` is equal to any `{}`",
                 Shown(left.1),
                 Shown(right.1)
             ),

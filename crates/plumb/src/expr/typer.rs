@@ -106,7 +106,7 @@ impl<'a> Typer<'a> {
             }
             ExprKind::Null => (Op::Constant(Value::Null), Type::Unit),
             ExprKind::Bool(value) => (Op::Constant(Value::Bool(*value)), Type::Bool),
-            ExprKind::Number(text) => self.number(text, expr.span),
+            ExprKind::Number(text) => number(text),
             ExprKind::Text(text) => (
                 Op::Constant(Value::Text(text.clone())),
                 Type::Literal(text.clone()),
@@ -138,7 +138,7 @@ impl<'a> Typer<'a> {
             ExprKind::If(condition, then, otherwise) => {
                 self.choice(condition, then, otherwise, expr.span)
             }
-            ExprKind::Call(function, arguments) => self.call(*function, arguments, expr.span),
+            ExprKind::Call(function, arguments) => self.call(*function, arguments),
             ExprKind::Broken => (Op::Constant(Value::Null), Type::Unknown),
         }
     }
@@ -150,16 +150,6 @@ impl<'a> Typer<'a> {
         let typed = self.typed(expr);
         self.known.truncate(known);
         typed
-    }
-
-    fn number(&mut self, text: &str, span: Span) -> (Op, Type) {
-        let Some(value) = Value::number(text) else {
-            let wrong = Diagnostic::error(codes::NUMBER, span, format!("`{text}` is not a number"));
-            return (Op::Constant(Value::Null), self.wrong(wrong));
-        };
-        let whole = matches!(value, Value::Int(_));
-        let kind = if whole { Type::Int } else { Type::Number };
-        (Op::Constant(value), kind)
     }
 
     /// The part of a value to which a step leads.
@@ -310,7 +300,7 @@ impl<'a> Typer<'a> {
         (Op::Binary(op, Box::new(left_op), Box::new(right_op)), kind)
     }
 
-    fn call(&mut self, function: Function, arguments: &[Expr], span: Span) -> (Op, Type) {
+    fn call(&mut self, function: Function, arguments: &[Expr]) -> (Op, Type) {
         match (function, arguments) {
             (Function::Len, [one]) => {
                 let (op, kind) = self.typed(one);
@@ -324,20 +314,8 @@ impl<'a> Typer<'a> {
                 (Op::Contains(Box::new(in_op), Box::new(of_op)), Type::Bool)
             }
             (Function::Defined, [one]) => self.defined_call(one),
-            _ => {
-                let (name, wanted) = match function {
-                    Function::Len => ("len", 1),
-                    Function::Contains => ("contains", 2),
-                    Function::Defined => ("defined", 1),
-                };
-                let given = arguments.len();
-                let wrong = Diagnostic::error(
-                    codes::ARGUMENTS,
-                    span,
-                    format!("`{name}` takes {wanted}, and here are {given}"),
-                );
-                (Op::Constant(Value::Null), self.wrong(wrong))
-            }
+            // The parser has told of any other number of them.
+            _ => (Op::Constant(Value::Null), Type::Unknown),
         }
     }
 
@@ -437,4 +415,15 @@ fn shown(one: &Step) -> String {
         Step::Field(name) => format!("field `{name}`"),
         Step::Part(index) => format!("part {index}"),
     }
+}
+
+/// A number as it is written.
+fn number(text: &str) -> (Op, Type) {
+    let Some(value) = Value::number(text) else {
+        // The lexer has told of it.
+        return (Op::Constant(Value::Null), Type::Unknown);
+    };
+    let whole = matches!(value, Value::Int(_));
+    let kind = if whole { Type::Int } else { Type::Number };
+    (Op::Constant(value), kind)
 }

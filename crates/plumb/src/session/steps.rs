@@ -257,6 +257,10 @@ impl Build<'_> {
 
     fn step(&mut self, span: Span, draft: Draft) -> Jump {
         if self.steps.len() >= MOST_STEPS {
+            let mut told = self.diagnostics.iter();
+            if told.any(|one| one.code == codes::TOO_LARGE) {
+                return Jump::Nowhere;
+            }
             let text = format!("the protocol has more than {MOST_STEPS} steps");
             return self.wrong(Diagnostic::error(codes::TOO_LARGE, span, text));
         }
