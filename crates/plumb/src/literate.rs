@@ -17,7 +17,7 @@
 //! |---|---|
 //! | `plumb` | a program |
 //! | `plumb module NAME` | a module for all programs of the page |
-//! | `diagnostics` | what is said of the program above |
+//! | `diagnostics` | what is said of the program above; `diagnostics P0122`, with this code |
 //! | `plumb canonical` | the program above as `plumb fmt` writes it |
 //! | `plumb desugared` | the program above without its sessions |
 //! | `dot` | its graph; `dot NAME` that of another process than `main` |
@@ -38,7 +38,7 @@ mod tests;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::check::{Checked, check};
-use crate::diagnostic::{Code, Colour, codes, render};
+use crate::diagnostic::{Code, Colour, Diagnostic, codes, render};
 use crate::modules::Modules;
 use crate::picture;
 use crate::syntax;
@@ -133,17 +133,19 @@ impl Tester<'_> {
                 self.own.insert((*name).to_owned(), block.body.to_owned());
                 return None;
             }
-            ["plumb", "canonical" | "desugared"] | ["diagnostics"] | ["dot" | "run", ..] => {}
+            ["plumb", "canonical" | "desugared"] | ["diagnostics" | "dot" | "run", ..] => {}
             _ => return None,
         }
         self.tested.expectations += 1;
         let found = match (&self.program, words.split_first()) {
             (None, _) | (_, None) => Err("there is no program above".to_owned()),
-            (Some(program), Some((&"diagnostics", _))) => {
+            (Some(program), Some((&"diagnostics", wanted))) => {
                 self.silent = false;
                 let told = program.diagnostics.iter();
-                self.tested.codes.extend(told.map(|one| one.code));
-                Ok(told_of(program))
+                let told = told.filter(|one| wanted.first().is_none_or(|code| one.code.0 == *code));
+                let told: Vec<Diagnostic> = told.cloned().collect();
+                self.tested.codes.extend(told.iter().map(|one| one.code));
+                Ok(shown(&told, program))
             }
             (Some(program), Some((&"run", words))) => {
                 let ended = play(program, words, block.body, self.last.take());
@@ -182,7 +184,12 @@ impl Tester<'_> {
             && self.silent
             && !program.diagnostics.is_empty()
         {
-            let mismatch = Mismatch::new(self.line, "plumb", "", &told_of(program));
+            let mismatch = Mismatch::new(
+                self.line,
+                "plumb",
+                "",
+                &shown(&program.diagnostics, program),
+            );
             self.tested.mismatches.push(mismatch);
         }
     }
@@ -196,7 +203,7 @@ impl Tester<'_> {
     }
 }
 
-/// What is said of a program.
-fn told_of(program: &Checked) -> String {
-    render(&program.diagnostics, &program.sources, Colour::Plain, WIDTH)
+/// Diagnostics of a program, as a page shows them.
+fn shown(told: &[Diagnostic], program: &Checked) -> String {
+    render(told, &program.sources, Colour::Plain, WIDTH)
 }

@@ -366,7 +366,7 @@ impl Player<'_> {
             }
         }
         for effect in step.effects {
-            self.effect(network, effect);
+            self.effect(network, &effect);
         }
         for fault in step.errors.iter().chain(&step.warnings) {
             self.wrong(fault.kind.code(), &fault.to_value().to_string());
@@ -380,7 +380,7 @@ impl Player<'_> {
         }
     }
 
-    fn effect(&mut self, network: usize, effect: Effect) {
+    fn effect(&mut self, network: usize, effect: &Effect) {
         let id = effect.id;
         match &effect.request {
             Request::Wait { milliseconds, .. } => self.waits.push(Wait {
@@ -393,7 +393,7 @@ impl Player<'_> {
                 .retain(|wait| (wait.network, wait.effect) != (network, id)),
             Request::Ask { message, .. } => {
                 let machine = self.networks.get(network).map(|it| &it.machine);
-                let asked = machine.and_then(|machine| outside(machine, &effect));
+                let asked = machine.and_then(|machine| outside(machine, effect));
                 let Some((external, port)) = asked else {
                     return;
                 };

@@ -74,6 +74,8 @@ fn what_is_not_so_is_told_and_put_right() {
   +   |
   + 1 | let main : !int -> !int = map(x)
   +   |                               ^
+  +   |
+  +   = help: `value` is the whole message; only records have fields.
 ",
     );
     tells(
