@@ -183,6 +183,30 @@ fn programs_without_their_sessions_check_and_say_so_again() {
     assert!(broken.stderr.contains("P0114"), "{}", broken.stderr);
 }
 
+const PAGE: &str = "# Adding\n\n```plumb\nlet main : !int -> !int = map(value + 1)\n```\n\n```run\n> 1\n< 3\n```\n";
+
+#[test]
+fn pages_are_tested_and_brought_up_to_date() {
+    let folder = folder(&[("page.md", PAGE), ("other.txt", "")]);
+    let ran = plumb(folder.path(), &["test", "."], "");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (1, ""));
+    let told = "./page.md, line 7, `run`:\n  - < 3\n  + < 2\n\
+                ./page.md: 1 program, 1 expectation: 1 not so\n";
+    assert_eq!(ran.stderr, told);
+    let ran = plumb(folder.path(), &["test", "--update", "page.md"], "");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""));
+    assert_eq!(
+        ran.stderr,
+        "page.md: 1 program, 1 expectation: brought up to date\n"
+    );
+    assert_eq!(text(&folder, "page.md"), PAGE.replace("< 3", "< 2"));
+    let ran = plumb(folder.path(), &["test", "page.md"], "");
+    assert_eq!(
+        ran.stderr,
+        "page.md: 1 program, 1 expectation: everything is so\n"
+    );
+}
+
 #[test]
 fn what_cannot_be_read_is_said() {
     let folder = folder(&[]);
