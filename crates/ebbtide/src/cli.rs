@@ -58,7 +58,7 @@ pub enum Command {
     Pin(PinArgs),
     /// Replay recorded sessions under several memory strategies and compare them
     Replay(ReplayArgs),
-    /// Check, draw and format programs of the language of strategies
+    /// Check, draw, test and format programs of the language of strategies
     Plumb(PlumbArgs),
     /// Compact a conversation without a model
     Compact(CompactArgs),

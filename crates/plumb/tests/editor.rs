@@ -86,6 +86,9 @@ fn what_the_extension_names_is_there() {
     let package = read("package.json");
     let language = &package["contributes"]["languages"][0];
     read(language["configuration"].as_str().unwrap());
+    let main = folder().join(package["main"].as_str().unwrap());
+    let main = fs::read_to_string(main).unwrap();
+    assert!(main.contains("[\"plumb\", \"lsp\"]"), "{main}");
     for grammar in package["contributes"]["grammars"].as_array().unwrap() {
         let there = read(grammar["path"].as_str().unwrap());
         assert_eq!(there["scopeName"], grammar["scopeName"]);

@@ -14,6 +14,7 @@ mod help;
 mod inspect;
 #[cfg(unix)]
 mod listening;
+mod lsp;
 mod plumb;
 mod plumb_run;
 mod purge;

@@ -4,9 +4,11 @@ mod check;
 mod desugar;
 mod fmt;
 mod graph;
+mod lsp;
 mod modules;
 mod run;
 mod source;
+mod test;
 
 use clap::{Args, Subcommand};
 
@@ -27,14 +29,18 @@ pub struct PlumbArgs {
 pub enum PlumbCommand {
     /// Say what is wrong with programs, without running them
     Check(check::CheckArgs),
+    /// Run a program on standard input and output
+    Run(run::RunArgs),
     /// Draw a program: as SVG, or as DOT for Graphviz
     Graph(graph::GraphArgs),
     /// Print a program without its sessions: the plain morphisms they stand for
     Desugar(desugar::DesugarArgs),
+    /// Test pages of Markdown: programs, and what they do
+    Test(test::TestArgs),
     /// Write programs in canonical form
     Fmt(fmt::FmtArgs),
-    /// Run a program on standard input and output
-    Run(run::RunArgs),
+    /// Serve editors: mistakes, types, definitions, completions
+    Lsp(lsp::LspArgs),
 }
 
 /// Does it.
@@ -44,9 +50,11 @@ pub enum PlumbCommand {
 pub fn run(args: &PlumbArgs, console: &mut Console) -> Result<Exit, Failure> {
     match &args.command {
         PlumbCommand::Check(args) => check::run(args, console),
+        PlumbCommand::Run(args) => run::run(args, console),
         PlumbCommand::Graph(args) => graph::run(args, console),
         PlumbCommand::Desugar(args) => desugar::run(args, console),
+        PlumbCommand::Test(args) => test::run(args, console),
         PlumbCommand::Fmt(args) => fmt::run(args, console),
-        PlumbCommand::Run(args) => run::run(args, console),
+        PlumbCommand::Lsp(args) => lsp::run(args, console),
     }
 }

@@ -15,15 +15,17 @@ impl Folders {
         let own = program.parent().unwrap_or(Path::new("")).to_owned();
         Self(std::iter::once(own).chain(others.iter().cloned()).collect())
     }
+
+    /// The files that a module may be, the first one first.
+    pub fn places(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        let file = format!("{name}.plumb");
+        self.0.iter().map(move |folder| folder.join(&file))
+    }
 }
 
 impl Modules for Folders {
     fn load(&self, name: &str) -> Option<String> {
-        let file = format!("{name}.plumb");
-        let mut texts = self
-            .0
-            .iter()
-            .map(|folder| std::fs::read_to_string(folder.join(&file)));
+        let mut texts = self.places(name).map(std::fs::read_to_string);
         texts.find_map(Result::ok)
     }
 }

@@ -1,0 +1,121 @@
+//! The texts that are open, each with what is known of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use plumb::check::{Checked, check};
+use plumb::modules::Modules;
+
+use super::place::{file, uri};
+use crate::command::plumb::modules::Folders;
+
+/// The texts that are open.
+pub struct Workspace {
+    /// Where modules are looked for after a program's own folder.
+    folders: Vec<PathBuf>,
+    /// By their URIs.
+    open: BTreeMap<String, Open>,
+}
+
+/// A text that is open.
+pub struct Open {
+    /// The text.
+    pub text: String,
+    /// What is known of it.
+    pub checked: Checked,
+}
+
+impl Workspace {
+    /// Nothing is open.
+    pub const fn new(folders: Vec<PathBuf>) -> Self {
+        Self {
+            folders,
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// A text that is open.
+    pub fn get(&self, uri: &str) -> Option<&Open> {
+        self.open.get(uri)
+    }
+
+    /// A text is opened, or changed; of which texts something else may be known now.
+    pub fn put(&mut self, uri: String, text: String) -> Vec<String> {
+        let checked = self.checked(&uri, &text);
+        self.open.insert(uri.clone(), Open { text, checked });
+        let mut changed = self.users(&uri);
+        changed.insert(0, uri);
+        changed
+    }
+
+    /// A text is closed; of which texts something else may be known now.
+    pub fn remove(&mut self, uri: &str) -> Vec<String> {
+        self.open.remove(uri);
+        let mut changed = self.users(uri);
+        changed.insert(0, uri.to_owned());
+        changed
+    }
+
+    /// Checks the texts again that use a module; which they are.
+    fn users(&mut self, module: &str) -> Vec<String> {
+        let path = file(module);
+        let name = path.as_deref().and_then(Path::file_stem);
+        let name = name.map(|name| name.to_string_lossy().into_owned());
+        let uses = |open: &Open| {
+            let mut modules = open.checked.sources.iter().skip(1);
+            modules.any(|(_, source)| Some(&*source.name) == name.as_deref())
+        };
+        let of = self
+            .open
+            .iter()
+            .filter(|(uri, open)| *uri != module && uses(open));
+        let users: Vec<String> = of.map(|(uri, _)| uri.clone()).collect();
+        for user in &users {
+            let text = self.open.get(user).map(|open| open.text.clone());
+            let checked = text.map(|text| self.checked(user, &text));
+            if let (Some(checked), Some(open)) = (checked, self.open.get_mut(user)) {
+                open.checked = checked;
+            }
+        }
+        users
+    }
+
+    fn checked(&self, name: &str, text: &str) -> Checked {
+        let path = file(name);
+        let shown = path.as_deref().and_then(Path::file_name);
+        let shown = shown.map_or_else(|| name.to_owned(), |name| name.to_string_lossy().into());
+        let modules = Found {
+            workspace: self,
+            folders: self.folders_of(name),
+        };
+        check(&shown, text, &modules)
+    }
+
+    fn folders_of(&self, name: &str) -> Folders {
+        Folders::of(&file(name).unwrap_or_default(), &self.folders)
+    }
+
+    /// The URI of a module that a text uses; nothing of one that is no file.
+    pub fn module(&self, user: &str, name: &str) -> Option<String> {
+        let folders = self.folders_of(user);
+        let mut places = folders.places(name);
+        let found = |path: &PathBuf| self.open.contains_key(&uri(path)) || path.is_file();
+        places.find(found).map(|path| uri(&path))
+    }
+}
+
+/// Modules as one text sees them.
+struct Found<'a> {
+    workspace: &'a Workspace,
+    folders: Folders,
+}
+
+impl Modules for Found<'_> {
+    fn load(&self, name: &str) -> Option<String> {
+        let mut places = self.folders.places(name);
+        places.find_map(|path| match self.workspace.get(&uri(&path)) {
+            Some(open) => Some(open.text.clone()),
+            None => std::fs::read_to_string(path).ok(),
+        })
+    }
+}
