@@ -115,12 +115,6 @@ fn whole<'a>(
     if out.len() == before {
         size::measure(&order, &calls, (&bodies.fragments, context.processes), out);
     }
-    let limited = |process: ProcessId| {
-        let settings = bodies.settings.get(&process).into_iter().flatten();
-        settings
-            .into_iter()
-            .any(|(key, _)| &**key == "max_messages")
-    };
     let mut passes: Passes = vec![Vec::new(); context.processes.len()];
     for process in order {
         let Some(Some((draft, ports))) = drafts.get(process) else {
@@ -133,7 +127,7 @@ fn whole<'a>(
             out,
         };
         streams.check();
-        let found = streams.passes(&passes, &limited);
+        let found = streams.passes(&passes);
         if let Some(slot) = passes.get_mut(process) {
             *slot = found;
         }

@@ -107,7 +107,7 @@ codes! {
         "Join each port at most once: by name, or all of them in the order of the signature.";
     /// A cycle that never stops.
     NEVER_STOPS = "P0508", "a cycle in which every message goes round for ever",
-        "Put a `filter` or a `barrier` into the cycle, or give the agent `max_messages`.";
+        "Put a `filter` or a `barrier` into the cycle.";
     /// Statements that no message reaches.
     UNREACHABLE = "P0509", "a statement that no message ever reaches",
         "Feed it, or remove it.";

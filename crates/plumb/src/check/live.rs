@@ -238,15 +238,11 @@ impl Streams<'_, '_> {
 
     /// Which inputs lead to which outputs without anything that can stop a message; says where that goes
     /// round. `passes` holds this of the processes that are inside.
-    pub(super) fn passes(
-        &mut self,
-        passes: &Passes,
-        limited: &dyn Fn(usize) -> bool,
-    ) -> Vec<(u32, u32)> {
+    pub(super) fn passes(&mut self, passes: &Passes) -> Vec<(u32, u32)> {
         let links = &self.draft.links;
         let next: Vec<Vec<usize>> = links
             .iter()
-            .map(|link| self.through(link, passes, limited))
+            .map(|link| self.through(link, passes))
             .collect();
         self.round(&next);
         let mut found = Vec::new();
@@ -277,7 +273,7 @@ impl Streams<'_, '_> {
     }
 
     /// The links that a message on a link surely goes on to.
-    fn through(&self, link: &Link, passes: &Passes, limited: &dyn Fn(usize) -> bool) -> Vec<usize> {
+    fn through(&self, link: &Link, passes: &Passes) -> Vec<usize> {
         let (part, port) = link.to;
         let Some(drafted) = self.draft.parts.get(part) else {
             return Vec::new();
@@ -299,7 +295,7 @@ impl Streams<'_, '_> {
                     .get(*process)
                     .map(|process| process.role);
                 match role {
-                    Some(Role::Agent | Role::Tool) if port == 0 && !limited(*process) => vec![0],
+                    Some(Role::Agent | Role::Tool) if port == 0 => vec![0],
                     Some(Role::Plumb | Role::Wire) => {
                         let of = passes.get(*process).into_iter().flatten();
                         of.filter(|(input, _)| *input == port)
@@ -336,7 +332,7 @@ impl Streams<'_, '_> {
                     link.from_span.to(link.to_span),
                     "every message goes round here for ever",
                 )
-                .hint("Put a `filter` or a `barrier` into the cycle, or give the agent `max_messages`."),
+                .hint("Put a `filter` or a `barrier` into the cycle."),
             );
         }
     }
