@@ -27,6 +27,9 @@ use crate::machine::{
 };
 use crate::value::Value;
 
+/// How many tools may call each other in a row.
+const DEEPEST: usize = 64;
+
 /// How a transcript ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
@@ -150,6 +153,13 @@ impl Player<'_> {
         limits: Limits,
         caller: Option<(usize, EffectId)>,
     ) -> Result<usize, String> {
+        let callers = |caller: &(usize, EffectId)| self.networks.get(caller.0)?.caller;
+        if std::iter::successors(caller, callers)
+            .nth(DEEPEST)
+            .is_some()
+        {
+            return Err(format!("tools call each other more than {DEEPEST} deep"));
+        }
         let graph = self.checked.graph(process);
         let graph = graph.ok_or_else(|| format!("there is no process `{process}` to run"))?;
         let program = Program::with_limits(&graph, limits).map_err(|error| error.to_string())?;

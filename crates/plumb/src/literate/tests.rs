@@ -134,6 +134,24 @@ let main : !int -> !int = twice ; twice",
 }
 
 #[test]
+fn tools_that_call_themselves_are_stopped() {
+    let tested = test(
+        &page(&[
+            (
+                "plumb",
+                "let again : int -> int = tool { process: same }
+let same : !int -> !int = again
+let main : !int -> !int = again",
+            ),
+            ("run", "> 3"),
+        ]),
+        &BuiltIn,
+    );
+    let told = "> 3\n! (tools call each other more than 64 deep)\n```";
+    assert!(tested.text.contains(told), "{}", tested.text);
+}
+
+#[test]
 fn time_passes_and_states_are_resumed() {
     let program = "protocol P = send int . recv string . end
 let main : (!string, !int) -> (!int, !json) = plumb(heard, numbers, said, wrong) {
