@@ -15,9 +15,10 @@ use wire::api::Dialect;
 
 use crate::account::Account;
 use crate::error::Unfit;
+use crate::mcp::Server;
 use crate::network::{Log, Network};
 use crate::provider::{Eliza, Model, Provider, Reach, Script};
-use crate::settings::{Settings, read, unreadable};
+use crate::settings::{Command, Settings, read, unreadable};
 
 /// The model of agents of provider `sim` that name none.
 const SIM_MODEL: &str = "claude-opus-5-5";
@@ -78,7 +79,12 @@ struct Inner {
     scripts: Mutex<HashMap<Arc<str>, Arc<Script>>>,
     /// The simulated provider, once it has been asked.
     sim: tokio::sync::Mutex<Option<sim::Running>>,
+    /// The programs that serve tools, once they have been asked.
+    servers: tokio::sync::Mutex<HashMap<Command, Serving>>,
 }
+
+/// A program that serves tools. Who asks it waits for those who asked before.
+pub(crate) type Serving = Arc<tokio::sync::Mutex<Server>>;
 
 impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,6 +104,7 @@ impl Driver {
             surroundings,
             scripts: Mutex::default(),
             sim: tokio::sync::Mutex::default(),
+            servers: tokio::sync::Mutex::default(),
         }))
     }
 
@@ -263,8 +270,31 @@ impl Driver {
         Endpoint::new(Dialect::Anthropic, &url)?.with_key(SIM_KEY)
     }
 
-    /// Ends what runs beside the networks: the simulated provider. To be called when they have ended.
+    /// A program that serves tools, started where it does not run yet.
+    ///
+    /// # Errors
+    /// Where it does not start or does not speak the protocol, as a phrase.
+    pub(crate) async fn server(&self, command: &Command) -> Result<Serving, String> {
+        let mut servers = self.0.servers.lock().await;
+        if let Some(server) = servers.get(command) {
+            return Ok(Arc::clone(server));
+        }
+        let server = Server::start(command, self.folder()).await?;
+        let server = Arc::new(tokio::sync::Mutex::new(server));
+        servers.insert(command.clone(), Arc::clone(&server));
+        Ok(server)
+    }
+
+    /// Ends what runs beside the networks: the simulated provider, and programs that serve tools. To be called
+    /// when the networks have ended or been dropped.
     pub async fn shutdown(&self) {
+        let servers = std::mem::take(&mut *self.0.servers.lock().await);
+        for server in servers.into_values() {
+            // One that is still asked something ends when nobody holds it any more.
+            if let Some(server) = Arc::into_inner(server) {
+                server.into_inner().shutdown().await;
+            }
+        }
         if let Some(running) = self.0.sim.lock().await.take() {
             running.shutdown().await;
         }

@@ -21,16 +21,16 @@ pub enum Unfit {
     /// The machine does not take the graph.
     #[error("the process cannot run: {0}")]
     Graph(#[from] GraphError),
-    /// An agent has a setting that cannot be carried out.
-    #[error("the agent `{agent}` {why}")]
+    /// An agent or a tool has a setting that cannot be carried out.
+    #[error("`{agent}` {why}")]
     Setting {
-        /// The agent.
+        /// The agent or tool.
         agent: Arc<str>,
         /// What is wrong, as a phrase that goes on from its name.
         why: String,
     },
     /// A file that the program names cannot be read.
-    #[error("the agent `{agent}` names {}, which cannot be read: {why}", path.display())]
+    #[error("`{agent}` names {}, which cannot be read: {why}", path.display())]
     Unreadable {
         /// The agent.
         agent: Arc<str>,
@@ -40,7 +40,7 @@ pub enum Unfit {
         why: String,
     },
     /// A model cannot be called.
-    #[error("the agent `{agent}` cannot call its model: {source}")]
+    #[error("`{agent}` cannot call its model: {source}")]
     Model {
         /// The agent.
         agent: Arc<str>,

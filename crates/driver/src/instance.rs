@@ -64,7 +64,7 @@ impl Instance {
             ExternalKind::Agent => {
                 Body::Agent(Some(Box::new(Agent::new(declared, driver, log.clone())?)))
             }
-            ExternalKind::Tool => Body::Tool(Some(Tool::new(declared)?)),
+            ExternalKind::Tool => Body::Tool(Some(Tool::new(declared, driver.answers(declared))?)),
         };
         Ok(Self {
             at: log.at().clone(),

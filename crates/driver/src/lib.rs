@@ -31,7 +31,8 @@
 //!
 //! # What it does not do
 //!
-//! It reads no clock and no environment: both come in with [`Surroundings`]. It logs no message.
+//! It reads no clock and no environment: both come in with [`Surroundings`]. It logs no message. It writes no
+//! file; it reads those that agents name, and starts the programs that a program names as servers of tools.
 
 mod account;
 mod agent;
@@ -39,6 +40,7 @@ mod answer;
 mod driver;
 mod error;
 mod instance;
+mod mcp;
 mod memory;
 mod network;
 mod provider;

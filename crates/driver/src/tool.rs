@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use plumb::graph::External;
+use plumb::types::Type;
 use plumb::value::Value;
 
+use crate::answer;
 use crate::driver::Driver;
 use crate::error::{Unfit, Why};
+use crate::mcp::Answered;
 use crate::network::Log;
 use crate::report::Report;
+use crate::settings::Command;
 
 /// How deep tools may call tools.
 const DEPTH: u32 = 16;
@@ -19,38 +23,95 @@ const DEPTH: u32 = 16;
 pub(crate) enum Tool {
     /// A process of the program.
     Process(Arc<str>),
+    /// A tool of another program.
+    Served {
+        /// The program.
+        by: Command,
+        /// What the tool is called there.
+        name: Arc<str>,
+        /// What its answers are.
+        kind: Type,
+    },
 }
 
 impl Tool {
-    /// The tool of a declaration.
+    /// The tool of a declaration, whose answers are of type `kind`.
     ///
     /// # Errors
     /// Where its settings do not say what it runs.
-    pub fn new(declared: &External) -> Result<Self, Unfit> {
-        let process = declared
-            .settings
-            .iter()
-            .find(|(key, _)| &**key == "process");
-        let process = process.and_then(|(_, value)| value.as_text());
-        process
-            .map(|process| Self::Process(process.into()))
-            .ok_or_else(|| Unfit::Setting {
-                agent: declared.name.clone(),
-                why: "has no `process`".to_owned(),
-            })
+    pub fn new(declared: &External, kind: Type) -> Result<Self, Unfit> {
+        let setting = |name: &str| {
+            let mut settings = declared.settings.iter();
+            let found = settings.find(|(key, _)| &**key == name);
+            found.map(|(_, value)| value)
+        };
+        let unfit = |why: &str| Unfit::Setting {
+            agent: declared.name.clone(),
+            why: why.to_owned(),
+        };
+        if let Some(process) = setting("process").and_then(Value::as_text) {
+            return Ok(Self::Process(process.into()));
+        }
+        let servers = setting("mcp").map(Command::all).unwrap_or_default();
+        let [by] = servers.as_slice() else {
+            return Err(unfit("names no program in `mcp`, or several"));
+        };
+        let name = setting("name").and_then(Value::as_text);
+        Ok(Self::Served {
+            by: by.clone(),
+            name: name.unwrap_or(&declared.name).into(),
+            kind,
+        })
     }
 
     /// Asks it.
     ///
     /// # Errors
-    /// Where it gives no answer.
+    /// Where it gives no answer, or one of another type.
     pub async fn call(&self, driver: &Driver, message: Value, log: &Log) -> Result<Value, Why> {
         match self {
             Self::Process(name) => {
                 process(driver.clone(), name.clone(), message, log.clone()).await
             }
+            Self::Served { by, name, kind } => {
+                let arguments = match &message {
+                    Value::Record(..) => message.to_string(),
+                    other => format!("{{\"{INPUT}\":{other}}}"),
+                };
+                let answered = served(driver, by, name, &arguments).await;
+                let answered = answered.map_err(Why::Tool)?;
+                let value = answered.value.map(|value| value.to_string());
+                let read = match value {
+                    Some(value) => answer::read(kind, &value)
+                        .or_else(|why| answer::read(kind, &answered.text).map_err(|_| why)),
+                    None => answer::read(kind, &answered.text),
+                };
+                read.map_err(|why| {
+                    Why::Tool(format!("the answer of `{name}` is of another type: {why}"))
+                })
+            }
         }
     }
+}
+
+/// The field in which a tool that takes no record gets what it takes: arguments are objects.
+pub(crate) const INPUT: &str = "input";
+
+/// Asks a tool of another program. The arguments are a JSON object.
+///
+/// # Errors
+/// What went wrong, as a phrase.
+pub(crate) async fn served(
+    driver: &Driver,
+    by: &Command,
+    name: &str,
+    arguments: &str,
+) -> Result<Answered, String> {
+    let arguments = serde_json::from_str(arguments);
+    let arguments = arguments.map_err(|error| format!("the arguments are not JSON: {error}"))?;
+    let server = driver.server(by).await?;
+    let mut server = server.lock().await;
+    server.call(name, &arguments).await
 }
 
 /// Asks a process: a network of its own, which is given the one message and whose first output is the

@@ -12,7 +12,8 @@ use crate::error::{Unfit, Why};
 use crate::memory::shown;
 use crate::provider::Card;
 use crate::schema::schema;
-use crate::tool;
+use crate::settings::Command;
+use crate::tool::{self, INPUT};
 
 /// Something an agent can call.
 #[derive(Clone, Debug)]
@@ -23,10 +24,14 @@ pub(crate) enum Offered {
         /// What it takes.
         takes: Type,
     },
+    /// A tool of another program.
+    Served {
+        /// The program.
+        by: Command,
+        /// What the tool is called there.
+        name: String,
+    },
 }
-
-/// The field in which a tool that takes no record gets what it takes: models give objects only.
-const INPUT: &str = "input";
 
 /// The processes that an agent may call, with what it is told of each.
 ///
@@ -66,12 +71,40 @@ fn allowed(name: &str) -> String {
 }
 
 impl Agent {
-    /// Makes ready what the agent may call, when it is first asked.
+    /// Asks the programs of `mcp` which tools they serve, before the first message. Of two tools of one name
+    /// the later one gets a number.
     ///
     /// # Errors
-    /// Where a program that serves tools does not.
+    /// Where a program does not start or does not speak the protocol.
     pub(super) async fn offer(&mut self) -> Result<(), Why> {
+        for by in std::mem::take(&mut self.settings.servers) {
+            let server = self.driver.server(&by).await.map_err(Why::Tool)?;
+            for listed in server.lock().await.tools() {
+                let name = self.free(allowed(&listed.name));
+                self.cards.push(Card {
+                    name,
+                    description: listed.description.clone(),
+                    schema: listed.schema.clone(),
+                });
+                self.tools.push(Offered::Served {
+                    by: by.clone(),
+                    name: listed.name.clone(),
+                });
+            }
+        }
         Ok(())
+    }
+
+    /// A name that no tool has.
+    fn free(&self, name: String) -> String {
+        let taken = |name: &str| self.cards.iter().any(|card| card.name == name);
+        if !taken(&name) {
+            return name;
+        }
+        let numbered =
+            (2_u32..).map(|number| format!("{}_{number}", name.get(..56).unwrap_or(&name)));
+        let mut free = numbered.filter(|name| !taken(name));
+        free.next().unwrap_or(name)
     }
 
     /// Calls a tool with arguments as a model gives them.
@@ -79,12 +112,8 @@ impl Agent {
     /// # Errors
     /// What went wrong, for the model.
     pub(super) async fn use_tool(&self, name: &str, arguments: &str) -> Result<String, String> {
-        let cards = self.cards.iter().zip(&self.tools);
-        let found = cards
-            .filter(|(card, _)| card.name == name)
-            .map(|(_, tool)| tool)
-            .next();
-        let Some(found) = found else {
+        let mut cards = self.cards.iter().zip(&self.tools);
+        let Some((_, found)) = cards.find(|(card, _)| card.name == name) else {
             return Err(format!("there is no tool `{name}`"));
         };
         let arguments = if arguments.trim().is_empty() {
@@ -92,24 +121,26 @@ impl Agent {
         } else {
             arguments
         };
-        let arguments = Value::parse(arguments);
-        let arguments =
-            arguments.map_err(|error| format!("the arguments are not JSON: {error}"))?;
         match found {
+            Offered::Served { by, name } => {
+                let answered = tool::served(&self.driver, by, name, arguments).await?;
+                Ok(answered.text)
+            }
             Offered::Process { name, takes } => {
                 let message = taken(takes, arguments)?;
-                let log = self.log.clone();
-                let result = tool::process(self.driver.clone(), name.clone(), message, log).await;
-                result
-                    .map(|value| shown(&value))
-                    .map_err(|why| why.to_string())
+                let (driver, log) = (self.driver.clone(), self.log.clone());
+                let result = tool::process(driver, name.clone(), message, log).await;
+                let text = result.map(|value| shown(&value));
+                text.map_err(|why| why.to_string())
             }
         }
     }
 }
 
 /// The message that arguments are for a process.
-fn taken(takes: &Type, arguments: Value) -> Result<Value, String> {
+fn taken(takes: &Type, arguments: &str) -> Result<Value, String> {
+    let arguments = Value::parse(arguments);
+    let arguments = arguments.map_err(|error| format!("the arguments are not JSON: {error}"))?;
     let message = match takes {
         Type::Record(_) => arguments,
         _ => arguments

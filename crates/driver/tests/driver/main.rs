@@ -12,6 +12,7 @@ mod compaction;
 mod examples;
 mod models;
 mod running;
+mod served;
 mod tools;
 
 use std::fs;

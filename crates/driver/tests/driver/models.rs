@@ -161,8 +161,5 @@ fn an_agent_whose_model_needs_a_key_does_not_start_without_one() {
     let folder = crate::folder(&[]);
     let driver = crate::driver(program, folder.path());
     let unfit = driver.network("main").unwrap_err();
-    assert_eq!(
-        unfit.to_string(),
-        "the agent `main` needs a key for api.openai.com"
-    );
+    assert_eq!(unfit.to_string(), "`main` needs a key for api.openai.com");
 }

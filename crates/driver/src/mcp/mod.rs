@@ -1,0 +1,217 @@
+//! The Model Context Protocol over standard input and output, as far as tools need it: start a program, ask
+//! which tools it serves, call them.
+//!
+//! Messages are JSON-RPC 2.0, one a line. Requests go one after the other. What the program asks of its own
+//! accord is refused, but for `ping`; what it tells is not listened to. Its standard error goes nowhere.
+
+mod wire;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::time::timeout;
+
+use crate::settings::Command;
+use wire::Incoming;
+
+/// The version of the protocol that is asked for; a server answers with one that it speaks.
+const VERSION: &str = "2025-06-18";
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// How long a program may take to end when its input has ended.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The longest message that is read, in bytes.
+const LONGEST: usize = 16 << 20;
+
+/// How many pages of tools are asked for.
+const PAGES: usize = 64;
+
+/// A tool as a server lists it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Listed {
+    pub name: String,
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub schema: Value,
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Answered {
+    /// The texts, one a line; of anything else, what it is.
+    pub text: String,
+    /// The answer as a value, where the tool gives one.
+    pub value: Option<Value>,
+}
+
+/// A program that serves tools, running.
+#[derive(Debug)]
+pub(crate) struct Server {
+    name: String,
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// What has been read of a line.
+    line: Vec<u8>,
+    /// The number of the last request.
+    last: u64,
+    /// A message was being written when nobody waited for it any more: the rest will never come.
+    torn: bool,
+    tools: Vec<Listed>,
+}
+
+impl Server {
+    /// Starts a program in a folder, and asks which tools it serves.
+    ///
+    /// # Errors
+    /// What went wrong, as a phrase.
+    pub async fn start(command: &Command, folder: &Path) -> Result<Self, String> {
+        let name = command.program.clone();
+        let mut program = tokio::process::Command::new(&command.program);
+        program
+            .args(&command.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        if !folder.as_os_str().is_empty() {
+            program.current_dir(folder);
+        }
+        let mut child = program
+            .spawn()
+            .map_err(|error| format!("`{name}` does not start: {error}"))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(format!("`{name}` cannot be spoken with"));
+        };
+        let mut server = Self {
+            name,
+            child,
+            input,
+            output: BufReader::new(output),
+            line: Vec::new(),
+            last: 0,
+            torn: false,
+            tools: Vec::new(),
+        };
+        server.initialise().await?;
+        server.tools = server.list().await?;
+        Ok(server)
+    }
+
+    /// The tools that it serves.
+    pub fn tools(&self) -> &[Listed] {
+        &self.tools
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// What went wrong, as a phrase; what the tool itself calls an error, as it says it.
+    pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answered, String> {
+        let parameters = json!({"name": tool, "arguments": arguments});
+        let result = self.ask("tools/call", &parameters).await?;
+        let answered = wire::answered(&result);
+        match result.get("isError") {
+            Some(Value::Bool(true)) => Err(answered.text),
+            _ => Ok(answered),
+        }
+    }
+
+    /// Ends it: its input ends, and if it does not end then, it is ended.
+    pub async fn shutdown(mut self) {
+        drop(self.input);
+        if timeout(GRACE, self.child.wait()).await.is_err() {
+            let _ = self.child.kill().await;
+        }
+    }
+
+    async fn initialise(&mut self) -> Result<(), String> {
+        let parameters = json!({
+            "protocolVersion": VERSION,
+            "capabilities": {},
+            "clientInfo": {"name": "ebbtide", "version": env!("CARGO_PKG_VERSION")},
+        });
+        self.ask("initialize", &parameters).await?;
+        self.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .await
+    }
+
+    async fn list(&mut self) -> Result<Vec<Listed>, String> {
+        let mut tools = Vec::new();
+        let mut parameters = json!({});
+        for _ in 0..PAGES {
+            let page = self.ask("tools/list", &parameters).await?;
+            tools.extend(wire::listed(&page));
+            match page.get("nextCursor") {
+                Some(Value::String(cursor)) => parameters = json!({"cursor": cursor}),
+                _ => break,
+            }
+        }
+        Ok(tools)
+    }
+
+    async fn ask(&mut self, method: &str, parameters: &Value) -> Result<Value, String> {
+        self.last += 1;
+        let id = self.last;
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": parameters});
+        let answer = async {
+            self.tell(&request).await?;
+            loop {
+                match Incoming::read(&self.read().await?) {
+                    Incoming::Result { of, result } if of == id => return Ok(result),
+                    Incoming::Error { of, message } if of == id => return Err(message),
+                    Incoming::Request { answer } => self.tell(&answer).await?,
+                    // Answers that nobody waits for any more, and what is only told.
+                    _ => {}
+                }
+            }
+        };
+        let answer = timeout(PATIENCE, answer).await;
+        answer
+            .unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}")))
+            .map_err(|why: String| format!("`{}`: {why}", self.name))
+    }
+
+    async fn tell(&mut self, message: &Value) -> Result<(), String> {
+        if std::mem::replace(&mut self.torn, true) {
+            return Err("a message to it was broken off".to_owned());
+        }
+        let line = format!("{message}\n");
+        let gone = |error: std::io::Error| format!("it has gone: {error}");
+        self.input.write_all(line.as_bytes()).await.map_err(gone)?;
+        self.input.flush().await.map_err(gone)?;
+        self.torn = false;
+        Ok(())
+    }
+
+    /// The next line. May be dropped at any time: what has been read of it stays.
+    async fn read(&mut self) -> Result<Vec<u8>, String> {
+        loop {
+            let piece = self.output.fill_buf().await;
+            let piece = piece.map_err(|error| format!("it has gone: {error}"))?;
+            if piece.is_empty() {
+                return Err("it has ended".to_owned());
+            }
+            let end = piece.iter().position(|byte| *byte == b'\n');
+            let (taken, used) = match end {
+                Some(end) => (piece.get(..end).unwrap_or_default(), end + 1),
+                None => (piece, piece.len()),
+            };
+            self.line.extend_from_slice(taken);
+            self.output.consume(used);
+            if self.line.len() > LONGEST {
+                return Err(format!("its message has more than {LONGEST} bytes"));
+            }
+            if end.is_some() {
+                return Ok(std::mem::take(&mut self.line));
+            }
+        }
+    }
+}
