@@ -150,6 +150,8 @@ pub struct ServerLimits {
     pub idle: SignedDuration,
     /// Summaries being made at the same time.
     pub preparations: usize,
+    /// After how long without a request a conversation is removed from the store; `None`: never.
+    pub retention: Option<SignedDuration>,
 }
 
 /// A text that is never printed or logged.
@@ -224,6 +226,7 @@ impl Default for ServerLimits {
             conversations: 10_000,
             idle: SignedDuration::from_mins(10),
             preparations: 16,
+            retention: None,
         }
     }
 }

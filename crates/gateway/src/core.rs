@@ -35,8 +35,10 @@ mod own;
 mod pins;
 mod prepare;
 mod reading;
+mod recall;
 mod registry;
 mod reports;
+mod retention;
 mod revive;
 mod say;
 mod texts;
@@ -86,6 +88,7 @@ struct Inner {
     writer: writer::Writer,
     registry: registry::Registry,
     answers: continuation::Answers,
+    heads: recall::Heads,
     reading: reading::Reading,
     models: call::Models,
     windows: windows::Windows,
@@ -118,6 +121,7 @@ impl Core {
                 writer: writer::Writer::start(Arc::clone(&parts.engine)),
                 registry: registry::Registry::default(),
                 answers: continuation::Answers::default(),
+                heads: recall::Heads::default(),
                 reading: reading::Reading::default(),
                 models: call::Models::default(),
                 windows: windows::Windows::default(),
@@ -163,13 +167,16 @@ impl Core {
         let inner = Arc::downgrade(&self.inner);
         let cancel = self.inner.jobs.cancel.clone();
         self.inner.jobs.tracker.spawn(async move {
+            let mut retention = retention::Due::default();
             loop {
                 tokio::select! {
                     () = cancel.cancelled() => return,
                     () = sleep(ROUND) => {}
                 }
                 let Some(inner) = inner.upgrade() else { return };
-                inner.let_rest((inner.parts.clock)());
+                let now = (inner.parts.clock)();
+                inner.let_rest(now);
+                inner.forget(&mut retention, now).await;
             }
         });
     }
@@ -191,6 +198,7 @@ impl Inner {
     fn let_rest(&self, now: Timestamp) {
         let limits = &self.parts.config.limits;
         self.registry.sweep(now, limits.idle, limits.conversations);
+        self.heads.sweep();
         let rest = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
         let oldest = now.as_millisecond().saturating_sub(rest);
         let mut pins = 0;

@@ -127,12 +127,30 @@ pub(super) fn duration(text: &str) -> Read<SignedDuration> {
         .ok_or("a duration such as `10s`")
 }
 
+/// An age in days, weeks or hours: conversations are kept for longer than requests last.
+pub(super) fn age(text: &str) -> Read<SignedDuration> {
+    const UNLIKE: &str = "an age such as `12h`, `30d` or `8w`";
+    let (number, unit) = text
+        .split_at_checked(text.len().saturating_sub(1))
+        .ok_or(UNLIKE)?;
+    let hours: u32 = match unit {
+        "h" => 1,
+        "d" => 24,
+        "w" => 7 * 24,
+        _ => return Err(UNLIKE),
+    };
+    let number: u16 = number.parse().map_err(|_| UNLIKE)?;
+    (number > 0)
+        .then(|| SignedDuration::from_hours(i64::from(u32::from(number) * hours)))
+        .ok_or(UNLIKE)
+}
+
 #[cfg(test)]
 mod tests {
     use context::Tokens;
     use jiff::SignedDuration;
 
-    use super::{address, bytes, count, duration, optional, share, tokens, url, window};
+    use super::{address, age, bytes, count, duration, optional, share, tokens, url, window};
 
     #[test]
     fn sizes() {
@@ -158,6 +176,18 @@ mod tests {
         assert_eq!(duration("90"), Ok(SignedDuration::from_secs(90)));
         for bad in ["", "soon", "-1s", "10000h"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ages() {
+        assert_eq!(age("12h"), Ok(SignedDuration::from_hours(12)));
+        assert_eq!(age("30d"), Ok(SignedDuration::from_hours(720)));
+        assert_eq!(age("8w"), Ok(SignedDuration::from_hours(1_344)));
+        for bad in [
+            "", "d", "0d", "30", "-1d", "1.5d", "99999d", "30m", "3\u{e9}",
+        ] {
+            assert!(age(bad).is_err(), "{bad}");
         }
     }
 

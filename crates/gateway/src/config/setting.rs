@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::config::read::{
-    address, bytes, choice, count, duration, optional, share, switch, tokens, url, window,
+    address, age, bytes, choice, count, duration, optional, share, switch, tokens, url, window,
 };
-use crate::config::show::{number, quoted, time, whole_or};
+use crate::config::show::{days, number, quoted, time, whole_or};
 use crate::config::{Config, Mode, RouteChoice, Secret, StrategyChoice, Summariser};
 
 /// The word for nothing where nothing can be set.
@@ -164,6 +164,10 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.limits.idle = positive(t)?, |c| Some(time(c.limits.idle));
     "limits.preparations", "summaries made at the same time", "a number", Openly,
         |c, t| c.limits.preparations = count(t)?, |c| Some(c.limits.preparations.to_string());
+    "limits.retention", "after how long without a request a conversation is removed from the store; `none`: never",
+        "an age such as `90d`, or `none`", Openly,
+        |c, t| c.limits.retention = optional(t, age)?,
+        |c| Some(c.limits.retention.map_or_else(|| quoted(NONE), days));
 ];
 
 const MODES: [(&str, Mode); 2] = [("on", Mode::On), ("observe", Mode::Observe)];

@@ -29,6 +29,15 @@ pub(super) fn time(duration: SignedDuration) -> String {
     quoted(&format!("{duration:#}"))
 }
 
+/// An age as a person types it.
+pub(super) fn days(age: SignedDuration) -> String {
+    let hours = age.as_hours();
+    quoted(&match hours % 24 {
+        0 => format!("{}d", hours / 24),
+        _ => format!("{hours}h"),
+    })
+}
+
 impl Effective {
     /// As an `ebbtide.toml` that says the same, each value with its origin.
     #[must_use]

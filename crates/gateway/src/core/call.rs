@@ -11,6 +11,7 @@ use tokens::{Model, ModelTable};
 use wire::api::{Dialect, Request};
 
 use super::identity::{Key, Keyed, Keys, placed};
+use super::recall::{Element, Head};
 
 /// Names that are longer are cut: they are for people.
 const LONGEST_LABEL: usize = 128;
@@ -30,6 +31,8 @@ pub(super) struct Call<'r> {
     pub headers: &'r HeaderMap,
     /// Its messages by their bytes.
     pub keys: Keys,
+    /// The elements of its list of messages.
+    pub elements: Arc<[Element]>,
     /// The name of the model.
     pub name: Text,
     /// The model.
@@ -44,6 +47,14 @@ impl Call<'_> {
     /// What it speaks.
     pub(super) fn dialect(&self) -> Dialect {
         self.request.dialect()
+    }
+
+    /// What its elements are found again by.
+    pub(super) fn head(&self) -> Head {
+        Head {
+            tenant: self.tenant,
+            dialect: self.dialect(),
+        }
     }
 
     /// How many messages there are.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use context::TurnId;
 use homunculus::Shown;
 use jiff::Timestamp;
-use wire::api::{Dialect, Request};
+use wire::api::Dialect;
 
 use super::Inner;
 use super::call::Call;
@@ -27,15 +27,19 @@ impl Inner {
         now: Timestamp,
     ) -> Verdict {
         let body = arrival.body.clone();
-        let parsed = Request::parse(dialect, &body);
-        if let Some(direct) = parsed.as_ref().ok().and_then(rewrite::refuse_thread) {
+        let read = self.read(&arrival, dialect, &body);
+        let parsed = read.as_ref().map(|(request, _)| request);
+        if let Some(direct) = parsed.and_then(rewrite::refuse_thread) {
             return Verdict::Answer(direct);
         }
-        let viewed = match &parsed {
-            Ok(request) if self.parts.config.mode == Mode::On && !is_held_elsewhere(request) => {
-                self.viewed(&self.call(&arrival, request, now)).await
+        let viewed = match read {
+            Some((request, elements))
+                if self.parts.config.mode == Mode::On && !is_held_elsewhere(&request) =>
+            {
+                let call = self.call(&arrival, &request, elements, now);
+                self.viewed(&call).await
             }
-            Ok(_) | Err(_) => None,
+            Some(_) | None => None,
         };
         let outgoing = viewed.unwrap_or_else(|| as_it_came(arrival.body, Did::Passed));
         Verdict::Send(outgoing, Ticket::default())

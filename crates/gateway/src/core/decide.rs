@@ -19,6 +19,7 @@ use super::journal::{Happened, Sent};
 use super::keep::Keep;
 use super::live::{Decision, Live};
 use super::prepare::{AsSent, Source};
+use super::recall::{Element, Head, Reader};
 use super::ticket::{Flight, Ticket};
 use super::{Inner, writer::StoreFailure};
 use crate::config::Mode;
@@ -62,7 +63,7 @@ impl Inner {
         now: Timestamp,
     ) -> Verdict {
         let body = arrival.body.clone();
-        let Ok(request) = Request::parse(dialect, &body) else {
+        let Some((request, elements)) = self.read(&arrival, dialect, &body) else {
             return Verdict::Send(as_it_came(arrival.body, Did::Passed), Ticket::default());
         };
         if let Some(direct) = rewrite::refuse_thread(&request) {
@@ -71,7 +72,7 @@ impl Inner {
         if is_held_elsewhere(&request) || request.is_empty() {
             return Verdict::Send(as_it_came(arrival.body, Did::Passed), Ticket::default());
         }
-        let call = self.call(&arrival, &request, now);
+        let call = self.call(&arrival, &request, elements, now);
         let joined = match self.join(&call).await {
             Ok(joined) => joined,
             Err(failure) => return self.failed(body.clone(), &failure.into()),
@@ -309,11 +310,29 @@ impl Inner {
         }
     }
 
+    /// Reads a body, except what an earlier request of its conversation had in the same place.
+    pub(super) fn read<'b>(
+        &self,
+        arrival: &Arrival,
+        dialect: Dialect,
+        body: &'b [u8],
+    ) -> Option<(Request<'b>, Vec<Element>)> {
+        let head = Head {
+            tenant: arrival.tenant,
+            dialect,
+        };
+        let mut reader = Reader::new(self.keyed, &self.heads, head);
+        let limits = wire::api::Limits::default();
+        let request = Request::parse_recalling(dialect, body, limits, &mut reader).ok()?;
+        Some((request, reader.elements()))
+    }
+
     /// A request as the core reads it.
     pub(super) fn call<'r>(
         &self,
         arrival: &'r Arrival,
         request: &'r Request<'r>,
+        elements: Vec<Element>,
         now: Timestamp,
     ) -> Call<'r> {
         let name = context::Text::from(request.model().unwrap_or_default().into_owned());
@@ -322,7 +341,8 @@ impl Inner {
             url: &arrival.url,
             request,
             headers: &arrival.headers,
-            keys: Keys::of(self.keyed, request),
+            keys: Keys::of(self.keyed, request, &elements),
+            elements: elements.into(),
             model: self.models.find(&name),
             name,
             now,

@@ -9,6 +9,8 @@
 use context::{Part, TokenCounter, Tokens, Turn, TurnId};
 use wire::api::Request;
 
+use super::recall::Element;
+
 /// The keyed hash of one message's raw bytes. Two messages with one key in one place of a conversation
 /// are taken for the same, which concerns how large they are and nothing else: what is sent is always
 /// the client's own message. Nobody outside knows the secret, so that nobody can look for such a pair.
@@ -85,13 +87,19 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// The keys of a request's messages.
-    pub(super) fn of(keyed: Keyed, request: &Request<'_>) -> Self {
+    /// The keys of a request's messages, of what is known of its elements.
+    pub(super) fn of(keyed: Keyed, request: &Request<'_>, elements: &[Element]) -> Self {
         let mut keys = Vec::with_capacity(request.len());
         let mut chain = Vec::with_capacity(request.len());
         let mut link = request.dialect() as u64;
-        for message in request.messages() {
-            let key = keyed.of(0, message.raw().as_bytes());
+        for index in 0..request.len() {
+            let elements = elements.get(request.elements_of(index));
+            let key = match elements.unwrap_or_default() {
+                [one] => one.key,
+                several => several
+                    .iter()
+                    .fold(0, |key, next| keyed.of(key, &next.key.to_le_bytes())),
+            };
             // An odd factor (2^64 divided by the golden ratio) spreads every bit.
             link = (link.rotate_left(23) ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             keys.push(key);

@@ -283,6 +283,8 @@ impl Inner {
         }
         live.said.keys.clear();
         live.said.keys.extend_from_slice(call.keys.as_slice());
+        self.heads.remember(self.keyed, call.head(), &call.elements);
+        live.said.elements = Arc::clone(&call.elements);
         live.record.head = live.id_before(len);
         live.record.turns = len as u64;
         live.record.seen = call.now;

@@ -18,6 +18,7 @@ use super::dress::{Dress, FrontText, Look};
 use super::identity::Key;
 use super::journal::{Happened, Journal};
 use super::pins::PinBook;
+use super::recall::Element;
 use crate::report::Order;
 
 /// A conversation that requests, preparations and reports have in common. Its lock is never held while
@@ -78,6 +79,8 @@ pub(super) struct Said {
     pub outline: Outline,
     /// Their raw keys.
     pub keys: Vec<Key>,
+    /// The elements of its list of messages; none where the conversation rests.
+    pub elements: Arc<[Element]>,
     /// What leads to this conversation.
     pub hints: Vec<u64>,
     /// How many turns the request before the newest one had.
@@ -421,6 +424,7 @@ impl Live {
         }
         self.said.outline.shrink_to_fit();
         self.said.keys.shrink_to_fit();
+        self.said.elements = Arc::default();
     }
 
     #[cfg(test)]

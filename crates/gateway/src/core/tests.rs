@@ -208,3 +208,51 @@ async fn a_client_that_goes_away_while_it_waits_leaves_nothing_open() {
     let all = core.inner.registry.all(None);
     assert!(all.iter().all(|shared| !shared.lock().is_busy()));
 }
+
+#[tokio::test]
+async fn what_nobody_came_back_to_is_removed_after_its_time() {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    const DAY: i64 = 24 * 60 * 60;
+    let seconds = Arc::new(AtomicI64::new(0));
+    let ticks = Arc::clone(&seconds);
+    let mut config = Config::default();
+    config.limits.retention = Some(jiff::SignedDuration::from_hours(48));
+    let core = Core::new(Parts {
+        config: Arc::new(config),
+        engine: Arc::new(MemoryEngine::new([7; 32], Limits::default())),
+        clock: Arc::new(move || Timestamp::from_second(ticks.load(Ordering::Relaxed)).unwrap()),
+        metrics: Arc::new(Metrics::default()),
+    })
+    .unwrap();
+    let mut due = super::retention::Due::default();
+    let mut kept = async || {
+        core.inner.forget(&mut due, (core.parts().clock)()).await;
+        let mut found = 0;
+        let engine = &core.parts().engine;
+        let tenant = Tenant::from_bytes([1; 16]);
+        engine
+            .read(tenant, &mut |store| {
+                found = store.conversations(Timestamp::MAX, 10)?.len();
+                Ok(())
+            })
+            .unwrap();
+        found
+    };
+    let says = async |text: &str| {
+        let now = (core.parts().clock)();
+        let Verdict::Send(_, ticket) = core.arrive(arrival(1, &said(1, text)), now).await else {
+            panic!("not sent");
+        };
+        ticket.finished(now).await;
+        core.inner.writer.flush().await;
+    };
+    says("on the first day").await;
+    seconds.store(DAY, Ordering::Relaxed);
+    says("on the second day").await;
+    assert_eq!(kept().await, 2, "both are young");
+    seconds.store(2 * DAY + 60, Ordering::Relaxed);
+    assert_eq!(kept().await, 1, "the first is older than two days");
+    seconds.store(5 * DAY, Ordering::Relaxed);
+    assert_eq!(kept().await, 0);
+}

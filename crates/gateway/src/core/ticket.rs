@@ -332,8 +332,8 @@ impl Inner {
         now: Timestamp,
     ) -> Option<super::exchange::Outgoing> {
         let arrival = flight.arrival.clone();
-        let request = Request::parse(flight.dialect, &arrival.body).ok()?;
-        let call = self.call(&arrival, &request, now);
+        let (request, elements) = self.read(&arrival, flight.dialect, &arrival.body)?;
+        let call = self.call(&arrival, &request, elements, now);
         let shown = flight.shown;
         let mut decided = self.decided(&call, flight).await;
         if flight.shown == shown {

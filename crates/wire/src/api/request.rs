@@ -1,6 +1,7 @@
 //! A request body: its top-level fields and its messages, by byte range.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use context::{Role, TokenCounter, Turn, TurnId};
 
@@ -10,6 +11,7 @@ use super::json::tree::Tree;
 use super::json::unescape::unescape;
 use super::limits::Limits;
 use super::message::{Element, Message, role_of};
+use super::recall::{Nothing, Recall};
 use super::{Dialect, parts};
 
 /// A request body, read in one pass. It borrows the body and copies nothing; turns, hashes and cache
@@ -84,6 +86,19 @@ impl<'b> Request<'b> {
     /// Anything but one JSON object in UTF-8 within the limits; a missing list of messages, except
     /// on Responses, where `input` may be absent or a string.
     pub fn parse_with(dialect: Dialect, body: &'b [u8], limits: Limits) -> Result<Self, ApiError> {
+        Self::parse_recalling(dialect, body, limits, &mut Nothing)
+    }
+
+    /// Reads `body`, except what `recall` knows of the list of messages.
+    ///
+    /// # Errors
+    /// See [`Self::parse_with`].
+    pub fn parse_recalling(
+        dialect: Dialect,
+        body: &'b [u8],
+        limits: Limits,
+        recall: &mut dyn Recall,
+    ) -> Result<Self, ApiError> {
         let text = checked_text(body, limits)?;
         let mut request = Self {
             dialect,
@@ -99,7 +114,7 @@ impl<'b> Request<'b> {
             return Err(no_object(scanner, body));
         }
         request
-            .read(&mut scanner, limits.messages)
+            .read(&mut scanner, limits.messages, recall)
             .map_err(|fault| fault.in_body(body))?;
         if matches!(request.list, List::Missing) && !request.may_lack_messages() {
             let key = dialect.list_key();
@@ -207,17 +222,23 @@ impl<'b> Request<'b> {
     /// model made (reasoning, text, calls) are one message, as they are one response.
     #[must_use]
     pub fn message(&self, index: usize) -> Option<Message<'_>> {
-        let end = *self.ends.get(index)?;
-        let start = match index.checked_sub(1) {
-            Some(before) => *self.ends.get(before)?,
-            None => 0,
-        };
-        Message::new(self, index, self.elements.get(start..end)?)
+        self.ends.get(index)?;
+        Message::new(self, index, self.elements.get(self.elements_of(index))?)
     }
 
     /// The messages in order.
     pub fn messages(&self) -> impl Iterator<Item = Message<'_>> {
         (0..self.len()).filter_map(|index| self.message(index))
+    }
+
+    /// Which elements of the list the message `index` is made of; empty where there is none.
+    #[must_use]
+    pub fn elements_of(&self, index: usize) -> Range<usize> {
+        let ends = |index| self.ends.get(index).copied();
+        let start = index.checked_sub(1).map_or(Some(0), ends);
+        start
+            .zip(ends(index))
+            .map_or(0..0, |(start, end)| start..end)
     }
 
     /// All messages as turns, the first one placed at the root.
@@ -245,7 +266,12 @@ impl<'b> Request<'b> {
         self.dialect == Dialect::Responses && self.field("input").is_none()
     }
 
-    fn read(&mut self, scanner: &mut Scanner<'b>, most: usize) -> Result<(), Fault> {
+    fn read(
+        &mut self,
+        scanner: &mut Scanner<'b>,
+        most: usize,
+        recall: &mut dyn Recall,
+    ) -> Result<(), Fault> {
         scanner.members(|scanner, kind, key| {
             let escaped = kind == Kind::Escaped;
             let mut member = Member {
@@ -254,7 +280,7 @@ impl<'b> Request<'b> {
                 value: key,
             };
             member.value = if key_text(self.body, &member) == self.dialect.list_key() {
-                self.read_list(scanner, most)?
+                self.read_list(scanner, most, recall)?
             } else {
                 scanner.skip()?
             };
@@ -264,7 +290,12 @@ impl<'b> Request<'b> {
         scanner.finish()
     }
 
-    fn read_list(&mut self, scanner: &mut Scanner<'b>, most: usize) -> Result<Span, Fault> {
+    fn read_list(
+        &mut self,
+        scanner: &mut Scanner<'b>,
+        most: usize,
+        recall: &mut dyn Recall,
+    ) -> Result<Span, Fault> {
         self.elements.clear();
         match scanner.peek() {
             Some(b'[') => {
@@ -277,7 +308,16 @@ impl<'b> Request<'b> {
                             why: Why::TooMany(most),
                         });
                     }
-                    elements.push(read_element(dialect, body, scanner)?);
+                    let index = elements.len();
+                    scanner.peek();
+                    if let Some((bytes, role)) = recall.known(index, scanner.rest()) {
+                        let span = scanner.pass(bytes);
+                        elements.push(Element { span, role });
+                        return Ok(());
+                    }
+                    let read = read_element(dialect, body, scanner)?;
+                    recall.was_read(index, read.span.of(body), read.role);
+                    elements.push(read);
                     Ok(())
                 })?;
                 self.list = List::Listed(span);
@@ -286,6 +326,7 @@ impl<'b> Request<'b> {
             Some(b'"') if self.dialect == Dialect::Responses => {
                 let span = scanner.skip()?;
                 let role = Role::User;
+                recall.was_read(0, span.of(self.body), role);
                 self.elements.push(Element { span, role });
                 self.list = List::Bare(span);
                 Ok(span)

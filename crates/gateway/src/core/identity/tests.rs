@@ -1,11 +1,13 @@
 //! What counts for identity and what does not.
 
 use context::{Heuristic, TurnId};
-use wire::api::{Dialect, Request};
+use history::Tenant;
+use wire::api::{Dialect, Limits, Request};
 
 use proptest::prelude::*;
 
 use super::{Keyed, Keys, Known, compare, placed};
+use crate::core::recall::{Head, Heads, Reader};
 
 fn keyed() -> Keyed {
     Keyed::new(&[7; 32])
@@ -18,11 +20,32 @@ fn body(messages: &[&str]) -> String {
     )
 }
 
+fn keys_of(request: &Request<'_>) -> Keys {
+    keys_by(keyed(), request)
+}
+
+fn keys_by(keyed: Keyed, request: &Request<'_>) -> Keys {
+    let heads = Heads::default();
+    let head = Head {
+        tenant: Tenant::ANONYMOUS,
+        dialect: request.dialect(),
+    };
+    let mut reader = Reader::new(keyed, &heads, head);
+    Request::parse_recalling(
+        request.dialect(),
+        request.body(),
+        Limits::default(),
+        &mut reader,
+    )
+    .unwrap();
+    Keys::of(keyed, request, &reader.elements())
+}
+
 /// How many of `then`'s messages are known, and how many are new, where `first` was sent before.
 fn check(first: &[&str], then: &[&str], common: usize) {
     let (first, then) = (body(first), body(then));
     let first = Request::parse(Dialect::Anthropic, first.as_bytes()).unwrap();
-    let keys = Keys::of(keyed(), &first);
+    let keys = keys_of(&first);
     let turns = placed(&first, 0, TurnId::ROOT, &Heuristic);
     let ids: Vec<TurnId> = turns.iter().map(context::Turn::id).collect();
     let then = Request::parse(Dialect::Anthropic, then.as_bytes()).unwrap();
@@ -30,7 +53,7 @@ fn check(first: &[&str], then: &[&str], common: usize) {
         keys: keys.as_slice(),
         ids: &ids,
     };
-    let compared = compare(&then, &Keys::of(keyed(), &then), known, &Heuristic);
+    let compared = compare(&then, &keys_of(&then), known, &Heuristic);
     assert_eq!(compared.common, common);
     assert_eq!(compared.new.len(), then.len() - common);
     let all = placed(&then, 0, TurnId::ROOT, &Heuristic);
@@ -61,16 +84,13 @@ fn only_what_was_said_counts() {
 fn keys_depend_on_the_secret_and_links_on_all_before() {
     let request = body(&[ASK, SAY, ASK]);
     let request = Request::parse(Dialect::Anthropic, request.as_bytes()).unwrap();
-    let keys = Keys::of(keyed(), &request);
+    let keys = keys_of(&request);
     let [first, _, third] = *keys.as_slice() else {
         panic!("three keys");
     };
     assert_eq!(first, third);
     assert_ne!(keys.hints()[0], keys.hints()[2]);
-    assert_ne!(
-        Keys::of(Keyed::new(&[8; 32]), &request).as_slice()[0],
-        first
-    );
+    assert_ne!(keys_by(Keyed::new(&[8; 32]), &request).as_slice()[0], first);
     let links: Vec<u64> = keys.links().collect();
     assert_eq!(links.first(), keys.hints().last());
 }

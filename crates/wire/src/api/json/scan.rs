@@ -225,6 +225,21 @@ impl<'b> Scanner<'b> {
         self.value(&mut Skip)
     }
 
+    /// What was not consumed.
+    pub(crate) fn rest(&self) -> &'b [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// Consumes so many bytes without reading them.
+    pub(crate) fn pass(&mut self, bytes: usize) -> Span {
+        let start = self.at;
+        self.at = start.saturating_add(bytes).min(self.bytes.len());
+        Span {
+            start,
+            end: self.at,
+        }
+    }
+
     /// Nothing but white space may follow.
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         match self.peek() {
