@@ -23,8 +23,14 @@ use tokio::net::TcpListener;
 
 use crate::Failed;
 
-/// What the static provider answers.
-const ANSWER: &str = r#"{"id":"msg_bench","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"done"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":2}}"#;
+/// What the static provider answers; it counts a token for every four bytes of the request, since the
+/// gateway believes what it is told of sizes.
+fn answer(bytes: usize) -> String {
+    let tokens = bytes / 4;
+    format!(
+        r#"{{"id":"msg_bench","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{{"type":"text","text":"done"}}],"stop_reason":"end_turn","stop_sequence":null,"usage":{{"input_tokens":{tokens},"output_tokens":2}}}}"#
+    )
+}
 
 /// A process that ends with its owner.
 pub struct Hop {
@@ -150,10 +156,11 @@ location / {{ proxy_pass http://provider; proxy_http_version 1.1; proxy_set_head
 /// Reads each request whole and gives the same answer.
 pub fn upstream() -> Result<(), Failed> {
     serve(|request: Request<Incoming>| async move {
-        let _ = request.into_body().collect().await;
+        let body = request.into_body().collect().await;
+        let bytes = body.map_or(0, |body| body.to_bytes().len());
         let answer = Response::builder()
             .header(header::CONTENT_TYPE, "application/json")
-            .body(Full::new(Bytes::from_static(ANSWER.as_bytes())));
+            .body(Full::new(Bytes::from(answer(bytes))));
         Ok::<_, Infallible>(answer.unwrap_or_default())
     })
 }
