@@ -39,9 +39,40 @@ fn check_example(name: &str) {
 
 #[test]
 fn the_examples_give_what_is_written_beside_them() {
+    check_example("compaction");
     check_example("debate");
     check_example("documents");
     check_example("tool");
+}
+
+#[test]
+fn the_log_of_a_compaction_shows_each_step_acknowledged_before_the_next() {
+    let input = ["--input", "compaction.input.jsonl", "--log"];
+    let mut command = program(&[&["plumb", "run", "compaction.plumb"], &input[..]].concat());
+    command.current_dir(examples());
+    let ran = run(command, b"");
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    let said = |line: &str| -> Option<String> {
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let fields = ["command", "acknowledged"].map(|field| line[field].as_str());
+        let summed_up = line["at"] != "bot" && line.get("answered").is_some();
+        let said = fields.into_iter().flatten().next();
+        said.or(summed_up.then_some("compressed"))
+            .map(str::to_owned)
+    };
+    let steps: Vec<String> = ran.stderr.lines().filter_map(said).collect();
+    let each = [
+        "pause",
+        "paused",
+        "get_memory",
+        "memory",
+        "compressed",
+        "set_memory",
+        "memory_set",
+        "resume",
+        "resumed",
+    ];
+    assert_eq!(steps, [each; 3].concat());
 }
 
 #[test]
@@ -151,4 +182,67 @@ let main : !string -> !string = plumb(input, output) {
         "{}",
         ran.stderr
     );
+}
+
+#[cfg(unix)]
+mod interrupted {
+    use std::fs;
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Child, Command};
+
+    use tempfile::TempDir;
+
+    use crate::program;
+
+    /// Starts a program, with `--log`.
+    fn start(text: &str) -> (TempDir, Child) {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("main.plumb"), text).expect("a file");
+        let mut command = program(&["plumb", "run", "main.plumb", "--log"]);
+        let child = command.current_dir(folder.path()).spawn();
+        (folder, child.expect("the program starts"))
+    }
+
+    fn interrupt(child: &Child) {
+        let mut kill = Command::new("kill");
+        let told = kill.args(["-INT", &child.id().to_string()]);
+        assert!(told.status().expect("kill").success());
+    }
+
+    #[track_caller]
+    fn expect(lines: &mut impl Iterator<Item = std::io::Result<String>>, start: &str) {
+        let line = lines.next().expect("a line").expect("UTF-8");
+        assert!(line.starts_with(start), "{line}");
+    }
+
+    #[test]
+    fn the_input_ends_and_nothing_is_lost() {
+        let (_folder, mut child) =
+            start("let main : !string -> !string = agent { provider: \"eliza\" }");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        writeln!(stdin, "I need a rest.").expect("it reads");
+        expect(&mut said, "\"What would change if you had a rest?\"");
+        interrupt(&child);
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+        assert!(said.next().is_none());
+        drop(stdin);
+    }
+
+    #[test]
+    fn a_second_one_does_not_wait_for_what_is_under_way() {
+        // It starts, and answers nothing.
+        let (_folder, mut child) =
+            start("let main : string -> string = tool { mcp: \"sleep 600\" }");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        writeln!(stdin, "a").expect("it reads");
+        expect(&mut log, r#"{"at":"main","asked":"input"}"#);
+        interrupt(&child);
+        expect(&mut log, "interrupted: ");
+        interrupt(&child);
+        expect(&mut log, "interrupted again: ");
+        assert_eq!(child.wait().expect("it ends").code(), Some(1));
+        drop(stdin);
+    }
 }
