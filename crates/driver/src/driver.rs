@@ -16,7 +16,7 @@ use wire::api::Dialect;
 use crate::account::Account;
 use crate::error::Unfit;
 use crate::mcp::Server;
-use crate::network::{Log, Network};
+use crate::network::{Log, Network, Plan};
 use crate::provider::{Eliza, Model, Provider, Reach, Script};
 use crate::settings::{Command, Settings, read, unreadable};
 
@@ -77,6 +77,8 @@ struct Inner {
     client: OnceLock<Client>,
     /// The scripts that are being read from, by the name of the agent.
     scripts: Mutex<HashMap<Arc<str>, Arc<Script>>>,
+    /// The processes that have been called as tools.
+    called: Mutex<HashMap<Arc<str>, Arc<Plan>>>,
     /// The simulated provider, once it has been asked.
     sim: tokio::sync::Mutex<Option<sim::Running>>,
     /// The programs that serve tools, once they have been asked.
@@ -103,6 +105,7 @@ impl Driver {
             checked,
             surroundings,
             scripts: Mutex::default(),
+            called: Mutex::default(),
             sim: tokio::sync::Mutex::default(),
             servers: tokio::sync::Mutex::default(),
         }))
@@ -120,15 +123,30 @@ impl Driver {
     /// Where there is no such process, the program has mistakes, or a setting of an agent cannot be
     /// carried out.
     pub fn network(&self, process: &str) -> Result<Network, Unfit> {
-        Network::new(self, &self.graph(process)?, None)
+        Network::new(self, &Plan::new(self.graph(process)?)?, None)
     }
 
-    /// A network of a process that stands for a tool.
+    /// A network of a process that stands for a tool. What is the same for all calls is made once.
     ///
     /// # Errors
     /// As for [`Driver::network`].
-    pub(crate) fn network_within(&self, process: &str, tool: &Log) -> Result<Network, Unfit> {
-        Network::new(self, &self.graph(process)?, Some(tool))
+    pub(crate) fn network_within(&self, process: &Arc<str>, tool: &Log) -> Result<Network, Unfit> {
+        let known = {
+            let called = self.0.called.lock();
+            let called = called.unwrap_or_else(PoisonError::into_inner);
+            called.get(process).cloned()
+        };
+        let plan = match known {
+            Some(plan) => plan,
+            None => {
+                let plan = Arc::new(Plan::new(self.graph(process)?)?);
+                let called = self.0.called.lock();
+                let mut called = called.unwrap_or_else(PoisonError::into_inner);
+                called.insert(process.clone(), Arc::clone(&plan));
+                plan
+            }
+        };
+        Network::new(self, &plan, Some(tool))
     }
 
     fn graph(&self, process: &str) -> Result<Graph, Unfit> {

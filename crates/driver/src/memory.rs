@@ -104,7 +104,8 @@ impl Memory {
     }
 
     /// Puts a memory in the place of everything up to its mark. A mark that cannot have been given (a model
-    /// wrote it) is taken for the one that was given last.
+    /// wrote it) is taken for the one that was given last. What is pinned stays pinned, whether the memory has
+    /// it or not: only [`Memory::unpin`] lets go of it.
     ///
     /// # Errors
     /// Where a turn of it cannot be read, as a phrase.
@@ -122,7 +123,9 @@ impl Memory {
             draft,
         });
         self.turns = kept.chain(since).collect();
-        self.pinned = json::pinned(memory);
+        for pinned in json::pinned(memory) {
+            self.pin(pinned);
+        }
         self.summary = json::summary(memory);
         if gone > 0 {
             self.compactions += 1;
@@ -188,8 +191,11 @@ pub(crate) fn shown(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use context::{Part, Role, TurnDraft};
     use plumb::value::Value;
+    use proptest::prelude::*;
 
     use super::{Memory, Replaced};
 
@@ -273,6 +279,71 @@ mod tests {
         let mut memory = said(&["a", "b", "c", "d", "e", "f"]);
         memory.keep(3);
         assert_eq!(texts(&memory), ["e", "f"]);
+    }
+
+    /// One thing that happens to a memory.
+    #[derive(Clone, Debug)]
+    enum Happens {
+        Said(u8),
+        Dumped,
+        Compacted,
+        Pinned(u8),
+        Unpinned(u8),
+    }
+
+    fn happens() -> impl Strategy<Value = Happens> {
+        prop_oneof![
+            4 => any::<u8>().prop_map(Happens::Said),
+            1 => Just(Happens::Dumped),
+            1 => Just(Happens::Compacted),
+            1 => (0..4_u8).prop_map(Happens::Pinned),
+            1 => (0..4_u8).prop_map(Happens::Unpinned),
+        ]
+    }
+
+    proptest! {
+        /// Whatever happens, the turns after the mark of the last compaction and the pins are there.
+        #[test]
+        fn the_tail_and_the_pins_survive(course in prop::collection::vec(happens(), 0..60)) {
+            let mut memory = Memory::default();
+            let (mut tail, mut since_dump) = (Vec::new(), Vec::new());
+            let mut pins = BTreeSet::new();
+            for it in course {
+                match it {
+                    Happens::Said(word) => {
+                        let word = format!("word {word}");
+                        memory.remember([TurnDraft::text(Role::User, word.as_str())]);
+                        tail.push(word.clone());
+                        since_dump.push(word);
+                    }
+                    Happens::Dumped => {
+                        memory.dump();
+                        since_dump.clear();
+                    }
+                    Happens::Compacted => {
+                        memory.replace(&parse(
+                            r#"{"mark":"?","turns":[],"pinned":[],"summary":"s"}"#,
+                        )).unwrap();
+                        // What stood before the mark is in the summary.
+                        let kept = since_dump.len().min(tail.len());
+                        tail.drain(..tail.len() - kept);
+                    }
+                    Happens::Pinned(word) => {
+                        memory.pin(Value::from(format!("pin {word}")));
+                        pins.insert(format!("pin {word}"));
+                    }
+                    Happens::Unpinned(word) => {
+                        let word = format!("pin {word}");
+                        prop_assert_eq!(memory.unpin(&Value::from(word.as_str())), pins.remove(&word));
+                    }
+                }
+                let shown = texts(&memory);
+                let words = shown.iter().filter(|text| text.starts_with("word"));
+                prop_assert_eq!(words.cloned().collect::<Vec<_>>(), tail.clone());
+                let pinned: BTreeSet<String> = memory.pins().into_iter().collect();
+                prop_assert_eq!(pinned, pins.clone());
+            }
+        }
     }
 
     #[test]

@@ -42,6 +42,23 @@ pub struct Network {
     log: UnboundedReceiver<Report>,
 }
 
+/// What all networks of one process have in common.
+pub(crate) struct Plan {
+    graph: Graph,
+    program: Arc<Program>,
+}
+
+impl Plan {
+    /// The plan of a graph.
+    ///
+    /// # Errors
+    /// Where the machine does not take it.
+    pub fn new(graph: Graph) -> Result<Self, Unfit> {
+        let program = Arc::new(Program::new(&graph)?);
+        Ok(Self { graph, program })
+    }
+}
+
 /// Something that was worked on is done.
 enum Done {
     /// An agent with a message.
@@ -62,12 +79,13 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// The network of a graph, whose agents and tools report under `log`.
+    /// A network, within the tool that it stands for.
     ///
     /// # Errors
-    /// Where the machine does not take it, or a setting cannot be carried out.
-    pub(crate) fn new(driver: &Driver, graph: &Graph, within: Option<&Log>) -> Result<Self, Unfit> {
-        let machine = Machine::new(Arc::new(Program::new(graph)?));
+    /// Where a setting cannot be carried out.
+    pub(crate) fn new(driver: &Driver, plan: &Plan, within: Option<&Log>) -> Result<Self, Unfit> {
+        let graph = &plan.graph;
+        let machine = Machine::new(Arc::clone(&plan.program));
         let (base, log) = Log::new(within);
         let mut instances = BTreeMap::new();
         for (node, id) in graph.nodes.iter().zip((0..).map(NodeId)) {

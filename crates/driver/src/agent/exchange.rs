@@ -8,7 +8,7 @@ use super::Agent;
 use crate::answer;
 use crate::error::Why;
 use crate::memory::{conversation, shown, user};
-use crate::provider::{Calls, Provider, Question, Said, Shown};
+use crate::provider::{Calls, Ended, Provider, Question, Said, Shown};
 use crate::report::Control;
 use crate::telemetry;
 
@@ -52,7 +52,7 @@ impl Agent {
             }
             exchange.attempts += 1;
             let text = TurnDraft::text(Role::Assistant, said.text.as_str());
-            match self.read(&said.text) {
+            match self.read(&said) {
                 Ok(value) => {
                     exchange.kept.push(text);
                     break value;
@@ -170,11 +170,14 @@ impl Agent {
         Ok(())
     }
 
-    fn read(&self, text: &str) -> Result<Value, String> {
-        if text.trim().is_empty() {
+    fn read(&self, said: &Said) -> Result<Value, String> {
+        if said.text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
-        answer::read(&self.kind, text)
+        answer::read(&self.kind, &said.text).map_err(|why| match said.ended {
+            Ended::Whole => why,
+            Ended::Cut => format!("it is cut off where it reached its longest length; {why}"),
+        })
     }
 
     fn keep(&mut self, said: Vec<TurnDraft>) {

@@ -84,6 +84,17 @@ pub(crate) struct Said {
     pub spent: Spent,
     /// The answer as the provider gave it.
     pub raw: Option<String>,
+    pub ended: Ended,
+}
+
+/// Where an answer ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Where it was meant to.
+    #[default]
+    Whole,
+    /// Where it had reached its longest length.
+    Cut,
 }
 
 /// What an answer took.

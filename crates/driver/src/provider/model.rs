@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokens::ModelTable;
 use wire::api::{Conversation, Dialect, Edit, Piece, Reply, Request, Stop, render_turn};
 
-use super::{Calls, Card, Question, Said, Shown, Spent};
+use super::{Calls, Card, Ended, Question, Said, Shown, Spent, counted};
 use crate::driver::Driver;
 use crate::error::Why;
 use crate::settings::Settings;
@@ -46,14 +46,14 @@ impl Model {
             Reach::At(endpoint) => endpoint.dialect() == Dialect::Anthropic,
             Reach::Sim(_) => true,
         };
-        let usual = anthropic.then(|| LONGEST + thinking.unwrap_or_default());
-        let longest = settings.limits.tokens.or(usual);
+        let usual = LONGEST + thinking.unwrap_or_default();
+        let usual = anthropic.then(|| usual.min(known.max_output.get()));
         Self {
             client,
             reach,
             name: name.to_owned(),
             window: known.window,
-            longest: longest.map(|most| most.min(known.max_output.get())),
+            longest: settings.limits.tokens.or(usual),
             thinking: thinking.filter(|_| anthropic),
         }
     }
@@ -76,7 +76,12 @@ impl Model {
         let body = self.body(endpoint.dialect(), question).map_err(failed)?;
         let restart = Restart::FromTheStart;
         let answer = self.client.reply(&endpoint, body, restart).await;
-        said(&answer.map_err(failed)?.reply)
+        let mut said = said(&answer.map_err(failed)?.reply)?;
+        if said.spent.input == Tokens::ZERO {
+            // Some servers do not say what they count.
+            said.spent = counted(question.turns, &said.text);
+        }
+        Ok(said)
     }
 
     /// The request. What was said in this exchange follows as the provider gave it, where it thinks: an
@@ -201,5 +206,9 @@ fn said(reply: &Reply) -> Result<Said, Why> {
             cache_write: counts.cache_write,
         },
         raw: Some(reply.message()),
+        ended: match reply.stop {
+            Some(Stop::MaxTokens) => Ended::Cut,
+            _ => Ended::Whole,
+        },
     })
 }

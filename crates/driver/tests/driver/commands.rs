@@ -73,6 +73,20 @@ fn a_memory_is_taken_out_and_put_back_shorter() {
 }
 
 #[test]
+fn a_memory_that_was_prepared_is_swapped_in_while_the_agent_goes_on() {
+    let prepare =
+        r#"{"ctrl":{"prepare":{"mark":"2","turns":[],"pinned":[],"summary":"they spoke of a"}}}"#;
+    let dump = r#"1: {"memory":{"mark":"4","turns":[{"role":"user","text":"b"},{"role":"assistant","text":"two"}],"pinned":[],"summary":"they spoke of a"}}"#;
+    check(&[
+        (r#"{"say":"a"}"#, &[r#""one""#]),
+        (prepare, &[r#"1: {"prepared":true}"#]),
+        (r#"{"say":"b"}"#, &[r#""two""#]),
+        (r#"{"ctrl":{"swap":true}}"#, &[r#"1: {"swapped":true}"#]),
+        (r#"{"ctrl":{"get_memory":true}}"#, &[dump]),
+    ]);
+}
+
+#[test]
 fn what_cannot_be_carried_out_is_refused() {
     check(&[
         (

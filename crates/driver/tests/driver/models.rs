@@ -95,6 +95,26 @@ let main : !string -> !Verdict = agent { provider: "sim", max_retries: 0 }
 }
 
 #[test]
+fn an_answer_that_is_cut_off_says_so() {
+    let program = r#"
+type Verdict = { resolved: bool, topic: string }
+let main : !string -> !Verdict = agent { provider: "sim", max_retries: 0, max_tokens: 5 }
+"#;
+    let folder = crate::folder(&[]);
+    let driver = crate::driver(program, folder.path());
+    let said =
+        Value::from(r#"@sim say {"resolved": true, "topic": "a long one that has no room"}"#);
+    let shown = lines(
+        &block_on_sockets(run_main(&driver, vec![said])),
+        Shown::Results,
+    );
+    assert!(
+        shown[0].contains("it is cut off where it reached its longest length"),
+        "{shown:?}"
+    );
+}
+
+#[test]
 fn thoughts_come_back_with_the_calls_that_follow_them() {
     let said = r#""@sim think hm\n@sim call search {\"query\": \"four\"}""#;
     check_sim(

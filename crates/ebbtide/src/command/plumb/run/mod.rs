@@ -107,11 +107,22 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
             waiting: None,
             rest: false,
         };
-        let exit = running.whole(lines, &driver, console).await?;
+        let ended = running.whole(lines, &driver, console).await?;
         console.flush()?;
-        driver.shutdown().await;
-        Ok(exit)
+        if ended == Ended::InOrder {
+            driver.shutdown().await;
+        }
+        Ok(running.shown.exit())
     })
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// Nothing was under way any more.
+    InOrder,
+    /// What was under way was left.
+    AtOnce,
 }
 
 /// A network with its surroundings.
@@ -133,7 +144,7 @@ impl Running {
         mut lines: Lines,
         driver: &Driver,
         console: &mut Console,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<Ended, Failure> {
         let sources = &driver.checked().sources;
         let mut interrupt = pin!(interrupted());
         let mut messages = Vec::new().into_iter();
@@ -160,7 +171,7 @@ impl Running {
                         self.network.abandon();
                         console.remark("interrupted again: what was under way is left");
                         self.shown.failed = true;
-                        break;
+                        return Ok(Ended::AtOnce);
                     }
                     console.remark("interrupted: what is under way comes to its end; interrupt again to leave it");
                     interrupt.set(interrupted());
@@ -186,7 +197,7 @@ impl Running {
         for problem in self.network.stuck() {
             self.shown.problem(&problem, console);
         }
-        Ok(self.shown.exit())
+        Ok(Ended::InOrder)
     }
 
     fn close(&mut self) {
