@@ -116,19 +116,36 @@ impl Writer<'_> {
         Doc::All(docs).nest().group()
     }
 
+    /// `if … then … else …`; where the last part is another one, both are rungs of one ladder.
     fn conditional(&mut self, [condition, then, otherwise]: [&Expr; 3]) -> Doc {
+        if !matches!(otherwise.kind, ExprKind::If(..)) {
+            let rung = self.rung("if ", condition, then);
+            let parts = vec![rung, Doc::Line, self.last(otherwise)];
+            return Doc::All(parts).nest().group();
+        }
+        let mut rungs = vec![self.rung("if ", condition, then).group(), Doc::Line];
+        let mut rest = otherwise;
+        while let ExprKind::If(condition, then, otherwise) = &rest.kind {
+            let rung = self.rung("else if ", condition, then);
+            rungs.extend([rung.nest().group(), Doc::Line]);
+            rest = otherwise;
+        }
+        rungs.push(self.last(rest));
+        Doc::All(rungs).nest().group()
+    }
+
+    fn rung(&mut self, word: &'static str, condition: &Expr, then: &Expr) -> Doc {
         Doc::All(vec![
-            Doc::text("if "),
+            Doc::text(word),
             self.expression(condition),
             Doc::Line,
             Doc::text("then "),
             self.expression(then),
-            Doc::Line,
-            Doc::text("else "),
-            self.expression(otherwise),
         ])
-        .nest()
-        .group()
+    }
+
+    fn last(&mut self, otherwise: &Expr) -> Doc {
+        Doc::All(vec![Doc::text("else "), self.expression(otherwise)])
     }
 }
 

@@ -141,6 +141,25 @@ fn parentheses_stand_where_they_are_needed() {
 }
 
 #[test]
+fn what_is_asked_one_after_the_other_stands_below_each_other() {
+    let rung =
+        |word: &str, n: usize| format!("{word} a_long_name_{n} && {n} < 2 then \"number {n}\"");
+    let text = format!(
+        "let f : !A -> !B = map({} {} {} else \"none of them\")",
+        rung("if", 1),
+        rung("else if", 2),
+        rung("else if", 3)
+    );
+    let expected = format!(
+        "let f : !A -> !B =\n  map({}\n    {}\n    {}\n    else \"none of them\")\n",
+        rung("if", 1),
+        rung("else if", 2),
+        rung("else if", 3)
+    );
+    assert_eq!(check_canonical(&text), expected);
+}
+
+#[test]
 fn a_program_that_was_made_is_printed_without_a_text() {
     let text = "use mem\ntype A = int\nlet f : !A -> !B = id\nlet g : !A -> !B = id";
     let (program, _) = parse(crate::span::SourceId(0), text);
