@@ -16,6 +16,7 @@ mod logs;
 mod progress;
 mod settings;
 mod size;
+mod strategy;
 mod table;
 mod view;
 

@@ -36,7 +36,7 @@ impl Watch {
     }
 
     /// A strategy is so far with it.
-    pub fn step(&self, step: Step) {
+    pub fn step(&self, step: &Step) {
         let percent = (step.done * 100).checked_div(step.of).unwrap_or(100);
         let name = self.0.prefix();
         self.0

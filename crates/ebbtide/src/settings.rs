@@ -42,8 +42,8 @@ pub struct SettingArgs {
     /// Which strategy decides when
     #[arg(
         long,
-        help = "Which strategy decides when [prepared]",
-        value_name = "NAME"
+        help = "Which strategy decides when: one that is shipped, or your own [prepared]",
+        value_name = "NAME|FILE.plumb"
     )]
     pub strategy: Option<String>,
     /// Whether anything is changed, or only reported what would be

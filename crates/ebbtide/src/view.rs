@@ -57,7 +57,7 @@ pub fn total(comparisons: &[Comparison], console: &mut Console) -> Result<(), Fa
 fn scores(totals: &[Total], console: &mut Console) -> Result<(), Failure> {
     let names: Vec<String> = totals
         .iter()
-        .map(|total| total.strategy.to_owned())
+        .map(|total| total.strategy.to_string())
         .collect();
     let columns: Vec<Column> = scoreboard(totals)
         .into_iter()

@@ -6,6 +6,7 @@ mod nearest;
 mod read;
 mod setting;
 mod show;
+mod strategy;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use jiff::SignedDuration;
 pub use effective::{Effective, Flag, Origin, Sources};
 pub use error::{ConfigError, Place};
 pub use setting::{SETTINGS, Setting, Shown};
+pub use strategy::StrategyChoice;
 
 /// Whether the gateway acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,22 +41,6 @@ pub enum RouteChoice {
     Readable,
     /// Without a model.
     Extractive,
-}
-
-/// Which strategy supervises a conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StrategyChoice {
-    /// Works ahead of the wall.
-    #[default]
-    Prepared,
-    /// Summarises when the window is full, while the client waits.
-    StopTheWorld,
-    /// Drops the oldest turns.
-    Truncate,
-    /// Clears old tool results.
-    ClearToolResults,
-    /// Keeps the newest messages under a summary.
-    KeepLast,
 }
 
 /// Everything that can be set.

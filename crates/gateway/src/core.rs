@@ -94,6 +94,8 @@ struct Inner {
     windows: windows::Windows,
     jobs: prepare::Jobs,
     client: model::Client,
+    /// The share of the window at which the strategy begins to act.
+    soft: f64,
     /// How many conversations were begun.
     begun: AtomicU64,
     /// Whether somebody looks for conversations that rest.
@@ -127,6 +129,7 @@ impl Core {
                 windows: windows::Windows::default(),
                 jobs: prepare::Jobs::new(most),
                 client: model::Client::new(model::Settings::default()),
+                soft: choice::acts_from(&parts.config.policy),
                 begun: AtomicU64::new(0),
                 is_watched: AtomicBool::new(false),
                 parts,

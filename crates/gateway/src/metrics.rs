@@ -22,6 +22,8 @@ pub enum Failure {
     Watching,
     /// Keeping what was said.
     Keeping,
+    /// The strategy: the default took its place in that conversation.
+    Strategy,
 }
 
 impl Failure {
@@ -30,6 +32,7 @@ impl Failure {
             Self::Deciding => "deciding",
             Self::Watching => "watching",
             Self::Keeping => "keeping",
+            Self::Strategy => "strategy",
         }
     }
 }

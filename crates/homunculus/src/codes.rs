@@ -3,6 +3,7 @@
 use context::coded::{self, CodeEntry, Coded, ErrorCode};
 
 use crate::event::{Refusal, StopReason};
+use crate::hosted::StrategyError;
 
 /// The error codes of this crate.
 pub const CODES: &[CodeEntry] = &[
@@ -66,6 +67,21 @@ pub const CODES: &[CodeEntry] = &[
         meaning: "compaction has stopped: swap after swap freed almost nothing",
         remedy: "What is kept fills the window: take out pins, shorten the tail, or use a larger window.",
     },
+    CodeEntry {
+        code: ErrorCode::new("E0613"),
+        meaning: "a strategy does not check",
+        remedy: "Look at what is shown; `ebbtide plumb check` shows it again.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0614"),
+        meaning: "a program is not a strategy",
+        remedy: "Give it a process `main : (!CtrlResp, !json) -> !CtrlCmd`; docs/strategies.md shows one.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0615"),
+        meaning: "a strategy asks for something that it cannot have",
+        remedy: "Leave out tools, time limits and agents; `Mem.compressor` is what a strategy has.",
+    },
 ];
 
 impl Coded for Refusal {
@@ -102,20 +118,36 @@ impl Coded for StopReason {
     }
 }
 
+impl Coded for StrategyError {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::new(match self {
+            Self::Unsound { .. } => "E0613",
+            Self::NoMain(_) | Self::Graph { .. } => "E0614",
+            Self::Outside { .. } => "E0615",
+        })
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use context::coded::Coded;
 
     use super::CODES;
     use crate::event::{Refusal, StopReason};
+    use crate::hosted::StrategyError;
 
     #[test]
     fn every_refusal_has_a_hint_from_the_table() {
         assert!(CODES.is_sorted_by(|one, two| one.code < two.code));
         assert!(Refusal::Stopped.hint().is_some());
+        assert!(StopReason::Thrashing(3).hint().is_some());
         assert_eq!(
-            StopReason::Thrashing(3).hint().as_deref(),
-            CODES.last().map(|entry| entry.remedy)
+            StrategyError::NoMain("mine".to_owned()).hint().as_deref(),
+            Some(CODES[CODES.len() - 2].remedy)
         );
     }
 }

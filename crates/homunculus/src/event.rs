@@ -194,4 +194,6 @@ pub enum Telemetry {
     Branched,
     /// The provider refused a view as too long.
     Overflowed,
+    /// The strategy failed; the default takes its place in this conversation.
+    StrategyFailed(crate::hosted::StrategyFailure),
 }

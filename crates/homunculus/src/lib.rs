@@ -13,7 +13,7 @@
 //! hundred bytes.
 //!
 //! Mechanism and policy are apart. *When* and *with what* is said by a [`Strategy`], which is shown a
-//! [`Situation`] and answers with [`Command`]s. The machine checks every command against the rules and
+//! [`Situation`] and gives [`Command`]s: a plumb program, [`hosted::Hosted`]. The machine checks every command against the rules and
 //! the [`Limits`] and refuses what would break one. So whatever a strategy says:
 //!
 //! - no turn is lost: what is not shown stands under a mark, or was dropped by an explicit command;
@@ -25,11 +25,11 @@
 mod codes;
 mod event;
 mod gauge;
+pub mod hosted;
 mod limits;
 mod machine;
 mod outline;
 pub mod price;
-pub mod strategies;
 mod strategy;
 mod view;
 
@@ -39,7 +39,7 @@ pub use event::{
 };
 pub use gauge::{Gauge, Size};
 pub use limits::{BackOff, Limits, MINIMUM_SUMMARY, Staleness};
-pub use machine::{Homunculus, Restored};
+pub use machine::{Homunculus, Orders, Restored};
 pub use outline::{Outline, Path, PinnedAt};
 pub use price::{CacheState, Prices};
 pub use strategy::{Command, Moment, Situation, Stage, Strategy};

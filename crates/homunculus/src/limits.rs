@@ -67,6 +67,9 @@ impl BackOff {
 }
 
 impl Limits {
+    /// The share of the window from which on a view has to be made smaller, where nothing else is set.
+    pub const HARD: f64 = 0.85;
+
     /// The default guards for a window: hard threshold 0.85, summary a sixteenth of the window
     /// between 1,000 and 8,000 tokens, tail at most three tenths of the window, a gain of a tenth,
     /// three swaps without gain, a horizon of 30 requests, no waiting.
@@ -75,7 +78,7 @@ impl Limits {
         let sixteenth = window.get() / 16;
         Self {
             window,
-            hard: 0.85,
+            hard: Self::HARD,
             summary: Tokens::new(sixteenth.clamp(1_000, 8_000).min(window.get() / 4)),
             tail_cap: window.scaled(0.3),
             staleness: Staleness {

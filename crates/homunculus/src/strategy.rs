@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use crate::event::Refusal;
 use crate::gauge::Gauge;
 use crate::limits::Limits;
+use crate::machine::Orders;
 use crate::outline::Path;
 use crate::price::CacheState;
 use crate::view::Shown;
@@ -14,13 +15,21 @@ use crate::view::Shown;
 /// Decides what to do. It is asked at every request, again after a request was held, and when the
 /// conversation is idle.
 pub trait Strategy {
-    /// The commands for this situation, carried out in order. None: the request goes as it is.
-    fn decide(&mut self, situation: &Situation<'_>) -> Vec<Command>;
+    /// Looks at the situation and gives commands, each of which is carried out or refused at once. Without
+    /// any the request goes as it is.
+    fn decide(&mut self, orders: &mut Orders<'_>);
+
+    /// It will not be asked for a while: memory that it can do without may go.
+    fn rest(&mut self) {}
 }
 
 impl<S: Strategy + ?Sized> Strategy for Box<S> {
-    fn decide(&mut self, situation: &Situation<'_>) -> Vec<Command> {
-        (**self).decide(situation)
+    fn decide(&mut self, orders: &mut Orders<'_>) {
+        (**self).decide(orders);
+    }
+
+    fn rest(&mut self) {
+        (**self).rest();
     }
 }
 
@@ -107,6 +116,8 @@ pub struct Situation<'a> {
     pub standby: Option<Result<Tokens, Refusal>>,
     /// Whether the provider still has the prefix.
     pub cache: CacheState,
+    /// How many summaries were swapped in since the machine began.
+    pub compactions: u32,
     /// The guards' numbers.
     pub limits: &'a Limits,
 }

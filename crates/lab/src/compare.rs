@@ -5,6 +5,8 @@
 //!
 //! The shape is versioned by [`SCHEMA`]. Within a version, fields are only added.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::equal_size::EqualSize;
@@ -103,7 +105,7 @@ pub struct Simulation {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The strategy's name.
-    pub strategy: &'static str,
+    pub strategy: Arc<str>,
     /// The pressures at which it acts.
     pub thresholds: Thresholds,
     /// Boundaries crossed: requests before which the view was made smaller.

@@ -17,4 +17,4 @@ pub mod total;
 
 pub use compare::Comparison;
 pub use context::figures;
-pub use options::{CODES, Options, Progress, RecallMeasure, ReplayError, StrategyName};
+pub use options::{CODES, Options, Progress, RecallMeasure, ReplayError};

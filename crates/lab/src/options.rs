@@ -1,10 +1,10 @@
 //! What a replay is asked for, and what can be wrong with that.
 
-use std::fmt;
-use std::str::FromStr;
+use std::sync::Arc;
 
 use context::Tokens;
 use context::coded::{self, CodeEntry, Coded, ErrorCode};
+use homunculus::hosted::StrategyProgram;
 use tokens::ModelTable;
 
 /// The codes of this crate.
@@ -22,7 +22,7 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: STRATEGY,
         meaning: "there is no strategy of that name",
-        remedy: "Use prepared, stop_the_world, truncate, clear_tool_results or keep_last_20.",
+        remedy: "Name one that is shipped, or a file that ends in `.plumb`; docs/strategies.md lists them.",
     },
     CodeEntry {
         code: PIN,
@@ -50,7 +50,7 @@ pub struct Options {
     /// The models that are known, with their windows, prices and cache rules.
     pub models: ModelTable,
     /// The strategies, in the order of the result.
-    pub strategies: Vec<StrategyName>,
+    pub strategies: Vec<Arc<StrategyProgram>>,
     /// Texts to pin, besides the `#pin` lines of the session's user turns.
     pub pins: Vec<String>,
     /// Whether needed-later recall is measured.
@@ -63,7 +63,7 @@ impl Default for Options {
             window: None,
             model: None,
             models: ModelTable::shipped().clone(),
-            strategies: StrategyName::ALL.to_vec(),
+            strategies: StrategyProgram::all().collect(),
             pins: Vec::new(),
             recall: RecallMeasure::Measured,
         }
@@ -79,66 +79,11 @@ pub enum RecallMeasure {
     Skipped,
 }
 
-/// A built-in strategy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StrategyName {
-    /// Prepares in the background from a soft threshold on, swaps at the hard one.
-    Prepared,
-    /// At the hard threshold it stops and waits for the summary.
-    StopTheWorld,
-    /// Drops the oldest steps until the rest fits.
-    Truncate,
-    /// Replaces old tool results by a placeholder; truncates where that is not enough.
-    ClearToolResults,
-    /// Waits for a summary, then shows it and the last 20 messages, as LangChain's middleware does.
-    KeepLast20,
-}
-
-impl StrategyName {
-    /// All of them, the default order.
-    pub const ALL: [Self; 5] = [
-        Self::Prepared,
-        Self::StopTheWorld,
-        Self::Truncate,
-        Self::ClearToolResults,
-        Self::KeepLast20,
-    ];
-
-    /// The name as it is typed.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Prepared => "prepared",
-            Self::StopTheWorld => "stop_the_world",
-            Self::Truncate => "truncate",
-            Self::ClearToolResults => "clear_tool_results",
-            Self::KeepLast20 => "keep_last_20",
-        }
-    }
-}
-
-impl fmt::Display for StrategyName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for StrategyName {
-    type Err = ReplayError;
-
-    fn from_str(name: &str) -> Result<Self, ReplayError> {
-        Self::ALL
-            .into_iter()
-            .find(|strategy| strategy.as_str() == name)
-            .ok_or_else(|| ReplayError::UnknownStrategy(name.to_owned()))
-    }
-}
-
 /// How far a replay is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The strategy that is being replayed.
-    pub strategy: StrategyName,
+    pub strategy: Arc<str>,
     /// Requests it has sent.
     pub done: usize,
     /// Requests it will send.
@@ -174,21 +119,5 @@ impl Coded for ReplayError {
 
     fn hint(&self) -> Option<String> {
         coded::remedy(CODES, self.code())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ReplayError, StrategyName};
-
-    #[test]
-    fn names_are_read_back() {
-        for strategy in StrategyName::ALL {
-            assert_eq!(strategy.as_str().parse(), Ok(strategy));
-        }
-        assert_eq!(
-            "lru".parse::<StrategyName>(),
-            Err(ReplayError::UnknownStrategy("lru".to_owned()))
-        );
     }
 }

@@ -123,10 +123,10 @@ fn side_by_side(
         let running: Vec<_> = options
             .strategies
             .iter()
-            .map(|&name| {
+            .map(|strategy| {
                 let sender = sender.clone();
                 scope.spawn(move || {
-                    drive::replay(scene, name, &mut |step| {
+                    drive::replay(scene, strategy, &mut |step| {
                         // The receiver outlives the threads; nobody listening is no reason to stop.
                         let _ = sender.send(step);
                     })

@@ -146,7 +146,7 @@ pub fn scoreboard(totals: &[Total]) -> Vec<Score> {
 /// limit was reached.
 #[must_use]
 pub fn verdict(totals: &[Total]) -> Option<String> {
-    let by_name = |name: &str| totals.iter().find(|total| total.strategy == name);
+    let by_name = |name: &str| totals.iter().find(|total| *total.strategy == *name);
     let (prepared, stopped) = (by_name("prepared")?, by_name("stop_the_world")?);
     if prepared.boundaries == 0 || stopped.boundaries == 0 {
         return None;

@@ -1,15 +1,16 @@
-//! Which strategy a name stands for, and which guards it runs under.
+//! Under which guards a strategy is compared.
 
-use homunculus::strategies::{ClearToolResults, KeepLast, Prepared, StopTheWorld, Truncate};
-use homunculus::{Limits, Strategy};
+use std::sync::Arc;
+
+use homunculus::Limits;
+use homunculus::hosted::{Guards, HostSettings, Hosted, StrategyProgram};
 
 use crate::compare::Thresholds;
-use crate::options::StrategyName;
 
 /// A strategy, ready to run.
 pub struct Built {
     /// The policy.
-    pub strategy: Box<dyn Strategy>,
+    pub strategy: Hosted,
     /// The guards.
     pub limits: Limits,
     /// The pressures at which it acts.
@@ -27,45 +28,28 @@ pub enum PinKeeping {
     Ignored,
 }
 
-/// Builds a strategy. `prepared` runs under the default guards; the others are what products do,
-/// which have none, so theirs are off.
+/// What products do that know no pins.
+const WITHOUT_PINS: [&str; 3] = ["truncate", "clear_tool_results", "keep_last_n"];
+
+/// Builds a strategy. Those that stand for what products do run without guards, which such products do not
+/// have.
 #[must_use]
-pub fn build(name: StrategyName, limits: Limits) -> Built {
-    let hard = Some(limits.hard);
-    let on_their_own = |strategy: Box<dyn Strategy>| Built {
-        strategy,
-        limits: limits.unguarded(),
-        thresholds: Thresholds { soft: None, hard },
-        pins: PinKeeping::Ignored,
+pub fn build(program: &Arc<StrategyProgram>, limits: Limits) -> Built {
+    let from = program.acts_from(limits.hard, None);
+    let pins = match WITHOUT_PINS.contains(&&**program.name()) {
+        true => PinKeeping::Ignored,
+        false => PinKeeping::Restated,
     };
-    match name {
-        StrategyName::Prepared => {
-            let prepared = Prepared::default();
-            Built {
-                strategy: Box::new(prepared),
-                limits,
-                thresholds: Thresholds {
-                    soft: Some(prepared.soft),
-                    hard,
-                },
-                pins: PinKeeping::Restated,
-            }
-        }
-        StrategyName::StopTheWorld => Built {
-            pins: PinKeeping::Restated,
-            ..on_their_own(Box::<StopTheWorld>::default())
+    Built {
+        strategy: Hosted::new(Arc::clone(program), HostSettings::default()),
+        limits: match program.guards() {
+            Guards::On => limits,
+            Guards::Off => limits.unguarded(),
         },
-        StrategyName::Truncate => on_their_own(Box::new(Truncate)),
-        StrategyName::ClearToolResults => {
-            let clearing = ClearToolResults::default();
-            Built {
-                thresholds: Thresholds {
-                    soft: Some(clearing.trigger),
-                    hard,
-                },
-                ..on_their_own(Box::new(clearing))
-            }
-        }
-        StrategyName::KeepLast20 => on_their_own(Box::<KeepLast>::default()),
+        thresholds: Thresholds {
+            soft: from.filter(|&from| from < limits.hard),
+            hard: Some(limits.hard),
+        },
+        pins,
     }
 }

@@ -1,5 +1,7 @@
 //! Figures over several compactions and over several sessions.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::compare::{
@@ -11,7 +13,7 @@ use crate::compare::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Total {
     /// The strategy's name.
-    pub strategy: &'static str,
+    pub strategy: Arc<str>,
     /// Over how many sessions.
     pub sessions: usize,
     /// Requests that had to be made smaller.
@@ -33,7 +35,7 @@ impl Total {
     #[must_use]
     pub fn of(outcome: &Outcome) -> Self {
         Self {
-            strategy: outcome.strategy,
+            strategy: Arc::clone(&outcome.strategy),
             sessions: 1,
             boundaries: outcome.boundaries,
             peak_pressure: outcome.peak_pressure,

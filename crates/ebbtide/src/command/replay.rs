@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use context::Tokens;
 use context::coded::Coded;
+use homunculus::hosted::StrategyProgram;
 use lab::compare::Comparison;
 use lab::equal_size::{Pooled, pooled};
 use lab::total::{Total, totals};
-use lab::{Options, RecallMeasure, StrategyName, figures};
+use lab::{Options, RecallMeasure, figures};
 use serde::Serialize;
 use tokens::ModelTable;
 
@@ -19,7 +20,7 @@ use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 use crate::loading::{self, Loaded};
 use crate::progress::Watch;
-use crate::{input, size, view};
+use crate::{input, size, strategy, view};
 
 /// What `ebbtide replay` takes.
 #[derive(Debug, Args)]
@@ -51,8 +52,9 @@ pub struct Assumptions {
     /// A TOML file with models of your own, or other prices, laid over the table that is built in
     #[arg(long, value_name = "FILE")]
     pub models: Option<PathBuf>,
-    /// The strategies to compare, separated by commas [default: all]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    /// The strategies to compare, by name or by file, separated by commas [default: all that are
+    /// shipped]
+    #[arg(long, value_name = "NAME|FILE.plumb", value_delimiter = ',')]
     pub strategy: Vec<String>,
     /// A text that must never be lost, besides the #pin lines of the user; may be repeated
     #[arg(long, value_name = "TEXT")]
@@ -65,13 +67,14 @@ Strategies:
   stop_the_world      at the limit, waits until a summary is written
   truncate            drops the oldest messages
   clear_tool_results  replaces old tool results by a placeholder
-  keep_last_20        waits for a summary, keeps it and the last 20 messages
+  keep_last_n         waits for a summary, keeps it and the last 20 messages
+  FILE.plumb          your own (docs/strategies.md)
 
 Examples:
   ebbtide replay
   ebbtide replay session.jsonl --window 64k
   ebbtide replay ~/.claude/projects --html report.html
-  ebbtide replay session.jsonl --strategy prepared,truncate --json";
+  ebbtide replay session.jsonl --strategy prepared,mine.plumb --json";
 
 /// More sessions than this are shown together only.
 const SHOWN_EACH: usize = 8;
@@ -83,15 +86,15 @@ impl Assumptions {
     /// As the lab takes them.
     ///
     /// # Errors
-    /// Where a strategy is not known, or the file with models cannot be used.
-    pub fn options(&self) -> Result<Options, Failure> {
+    /// Where a strategy is not known or does not check, or the file with models cannot be used.
+    pub fn options(&self, console: &mut Console) -> Result<Options, Failure> {
         let strategies = if self.strategy.is_empty() {
-            StrategyName::ALL.to_vec()
+            StrategyProgram::all().collect()
         } else {
-            let names = self.strategy.iter().map(|name| name.trim().parse());
+            let names = self.strategy.iter();
             names
-                .collect::<Result<_, _>>()
-                .map_err(|error: lab::ReplayError| Failure::refused(&error))?
+                .map(|name| strategy::named(name.trim(), console))
+                .collect::<Result<_, _>>()?
         };
         Ok(Options {
             window: self.window,
@@ -147,7 +150,7 @@ pub fn run(
     if args.sessions.is_empty() {
         return discover::run(args.json, environment, console);
     }
-    let options = args.assumptions.options()?;
+    let options = args.assumptions.options(console)?;
     let (files, unreadable) = input::gather(&args.sessions)?;
     let mut replay = Replay {
         options,
@@ -197,7 +200,7 @@ impl Replay {
         for session in &loaded.document.sessions {
             let watch = &self.watch;
             let comparison = lab::replay::run(session, &self.options, &mut |progress| {
-                watch.step(progress);
+                watch.step(&progress);
             })
             .map_err(|error| Failure::refused(&error))?;
             self.comparisons.push(comparison);

@@ -18,6 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
 use crate::logs;
 use crate::settings::{SettingArgs, effective};
+use crate::strategy;
 
 /// What `ebbtide serve` takes.
 #[derive(Debug, Args)]
@@ -59,7 +60,11 @@ pub fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let effective = effective(&args.settings, environment)?;
+    let mut effective = effective(&args.settings, environment)?;
+    let chosen = &mut effective.config.policy.strategy;
+    if let Some(file) = chosen.unread().map(Path::to_owned) {
+        chosen.load(strategy::read(&file, console)?);
+    }
     for remark in &effective.remarks {
         console.remark(format!("warning: {remark}"));
     }

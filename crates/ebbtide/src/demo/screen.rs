@@ -4,7 +4,7 @@
 //! the lines that stay are written. All of it goes to standard error.
 
 use context::{Tokens, figures};
-use homunculus::strategies::Prepared;
+use homunculus::hosted::StrategyProgram;
 use homunculus::{Limits, Prices};
 use tokens::ModelTable;
 
@@ -44,7 +44,9 @@ impl<'c> Screen<'c> {
             progress,
             window: plan.window,
             pace: Pace::new(plan.speed),
-            soft: Prepared::default().soft,
+            soft: StrategyProgram::default_one()
+                .acts_from(limits.hard, None)
+                .unwrap_or(limits.hard),
             hard: limits.hard,
             last: None,
             about: String::new(),

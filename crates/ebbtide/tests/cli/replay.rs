@@ -73,3 +73,63 @@ fn recall_at_equal_size_is_in_the_report_and_in_the_table() {
         text.stdout
     );
 }
+
+const DROPS: &str = "use mem
+let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {
+  reports ; filter(pressure >= 0.3) ; map({ drop_to: 0.3 }) ; commands
+  answers ; discard
+}";
+
+#[test]
+fn a_strategy_of_ones_own_stands_beside_those_that_are_shipped() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = folder.path().join("drops_early.plumb");
+    fs::write(&own, DROPS).expect("written");
+    let strategies = format!("{},truncate", own.display());
+    let arguments = [
+        "replay",
+        "claude.jsonl",
+        "--strategy",
+        &strategies,
+        "--json",
+        "--window",
+    ];
+    let report = json(&ebbtide(&[&arguments[..], &["1k"]].concat()));
+    let own = &report["comparisons"][0]["strategies"][0];
+    assert_eq!(own["strategy"], "drops_early");
+    assert_eq!(own["thresholds"]["soft"], 0.3);
+    let names = report["totals"].as_array().map(|totals| {
+        let names = totals.iter().map(|total| total["strategy"].as_str());
+        names.map(Option::unwrap_or_default).collect::<Vec<_>>()
+    });
+    assert_eq!(names.unwrap_or_default(), ["drops_early", "truncate"]);
+}
+
+#[test]
+fn a_strategy_that_does_not_check_is_refused_with_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = folder.path().join("mine.plumb");
+    let own = own.display().to_string();
+    for (text, expected) in [
+        (
+            DROPS.replace("drop_to", "drop_two"),
+            ["error[P0301]", "drop_two", "error[E0613]"],
+        ),
+        (
+            "let main : !int -> !int = id".to_owned(),
+            ["mine.plumb", "main", "error[E0614]"],
+        ),
+    ] {
+        fs::write(&own, text).expect("written");
+        for command in [
+            &["replay", "claude.jsonl"][..],
+            &["serve", "--store", "memory"],
+        ] {
+            let ran = ebbtide(&[command, &["--strategy", &own]].concat());
+            assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+            for part in expected {
+                assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+            }
+        }
+    }
+}

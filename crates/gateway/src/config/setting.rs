@@ -106,8 +106,8 @@ pub const SETTINGS: &[Setting] = settings![
     "policy.route", "how summaries are made", "`auto`, `native`, `readable` or `extractive`", Openly,
         |c, t| c.policy.route = choice(t, &ROUTES)?, |c| Some(named(&ROUTES, &c.policy.route));
     "policy.strategy", "which strategy decides when",
-        "`prepared`, `stop_the_world`, `truncate`, `clear_tool_results` or `keep_last_20`", Openly,
-        |c, t| c.policy.strategy = choice(t, &STRATEGIES)?, |c| Some(named(&STRATEGIES, &c.policy.strategy));
+        "the name of one that is shipped (`prepared`, `stop_the_world`, …), or a file that ends in `.plumb`", Openly,
+        |c, t| c.policy.strategy = strategy(t)?, |c| Some(quoted(c.policy.strategy.written()));
     "policy.soft", "the share of the window at which a preparation starts; `none`: the strategy's own",
         "a number between 0 and 1, or `none`", Openly,
         |c, t| c.policy.soft = optional(t, share)?, |c| Some(number(c.policy.soft));
@@ -179,19 +179,15 @@ const ROUTES: [(&str, RouteChoice); 4] = [
     ("extractive", RouteChoice::Extractive),
 ];
 
-const STRATEGIES: [(&str, StrategyChoice); 5] = [
-    ("prepared", StrategyChoice::Prepared),
-    ("stop_the_world", StrategyChoice::StopTheWorld),
-    ("truncate", StrategyChoice::Truncate),
-    ("clear_tool_results", StrategyChoice::ClearToolResults),
-    ("keep_last_20", StrategyChoice::KeepLast),
-];
-
 const DIALECTS: [(&str, wire::api::Dialect); 3] = [
     ("anthropic", wire::api::Dialect::Anthropic),
     ("chat", wire::api::Dialect::Chat),
     ("responses", wire::api::Dialect::Responses),
 ];
+
+fn strategy(text: &str) -> Result<StrategyChoice, &'static str> {
+    StrategyChoice::of(text).ok_or("a strategy that is shipped, or a file that ends in `.plumb`")
+}
 
 fn named<T: PartialEq>(choices: &[(&'static str, T)], value: &T) -> String {
     let name = choices.iter().find(|(_, choice)| choice == value);

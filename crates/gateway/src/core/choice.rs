@@ -2,16 +2,14 @@
 
 use context::Tokens;
 use history::Route;
-use homunculus::strategies::{ClearToolResults, KeepLast, Prepared, StopTheWorld, Truncate};
-use homunculus::{Limits, Prices, Strategy};
+use homunculus::hosted::{Guards, HostSettings, Hosted};
+use homunculus::{Limits, Prices};
 use jiff::SignedDuration;
 use tokens::{Capability, Model};
 use wire::api::Dialect;
 
-use crate::config::{Mode, Policy, RouteChoice, StrategyChoice};
-
-/// A strategy of any kind, on any thread.
-pub(super) type AnyStrategy = Box<dyn Strategy + Send>;
+use super::Inner;
+use crate::config::{Mode, Policy, RouteChoice};
 
 /// How long a strategy that waits for its summary waits for it at most, where nothing is set.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(5);
@@ -19,79 +17,53 @@ const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// A strategy and the guards it runs under.
 pub(super) struct Choice {
     /// The strategy.
-    pub strategy: AnyStrategy,
+    pub strategy: Hosted,
     /// The guards.
     pub limits: Limits,
-    /// The share of the window at which it begins to act.
-    pub soft: f64,
 }
 
-/// What a policy asks for with this model.
-pub(super) fn choice(policy: &Policy, route: Route, model: &Model) -> Choice {
-    let limits = limits(policy, model);
-    // What products do that wait or drop has no guards of its own.
-    let unguarded = Limits {
-        patience: if policy.patience > SignedDuration::ZERO {
-            policy.patience
-        } else {
-            LONGEST_WAIT
-        },
-        ..limits.unguarded()
-    };
-    // These strategies cut where they like; the provider's own summary stands for a whole request.
-    let written = match route {
-        Route::Native => Route::Readable,
-        Route::Readable | Route::Extractive => route,
-    };
-    let (strategy, limits, soft): (AnyStrategy, Limits, f64) = match policy.strategy {
-        StrategyChoice::Prepared => {
-            let default = Prepared::default();
-            let prepared = Prepared {
-                soft: policy.soft.unwrap_or(default.soft),
-                route,
-                ..default
-            };
-            (Box::new(prepared), limits, prepared.soft)
+impl Inner {
+    /// What is asked for with this model.
+    pub(super) fn choice(&self, route: Route, model: &Model) -> Choice {
+        let policy = &self.parts.config.policy;
+        let settings = HostSettings {
+            route,
+            soft: policy.soft,
+        };
+        Choice {
+            strategy: Hosted::new(policy.strategy.program(), settings),
+            limits: limits(policy, model),
         }
-        StrategyChoice::StopTheWorld => {
-            let stop = StopTheWorld {
-                route: written,
-                ..StopTheWorld::default()
-            };
-            (Box::new(stop), unguarded, limits.hard)
-        }
-        StrategyChoice::Truncate => (Box::new(Truncate), unguarded, limits.hard),
-        StrategyChoice::ClearToolResults => {
-            let default = ClearToolResults::default();
-            let clear = ClearToolResults {
-                trigger: policy.soft.unwrap_or(default.trigger),
-                ..default
-            };
-            (Box::new(clear), unguarded, clear.trigger)
-        }
-        StrategyChoice::KeepLast => {
-            let keep = KeepLast {
-                route: written,
-                ..KeepLast::default()
-            };
-            (Box::new(keep), unguarded, limits.hard)
-        }
-    };
-    Choice {
-        strategy,
-        limits,
-        soft,
     }
 }
 
-fn limits(policy: &Policy, model: &Model) -> Limits {
+/// The guards that a policy asks for with this model.
+pub(super) fn limits(policy: &Policy, model: &Model) -> Limits {
     let window = policy.window.unwrap_or(model.window).max(Tokens::new(1));
     let mut limits = Limits::for_window(window, Prices::from(model));
     if let Some(hard) = policy.hard {
         limits.hard = hard;
     }
     limits.patience = policy.patience;
-    limits
+    match policy.strategy.program().guards() {
+        Guards::On => limits,
+        // What products do that wait or drop has no guards of its own.
+        Guards::Off => Limits {
+            patience: if policy.patience > SignedDuration::ZERO {
+                policy.patience
+            } else {
+                LONGEST_WAIT
+            },
+            ..limits.unguarded()
+        },
+    }
+}
+
+/// The share of the window at which the strategy of a policy begins to act.
+pub(super) fn acts_from(policy: &Policy) -> f64 {
+    let hard = policy.hard.unwrap_or(Limits::HARD);
+    let from = policy.strategy.program().acts_from(hard, policy.soft);
+    from.unwrap_or(hard)
 }
 
 /// How summaries are made with this model. Observing costs no money, so it makes them without one.

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use context::{Tokens, Turn};
 use history::{Change, Route};
+use homunculus::hosted::StrategyFailure;
 use homunculus::{Preparation, Shown};
 use jiff::Timestamp;
 use model::Shows;
@@ -202,6 +203,9 @@ impl Inner {
                 let ordered = live.obey(now);
                 let decision = live.ask(joined.len, now).and(&ordered);
                 did.extend(words(self.parts.config.mode, &decision));
+                if let Some(failure) = decision.failed {
+                    self.strategy_failed(failure);
+                }
                 flight.swapped |= decision.swapped || decision.reduced;
                 if decision.swapped && self.parts.config.mode == Mode::On {
                     self.count_swap(&live);
@@ -348,6 +352,13 @@ impl Inner {
             now,
             read: OnceLock::new(),
         }
+    }
+
+    /// The default goes on in this conversation; whoever runs the gateway has to know.
+    fn strategy_failed(&self, failure: StrategyFailure) {
+        let strategy = self.parts.config.policy.strategy.written();
+        tracing::warn!(strategy, %failure, "the strategy failed; the default goes on");
+        self.parts.metrics.failed(crate::metrics::Failure::Strategy);
     }
 
     fn count_swap(&self, live: &Live) {

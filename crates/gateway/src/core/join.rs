@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::Inner;
 use super::call::Call;
-use super::choice::{choice, route};
+use super::choice::route;
 use super::dress::Wanted;
 use super::identity::{Known, compare, compare_read};
 use super::journal::Happened;
@@ -363,7 +363,7 @@ impl Inner {
             return;
         }
         let route = self.route(call);
-        let chosen = choice(&self.parts.config.policy, route, &call.model);
+        let chosen = self.choice(route, &call.model);
         let mut shown = live.supervisor.machine.shown();
         let front = live
             .dress

@@ -40,6 +40,8 @@ pub(super) enum Happened {
     Held(String),
     /// The machine stopped.
     Stopped(String),
+    /// The strategy failed, and the default took its place.
+    StrategyFailed(String),
     /// The provider refused a request with this status.
     Refused(u16),
     /// It was refused as too long and made smaller.
@@ -81,6 +83,9 @@ impl fmt::Display for Happened {
             }
             Self::Held(why) => write!(f, "a swap was refused: {why}"),
             Self::Stopped(why) => write!(f, "compaction has stopped: {why}"),
+            Self::StrategyFailed(why) => {
+                write!(f, "the strategy failed, the default goes on: {why}")
+            }
             Self::Refused(status) => write!(f, "the provider refused a request: {status}"),
             Self::Overflowed => f.write_str("the provider found a request too long"),
             Self::Window(tokens) => write!(f, "the window is taken to be {tokens} tokens"),

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use context::{Tokens, Turn, TurnId};
 use history::{Conversation, ConversationId, Standing, Tenant};
+use homunculus::hosted::{Hosted, StrategyFailure};
 use homunculus::{Action, Event, Homunculus, JobId, Outline, Path, Preparation, Shown, Telemetry};
 use jiff::Timestamp;
 use tokens::{Capability, Model};
@@ -13,7 +14,6 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use wire::api::Dialect;
 
-use super::choice::AnyStrategy;
 use super::dress::{Dress, FrontText, Look};
 use super::identity::Key;
 use super::journal::{Happened, Journal};
@@ -92,7 +92,7 @@ pub(super) struct Said {
 /// The supervisor and what it was made for.
 pub(super) struct Supervisor {
     /// The machine.
-    pub machine: Homunculus<AnyStrategy>,
+    pub machine: Homunculus<Hosted>,
     /// The model of the newest request.
     pub model: Arc<Model>,
     /// How summaries are made.
@@ -170,6 +170,8 @@ pub(super) struct Decision {
     pub swapped: bool,
     /// Something else left the view.
     pub reduced: bool,
+    /// What the strategy did that it may not.
+    pub failed: Option<StrategyFailure>,
 }
 
 impl Decision {
@@ -179,6 +181,7 @@ impl Decision {
             prepare: self.prepare.or(before.prepare),
             swapped: self.swapped || before.swapped,
             reduced: self.reduced || before.reduced,
+            failed: self.failed.or(before.failed),
             ..self
         }
     }
@@ -246,7 +249,12 @@ impl Live {
                 Action::Show(shown) => self.show(shown, len, &mut decision),
                 Action::Send(shown) => decision.send = Some(shown),
                 Action::Hold { until } => decision.until = until,
-                Action::Telemetry(telemetry) => self.note(&telemetry, now),
+                Action::Telemetry(telemetry) => {
+                    if let Telemetry::StrategyFailed(failure) = telemetry {
+                        decision.failed = Some(failure);
+                    }
+                    self.note(&telemetry, now);
+                }
                 Action::Stop(reason) => {
                     self.journal
                         .note(now, Happened::Stopped(reason.to_string()));
@@ -262,6 +270,7 @@ impl Live {
             Telemetry::Swapped { before, after, .. } => Happened::Swapped(before, after),
             Telemetry::Branched => Happened::WentBack,
             Telemetry::Overflowed => Happened::Overflowed,
+            Telemetry::StrategyFailed(failure) => Happened::StrategyFailed(failure.to_string()),
             Telemetry::Sent(_) | Telemetry::PreparationFailed(_) | Telemetry::LateResult(_) => {
                 return;
             }
@@ -422,6 +431,7 @@ impl Live {
         if !self.is_dress_unkept {
             self.dress = None;
         }
+        self.supervisor.machine.rest();
         self.said.outline.shrink_to_fit();
         self.said.keys.shrink_to_fit();
         self.said.elements = Arc::default();

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use context::Turn;
 use context::pin::{Origin, Pin, PinId, Pins};
-use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Route, Store, Tenant, Totals};
+use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
 use jiff::Timestamp;
 
-use super::choice::choice;
+use super::choice::limits;
 use super::live::Shared;
 use super::pins::PinBook;
 use super::writer::StoreFailure;
@@ -22,10 +22,7 @@ use crate::report::{
 
 mod figures;
 
-use figures::{
-    all, classes, covered, described, line_of, mark_report, money, pin_report, sample,
-    strategy_name,
-};
+use figures::{all, classes, covered, described, line_of, mark_report, money, pin_report, sample};
 
 /// So many conversations that are not in memory are told of.
 const STORED: usize = 200;
@@ -117,7 +114,7 @@ impl Inner {
                 Mode::On => "on",
                 Mode::Observe => "observe",
             },
-            strategy: strategy_name(config.policy.strategy).to_owned(),
+            strategy: config.policy.strategy.program().name().to_string(),
             totals: money(&all(lines.iter().map(|(.., totals)| totals))),
             conversations: lines.into_iter().map(|(_, line, _)| line).collect(),
         })
@@ -369,15 +366,14 @@ impl Inner {
 
     fn line_of_record(&self, record: &Conversation) -> Line {
         let model = self.models.find(&record.model);
-        // The thresholds are those of any route.
-        let chosen = choice(&self.parts.config.policy, Route::Readable, &model);
-        let window = chosen.limits.window;
+        let limits = limits(&self.parts.config.policy, &model);
+        let window = limits.window;
         Line {
             state: "idle",
             gauge: Gauge {
                 window: window.get(),
-                soft: window.scaled(chosen.soft).get(),
-                hard: chosen.limits.hard_tokens().get(),
+                soft: window.scaled(self.soft).get(),
+                hard: limits.hard_tokens().get(),
                 // What its view takes is known again with its next request.
                 tokens: 0,
             },

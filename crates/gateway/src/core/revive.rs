@@ -12,7 +12,6 @@ use homunculus::{Homunculus, Path, Restored, Shown};
 
 use super::Inner;
 use super::call::Call;
-use super::choice::choice;
 use super::continuation::Before;
 use super::dress::{self, Dress, Wanted};
 use super::join::take_known;
@@ -174,7 +173,7 @@ impl Inner {
         turns: &[Turn],
         inherited: Inherited,
     ) -> Live {
-        let chosen = choice(&self.parts.config.policy, self.route(call), &call.model);
+        let chosen = self.choice(self.route(call), &call.model);
         let counter = call.model.counter();
         let mut pins = PinBook::default();
         for pin in &inherited.pins {
@@ -190,7 +189,7 @@ impl Inner {
                 machine,
                 model: Arc::clone(&call.model),
                 route: self.route(call),
-                soft: chosen.soft,
+                soft: self.soft,
                 overhead: 0,
                 overhead_tokens: Tokens::ZERO,
                 job: None,
@@ -241,7 +240,7 @@ impl Inner {
             return;
         }
         live.record.standing = standing;
-        let chosen = choice(&self.parts.config.policy, self.route(call), &call.model);
+        let chosen = self.choice(self.route(call), &call.model);
         let path = Path::new(
             &live.said.outline,
             live.said.outline.len(),

@@ -6,7 +6,7 @@ use history::Standing;
 use homunculus::{Homunculus, Path, Shown};
 
 use super::Inner;
-use super::choice::{Choice, choice};
+use super::choice::Choice;
 use super::dress::{self, Dress, FrontText, Wanted};
 use super::live::{Live, Shared};
 use super::writer::StoreFailure;
@@ -61,7 +61,7 @@ impl Inner {
         if is_shown_lost || is_ready_lost {
             live.said.is_unkept = true;
             let (route, model) = (live.supervisor.route, Arc::clone(&live.supervisor.model));
-            live.supervise(choice(&self.parts.config.policy, route, &model), shown);
+            live.supervise(self.choice(route, &model), shown);
         }
     }
 }
@@ -84,7 +84,6 @@ impl Live {
         let path = Path::new(outline, outline.len(), self.pins.places());
         let machine = Homunculus::resume(chosen.strategy, chosen.limits, shown, &path);
         self.supervisor.machine = machine;
-        self.supervisor.soft = chosen.soft;
     }
 
     /// What has to be read to show it.

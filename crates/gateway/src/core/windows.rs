@@ -9,7 +9,7 @@ use tokens::Model;
 use wire::api::Overflow;
 
 use super::Inner;
-use super::choice::choice;
+use super::choice::limits;
 use super::identity::Key;
 use super::journal::Happened;
 use super::live::Live;
@@ -97,8 +97,7 @@ impl Inner {
             window: Some(window),
             ..policy.clone()
         };
-        let limits = choice(&policy, supervisor.route, model).limits;
-        supervisor.machine.set_limits(limits);
+        supervisor.machine.set_limits(limits(&policy, model));
         live.journal.note(now, Happened::Window(window));
     }
 

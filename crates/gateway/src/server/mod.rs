@@ -93,6 +93,9 @@ pub enum ServeError {
         /// Where it would listen.
         address: SocketAddr,
     },
+    /// The strategy's file was not read.
+    #[error("the strategy `{0}` was not read")]
+    Strategy(String),
     /// An upstream's URL cannot be used.
     #[error("`{url}` cannot be used as an upstream: {reason}")]
     Upstream {
@@ -106,7 +109,7 @@ pub enum ServeError {
 impl Coded for ServeError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::System(_) => error::NO_START,
+            Self::System(_) | Self::Strategy(_) => error::NO_START,
             Self::Store(_) => error::STORE,
             Self::Exposed { .. } => error::EXPOSED,
             Self::Upstream { .. } => error::BAD_UPSTREAM,
@@ -157,6 +160,10 @@ pub(crate) struct State {
 
 impl State {
     fn new(gateway: Gateway) -> Result<Self, ServeError> {
+        let strategy = &gateway.config.policy.strategy;
+        if strategy.unread().is_some() {
+            return Err(ServeError::Strategy(strategy.written().to_owned()));
+        }
         let config = Arc::new(gateway.config);
         let metrics = Arc::new(Metrics::default());
         let parts = Parts {

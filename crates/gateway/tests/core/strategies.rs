@@ -7,8 +7,9 @@ use crate::house::{Agent, House, WINDOW, words};
 
 /// A conversation with tool results that grows over the window: whatever the strategy, no request is
 /// refused and the view stays within the window. The answer is how many requests had one of these words.
-async fn check(strategy: StrategyChoice, word: &str, least: usize) {
-    let house = House::new(|config| config.policy.strategy = strategy).await;
+async fn check(strategy: &str, word: &str, least: usize) {
+    let choice = StrategyChoice::of(strategy).expect("a strategy");
+    let house = House::new(|config| config.policy.strategy = choice).await;
     let mut agent = Agent::new("key-one");
     let mut found = 0;
     for n in 0..40 {
@@ -41,25 +42,25 @@ async fn check(strategy: StrategyChoice, word: &str, least: usize) {
 
 #[tokio::test]
 async fn prepared() {
-    check(StrategyChoice::Prepared, "swapped", 2).await;
+    check("prepared", "swapped", 2).await;
 }
 
 #[tokio::test]
 async fn stop_the_world() {
-    check(StrategyChoice::StopTheWorld, "waited", 2).await;
+    check("stop_the_world", "waited", 2).await;
 }
 
 #[tokio::test]
 async fn truncate() {
-    check(StrategyChoice::Truncate, "swapped", 2).await;
+    check("truncate", "swapped", 2).await;
 }
 
 #[tokio::test]
 async fn clear_tool_results() {
-    check(StrategyChoice::ClearToolResults, "swapped", 1).await;
+    check("clear_tool_results", "swapped", 1).await;
 }
 
 #[tokio::test]
 async fn keep_last() {
-    check(StrategyChoice::KeepLast, "swapped", 2).await;
+    check("keep_last_n", "swapped", 2).await;
 }

@@ -13,12 +13,15 @@ use crate::view::Shown;
 impl Machine {
     /// Carries out a command or refuses it, and acknowledges it. The answer is the hold, where one
     /// was ordered and granted.
+    ///
+    /// # Errors
+    /// Where the command would break a rule; then nothing has changed.
     pub(super) fn obey(
         &mut self,
         command: Command,
         asked: &Asked<'_>,
         actions: &mut Vec<Action>,
-    ) -> Option<Action> {
+    ) -> Result<Option<Action>, Refusal> {
         let &Asked {
             ref path,
             moment,
@@ -48,7 +51,7 @@ impl Machine {
         };
         let verdict = outcome.map_or_else(Verdict::Refused, |()| Verdict::Done);
         actions.push(acknowledge(command, verdict));
-        hold
+        outcome.map(|()| hold)
     }
 
     fn prepare(
@@ -73,7 +76,7 @@ impl Machine {
                 cut: order.cut,
                 node,
                 since: now,
-                requests: self.requests,
+                requests: self.count.requests,
             },
         });
         actions.push(Action::Prepare(Preparation {
@@ -136,7 +139,7 @@ impl Machine {
             return Err(Refusal::IllegalCut);
         }
         let cap = self.limits.staleness;
-        let requests = self.requests.saturating_sub(ready.point.requests);
+        let requests = self.count.requests.saturating_sub(ready.point.requests);
         if requests > cap.requests || now.duration_since(ready.point.since) > cap.age {
             return Err(Refusal::Stale);
         }
@@ -201,6 +204,7 @@ impl Machine {
             self.state = State::Idle;
         }
         let tail = path.tail(shown.from);
+        self.count.swaps = self.count.swaps.saturating_add(1);
         actions.push(Action::Telemetry(Telemetry::Swapped {
             before,
             after,

@@ -1,6 +1,9 @@
 //! The state machine: events in, actions out.
 
 mod command;
+mod orders;
+
+pub use orders::Orders;
 
 use context::{Pressure, Tokens, TurnId};
 use history::{MarkId, Route};
@@ -52,10 +55,17 @@ struct Machine {
     /// Swaps in a row that freed less than the minimum gain.
     fruitless: u32,
     stopped: Option<StopReason>,
-    requests: u32,
+    count: Count,
     next_job: u64,
     sending: Sending,
     gauge: Gauge,
+}
+
+/// What there was so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    requests: u32,
+    swaps: u32,
 }
 
 /// How far the next summary is. After a failure it is `Idle` until the back-off is over.
@@ -105,6 +115,7 @@ struct Sending {
 }
 
 /// What a strategy is asked about.
+#[derive(Clone, Copy, Debug)]
 struct Asked<'a> {
     path: Path<'a>,
     moment: Moment,
@@ -134,7 +145,7 @@ impl<S: Strategy> Homunculus<S> {
                 },
                 fruitless: 0,
                 stopped: None,
-                requests: 0,
+                count: Count::default(),
                 next_job: 0,
                 sending: Sending::default(),
                 gauge: Gauge::default(),
@@ -165,12 +176,29 @@ impl<S: Strategy> Homunculus<S> {
                     cut: made.cut,
                     node,
                     since: made.since,
-                    requests: self.machine.requests,
+                    requests: self.machine.count.requests,
                 },
                 mark: made.mark,
                 tokens: made.tokens,
             });
         }
+    }
+
+    /// The strategy.
+    #[must_use]
+    pub const fn strategy(&self) -> &S {
+        &self.strategy
+    }
+
+    /// Lets go of memory that an idle conversation does not need.
+    pub fn rest(&mut self) {
+        self.strategy.rest();
+    }
+
+    /// Changes the strategy.
+    #[cfg(test)]
+    pub(crate) fn strategy_mut(&mut self, change: impl FnOnce(&mut S)) {
+        change(&mut self.strategy);
     }
 
     /// Takes other guards: the model was changed, or its limits.
@@ -262,7 +290,8 @@ impl<S: Strategy> Homunculus<S> {
                     moment: Moment::Idle,
                     now,
                 };
-                self.machine.obey(command, &asked, &mut actions);
+                // What became of it is among the actions.
+                let _ = self.machine.obey(command, &asked, &mut actions);
             }
             Event::Usage { input } => self.machine.gauge.report(input),
             Event::Overhead { tokens } => self.machine.gauge.overhead(tokens),
@@ -282,7 +311,8 @@ impl<S: Strategy> Homunculus<S> {
             |since| Moment::Held(now.duration_since(since)),
         );
         if moment == Moment::Request {
-            self.machine.requests = self.machine.requests.saturating_add(1);
+            let count = &mut self.machine.count;
+            count.requests = count.requests.saturating_add(1);
         }
         if self.machine.sending.holds < MOST_HOLDS {
             let asked = Asked {
@@ -306,12 +336,9 @@ impl<S: Strategy> Homunculus<S> {
         if self.machine.stopped.is_some() {
             return None;
         }
-        let commands = self.strategy.decide(&self.machine.situation(asked));
-        let mut hold = None;
-        for command in commands {
-            let held = self.machine.obey(command, asked, actions);
-            hold = held.or(hold);
-        }
+        let mut orders = Orders::new(&mut self.machine, asked, actions);
+        self.strategy.decide(&mut orders);
+        let hold = orders.hold();
         // A later command may have abandoned what the request would wait for.
         hold.filter(|_| self.preparing().is_some())
     }
@@ -346,6 +373,7 @@ impl Machine {
             },
             standby: self.standby.as_ref().map(after),
             cache: self.cache(now),
+            compactions: self.count.swaps,
             limits: &self.limits,
         }
     }

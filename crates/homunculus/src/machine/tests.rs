@@ -6,13 +6,13 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
-use super::{Homunculus, Restored};
+use super::{Homunculus, Orders, Restored};
 use crate::event::{Action, Event, JobId, Preparation, Refusal, StopReason, Verdict};
+use crate::hosted::{HostSettings, Hosted, StrategyProgram};
 use crate::limits::Limits;
 use crate::outline::{Outline, Path};
 use crate::price::Prices;
-use crate::strategies::{Prepared, StopTheWorld, Truncate};
-use crate::strategy::{Command, Situation, Strategy};
+use crate::strategy::{Command, Strategy};
 use crate::view::Shown;
 
 fn limits(window: u64) -> Limits {
@@ -25,6 +25,16 @@ fn limits(window: u64) -> Limits {
         cache_minimum: Tokens::new(1024),
     };
     Limits::for_window(Tokens::new(window), prices)
+}
+
+/// A strategy that is shipped.
+fn shipped(name: &str, route: Route) -> Hosted {
+    let settings = HostSettings { route, soft: None };
+    Hosted::new(StrategyProgram::shipped(name).unwrap(), settings)
+}
+
+fn prepared() -> Hosted {
+    shipped("prepared", Route::Readable)
 }
 
 /// A conversation of alternating user and assistant turns of these sizes.
@@ -109,7 +119,7 @@ fn refusals(actions: &[Action]) -> Vec<Refusal> {
 
 #[test]
 fn prepared_crosses_the_boundary_without_waiting() {
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     for len in [1, 3, 5] {
         assert_eq!(sent(&driver.request(len)), Some(Shown::default()));
         assert_eq!(driver.machine.preparing(), None);
@@ -131,11 +141,11 @@ fn prepared_crosses_the_boundary_without_waiting() {
 
 #[test]
 fn the_providers_own_summary_stands_for_a_whole_request() {
-    let native = Prepared {
-        route: Route::Native,
-        ..Prepared::default()
-    };
-    let mut driver = Driver::new(native, limits(10_000), &[1_000; 12]);
+    let mut driver = Driver::new(
+        shipped("prepared", Route::Native),
+        limits(10_000),
+        &[1_000; 12],
+    );
     let order = ordered(&driver.request(7)).expect("prepares at the soft threshold");
     assert_eq!((order.cut, order.route), (7, Route::Native));
     assert_eq!(order.node, order.made_from);
@@ -147,21 +157,21 @@ fn the_providers_own_summary_stands_for_a_whole_request() {
 #[test]
 fn what_was_shown_is_resumed() {
     let limits = limits(10_000);
-    let mut driver = Driver::new(Prepared::default(), limits, &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits, &[1_000; 12]);
     let order = ordered(&driver.request(7)).unwrap();
     driver.finish(order.job, 500);
     let shown = sent(&driver.request(9)).unwrap();
     let path = Path::new(&driver.outline, 11, &[]);
-    driver.machine = Homunculus::resume(Prepared::default(), limits, shown, &path);
+    driver.machine = Homunculus::resume(prepared(), limits, shown, &path);
     assert_eq!(sent(&driver.request(11)), Some(shown));
     let short = Path::new(&driver.outline, 3, &[]);
-    driver.machine = Homunculus::resume(Prepared::default(), limits, shown, &short);
+    driver.machine = Homunculus::resume(prepared(), limits, shown, &short);
     assert_eq!(sent(&driver.request(3)), Some(Shown::default()));
 }
 
 #[test]
 fn a_summary_from_before_a_restart_is_ready() {
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     let made = Restored {
         cut: 6,
         mark: MarkId::from_bytes([2; 16]),
@@ -180,7 +190,7 @@ fn a_summary_from_before_a_restart_is_ready() {
 
 #[test]
 fn what_is_sent_besides_the_turns_counts_from_the_first_request_on() {
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     let tokens = Tokens::new(6_000);
     driver.machine.on(Event::Overhead { tokens }, at(0));
     assert!(ordered(&driver.request(3)).is_some());
@@ -188,7 +198,7 @@ fn what_is_sent_besides_the_turns_counts_from_the_first_request_on() {
 
 #[test]
 fn not_ready_at_the_hard_threshold_it_goes_on_and_at_the_wall_it_extracts() {
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     let order = ordered(&driver.request(7)).unwrap();
     assert_eq!(
         sent(&driver.request(9)),
@@ -214,7 +224,7 @@ fn a_fat_tail_is_prepared_again_while_the_old_summary_stands_by() {
     let sizes = [
         1_000, 1_000, 1_000, 500, 400, 400, 2_400, 400, 400, 300, 300,
     ];
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &sizes);
+    let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
     let first = ordered(&driver.request(7)).unwrap();
     driver.finish(first.job, 500);
     let second = ordered(&driver.request(9)).expect("the tail has outgrown its cap");
@@ -235,7 +245,7 @@ fn at_the_hard_threshold_a_fat_tail_is_no_reason_to_go_on_to_the_wall() {
     let sizes = [
         1_000, 1_000, 1_000, 500, 400, 400, 2_400, 400, 400, 600, 600,
     ];
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &sizes);
+    let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
     let first = ordered(&driver.request(7)).unwrap();
     driver.finish(first.job, 500);
     let second = ordered(&driver.request(9)).expect("the tail has outgrown its cap");
@@ -250,7 +260,7 @@ fn what_is_sent_while_a_summary_is_written_leaves_room_for_the_answer() {
     let sizes = [
         1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 700, 2_100, 900, 200,
     ];
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &sizes);
+    let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
     assert!(ordered(&driver.request(7)).is_some());
     let wall = driver.request(9);
     let extract = ordered(&wall).expect("made at once above 95 %");
@@ -265,7 +275,7 @@ fn what_is_sent_while_a_summary_is_written_leaves_room_for_the_answer() {
 #[test]
 fn stop_the_world_holds_the_request() {
     let mut driver = Driver::new(
-        StopTheWorld::default(),
+        shipped("stop_the_world", Route::Readable),
         limits(10_000).unguarded(),
         &[1_000; 12],
     );
@@ -279,7 +289,11 @@ fn stop_the_world_holds_the_request() {
 
 #[test]
 fn truncation_drops_as_few_steps_as_it_must() {
-    let mut driver = Driver::new(Truncate, limits(10_000).unguarded(), &[1_000; 20]);
+    let mut driver = Driver::new(
+        shipped("truncate", Route::Readable),
+        limits(10_000).unguarded(),
+        &[1_000; 20],
+    );
     for (len, from) in [(8, 0), (9, 1), (10, 2), (13, 5)] {
         let shown = sent(&driver.request(len)).unwrap();
         assert_eq!((shown.from, shown.mark), (from, None), "{len} turns");
@@ -288,14 +302,18 @@ fn truncation_drops_as_few_steps_as_it_must() {
 
 #[test]
 fn a_client_that_goes_back_is_followed() {
-    let mut driver = Driver::new(Truncate, limits(10_000).unguarded(), &[1_000; 20]);
+    let mut driver = Driver::new(
+        shipped("truncate", Route::Readable),
+        limits(10_000).unguarded(),
+        &[1_000; 20],
+    );
     assert_eq!(sent(&driver.request(13)).unwrap().from, 5);
     assert_eq!(sent(&driver.request(3)).unwrap(), Shown::default());
 }
 
 #[test]
 fn an_overflow_is_rescued_once_and_then_passed_through() {
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     driver.request(5);
     assert!(
         driver
@@ -318,9 +336,9 @@ fn an_overflow_is_rescued_once_and_then_passed_through() {
 
 #[test]
 fn what_is_refused_again_is_rescued_again_when_the_client_tries_again() {
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     driver.request(5);
-    let overflowed = |driver: &mut Driver<Prepared>, input: u64| {
+    let overflowed = |driver: &mut Driver<Hosted>, input: u64| {
         let input = Some(Tokens::new(input));
         driver.machine.on(Event::Overflowed { input }, at(99))
     };
@@ -331,7 +349,7 @@ fn what_is_refused_again_is_rescued_again_when_the_client_tries_again() {
 
 #[test]
 fn a_smaller_window_is_taken_at_once_and_what_does_not_fit_is_made_much_smaller() {
-    let mut driver = Driver::new(Prepared::default(), limits(200_000), &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits(200_000), &[1_000; 12]);
     driver.request(9);
     driver.machine.set_limits(limits(8_000));
     let input = Some(Tokens::new(8_900));
@@ -348,7 +366,7 @@ fn a_smaller_window_is_taken_at_once_and_what_does_not_fit_is_made_much_smaller(
 
 #[test]
 fn usage_below_our_count_lowers_the_pressure() {
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     for len in [3, 5, 7, 9, 11] {
         let actions = driver.request(len);
         assert!(ordered(&actions).is_none(), "{len}: {actions:?}");
@@ -359,7 +377,7 @@ fn usage_below_our_count_lowers_the_pressure() {
 
 #[test]
 fn usage_above_our_count_raises_the_pressure() {
-    let mut driver = Driver::new(Prepared::default(), limits(10_000), &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     assert!(ordered(&driver.request(5)).is_none());
     let usage = Event::Usage {
         input: Tokens::new(7_000),
@@ -372,17 +390,17 @@ fn usage_above_our_count_raises_the_pressure() {
 fn swaps_that_free_nothing_stop_the_machine() {
     struct Insist;
     impl Strategy for Insist {
-        fn decide(&mut self, situation: &Situation<'_>) -> Vec<Command> {
+        fn decide(&mut self, orders: &mut Orders<'_>) {
+            let situation = orders.situation();
             let cut = situation.path.cut_at_least(situation.shown.from + 1);
             let prepare = cut.map(|cut| Command::Prepare {
                 cut,
                 budget: Tokens::new(10),
                 route: Route::Readable,
             });
-            [Some(Command::Swap), prepare]
-                .into_iter()
-                .flatten()
-                .collect()
+            for command in [Some(Command::Swap), prepare].into_iter().flatten() {
+                let _ = orders.give(command);
+            }
         }
     }
     // One immovable turn fills the window, so every swap frees next to nothing.
@@ -415,7 +433,7 @@ fn swaps_that_free_nothing_stop_the_machine() {
 fn a_swap_below_the_hard_threshold_must_pay() {
     let mut dear = limits(10_000);
     dear.horizon = 2.0;
-    let mut driver = Driver::new(Prepared::default(), dear, &[1_000; 12]);
+    let mut driver = Driver::new(prepared(), dear, &[1_000; 12]);
     let order = ordered(&driver.request(7)).unwrap();
     driver.finish(order.job, 500);
     let path = Path::new(&driver.outline, 7, &[]);
@@ -430,7 +448,7 @@ fn a_swap_below_the_hard_threshold_must_pay() {
 
 #[test]
 fn an_idle_machine_is_small() {
-    assert!(size_of::<Homunculus<Prepared>>() <= 768);
+    assert!(size_of::<Homunculus<Hosted>>() <= 1_024);
 }
 
 /// Commands without rhyme or reason.
@@ -452,13 +470,11 @@ enum Order {
 }
 
 impl Strategy for Random {
-    fn decide(&mut self, situation: &Situation<'_>) -> Vec<Command> {
+    fn decide(&mut self, orders: &mut Orders<'_>) {
         self.next += 1;
-        let len = situation.path.len() + 1;
-        let orders = &self.script[self.next % self.script.len()];
-        orders
-            .iter()
-            .map(|order| match *order {
+        let len = orders.situation().path.len() + 1;
+        for order in &self.script[self.next % self.script.len()] {
+            let command = match *order {
                 Order::Prepare(cut, budget, route) => Command::Prepare {
                     cut: cut % len,
                     budget: Tokens::new(budget),
@@ -470,8 +486,9 @@ impl Strategy for Random {
                 Order::Pause => Command::Pause,
                 Order::Abandon => Command::Abandon,
                 Order::Resume => Command::Resume,
-            })
-            .collect()
+            };
+            let _ = orders.give(command);
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! One strategy through one session.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use context::pin::{PinId, intact};
 use context::{Provenance, Tokens, Turn};
 use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
-use homunculus::{Action, Event, Homunculus, Path, PinnedAt, Preparation, Shown, Strategy};
+use homunculus::hosted::{Hosted, StrategyProgram};
+use homunculus::{Action, Event, Homunculus, Path, PinnedAt, Preparation, Shown};
 use jiff::{SignedDuration, Timestamp};
 
 use super::clock::Clock;
@@ -16,7 +18,7 @@ use super::{Scene, fate};
 use crate::cache::{Charge, PrefixCache};
 use crate::compare::{Compaction, Outcome, RecallFigures};
 use crate::latency::Latency;
-use crate::options::{Progress, StrategyName};
+use crate::options::Progress;
 use crate::strategies::{Built, PinKeeping, build};
 
 /// Progress is told every so many requests.
@@ -29,15 +31,15 @@ const MEASURE_EVERY: f64 = 0.1;
 /// Replays the session under one strategy.
 pub(super) fn replay(
     scene: &Scene<'_>,
-    name: StrategyName,
+    strategy: &Arc<StrategyProgram>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    let mut drive = Drive::new(scene, build(name, scene.limits));
+    let mut drive = Drive::new(scene, build(strategy, scene.limits));
     let of = scene.requests.len();
     for (done, &turn) in scene.requests.iter().enumerate() {
         if done % TELL_EVERY == 0 {
             progress(Progress {
-                strategy: name,
+                strategy: Arc::clone(strategy.name()),
                 done,
                 of,
             });
@@ -45,17 +47,17 @@ pub(super) fn replay(
         drive.request(turn);
     }
     progress(Progress {
-        strategy: name,
+        strategy: Arc::clone(strategy.name()),
         done: of,
         of,
     });
-    drive.outcome(name)
+    drive.outcome(strategy.name())
 }
 
 struct Drive<'a> {
     scene: &'a Scene<'a>,
     built: Thin,
-    machine: Homunculus<Box<dyn Strategy>>,
+    machine: Homunculus<Hosted>,
     history: Memory,
     /// Where each mark's summary ends.
     cuts: HashMap<MarkId, usize>,
@@ -431,7 +433,7 @@ impl<'a> Drive<'a> {
 }
 
 impl Drive<'_> {
-    fn outcome(mut self, name: StrategyName) -> Outcome {
+    fn outcome(mut self, name: &Arc<str>) -> Outcome {
         // A preparation that nobody needed was paid for: the price of working ahead.
         self.abandon();
         let shown = self.machine.shown();
@@ -440,7 +442,7 @@ impl Drive<'_> {
             .and_then(|mark| self.cuts.get(&mark).copied())
             .unwrap_or(0);
         Outcome {
-            strategy: name.as_str(),
+            strategy: Arc::clone(name),
             thresholds: self.built.thresholds,
             boundaries: self.ledger.boundaries,
             peak_pressure: self.ledger.peak(),

@@ -3,6 +3,8 @@
 
 mod plot;
 
+use std::sync::Arc;
+
 use askama::Template;
 
 use crate::compare::{Compaction, Comparison, Outcome, Simulation};
@@ -46,26 +48,26 @@ struct Section<'a> {
 /// Strategies down, figures across.
 struct Table {
     headings: Vec<(String, &'static str)>,
-    rows: Vec<(&'static str, Vec<String>)>,
+    rows: Vec<(Arc<str>, Vec<String>)>,
 }
 
 /// One plot with the words around it.
 struct Figure {
-    strategy: &'static str,
+    strategy: Arc<str>,
     caption: String,
     svg: String,
 }
 
 /// What one strategy recalls.
 struct Bar {
-    strategy: &'static str,
+    strategy: Arc<str>,
     shares: Vec<(&'static str, &'static str, f64, String)>,
     needed: String,
 }
 
 /// Every compaction of one strategy.
 struct Journal {
-    strategy: &'static str,
+    strategy: Arc<str>,
     rows: Vec<Vec<String>>,
 }
 
@@ -126,7 +128,7 @@ impl Table {
             let cells = scores
                 .iter()
                 .filter_map(|score| score.cells.get(index).cloned());
-            (total.strategy, cells.collect())
+            (Arc::clone(&total.strategy), cells.collect())
         });
         Self {
             rows: rows.collect(),
@@ -162,7 +164,7 @@ impl Figure {
             outcome.strategy
         );
         Self {
-            strategy: outcome.strategy,
+            strategy: Arc::clone(&outcome.strategy),
             svg: plot::pressure(outcome, scale, &label),
             caption,
         }
@@ -174,7 +176,7 @@ impl Bar {
         let recall = total.recall.filter(|recall| recall.needed > 0)?;
         let share = |name, class, share: f64| (name, class, share * 100.0, figures::percent(share));
         Some(Self {
-            strategy: total.strategy,
+            strategy: Arc::clone(&total.strategy),
             needed: figures::plural(recall.needed, "identifier"),
             shares: vec![
                 share("named", "named", recall.named),
@@ -189,7 +191,7 @@ impl Bar {
 impl Journal {
     fn of(outcome: &Outcome) -> Self {
         Self {
-            strategy: outcome.strategy,
+            strategy: Arc::clone(&outcome.strategy),
             rows: outcome.compactions.iter().map(journal_row).collect(),
         }
     }

@@ -32,7 +32,7 @@ fn outcome(strategy: &'static str, wait: f64) -> Outcome {
         .map(|request| f64::from(request % 300) / 300.0 * 0.88 + 0.06)
         .collect();
     Outcome {
-        strategy,
+        strategy: strategy.into(),
         thresholds: Thresholds {
             soft: (wait == 0.0).then_some(0.667),
             hard: Some(0.9),

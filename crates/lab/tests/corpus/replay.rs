@@ -12,9 +12,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use context::{Heuristic, Role, Text, TokenCounter, Tokens, Turn};
+use homunculus::hosted::StrategyProgram;
 use lab::compare::{Comparison, Outcome};
 use lab::replay::{Summarise, run, run_with};
-use lab::{Options, RecallMeasure, StrategyName};
+use lab::{Options, RecallMeasure};
 use wire::session::{Session, load};
 
 use crate::locate::corpus;
@@ -80,13 +81,14 @@ fn check(session: &Session, window: u64) -> Comparison {
         ..Options::default()
     };
     let comparison = run_with(session, &options, &Newest, &mut |_| {}).unwrap();
-    for (name, outcome) in StrategyName::ALL.into_iter().zip(&comparison.strategies) {
+    for outcome in &comparison.strategies {
+        let name = &*outcome.strategy;
         let place = format!("{} in {window} under {name}", session.title);
         nothing_is_lost(session, outcome, &place);
         views_are_legal(session, outcome, &place);
         match name {
-            StrategyName::Prepared => prepared(outcome, &place),
-            StrategyName::StopTheWorld => {
+            "prepared" => prepared(outcome, &place),
+            "stop_the_world" => {
                 assert_eq!(outcome.fate.dropped + outcome.fate.cleared, 0, "{place}");
                 assert_eq!(outcome.pins.intact, outcome.pins.requests, "{place}");
                 // Without guards it also waits for summaries that then do not make the view smaller.
@@ -95,7 +97,7 @@ fn check(session: &Session, window: u64) -> Comparison {
                     "{place}"
                 );
             }
-            StrategyName::KeepLast20 => {
+            "keep_last_n" => {
                 assert_eq!(outcome.fate.dropped + outcome.fate.cleared, 0, "{place}");
                 // Without guards it also waits for summaries that then do not make the view smaller.
                 assert!(
@@ -103,10 +105,11 @@ fn check(session: &Session, window: u64) -> Comparison {
                     "{place}"
                 );
             }
-            StrategyName::Truncate | StrategyName::ClearToolResults => {
+            "truncate" | "clear_tool_results" => {
                 assert_eq!(outcome.fate.summarised, 0, "{place}");
                 assert_eq!(outcome.simulated.stalls.count, 0, "{place}");
             }
+            _ => panic!("{place}"),
         }
     }
     comparison
@@ -206,7 +209,9 @@ fn the_long_pi_session_with_real_summaries() {
     let session = &sessions(&path)[0];
     let options = Options {
         window: Some(Tokens::new(128_000)),
-        strategies: vec![StrategyName::Prepared, StrategyName::StopTheWorld],
+        strategies: ["prepared", "stop_the_world"]
+            .map(|name| StrategyProgram::shipped(name).unwrap())
+            .to_vec(),
         pins: pin(session).into_iter().collect(),
         recall: RecallMeasure::Skipped,
         ..Options::default()

@@ -5,9 +5,9 @@ mod desugar;
 mod fmt;
 mod graph;
 mod lsp;
-mod modules;
+pub mod modules;
 mod run;
-mod source;
+pub mod source;
 mod test;
 
 use clap::{Args, Subcommand};

@@ -167,14 +167,3 @@ pub(super) fn pin_report(pin: &Pin, removable: bool) -> PinReport {
         removable,
     }
 }
-
-pub(super) fn strategy_name(choice: crate::config::StrategyChoice) -> &'static str {
-    use crate::config::StrategyChoice as Choice;
-    match choice {
-        Choice::Prepared => "prepared",
-        Choice::StopTheWorld => "stop-the-world",
-        Choice::Truncate => "truncate",
-        Choice::ClearToolResults => "clear-tool-results",
-        Choice::KeepLast => "keep-last",
-    }
-}

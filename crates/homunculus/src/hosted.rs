@@ -1,0 +1,420 @@
+//! Strategies that are plumb programs, one machine a conversation.
+//!
+//! ```text
+//!                 telemetry                      ctrl_in
+//!   situation ──────────────► ┌───────────────┐ ──────────► commands, carried out at once
+//!                 ctrl_out    │ main, a plumb │
+//!   answers   ──────────────► │ process       │ ──────────► Mem.compressor: a preparation
+//!                             └───────────────┘
+//! ```
+//!
+//! Each time the strategy is asked, one record says how things stand. Every command that comes out is carried
+//! out or refused and answered before the next, until nothing moves. The program is compiled once and shared;
+//! what a conversation has of it is a value of some hundred bytes, which can be stored and resumed.
+
+mod control;
+mod program;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use history::Route;
+use plumb::machine::{Effect, EffectId, FaultKind, Machine, Request, State, Step};
+use plumb::value::Value;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Refusal, Telemetry};
+use crate::machine::Orders;
+use crate::strategy::{Command, Stage, Strategy};
+use control::{Control, Keep, answer, done, marked_at, memory, refused};
+use report::Report;
+
+pub use program::{Guards, SHIPPED, StrategyError, StrategyProgram};
+
+/// The input that takes answers.
+const ANSWERS: u32 = 0;
+/// The input that takes reports.
+const REPORTS: u32 = 1;
+
+/// How many commands one report may cause before the strategy is taken to go round in circles.
+const MOST_COMMANDS: usize = 64;
+
+/// What a summary is called within a strategy: its words stay with the host.
+const SUMMARY: &str = "kept by the host";
+
+/// What is the host's to say, whatever the strategy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostSettings {
+    /// How summaries are made in the background. One that a request waits for is never the provider's own,
+    /// which could not be cut where the strategy wants.
+    pub route: Route,
+    /// The share of the window from which on the operator wants a strategy that works ahead to do so.
+    pub soft: Option<f64>,
+}
+
+impl Default for HostSettings {
+    fn default() -> Self {
+        Self {
+            route: Route::Readable,
+            soft: None,
+        }
+    }
+}
+
+/// A strategy's program in one conversation.
+#[derive(Clone, Debug)]
+pub struct Hosted {
+    program: Arc<StrategyProgram>,
+    settings: HostSettings,
+    machine: Machine,
+    waiting: Option<Waiting>,
+    /// Requests are held, as far as there is something to wait for.
+    paused: bool,
+}
+
+/// A compressor's request that waits for its preparation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Waiting {
+    effect: u64,
+    cut: usize,
+}
+
+/// What is stored of a conversation's strategy.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StoredStrategy {
+    waiting: Option<Waiting>,
+    paused: bool,
+    state: State,
+}
+
+/// What a strategy did that it may not. The default then takes its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum StrategyFailure {
+    /// A message of it could not be worked on; an error of its network.
+    #[error("an error in its network: {}", .0.word())]
+    Fault(FaultKind),
+    /// It did not come to rest.
+    #[error("it did not come to rest")]
+    Restless,
+    /// A message could not be given to it: its queues are full, or it has ended.
+    #[error("it takes no more messages")]
+    Deaf,
+    /// What came out is not a command.
+    #[error("what it says is not a command")]
+    NotACommand,
+}
+
+impl StrategyFailure {
+    /// A word for metrics.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fault(kind) => kind.word(),
+            Self::Restless => "restless",
+            Self::Deaf => "deaf",
+            Self::NotACommand => "not_a_command",
+        }
+    }
+}
+
+impl Hosted {
+    /// The strategy of a conversation that begins.
+    #[must_use]
+    pub fn new(program: Arc<StrategyProgram>, settings: HostSettings) -> Self {
+        let machine = Machine::new(program.program());
+        Self {
+            program,
+            settings,
+            machine,
+            waiting: None,
+            paused: false,
+        }
+    }
+
+    /// The strategy of a conversation that was stored. The state of another program, or a damaged one, is
+    /// not used: it begins anew.
+    #[must_use]
+    pub fn resume(
+        program: Arc<StrategyProgram>,
+        settings: HostSettings,
+        stored: StoredStrategy,
+    ) -> Self {
+        match Machine::resume(program.program(), stored.state) {
+            Ok(machine) => Self {
+                program,
+                settings,
+                machine,
+                waiting: stored.waiting,
+                paused: stored.paused,
+            },
+            Err(_) => Self::new(program, settings),
+        }
+    }
+
+    /// What has to be stored to go on later.
+    #[must_use]
+    pub fn to_stored(&self) -> StoredStrategy {
+        StoredStrategy {
+            waiting: self.waiting,
+            paused: self.paused,
+            state: self.machine.state().clone(),
+        }
+    }
+
+    /// The program that runs: the default, once another has failed.
+    #[must_use]
+    pub const fn program(&self) -> &Arc<StrategyProgram> {
+        &self.program
+    }
+
+    /// The bytes it holds, its own included; messages within it count by their number.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() - size_of::<State>() + self.machine.state().bytes()
+    }
+
+    /// Tells the program how things stand and does what it says.
+    fn consider(&mut self, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
+        self.settle(orders)?;
+        let report = Report::of(&orders.situation(), self.settings.soft).to_value();
+        self.tell(REPORTS, report, orders)
+    }
+
+    /// Answers a compressor whose preparation has ended, well or not.
+    fn settle(&mut self, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
+        let Some(Waiting { effect, cut }) = self.waiting else {
+            return Ok(());
+        };
+        let effect = EffectId(effect);
+        let made = match orders.situation().stage {
+            Stage::Preparing { cut: at } if at == cut => return Ok(()),
+            Stage::Ready { cut: at, .. } => at == cut,
+            Stage::Preparing { .. } | Stage::None => false,
+        };
+        self.waiting = None;
+        if !made {
+            return self.give_up(effect, &Refusal::NothingReady, orders);
+        }
+        let memory = memory(&orders.situation().path, cut, Some(SUMMARY));
+        let message = memory.and_then(|memory| answer("set_memory", memory));
+        let message = message.ok_or(StrategyFailure::Deaf)?;
+        let step = self.machine.answer(effect, 0, message);
+        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)?;
+        let step = self.machine.finished(effect);
+        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)
+    }
+
+    /// Says that there will be no summary.
+    fn give_up(
+        &mut self,
+        effect: EffectId,
+        why: &Refusal,
+        orders: &mut Orders<'_>,
+    ) -> Result<(), StrategyFailure> {
+        self.paused = false;
+        let step = self.machine.finished(effect);
+        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)?;
+        self.tell(ANSWERS, refused("compressor", why), orders)
+    }
+
+    /// Gives the program a message and does what it says.
+    fn tell(
+        &mut self,
+        port: u32,
+        message: Option<Value>,
+        orders: &mut Orders<'_>,
+    ) -> Result<(), StrategyFailure> {
+        let message = message.ok_or(StrategyFailure::Deaf)?;
+        let step = self.machine.push(port, message);
+        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)
+    }
+
+    /// Does what a step says, and what the steps say that come of it.
+    fn follow(&mut self, step: Step, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
+        let mut todo = VecDeque::new();
+        take(step, &mut todo)?;
+        for _ in 0..MOST_COMMANDS {
+            let Some(next) = todo.pop_front() else {
+                return Ok(());
+            };
+            let answer = match next {
+                Said::Command(message) => Some(self.obey(&message, orders)?),
+                Said::Effect(effect) => self.compress(&effect, orders, &mut todo)?,
+            };
+            if let Some(answer) = answer {
+                let step = self.machine.push(ANSWERS, answer);
+                take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+            }
+        }
+        Err(StrategyFailure::Restless)
+    }
+
+    /// Carries out a command. The answer is what the program is told.
+    fn obey(&mut self, message: &Value, orders: &mut Orders<'_>) -> Result<Value, StrategyFailure> {
+        let (name, control) = Control::read(message).ok_or(StrategyFailure::NotACommand)?;
+        let outcome = match control {
+            Control::Pause => {
+                self.paused = true;
+                Ok(done("paused"))
+            }
+            Control::Resume => {
+                self.paused = false;
+                Ok(done("resumed"))
+            }
+            Control::GetMemory(keep) => self
+                .mark(keep, orders)
+                .map(|memory| answer("memory", memory)),
+            Control::Mark(keep) => self
+                .mark(keep, orders)
+                .map(|memory| answer("marked", memory)),
+            Control::SetMemory => set_memory(orders).map(|()| done("memory_set")),
+            Control::Prepare => is_summarised(message).map(|()| done("prepared")),
+            Control::Swap => orders.give(Command::Swap).map(|()| done("swapped")),
+            Control::Hold => orders.give(Command::Pause).map(|()| done("held")),
+            Control::Extract(keep) => control::extract(orders, keep).map(|()| done("extracted")),
+            Control::DropTo(share) => control::drop_to(orders, share).map(|()| done("dropped")),
+            Control::Clear(keep, least) => {
+                control::clear(orders, keep, least).map(|()| done("cleared"))
+            }
+            Control::Abandon => orders.give(Command::Abandon).map(|()| done("abandoned")),
+            Control::Other => Err(Refusal::NothingReady),
+        };
+        let answer = outcome.unwrap_or_else(|refusal| {
+            // What a pause was for may never come.
+            self.paused = false;
+            refused(&name, &refusal)
+        });
+        answer.ok_or(StrategyFailure::Deaf)
+    }
+
+    /// Marks a place. The provider's own summary stands for a whole request, wherever the strategy would cut.
+    fn mark(&self, keep: Keep, orders: &Orders<'_>) -> Result<Value, Refusal> {
+        let situation = orders.situation();
+        let path = &situation.path;
+        let cut = if self.route() == Route::Native {
+            path.ends_whole().then_some(path.len())
+        } else {
+            keep.cut(&situation)
+        };
+        let cut = cut.ok_or(Refusal::IllegalCut)?;
+        if cut <= situation.shown.from {
+            return Err(Refusal::NoProgress);
+        }
+        memory(path, cut, None).ok_or(Refusal::IllegalCut)
+    }
+
+    /// Orders the summary that a compressor was asked for. The answer is what the program is told at once.
+    fn compress(
+        &mut self,
+        effect: &Effect,
+        orders: &mut Orders<'_>,
+        todo: &mut VecDeque<Said>,
+    ) -> Result<Option<Value>, StrategyFailure> {
+        let Request::Ask { message, .. } = &effect.request else {
+            return Ok(None);
+        };
+        let ordered = {
+            let situation = orders.situation();
+            let cut = message
+                .get("memory")
+                .and_then(|memory| marked_at(memory, &situation.path));
+            let summary = situation.limits.summary;
+            cut.map(|cut| Command::Prepare {
+                cut,
+                // A summary that a request waits for has to make it fit.
+                budget: match self.paused {
+                    true => situation.room_at(cut).unwrap_or(summary),
+                    false => summary,
+                },
+                route: self.route(),
+            })
+        };
+        let outcome = match (ordered, self.waiting) {
+            (None, _) => Err(Refusal::IllegalCut),
+            (_, Some(_)) => Err(Refusal::AlreadyPreparing),
+            (Some(command), None) => orders.give(command),
+        };
+        match (outcome, ordered) {
+            (Ok(()), Some(Command::Prepare { cut, .. })) => {
+                self.waiting = Some(Waiting {
+                    effect: effect.id.0,
+                    cut,
+                });
+                Ok(None)
+            }
+            (outcome, _) => {
+                self.paused = false;
+                let why = outcome.err().unwrap_or(Refusal::IllegalCut);
+                let step = self.machine.finished(effect.id);
+                take(step.map_err(|_| StrategyFailure::Deaf)?, todo)?;
+                Ok(refused("compressor", &why))
+            }
+        }
+    }
+
+    /// How a summary is made now.
+    const fn route(&self) -> Route {
+        match (self.settings.route, self.paused) {
+            (Route::Native, true) => Route::Readable,
+            (route, _) => route,
+        }
+    }
+
+    /// The default, from the beginning, in the place of what failed.
+    fn replace(&mut self) {
+        *self = Self::new(StrategyProgram::default_one(), self.settings);
+    }
+}
+
+impl Strategy for Hosted {
+    fn decide(&mut self, orders: &mut Orders<'_>) {
+        if let Err(failure) = self.consider(orders) {
+            orders.tell(Telemetry::StrategyFailed(failure));
+            self.replace();
+            if self.consider(orders).is_err() {
+                self.replace();
+            }
+        }
+        if self.paused {
+            // Where there is nothing to wait for, the request goes as it is.
+            let _ = orders.give(Command::Pause);
+        }
+    }
+
+    fn rest(&mut self) {
+        self.machine.shrink();
+    }
+}
+
+/// What came out of a program.
+enum Said {
+    Command(Value),
+    Effect(Effect),
+}
+
+/// What a step says, behind what was said before.
+fn take(step: Step, todo: &mut VecDeque<Said>) -> Result<(), StrategyFailure> {
+    if let Some(fault) = step.errors.first() {
+        return Err(StrategyFailure::Fault(fault.kind));
+    }
+    todo.extend(step.outputs.into_iter().map(|(_, it)| Said::Command(it)));
+    todo.extend(step.effects.into_iter().map(Said::Effect));
+    Ok(())
+}
+
+/// Shows the summary that is ready; one that may not be shown is thrown away.
+fn set_memory(orders: &mut Orders<'_>) -> Result<(), Refusal> {
+    orders.give(Command::Swap).inspect_err(|_| {
+        let _ = orders.give(Command::Abandon);
+    })
+}
+
+/// Whether the memory that is to be kept ready has a summary: a compressor made it, and it is ready.
+fn is_summarised(message: &Value) -> Result<(), Refusal> {
+    let memory = message.get("prepare");
+    let summary = memory.and_then(|memory| memory.get("summary"));
+    summary.map(|_| ()).ok_or(Refusal::NothingReady)
+}

@@ -1,0 +1,159 @@
+//! What a strategy's program is told: one telemetry record each time it is asked.
+
+use std::sync::{Arc, LazyLock};
+
+use context::Pressure;
+use plumb::value::Value;
+
+use crate::event::Refusal;
+use crate::price::CacheState;
+use crate::strategy::{Moment, Situation, Stage};
+
+/// The fields, in order. Those that every strategy looks at first stand first.
+static NAMES: LazyLock<[Arc<str>; 14]> = LazyLock::new(|| {
+    [
+        "kind",
+        "pressure",
+        "hard",
+        "stage",
+        "swap",
+        "after",
+        "standby",
+        "cache",
+        "held_ms",
+        "patience_ms",
+        "input_tokens",
+        "window",
+        "compactions",
+        "soft",
+    ]
+    .map(Arc::from)
+});
+
+/// A telemetry record, as plain values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Report {
+    /// `usage`, `held` or `idle`.
+    pub kind: &'static str,
+    /// The view as a share of the window.
+    pub pressure: f64,
+    /// The hard threshold as a share of the window.
+    pub hard: f64,
+    /// `none`, `preparing` or `ready`.
+    pub stage: &'static str,
+    /// What a swap would give now: `ok`, `none` where no summary is ready, else why it would be refused.
+    pub swap: &'static str,
+    /// The view after a swap as a share of the window; as it is where none can be made.
+    pub after: f64,
+    /// Whether an older summary could be swapped in while a new one is made.
+    pub standby: bool,
+    /// `warm` or `cold`.
+    pub cache: &'static str,
+    /// How long the request has been held, and how long it may be.
+    pub held: (i64, i64),
+    /// Tokens of the view, and of the window.
+    pub tokens: (u64, u64),
+    /// Swaps so far.
+    pub compactions: u32,
+    /// Where the operator wants work to begin, as a share of the window.
+    pub soft: Option<f64>,
+}
+
+impl Report {
+    /// Of a situation.
+    pub fn of(situation: &Situation<'_>, soft: Option<f64>) -> Self {
+        let limits = situation.limits;
+        let pressure = situation.pressure().get();
+        let swap = match (situation.stage, situation.standby) {
+            (Stage::Ready { swap, .. }, _) | (_, Some(swap)) => Some(swap),
+            (Stage::None | Stage::Preparing { .. }, None) => None,
+        };
+        let after = swap.and_then(Result::ok);
+        Self {
+            kind: match situation.moment {
+                Moment::Request => "usage",
+                Moment::Held(_) => "held",
+                Moment::Idle => "idle",
+            },
+            pressure,
+            hard: limits.hard,
+            stage: match situation.stage {
+                Stage::None => "none",
+                Stage::Preparing { .. } => "preparing",
+                Stage::Ready { .. } => "ready",
+            },
+            swap: match swap {
+                None => "none",
+                Some(Ok(_)) => "ok",
+                Some(Err(refusal)) => word(&refusal),
+            },
+            after: after.map_or(pressure, |after| Pressure::of(after, limits.window).get()),
+            standby: matches!(situation.standby, Some(Ok(_))),
+            cache: match situation.cache {
+                CacheState::Warm => "warm",
+                CacheState::Cold => "cold",
+            },
+            held: (
+                match situation.moment {
+                    Moment::Held(held) => milliseconds(held),
+                    Moment::Request | Moment::Idle => 0,
+                },
+                milliseconds(limits.patience),
+            ),
+            tokens: (situation.view.get(), limits.window.get()),
+            compactions: situation.compactions,
+            soft,
+        }
+    }
+
+    /// As a message. `None` where a share is not a number.
+    pub fn to_value(self) -> Option<Value> {
+        let count = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        let values = [
+            Some(Value::from(self.kind)),
+            share(self.pressure),
+            share(self.hard),
+            Some(Value::from(self.stage)),
+            Some(Value::from(self.swap)),
+            share(self.after),
+            Some(Value::Bool(self.standby)),
+            Some(Value::from(self.cache)),
+            Some(Value::Int(self.held.0)),
+            Some(Value::Int(self.held.1)),
+            Some(count(self.tokens.0)),
+            Some(count(self.tokens.1)),
+            Some(Value::Int(i64::from(self.compactions))),
+            self.soft.and_then(share),
+        ];
+        let named = NAMES.iter().zip(values);
+        let fields: Vec<_> = named
+            .filter_map(|(name, value)| Some((Arc::clone(name), value?)))
+            .collect();
+        Value::record(fields).ok()
+    }
+}
+
+fn share(number: f64) -> Option<Value> {
+    number.is_finite().then_some(Value::Number(number))
+}
+
+fn milliseconds(time: jiff::SignedDuration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Why something is refused, in a word.
+pub(super) const fn word(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Stopped => "stopped",
+        Refusal::AlreadyPreparing => "preparing",
+        Refusal::BackingOff(_) => "backing_off",
+        Refusal::IllegalCut => "illegal_cut",
+        Refusal::NoProgress => "no_progress",
+        Refusal::NothingReady => "nothing_ready",
+        Refusal::Stale => "stale",
+        Refusal::TailTooLong(_) => "tail_too_long",
+        Refusal::TooLittleGain(_) => "no_gain",
+        Refusal::LosesMoney(_) => "loses_money",
+        Refusal::CanNotHold => "no_hold",
+    }
+}

@@ -1,0 +1,414 @@
+//! Programs as strategies, one conversation at a time.
+
+use std::sync::Arc;
+
+use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
+use history::{MarkId, Route};
+use jiff::{SignedDuration, Timestamp};
+use plumb::diagnostic::Colour;
+use plumb::machine::FaultKind;
+use plumb::modules::BuiltIn;
+
+use super::{
+    HostSettings, Hosted, SHIPPED, StoredStrategy, StrategyError, StrategyFailure, StrategyProgram,
+};
+use crate::event::{Action, Event, Preparation, Telemetry};
+use crate::limits::Limits;
+use crate::machine::{Homunculus, Orders};
+use crate::outline::{Outline, Path};
+use crate::price::Prices;
+use crate::strategy::Strategy;
+
+/// What a text is as a strategy: `ok`, or what is wrong with it.
+fn check(text: &str) -> String {
+    match StrategyProgram::new("mine", text, &BuiltIn) {
+        Ok(_) => "ok".to_owned(),
+        Err(StrategyError::Unsound { diagnostics, .. }) => {
+            let codes: Vec<&str> = diagnostics.iter().map(|it| it.code.0).collect();
+            codes.join(" ")
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn what_is_shipped_checks_and_is_in_canonical_form() {
+    for (name, text) in SHIPPED {
+        let program = StrategyProgram::new(name, text, &BuiltIn);
+        if let Err(error) = program {
+            panic!("{error}\n{}", error.rendered(Colour::Plain, 100));
+        }
+        let (program, _) = plumb::syntax::parse(plumb::span::SourceId(0), text);
+        assert_eq!(plumb::syntax::format(&program, text), text, "{name}");
+        assert!(text.starts_with(&format!("(* {name}: ")), "{name}");
+    }
+}
+
+#[test]
+fn what_the_documentation_shows_is_a_strategy() {
+    let page = include_str!("../../../../docs/strategies.md");
+    let mut shown = page.split("```plumb\n").skip(1);
+    let text = shown.next().and_then(|rest| rest.split("```").next());
+    assert_eq!(check(text.unwrap()), "ok");
+    assert!(shown.next().is_none());
+    for (name, _) in SHIPPED {
+        assert!(page.contains(&format!("| `{name}` |")), "{name}");
+    }
+}
+
+/// A strategy whose `main` has this body.
+fn with(body: &str) -> String {
+    format!(
+        "let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {{ {body} }}"
+    )
+}
+
+#[test]
+fn what_is_a_strategy() {
+    let quiet = "answers ; discard reports ; discard";
+    let swaps = "reports ; map({ swap: true }) ; commands answers ; discard";
+    for (text, expected) in [
+        (with(swaps), "ok"),
+        (
+            "let main : (!json, !json) -> !json = plumb(a, b, c) { (a * b) ; merge ; c }"
+                .to_owned(),
+            "ok",
+        ),
+        (
+            with("reports ; map({ swop: true }) ; commands"),
+            "P0510 P0301",
+        ),
+        (
+            "let other : !int -> !int = id".to_owned(),
+            "mine has no process `main : (!CtrlResp, !json) -> !CtrlCmd`",
+        ),
+        (
+            "let main : !json -> !json = id".to_owned(),
+            "mine has no process `main : (!CtrlResp, !json) -> !CtrlCmd`",
+        ),
+        (
+            format!(
+                "let ask : json -> CtrlCmd = tool {{ process: answer }}\n\
+                 let answer : !json -> !CtrlCmd = map({{ swap: true }})\n{}",
+                with(&format!("{quiet} reports ; ask ; commands"))
+            ),
+            "mine cannot use `ask`: of what is outside, a strategy has only compressors",
+        ),
+    ] {
+        assert_eq!(check(&text), expected, "{text}");
+    }
+}
+
+fn limits() -> Limits {
+    let prices = Prices {
+        input: 3.0,
+        output: 15.0,
+        cache_read: 0.3,
+        cache_write: 3.75,
+        ttl: SignedDuration::from_mins(5),
+        cache_minimum: Tokens::new(1024),
+    };
+    Limits::for_window(Tokens::new(10_000), prices)
+}
+
+/// Twelve turns of a thousand tokens, by turns of the user and the assistant.
+fn outline() -> Outline {
+    let mut parent = TurnId::ROOT;
+    let turns: Vec<Turn> = (0..12)
+        .map(|index| {
+            let role = [Role::User, Role::Assistant][index % 2];
+            let turn = TurnDraft::text(role, "abcd".repeat(996)).after(parent, &Heuristic);
+            parent = turn.id();
+            turn
+        })
+        .collect();
+    Outline::of(&turns)
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_000_000 + second).unwrap()
+}
+
+/// One conversation in a window of ten turns.
+struct House {
+    machine: Homunculus<Hosted>,
+    outline: Outline,
+    second: i64,
+}
+
+impl House {
+    fn new(program: Arc<StrategyProgram>, limits: Limits) -> Self {
+        Self {
+            machine: Homunculus::new(Hosted::new(program, HostSettings::default()), limits),
+            outline: outline(),
+            second: 0,
+        }
+    }
+
+    fn of(text: &str) -> Self {
+        Self::new(
+            StrategyProgram::new("mine", text, &BuiltIn).unwrap(),
+            limits(),
+        )
+    }
+
+    fn request(&mut self, turns: usize) -> Vec<Action> {
+        self.second += 10;
+        let path = Path::new(&self.outline, turns, &[]);
+        self.machine.on(Event::Request(path), at(self.second))
+    }
+
+    fn finish(&mut self, order: &Preparation) {
+        let event = Event::Prepared {
+            job: order.job,
+            mark: MarkId::from_bytes([1; 16]),
+            tokens: Tokens::new(500),
+        };
+        self.machine.on(event, at(self.second));
+    }
+}
+
+/// What a strategy's actions come to, in words.
+fn told(actions: &[Action]) -> Vec<String> {
+    let word = |action: &Action| match action {
+        Action::Prepare(order) => Some(format!("prepare {}", order.cut)),
+        Action::Send(shown) => Some(format!("send from {}", shown.from)),
+        Action::Hold { .. } => Some("hold".to_owned()),
+        Action::Telemetry(Telemetry::StrategyFailed(failure)) => Some(failure.to_string()),
+        _ => None,
+    };
+    actions.iter().filter_map(word).collect()
+}
+
+fn ordered(actions: &[Action]) -> Preparation {
+    let order = actions.iter().find_map(|action| match action {
+        Action::Prepare(order) => Some(*order),
+        _ => None,
+    });
+    order.unwrap()
+}
+
+#[test]
+fn the_published_listing_runs_as_it_was_printed() {
+    let mut house = House::of(
+        "
+let compressor : !MemoryDump -> !SetMemory = agent { provider: \"sim\" }
+
+protocol Compaction =
+send Pause . recv PauseAck .
+send GetMemory . recv MemoryDump .
+send SetMemory . recv SetMemoryAck .
+send Resume . recv ResumeAck . end
+
+let compact : (!CtrlResp, !json) -> !CtrlCmd =
+plumb(ctrl_out, telemetry, ctrl_in) {
+(ctrl_out, ctrl_in) <-> Compaction as session
+telemetry ; filter(kind = \"usage\" && input_tokens > 5000) ;
+map(null) ; session@trigger
+session@trigger ; map({pause: true}) ; session@send(Pause)
+session@done(PauseAck) ; map({get_memory: true}) ; session@send(GetMemory)
+session@recv(MemoryDump) ; compressor ; session@send(SetMemory)
+session@done(SetMemoryAck) ; map({resume: true}) ; session@send(Resume)
+}
+
+let main : (!CtrlResp, !json) -> !CtrlCmd = compact
+",
+    );
+    let mut limits = limits();
+    limits.patience = SignedDuration::MAX;
+    house.machine.set_limits(limits);
+    assert_eq!(told(&house.request(5)), ["send from 0"]);
+    let full = house.request(7);
+    assert_eq!(told(&full), ["prepare 6", "hold"]);
+    house.finish(&ordered(&full));
+    assert_eq!(told(&house.request(7)), ["send from 6"]);
+    assert_eq!(
+        told(&house.request(8)),
+        ["send from 6"],
+        "and it is armed again"
+    );
+}
+
+#[test]
+fn the_module_s_own_strategies_run() {
+    for (name, full) in [
+        ("stop_the_world", ["prepare 8", "hold"]),
+        ("prepared", ["prepare 8", "send from 0"]),
+    ] {
+        let text = format!("use mem\nlet main : (!CtrlResp, !json) -> !CtrlCmd = Mem.{name}");
+        let mut house = House::of(&text);
+        let mut limits = limits();
+        limits.patience = SignedDuration::MAX;
+        house.machine.set_limits(limits);
+        let actions = house.request(9);
+        assert_eq!(told(&actions), full, "{name}");
+        house.finish(&ordered(&actions));
+        assert_eq!(told(&house.request(9)), ["send from 8"], "{name}");
+    }
+}
+
+#[test]
+fn one_that_fails_gives_way_to_the_default() {
+    for (body, failure) in [
+        (
+            "reports ; map({ drop_to: 1 / (window - 10000) }) ; commands answers ; discard",
+            StrategyFailure::Fault(FaultKind::DivisionByZero),
+        ),
+        (
+            "reports ; map({ swap: true }) ; commands answers ; map({ swap: true }) ; commands",
+            StrategyFailure::Restless,
+        ),
+        (
+            "let again : !json = channel reports ; again again ; again answers ; discard
+             empty ; commands",
+            StrategyFailure::Fault(FaultKind::Fuel),
+        ),
+    ] {
+        let mut house = House::of(&with(body));
+        let actions = house.request(7);
+        assert_eq!(
+            told(&actions),
+            [&*failure.to_string(), "prepare 6", "send from 0"]
+        );
+        assert_eq!(told(&house.request(7)), ["send from 0"], "told once");
+    }
+    let mut house = House::of(
+        "let main : (!json, !json) -> !json = plumb(a, b, c) { a ; discard b ; map({ hello: true }) ; c }",
+    );
+    let failure = StrategyFailure::NotACommand.to_string();
+    assert_eq!(told(&house.request(3)), [&*failure, "send from 0"]);
+}
+
+#[test]
+fn a_preparation_that_fails_ends_the_run() {
+    for name in ["prepared", "stop_the_world"] {
+        let mut house = House::new(StrategyProgram::shipped(name).unwrap(), limits());
+        let order = ordered(&house.request(9));
+        let failed = Event::Failed { job: order.job };
+        house.machine.on(failed, at(house.second));
+        house.second -= 10;
+        assert_eq!(
+            told(&house.request(9)),
+            ["send from 0"],
+            "{name} leaves off"
+        );
+        house.second += 600;
+        let again = ordered(&house.request(9));
+        assert_eq!(again.cut, order.cut, "{name} begins anew");
+    }
+}
+
+#[test]
+fn it_goes_on_from_what_was_stored() {
+    for name in ["prepared", "stop_the_world"] {
+        let program = StrategyProgram::shipped(name).unwrap();
+        let mut house = House::new(Arc::clone(&program), limits().unguarded());
+        let mut order = None;
+        for turns in 1..=9 {
+            let actions = house.request(turns);
+            order = order.or_else(|| {
+                actions.iter().find_map(|action| match action {
+                    Action::Prepare(order) => Some(*order),
+                    _ => None,
+                })
+            });
+            house.machine.strategy_mut(|strategy| {
+                let text = serde_json::to_string(&strategy.to_stored()).unwrap();
+                let stored: StoredStrategy = serde_json::from_str(&text).unwrap();
+                *strategy = Hosted::resume(Arc::clone(&program), HostSettings::default(), stored);
+            });
+        }
+        house.finish(&order.unwrap());
+        let swapped = format!("send from {}", order.unwrap().cut);
+        assert_eq!(told(&house.request(9)), [swapped], "{name}");
+    }
+}
+
+#[test]
+fn the_state_of_another_program_is_not_used() {
+    let stop = StrategyProgram::shipped("stop_the_world").unwrap();
+    let mut house = House::new(stop, limits().unguarded());
+    house.request(9);
+    let mut stored = None;
+    house
+        .machine
+        .strategy_mut(|strategy| stored = Some(strategy.to_stored()));
+    let other = StrategyProgram::shipped("truncate").unwrap();
+    let resumed = Hosted::resume(other, HostSettings::default(), stored.unwrap());
+    assert!(resumed.waiting.is_none() && !resumed.paused);
+}
+
+#[test]
+fn an_idle_conversation_holds_some_hundred_bytes() {
+    for program in StrategyProgram::all() {
+        let mut house = House::new(Arc::clone(&program), limits().unguarded());
+        for turns in 1..=12 {
+            let actions = house.request(turns);
+            if let Some(Action::Prepare(order)) = actions
+                .iter()
+                .find(|action| matches!(action, Action::Prepare(_)))
+            {
+                house.finish(order);
+                house.request(turns);
+            }
+        }
+        house.machine.rest();
+        let bytes = house.machine.strategy().bytes();
+        assert!(bytes <= 1_024, "{}: {bytes}", program.name());
+    }
+}
+
+/// Looks at what a program would be told.
+struct Look(Option<super::Report>);
+
+impl Strategy for Look {
+    fn decide(&mut self, orders: &mut Orders<'_>) {
+        self.0 = Some(super::Report::of(&orders.situation(), Some(0.5)));
+    }
+}
+
+#[test]
+fn what_a_program_is_told() {
+    let mut machine = Homunculus::new(Look(None), limits());
+    let outline = outline();
+    machine.on(Event::Request(Path::new(&outline, 9, &[])), at(0));
+    let mut told = None;
+    machine.strategy_mut(|look| told = look.0);
+    let expected = "{\"kind\":\"usage\",\"pressure\":0.9,\"hard\":0.85,\"stage\":\"none\",\
+        \"swap\":\"none\",\"after\":0.9,\"standby\":false,\"cache\":\"cold\",\"held_ms\":0,\
+        \"patience_ms\":0,\"input_tokens\":9000,\"window\":10000,\"compactions\":0,\"soft\":0.5}";
+    assert_eq!(told.unwrap().to_value().unwrap().to_string(), expected);
+}
+
+#[test]
+fn a_strategy_begins_to_act_where_its_text_says() {
+    for (name, soft, from) in [
+        ("prepared", None, 2.0 / 3.0),
+        ("prepared", Some(0.5), 0.5),
+        ("stop_the_world", Some(0.5), 0.85),
+        ("clear_tool_results", None, 0.5),
+        ("truncate", None, 0.85),
+    ] {
+        let program = StrategyProgram::shipped(name).unwrap();
+        assert_eq!(program.acts_from(0.85, soft), Some(from), "{name}");
+    }
+}
+
+#[test]
+fn a_route_is_the_host_s() {
+    for (name, route, made) in [
+        ("prepared", Route::Native, Route::Native),
+        ("stop_the_world", Route::Native, Route::Readable),
+        ("stop_the_world", Route::Extractive, Route::Extractive),
+    ] {
+        let settings = HostSettings { route, soft: None };
+        let program = StrategyProgram::shipped(name).unwrap();
+        let machine = Homunculus::new(Hosted::new(program, settings), limits().unguarded());
+        let mut house = House {
+            machine,
+            outline: outline(),
+            second: 0,
+        };
+        assert_eq!(ordered(&house.request(9)).route, made, "{name}");
+    }
+}

@@ -1,0 +1,56 @@
+//! What a strategy holds in its hands while it is asked.
+
+use super::{Asked, Machine};
+use crate::event::{Action, Refusal, Telemetry};
+use crate::strategy::{Command, Situation};
+
+/// The situation as it is now, and the place to give commands. Each is carried out or refused at once, so
+/// that the next one can be decided on what came of it.
+#[derive(Debug)]
+pub struct Orders<'a> {
+    machine: &'a mut Machine,
+    asked: &'a Asked<'a>,
+    actions: &'a mut Vec<Action>,
+    hold: Option<Action>,
+}
+
+impl<'a> Orders<'a> {
+    pub(super) const fn new(
+        machine: &'a mut Machine,
+        asked: &'a Asked<'a>,
+        actions: &'a mut Vec<Action>,
+    ) -> Self {
+        Self {
+            machine,
+            asked,
+            actions,
+            hold: None,
+        }
+    }
+
+    /// What there is to decide on, with all that was ordered so far.
+    #[must_use]
+    pub fn situation(&self) -> Situation<'_> {
+        self.machine.situation(self.asked)
+    }
+
+    /// Has a command carried out.
+    ///
+    /// # Errors
+    /// Where it would break a rule; then nothing has changed.
+    pub fn give(&mut self, command: Command) -> Result<(), Refusal> {
+        let held = self.machine.obey(command, self.asked, self.actions)?;
+        self.hold = held.or_else(|| self.hold.take());
+        Ok(())
+    }
+
+    /// Tells the driver something for logs and metrics.
+    pub fn tell(&mut self, telemetry: Telemetry) {
+        self.actions.push(Action::Telemetry(telemetry));
+    }
+
+    /// The hold that was ordered, if one was.
+    pub(super) fn hold(self) -> Option<Action> {
+        self.hold
+    }
+}
