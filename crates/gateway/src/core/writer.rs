@@ -24,6 +24,10 @@ const TOGETHER: usize = 256;
 /// How long a write that nobody waits for yet waits for others, to be kept together with them.
 const SOON: Duration = Duration::from_millis(10);
 
+/// So many reads run at the same time for each core. Each has a thread, which keeps caches of megabytes once
+/// it has counted tokens; and more would only wait for each other.
+const READS: usize = 2;
+
 /// When something is to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
@@ -47,6 +51,7 @@ pub(super) struct Writer {
     engine: Arc<dyn Engine>,
     queue: Sender<Write>,
     places: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
     is_failing: Arc<AtomicBool>,
 }
 
@@ -98,10 +103,12 @@ impl Writer {
             tracing::error!(%error, "nothing will be kept: no thread to write with");
         }
         let places = Arc::new(Semaphore::new(WAITING));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             engine,
             queue,
             places,
+            reads: Arc::new(Semaphore::new(READS * cores)),
             is_failing,
         }
     }
@@ -157,7 +164,10 @@ impl Writer {
         F: FnOnce(&dyn Store) -> Result<T, HistoryError> + Send + 'static,
     {
         let engine = Arc::clone(&self.engine);
+        // It is never closed. A read goes on where whoever wanted it went away, and keeps its place.
+        let place = Arc::clone(&self.reads).acquire_owned().await.ok();
         let reading = spawn_blocking(move || {
+            let _place = place;
             let mut work = Some(work);
             let mut found = None;
             engine.read(tenant, &mut |store| {
