@@ -78,24 +78,26 @@ fn serve(connection: &Connection, mut workspace: Workspace) -> Result<(), String
     connection
         .initialize_finish(id, answer)
         .map_err(|error| error.to_string())?;
+    let send = |message: Message| {
+        let sent = connection.sender.send(message);
+        sent.map_err(|error| error.to_string())
+    };
     for message in &connection.receiver {
-        let sent = match message {
+        match message {
             Message::Request(request) => {
                 let ends = connection.handle_shutdown(&request);
                 if ends.map_err(|error| error.to_string())? {
                     return Ok(());
                 }
-                let response = respond(&workspace, request);
-                connection.sender.send(response.into())
+                send(respond(&workspace, request).into())?;
             }
             Message::Notification(notification) => {
-                let news = note(&mut workspace, notification);
-                news.into_iter()
-                    .try_for_each(|news| connection.sender.send(news.into()))
+                for news in note(&mut workspace, notification) {
+                    send(news.into())?;
+                }
             }
-            Message::Response(_) => Ok(()),
-        };
-        sent.map_err(|error| error.to_string())?;
+            Message::Response(_) => {}
+        }
     }
     Err("its end of the pipe is closed".to_owned())
 }
