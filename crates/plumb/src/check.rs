@@ -32,6 +32,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::{ExternalPort, Graph};
 use crate::modules::Modules;
 use crate::names::{Definition, Processing, TypeNames, Units, load, named};
+use crate::picture::Session;
 use crate::source::Sources;
 use crate::span::SourceId;
 use crate::syntax::ast::{DeclarationKind, Program};
@@ -55,6 +56,7 @@ pub struct Checked {
     fragments: Vec<Fragment>,
     settings: HashMap<ProcessId, Settings>,
     units: Units,
+    sessions: Vec<Session>,
     /// What stands where, in the order of the text.
     notes: Vec<Note>,
 }
@@ -80,6 +82,7 @@ fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing)
     let (mut units, sources) = load(name, text, modules, of_mem, &mut out);
     let types = TypeNames::new(&units, &mut out);
     let program = units.get(0).map(|unit| unit.program.clone());
+    let sessions = scope::sessions(&units);
     scope::desugar(&mut units, &types, &mut out);
     let (processes, by_definition) = processes(&units, &types, &mut out);
     let notes = Notes::default();
@@ -103,6 +106,7 @@ fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing)
         fragments: bodies.fragments,
         settings: bodies.settings,
         units,
+        sessions,
         notes: notes.into_list(),
     }
 }
@@ -165,6 +169,12 @@ impl Checked {
             return self.with_mem()?.graph(process);
         }
         Inline::new(&self.processes, &self.fragments, &self.settings).graph(id)
+    }
+
+    /// The sessions of the program and its modules, for pictures.
+    #[must_use]
+    pub fn sessions(&self) -> &[Session] {
+        &self.sessions
     }
 
     /// The same program, checked with the processes of `mem`.

@@ -163,7 +163,7 @@ impl Tester<'_> {
                 let process = words.first().copied().unwrap_or("main");
                 let graph = program.graph(process);
                 let graph = graph.ok_or_else(|| format!("there is no process `{process}` to draw"));
-                graph.map(|graph| picture::dot(&graph))
+                graph.map(|graph| picture::dot_of(&graph, program.sessions()))
             }
             (Some(program), _) if words.contains(&"canonical") => Ok(syntax::format(
                 &program.program,

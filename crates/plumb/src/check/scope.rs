@@ -2,10 +2,11 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::names::{Processing, Sort, TypeNames, Unit, UnitId, Units, member_name};
+use crate::picture::Session;
 use crate::session::{self, Scope};
 use crate::syntax::ast::{
-    Declaration, DeclarationKind, Field, Name, Path, Program, Protocol, ProtocolKind, Type,
-    TypeKind,
+    Body, Declaration, DeclarationKind, Field, Let, Name, Path, Program, Protocol, ProtocolKind,
+    Side, StatementKind, Type, TypeKind,
 };
 use crate::types;
 
@@ -28,6 +29,37 @@ pub(super) fn desugar(units: &mut Units, names: &TypeNames, out: &mut Vec<Diagno
             unit.index(&mut Vec::new());
         }
     }
+}
+
+/// The sessions of all units, as they are bound.
+pub(super) fn sessions(units: &Units) -> Vec<Session> {
+    let declarations = units
+        .list
+        .iter()
+        .flat_map(|unit| &unit.program.declarations);
+    let bodies = declarations.filter_map(|declaration| match &declaration.kind {
+        DeclarationKind::Let(Let {
+            body: Body::Plumb(plumb),
+            ..
+        }) => Some(plumb),
+        _ => None,
+    });
+    let statements = bodies.flat_map(|plumb| &plumb.statements);
+    let bound = statements.filter_map(|statement| {
+        let StatementKind::Bind(bind) = &statement.kind else {
+            return None;
+        };
+        let dual = match bind.side {
+            Side::Itself => "",
+            Side::Dual => "dual ",
+        };
+        let (protocol, name) = (&bind.protocol.name.text, &bind.session.text);
+        Some(Session {
+            span: statement.span,
+            text: format!("{dual}{protocol} as {name}").into(),
+        })
+    });
+    bound.collect()
 }
 
 /// What the translation declares goes behind what was declared before, so that definitions keep their

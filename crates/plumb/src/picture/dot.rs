@@ -2,20 +2,21 @@
 
 use std::fmt::Write as _;
 
-use super::look::{Form, beside, look};
-use crate::graph::{Flow, Graph};
+use super::look::Form;
+use super::view::View;
+use crate::graph::Flow;
 
 /// A graph in DOT.
-#[must_use]
-pub fn dot(graph: &Graph) -> String {
-    let mut out = format!("digraph {} {{\n", quoted(&graph.name));
+pub(super) fn dot(name: &str, view: &View) -> String {
+    let mut out = format!("digraph {} {{\n", quoted(name));
     out.push_str("  node [fontname=\"monospace\", fontsize=11];\n");
     out.push_str("  edge [fontname=\"monospace\", fontsize=9];\n");
-    for (at, node) in graph.nodes.iter().enumerate() {
-        let look = look(graph, node);
+    for (at, node) in view.nodes.iter().enumerate() {
+        let look = &node.look;
         let shape = match look.form {
             Form::Port => "shape=box, style=rounded",
             Form::Outside => "shape=box, peripheries=2",
+            Form::Session => "shape=component",
             Form::Box => "shape=box",
             Form::Check => "shape=box, style=dashed",
             Form::Bar => "shape=box, height=0.2",
@@ -33,8 +34,8 @@ pub fn dot(graph: &Graph) -> String {
             quoted(&look.whole)
         );
     }
-    for edge in &graph.edges {
-        let (label, whole) = beside(edge);
+    for edge in &view.edges {
+        let (label, whole) = &edge.label;
         let back = match edge.flow {
             Flow::Forward => "",
             Flow::Cycle => ", color=\"#b45309\"",
@@ -42,10 +43,10 @@ pub fn dot(graph: &Graph) -> String {
         let _ = writeln!(
             out,
             "  n{} -> n{} [label={}, tooltip={}{back}];",
-            edge.from.0.0,
-            edge.to.0.0,
-            quoted(&label),
-            quoted(&whole)
+            edge.from.0,
+            edge.to.0,
+            quoted(label),
+            quoted(whole)
         );
     }
     out.push_str("}\n");

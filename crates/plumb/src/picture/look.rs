@@ -26,6 +26,8 @@ pub(super) enum Form {
     Port,
     /// An agent or a tool.
     Outside,
+    /// A session, with all that it became.
+    Session,
     /// A morphism.
     Box,
     /// A test that the compiler put in, or the program asked for.
@@ -42,6 +44,7 @@ impl Form {
         match self {
             Self::Port => "port",
             Self::Outside => "outside",
+            Self::Session => "session",
             Self::Box => "box",
             Self::Check => "check",
             Self::Bar => "bar",

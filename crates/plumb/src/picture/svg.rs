@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::layout::{Drawing, Line, Point, Route, Size, layout};
-use super::look::{Form, Look, beside, look};
-use crate::graph::{Graph, Node};
+use super::look::{Form, Look};
+use super::view::{Joint, Seen, View};
 
 /// The width of a character in the middle of a box, beside an edge, and above; pixels of the fonts of the
 /// style sheet.
@@ -12,9 +12,9 @@ const WIDE: (f64, f64, f64) = (7.3, 6.1, 6.1);
 
 const STYLE: &str = "
 svg { --paper: #ffffff; --ink: #1f2328; --soft: #656d76; --line: #8c959f; --box: #f6f8fa; --port: #ddf4ff;
-  --outside: #fff8c5; --check: #ffebe9; --back: #bc4c00; background: var(--paper); }
+  --outside: #fff8c5; --session: #fbefff; --check: #ffebe9; --back: #bc4c00; background: var(--paper); }
 @media (prefers-color-scheme: dark) { svg { --paper: #0d1117; --ink: #e6edf3; --soft: #8b949e;
-  --line: #6e7681; --box: #161b22; --port: #0c2d4a; --outside: #3a2d05; --check: #431a18; --back: #f0883e; } }
+  --line: #6e7681; --box: #161b22; --port: #0c2d4a; --outside: #3a2d05; --session: #2d1a40; --check: #431a18; --back: #f0883e; } }
 text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, \"DejaVu Sans Mono\", monospace;
   fill: var(--ink); text-anchor: middle; dominant-baseline: central; }
 .word, .type { font-size: 10px; fill: var(--soft); }
@@ -23,6 +23,7 @@ text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, \"DejaVu Sans M
 .check rect { fill: var(--check); stroke-dasharray: 4 3; }
 .port rect { fill: var(--port); stroke: var(--line); }
 .outside rect { fill: var(--outside); stroke: var(--ink); stroke-width: 1.5; }
+.session rect { fill: var(--session); stroke: var(--ink); stroke-width: 1.5; }
 .dot rect { fill: var(--paper); stroke: var(--line); }
 .dot text, .bar text { font-size: 10px; fill: var(--soft); }
 .bar rect { fill: var(--box); stroke: var(--ink); stroke-width: 1.5; }
@@ -31,24 +32,11 @@ text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, \"DejaVu Sans M
 #tip path { fill: var(--line); stroke: none; } #back path { fill: var(--back); stroke: none; }
 ";
 
-/// A graph in SVG: a whole document, which can also stand within HTML. It follows the reader's choice of a
-/// light or a dark page, and names everything in full when it is pointed at.
-#[must_use]
-pub fn svg(graph: &Graph) -> String {
-    let looks: Vec<Look> = graph.nodes.iter().map(|node| look(graph, node)).collect();
-    let sizes: Vec<Size> = looks
-        .iter()
-        .zip(&graph.nodes)
-        .map(|(it, node)| size(it, node))
-        .collect();
-    let labels: Vec<(String, String)> = graph.edges.iter().map(beside).collect();
+/// A graph in SVG.
+pub(super) fn svg(name: &str, view: &View) -> String {
+    let sizes: Vec<Size> = view.nodes.iter().map(size).collect();
     let drawing = Drawing {
-        lines: graph
-            .edges
-            .iter()
-            .zip(&labels)
-            .map(|(edge, (label, _))| line(graph, edge, label))
-            .collect(),
+        lines: view.edges.iter().map(|edge| line(view, edge)).collect(),
         boxes: sizes.clone(),
     };
     let placed = layout(&drawing);
@@ -59,7 +47,7 @@ pub fn svg(graph: &Graph) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>",
-        escaped(&graph.name)
+        escaped(name)
     );
     for id in ["tip", "back"] {
         let _ = writeln!(
@@ -68,11 +56,12 @@ pub fn svg(graph: &Graph) -> String {
              markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0.5L8 4L0 7.5z\"/></marker>"
         );
     }
-    for (route, (label, whole)) in placed.lines.iter().zip(&labels) {
+    for (route, joint) in placed.lines.iter().zip(&view.edges) {
+        let (label, whole) = &joint.label;
         edge(&mut out, route, label, whole);
     }
-    for ((look, size), middle) in looks.iter().zip(&sizes).zip(&placed.boxes) {
-        node(&mut out, look, *size, *middle);
+    for ((seen, size), middle) in view.nodes.iter().zip(&sizes).zip(&placed.boxes) {
+        node(&mut out, &seen.look, *size, *middle);
     }
     out.push_str("</svg>\n");
     out
@@ -90,12 +79,12 @@ fn wide(text: &str, each: f64) -> f64 {
     characters.sum::<f64>() * each
 }
 
-fn size(look: &Look, node: &Node) -> Size {
+fn size(seen: &Seen) -> Size {
+    let look = &seen.look;
     let text = wide(&look.text, WIDE.0);
     let word = look.word.as_ref().map_or(0.0, |word| wide(word, WIDE.2));
-    let ports = node.inputs.len().max(node.outputs.len());
     // Between two ports beside each other.
-    let apart = f64::from(u32::try_from(ports).unwrap_or(u32::MAX)) * 18.0;
+    let apart = f64::from(seen.ports.0.max(seen.ports.1)) * 18.0;
     let (width, height) = match look.form {
         Form::Dot => (wide(&look.text, WIDE.2) + 14.0, 18.0),
         Form::Bar => (wide(&look.text, WIDE.2) + 20.0, 18.0),
@@ -109,20 +98,15 @@ fn size(look: &Look, node: &Node) -> Size {
     }
 }
 
-fn line(graph: &Graph, edge: &crate::graph::Edge, label: &str) -> Line {
-    let count = |node: crate::graph::NodeId, out: bool| {
-        graph.nodes.get(node.0 as usize).map_or(1, |node| {
-            let edges = if out { &node.outputs } else { &node.inputs };
-            u32::try_from(edges.len()).unwrap_or(u32::MAX)
-        })
-    };
+fn line(view: &View, joint: &Joint) -> Line {
+    let ports = |node: usize| view.nodes.get(node).map_or((1, 1), |seen| seen.ports);
     let share = |port: u32, ports: u32| (f64::from(port) + 1.0) / (f64::from(ports) + 1.0);
     Line {
-        from: edge.from.0.0 as usize,
-        to: edge.to.0.0 as usize,
-        leaves: share(edge.from.1, count(edge.from.0, true)),
-        enters: share(edge.to.1, count(edge.to.0, false)),
-        label: wide(label, WIDE.1) + 6.0,
+        from: joint.from.0,
+        to: joint.to.0,
+        leaves: share(joint.from.1, ports(joint.from.0).1),
+        enters: share(joint.to.1, ports(joint.to.0).0),
+        label: wide(&joint.label.0, WIDE.1) + 6.0,
     }
 }
 

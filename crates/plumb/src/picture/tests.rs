@@ -80,3 +80,45 @@ fn svg_is_well_formed_and_says_everything() {
     assert_eq!(count("class=\"edge"), 6);
     assert_eq!(count("<text"), count("</text>"));
 }
+
+/// Both sides of a protocol, and the one of them in two instances.
+const SESSIONS: &str = "protocol Ask = send int . recv string . end
+let ask : (!string, !int) -> (!int, !string) = plumb(heard, go, said, out) {
+  (heard, said) <-> Ask as s
+  go ; s@trigger
+  go ; s@send(int)
+  s@recv(string) ; out
+}
+let main : !int -> !string = plumb(input, output) {
+  let asked : !int = channel
+  let answered : !string = channel
+  let second : !string = channel
+  let other : !int = channel
+  spawn ask(answered, input, asked, output)
+  spawn ask(second, input, other, output)
+  (asked, answered) <-> dual Ask as shelf
+  asked_too ; shelf@trigger
+  let asked_too : !int = channel
+  input ; asked_too
+  shelf@recv(int) ; map(\"seven\") ; shelf@send(string)
+  other ; map(\"eight\") ; second
+}";
+
+#[test]
+fn a_session_is_one_node_for_each_instance() {
+    let checked = crate::check::check("test.plumb", SESSIONS, &crate::modules::BuiltIn);
+    assert_eq!(checked.diagnostics, Vec::new());
+    let graph = checked.graph("main").unwrap();
+    let folded = super::dot_of(&graph, checked.sessions());
+    let count = |text: &str, what: &str| text.matches(what).count();
+    assert_eq!(count(&folded, "Ask as s\", tooltip"), 2, "{folded}");
+    assert_eq!(
+        count(&folded, "dual Ask as shelf\", tooltip"),
+        1,
+        "{folded}"
+    );
+    assert!(folded.lines().count() < 60, "{folded}");
+    assert!(super::dot(&graph).lines().count() > 200);
+    let svg = super::svg_of(&graph, checked.sessions());
+    assert_eq!(count(&svg, "class=\"session\""), 3, "{svg}");
+}
