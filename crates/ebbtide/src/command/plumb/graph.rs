@@ -18,9 +18,10 @@ Examples:
   ebbtide plumb graph debate.plumb --process judge
   ebbtide plumb graph debate.plumb --process Mem.prepared -o prepared.svg
 
-The picture shows what runs: processes put in place of their names, sessions as
-the morphisms they stand for, and the checks that the compiler added. An SVG needs
-no other program, and follows the light or dark page it is shown on.")]
+The picture shows what runs: processes put in place of their names, and the checks
+that the compiler added; each session is one node, with --whole the network that it
+stands for. An SVG needs no other program, and follows the light or dark page it is
+shown on.")]
 pub struct GraphArgs {
     /// The program; - reads standard input
     #[arg(value_name = "FILE")]
@@ -34,6 +35,9 @@ pub struct GraphArgs {
     /// As DOT, for Graphviz; usual elsewhere
     #[arg(long, conflicts_with = "svg")]
     pub dot: bool,
+    /// Show what sessions become, too: the nodes of the network that each stands for
+    #[arg(long)]
+    pub whole: bool,
     /// Write this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -53,10 +57,11 @@ pub fn run(args: &GraphArgs, console: &mut Console) -> Result<Exit, Failure> {
     let graph = source::graph(&checked, &args.file, &args.process)?;
     let svg = |path: &Path| path.extension().is_some_and(|ending| ending == "svg");
     let as_svg = args.svg || (!args.dot && args.output.as_deref().is_some_and(svg));
+    let sessions = if args.whole { &[] } else { checked.sessions() };
     let picture = if as_svg {
-        picture::svg(&graph)
+        picture::svg_of(&graph, sessions)
     } else {
-        picture::dot(&graph)
+        picture::dot_of(&graph, sessions)
     };
     match &args.output {
         Some(path) => source::write(path, &picture)?,
