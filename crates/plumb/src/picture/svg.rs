@@ -83,8 +83,12 @@ fn size(seen: &Seen) -> Size {
     let look = &seen.look;
     let text = wide(&look.text, WIDE.0);
     let word = look.word.as_ref().map_or(0.0, |word| wide(word, WIDE.2));
-    // Between two ports beside each other.
-    let apart = f64::from(seen.ports.0.max(seen.ports.1)) * 18.0;
+    // Between two ports beside each other; what is around a session comes from it and goes back to it.
+    let between = match look.form {
+        Form::Session => 54.0,
+        _ => 18.0,
+    };
+    let apart = f64::from(seen.ports.0.max(seen.ports.1)) * between;
     let (width, height) = match look.form {
         Form::Dot => (wide(&look.text, WIDE.2) + 14.0, 18.0),
         Form::Bar => (wide(&look.text, WIDE.2) + 20.0, 18.0),
