@@ -129,3 +129,45 @@ fn a_protocol_that_ends_in_a_send_works_as_well() {
         "\"Yes. According to the runtime context there has been 1 compaction in this session.\"";
     assert!(shown.iter().any(|line| line == yes), "{shown:?}");
 }
+
+#[test]
+fn an_agent_that_sums_up_is_asked_again_until_it_gives_a_memory() {
+    let own = BOT.replace(
+        "Mem.compressor",
+        "agent { provider: \"script\", model: \"sums.jsonl\" }",
+    );
+    // A text, a memory without its pins, a memory. The mark is one that was never given.
+    let sums = r#"
+"They spoke of the schema."
+{"set_memory": {"mark": "end", "turns": [], "summary": "They spoke of the schema."}}
+{"set_memory": {"mark": "end", "turns": [], "pinned": [], "summary": "They spoke of the schema."}}
+"#;
+    let at_0 = COMPACT.replace("> 150000", "> 0");
+    let program = [&own, PROTOCOL, &at_0, MAIN].concat();
+    let folder = folder(&[("sums.jsonl", sums.trim_start())]);
+    let driver = driver(&program, folder.path());
+    let reports = block_on_sockets(run_main(&driver, vec![Value::from("a")]));
+    let shown = lines(&reports, Shown::All);
+    let of_it = |line: &&String| line.starts_with("compact.compressor") || line.contains("memory");
+    let steps: Vec<&String> = shown.iter().filter(of_it).collect();
+    let expected = [
+        "bot < get_memory",
+        "bot > memory",
+        "compact.compressor <",
+        "compact.compressor again",
+        "compact.compressor again",
+        "compact.compressor >",
+        "bot < set_memory",
+        "bot > memory_set",
+    ];
+    // What it tells of itself goes nowhere.
+    let told = |line: &&&String| !line.contains(" tells ");
+    assert_eq!(
+        steps
+            .into_iter()
+            .filter(|line| told(&line))
+            .collect::<Vec<_>>(),
+        expected
+    );
+    assert_eq!(shown.last().map(String::as_str), Some("bot > resumed"));
+}

@@ -170,6 +170,11 @@ fn anthropic_is_spoken() {
 }
 
 #[test]
+fn the_simulated_provider_may_be_elsewhere() {
+    check_endpoint("sim", "claude-sonnet-5");
+}
+
+#[test]
 fn openai_is_spoken() {
     check_endpoint("openai", "gpt-5.5");
 }

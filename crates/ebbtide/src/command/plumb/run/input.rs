@@ -46,8 +46,11 @@ impl Form {
     }
 }
 
+/// How many lines are read ahead.
+const AHEAD: usize = 64;
+
 /// Lines as they come. They are read by a thread, since standard input cannot be waited for otherwise; it
-/// reads one line ahead and ends with the program.
+/// reads a few lines ahead and ends with the program.
 pub struct Lines(Receiver<Result<Vec<u8>, Failure>>);
 
 impl Lines {
@@ -66,7 +69,7 @@ impl Lines {
             .map(File::open)
             .transpose()
             .map_err(unreadable)?;
-        let (sender, receiver) = channel(1);
+        let (sender, receiver) = channel(AHEAD);
         let path = name.clone();
         let read = move || {
             let mut source: Box<dyn BufRead> = match file {
@@ -92,6 +95,11 @@ impl Lines {
         let thread = std::thread::Builder::new().name("input".to_owned());
         thread.spawn(read).map_err(unreadable)?;
         Ok(Self(receiver))
+    }
+
+    /// The next line, where it has been read already.
+    pub fn read(&mut self) -> Option<Result<Vec<u8>, Failure>> {
+        self.0.try_recv().ok()
     }
 
     /// The next line; none where there are no more.

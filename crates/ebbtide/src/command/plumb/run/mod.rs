@@ -160,7 +160,11 @@ impl Running {
             if self.rest && over {
                 break;
             }
-            if self.rest {
+            if self.rest && has_room {
+                if open && let Some(line) = lines.read() {
+                    messages = self.form.messages(&line?).into_iter();
+                    continue;
+                }
                 // What was said is shown before something new is waited for.
                 console.flush()?;
             }
