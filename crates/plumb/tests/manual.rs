@@ -1,4 +1,4 @@
-//! The reference under `docs/plumb` says what is so, and shows every code.
+//! The reference under `docs/plumb` says what is so, and shows every code; programs in other pages check.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,9 +16,12 @@ use plumb::modules::BuiltIn;
 /// Codes that no page can show: sources of 4 GiB, literals of 64 MiB, graphs that were made by hand.
 const NOT_SHOWN: &[&str] = &["P0118", "P0410", "P0814"];
 
-/// The pages with their names, in order.
-fn pages() -> Vec<(String, String)> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/plumb");
+/// The folder of the reference.
+const REFERENCE: &str = "../../docs/plumb";
+
+/// The pages of a folder with their names, in order.
+fn pages(folder: &str) -> Vec<(String, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut pages: Vec<(String, String)> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -37,7 +40,7 @@ fn the_reference_says_what_is_so_and_shows_every_code() {
     let mut codes_shown: BTreeSet<Code> = BTreeSet::new();
     let mut programs = 0;
     let mut wrong = String::new();
-    for (name, text) in pages() {
+    for (name, text) in pages(REFERENCE) {
         let tested = literate::test(&text, &BuiltIn);
         for mismatch in &tested.mismatches {
             wrong += &format!("{name}, {mismatch}");
@@ -59,8 +62,19 @@ fn the_reference_says_what_is_so_and_shows_every_code() {
 }
 
 #[test]
+fn programs_in_other_pages_check() {
+    let mut programs = 0;
+    for (name, text) in pages("../../docs") {
+        let tested = literate::test(&text, &BuiltIn);
+        assert_eq!(tested.mismatches, [], "{name}");
+        programs += tested.programs;
+    }
+    assert!(programs > 0);
+}
+
+#[test]
 fn there_is_a_chapter_for_each_section_and_the_contents_name_it() {
-    let pages = pages();
+    let pages = pages(REFERENCE);
     let (_, contents) = pages.iter().find(|(name, _)| name == "README.md").unwrap();
     for (name, text) in &pages {
         let number = name.split('-').next().unwrap();
