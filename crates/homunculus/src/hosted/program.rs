@@ -8,6 +8,7 @@ use plumb::diagnostic::{Colour, Diagnostic, render};
 use plumb::graph::{ExternalKind, Graph, Kind};
 use plumb::machine::{GraphError, Limits, Machine, Program, ProgramId};
 use plumb::modules::{BuiltIn, Modules};
+use plumb::picture::{self, Session};
 use plumb::source::Sources;
 use plumb::types::{Fit, Type, fits};
 
@@ -87,6 +88,7 @@ pub struct StrategyProgram {
     name: Arc<str>,
     guards: Guards,
     graph: Graph,
+    sessions: Vec<Session>,
     program: Arc<Program>,
 }
 
@@ -181,6 +183,7 @@ impl StrategyProgram {
             name: name.into(),
             guards,
             graph,
+            sessions: checked.sessions().to_vec(),
             program: Arc::new(program),
         })
     }
@@ -223,6 +226,12 @@ impl StrategyProgram {
     #[must_use]
     pub const fn guards(&self) -> Guards {
         self.guards
+    }
+
+    /// Its network as a picture in SVG, each of its sessions as one node.
+    #[must_use]
+    pub fn picture(&self) -> String {
+        picture::svg_of(&self.graph, &self.sessions)
     }
 
     /// Its network, for pictures.

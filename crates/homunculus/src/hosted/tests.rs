@@ -45,6 +45,15 @@ fn what_is_shipped_checks_and_is_in_canonical_form() {
 }
 
 #[test]
+fn a_picture_has_a_session_as_one_node() {
+    let program = StrategyProgram::shipped("stop_the_world").unwrap();
+    let picture = program.picture();
+    assert!(picture.starts_with("<svg "), "{picture}");
+    assert_eq!(picture.matches("class=\"session\"").count(), 1, "{picture}");
+    assert!(picture.contains("Mem.compressor"), "{picture}");
+}
+
+#[test]
 fn what_the_documentation_shows_is_a_strategy() {
     let page = include_str!("../../../../docs/strategies.md");
     let mut shown = page.split("```plumb\n").skip(1);
