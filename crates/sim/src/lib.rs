@@ -61,6 +61,7 @@ mod cache;
 mod config;
 mod exchange;
 mod faults;
+mod form;
 mod latency;
 mod lexicon;
 mod log;

@@ -10,6 +10,8 @@ use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use serde_json::Value;
 use wire::api::Request;
 
+use crate::form::filled;
+
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Say {
@@ -35,6 +37,8 @@ pub struct Prompt<'a> {
     pub turns: &'a [Turn],
     /// The names of the tools.
     pub tools: &'a [String],
+    /// The JSON Schema of the answer, where the instructions end with one.
+    pub form: Option<&'a Value>,
 }
 
 impl Prompt<'_> {
@@ -57,7 +61,7 @@ impl Prompt<'_> {
     }
 }
 
-fn said(turn: &Turn) -> String {
+pub(crate) fn said(turn: &Turn) -> String {
     let texts = turn.parts().iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
         Part::Result(result) => Some(result.text.as_str()),
@@ -75,7 +79,9 @@ pub enum Script {
     /// The last message is acknowledged. A user can put words into the answer with lines that begin
     /// with `@sim`: `@sim say TEXT`, `@sim think TEXT`, `@sim call TOOL {ARGUMENTS}`. They are obeyed
     /// once, as long as their message is the last one. A question about compaction in a message that
-    /// comes with a note about the runtime context is answered from that note.
+    /// comes with a note about the runtime context is answered from that note. Where the instructions end
+    /// with a JSON Schema, after a line that ends with `JSON Schema:`, a value of it is the answer: texts,
+    /// numbers and truths that the message has under the same names, no items, and else the usual answer.
     #[default]
     Echo,
     /// These answers in order, then echo.
@@ -135,16 +141,24 @@ fn echo(prompt: &Prompt<'_>) -> Vec<Say> {
         if !directed.is_empty() {
             return directed;
         }
-        if let Some(answer) = noted.and_then(|(words, note)| of_itself(words, note)) {
-            return vec![Say::Text(answer)];
-        }
     }
+    if let Some(schema) = prompt.form {
+        let value = filled(schema, &last, &acknowledged(turn.role(), &last));
+        return vec![Say::Text(value.to_string())];
+    }
+    if let Some(answer) = noted.and_then(|(words, note)| of_itself(words, note)) {
+        return vec![Say::Text(answer)];
+    }
+    vec![Say::Text(acknowledged(turn.role(), &last))]
+}
+
+fn acknowledged(role: Role, last: &str) -> String {
     let start: String = last.trim().chars().take(80).collect();
-    vec![Say::Text(match turn.role() {
+    match role {
         Role::Tool => format!("I read the result: {start}"),
         _ if start.is_empty() => "Understood.".to_owned(),
         _ => format!("You said: {start}"),
-    })]
+    }
 }
 
 /// The words that a note about the runtime context came with, and the note: the last text of a message and
@@ -232,6 +246,7 @@ mod tests {
             model: "m",
             turns: &[turn],
             tools: &[],
+            form: None,
         };
         assert_eq!(Script::Echo.next(&prompt), [expected]);
     }
@@ -268,6 +283,7 @@ mod tests {
             model: "m",
             turns: &[turn],
             tools: &[],
+            form: None,
         };
         let expected = Say::Text(expected.to_owned());
         assert_eq!(Script::Echo.next(&prompt), [expected]);
@@ -299,6 +315,7 @@ mod tests {
             model: "m",
             turns: &turns,
             tools: &[],
+            form: None,
         };
         let expected = Say::Text("You said: hello".into());
         assert_eq!(Script::Echo.next(&prompt), [expected]);

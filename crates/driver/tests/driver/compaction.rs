@@ -131,6 +131,20 @@ fn a_protocol_that_ends_in_a_send_works_as_well() {
 }
 
 #[test]
+fn the_simulated_provider_sums_up_too() {
+    let own = BOT.replace("Mem.compressor", "agent { provider: \"sim\" }");
+    let at_0 = COMPACT.replace("> 150000", "> 0");
+    let program = [&own, PROTOCOL, &at_0, MAIN].concat();
+    let folder = folder(&[]);
+    let driver = driver(&program, folder.path());
+    let messages = ["hello", "Have you experienced compaction?"].map(Value::from);
+    let reports = block_on_sockets(run_main(&driver, messages.to_vec()));
+    let yes = "Yes. According to the runtime context there has been 1 compaction in this session.";
+    let expected = ["You said: hello", yes].map(|text| Value::from(text).to_string());
+    assert_eq!(lines(&reports, Shown::Results), expected);
+}
+
+#[test]
 fn an_agent_that_sums_up_is_asked_again_until_it_gives_a_memory() {
     let own = BOT.replace(
         "Mem.compressor",

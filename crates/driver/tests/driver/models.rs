@@ -85,10 +85,11 @@ let main : !string -> !Verdict = agent { provider: "sim", max_retries: 0 }
 "#;
     check_sim(
         program,
-        r#""@sim say {\"resolved\": true}" "yes""#,
+        r#""Is it?" "@sim say {\"resolved\": false}" "@sim say Yes""#,
         Shown::Results,
         &[
             "{\"resolved\":true}",
+            "{\"resolved\":false}",
             "problem output_type_mismatch: main: after 1 answers none is of the type that was asked for: it is not JSON: unexpected 'Y' at byte 0",
         ],
     );

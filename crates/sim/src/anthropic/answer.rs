@@ -19,6 +19,7 @@ use super::{diagnostics, terms, threads};
 use crate::cache::{Moment, Rules, Share, later};
 use crate::exchange::{Answer, Body, Incoming};
 use crate::faults::Fault;
+use crate::form::asked_for;
 use crate::provider::Provider;
 use crate::refusal::Refusal;
 use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
@@ -347,6 +348,7 @@ fn spoken(provider: &mut Provider, ready: &Ready<'_>, request: &Request<'_>) -> 
             model: &ready.call.known.asked,
             turns: &turns,
             tools: &names,
+            form: asked_for(request).as_ref(),
         });
         speak(provider, ready, says)
     };

@@ -7,6 +7,7 @@ use wire::api::Request;
 use super::items::Call;
 use crate::anthropic::answer::GARBAGE;
 use crate::faults::Fault;
+use crate::form::asked_for;
 use crate::provider::Provider;
 use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
 
@@ -95,6 +96,7 @@ pub(super) fn speak(
         model: &call.known.asked,
         turns: &turns,
         tools: &tools,
+        form: asked_for(request).as_ref(),
     });
     let silent = call.text("tool_choice") == "none";
     let can = |say: &Say| match say {
