@@ -130,7 +130,7 @@ impl<'c> Screen<'c> {
             .did
             .iter()
             .map(String::as_str)
-            .filter(|word| !["kept", "compacted", "noted", "pinned"].contains(word))
+            .filter(|word| !["kept", "compacted", "noted", "pinned", "replayed"].contains(word))
             .collect();
         if sent.is_boundary() {
             let words: Vec<&str> = notable
@@ -225,7 +225,7 @@ mod tests {
                 ..Counts::default()
             },
             first: Duration::from_millis(20),
-            did: vec!["compacted".to_owned()],
+            did: vec!["compacted".to_owned(), "replayed".to_owned()],
             summary: false,
             calls: vec![(
                 "read_file".to_owned(),
