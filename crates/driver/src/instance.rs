@@ -8,7 +8,7 @@ use plumb::machine::EffectId;
 use plumb::span::Span;
 use plumb::value::Value;
 
-use crate::agent::{Acknowledged, Agent, name_of};
+use crate::agent::{Acknowledged, Agent, verb};
 use crate::driver::Driver;
 use crate::error::Unfit;
 use crate::network::Log;
@@ -122,11 +122,11 @@ impl Instance {
             return false;
         };
         self.log.tell(Control::Command {
-            name: name_of(&message),
+            name: verb(&message),
         });
         let Acknowledged { answer, telemetry } = agent.command(&message);
         self.log.tell(Control::Acknowledged {
-            name: name_of(&answer),
+            name: verb(&answer),
         });
         self.say(effect, "ctrl_out", answer);
         if let Some(record) = telemetry {

@@ -8,7 +8,7 @@ mod json;
 
 use std::sync::Arc;
 
-use context::{Part, Provenance, Role, Text, TurnDraft};
+use context::{Heuristic, Part, Provenance, Role, Text, TokenCounter, Tokens, TurnDraft};
 use plumb::value::Value;
 
 /// A turn with its number.
@@ -31,6 +31,17 @@ pub(crate) struct Memory {
     marked: u64,
     prepared: Option<Value>,
     compactions: u32,
+}
+
+/// What is to stay as it is when a memory is summed up, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stays {
+    /// Nothing.
+    Nothing,
+    /// So many of the last turns.
+    Turns(usize),
+    /// The last turns of so many tokens, by a rough count.
+    Tokens(Tokens),
 }
 
 /// What came of replacing a memory.
@@ -64,17 +75,12 @@ impl Memory {
         }
     }
 
-    /// Forgets the oldest turns until there are at most so many, whole exchanges each: what remains begins
-    /// with a message to the agent.
+    /// Forgets the oldest turns until there are at most so many, whole exchanges each.
     pub fn keep(&mut self, most: usize) {
-        if self.turns.len() <= most {
-            return;
+        if self.turns.len() > most {
+            let gone = self.cut(Stays::Turns(most));
+            self.turns.drain(..gone);
         }
-        let least = self.turns.len() - most;
-        let begins = |entry: &Entry| entry.draft.role == Role::User;
-        let later = self.turns.iter().skip(least).position(begins);
-        let gone = later.map_or(self.turns.len(), |at| least + at);
-        self.turns.drain(..gone);
     }
 
     /// What the agent is shown of its memory: pins, summary, turns.
@@ -96,11 +102,38 @@ impl Memory {
         drafts
     }
 
-    /// All of it as a message, marked at its end.
-    pub fn dump(&mut self) -> Value {
-        self.marked = self.said;
-        let drafts = self.turns.iter().map(|entry| &entry.draft);
-        json::memory(self.said, drafts, &self.pinned, self.summary.as_deref())
+    /// It as a message, marked at its end or before the turns that are to stay as they are. These are whole
+    /// exchanges: they begin with a message to the agent.
+    pub fn dump(&mut self, stays: Stays) -> Value {
+        let cut = self.cut(stays);
+        let before = cut.checked_sub(1).and_then(|last| self.turns.get(last));
+        self.marked = match (before, self.turns.first()) {
+            (Some(last), _) => last.number,
+            (None, Some(first)) => first.number.saturating_sub(1),
+            (None, None) => self.said,
+        };
+        let drafts = self.turns.iter().take(cut).map(|entry| &entry.draft);
+        json::memory(self.marked, drafts, &self.pinned, self.summary.as_deref())
+    }
+
+    /// How many turns stand before those that are to stay.
+    fn cut(&self, stays: Stays) -> usize {
+        let turns = self.turns.iter().rev();
+        let most = match stays {
+            Stays::Nothing => 0,
+            Stays::Turns(most) => most,
+            Stays::Tokens(most) => {
+                let sizes = turns.scan(Tokens::ZERO, |sum, entry| {
+                    *sum += Heuristic.count_parts(&entry.draft.parts);
+                    Some(*sum)
+                });
+                sizes.take_while(|sum| *sum <= most).count()
+            }
+        };
+        let least = self.turns.len().saturating_sub(most);
+        let begins = |entry: &Entry| entry.draft.role == Role::User;
+        let later = self.turns.iter().skip(least).position(begins);
+        later.map_or(self.turns.len(), |at| least + at)
     }
 
     /// Puts a memory in the place of everything up to its mark. A mark that cannot have been given (a model
@@ -118,10 +151,9 @@ impl Memory {
             .into_iter()
             .partition(|entry| entry.number <= mark);
         let gone = old.len().saturating_sub(turns.len());
-        let kept = turns.into_iter().map(|draft| Entry {
-            number: mark,
-            draft,
-        });
+        let first = mark.saturating_sub(turns.len().saturating_sub(1) as u64);
+        let kept = (first..).zip(turns);
+        let kept = kept.map(|(number, draft)| Entry { number, draft });
         self.turns = kept.chain(since).collect();
         for pinned in json::pinned(memory) {
             self.pin(pinned);
@@ -193,11 +225,11 @@ pub(crate) fn shown(value: &Value) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use context::{Part, Role, TurnDraft};
+    use context::{Part, Role, Tokens, TurnDraft};
     use plumb::value::Value;
     use proptest::prelude::*;
 
-    use super::{Memory, Replaced};
+    use super::{Memory, Replaced, Stays};
 
     fn said(texts: &[&str]) -> Memory {
         let mut memory = Memory::default();
@@ -224,7 +256,7 @@ mod tests {
     #[test]
     fn what_was_said_after_the_mark_stays() {
         let mut memory = said(&["a", "b"]);
-        let dump = memory.dump();
+        let dump = memory.dump(Stays::Nothing);
         assert_eq!(dump.get("mark"), Some(&Value::from("2")));
         assert_eq!(dump.get("turns").unwrap().items().unwrap().len(), 2);
         memory.remember([TurnDraft::text(Role::User, "c")]);
@@ -246,7 +278,7 @@ mod tests {
     fn a_dump_that_is_put_back_changes_nothing() {
         let mut memory = said(&["a", "b", "c"]);
         let before = texts(&memory);
-        let dump = memory.dump();
+        let dump = memory.dump(Stays::Nothing);
         memory.replace(&dump).unwrap();
         assert_eq!(texts(&memory), before);
         assert_eq!(memory.compactions(), 0);
@@ -255,7 +287,7 @@ mod tests {
     #[test]
     fn a_mark_that_was_never_given_is_the_last_one_that_was() {
         let mut memory = said(&["a", "b"]);
-        memory.dump();
+        memory.dump(Stays::Nothing);
         memory.remember([TurnDraft::text(Role::User, "c")]);
         let new = r#"{"mark":"somewhere","turns":[],"pinned":[],"summary":"s"}"#;
         memory.replace(&parse(new)).unwrap();
@@ -266,12 +298,37 @@ mod tests {
     fn only_what_is_prepared_can_be_swapped_in_and_once() {
         let mut memory = said(&["a", "b"]);
         assert!(memory.swap().is_err());
-        memory.dump();
+        memory.dump(Stays::Nothing);
         memory.prepare(parse(
             r#"{"mark":"2","turns":[],"pinned":[],"summary":"s"}"#,
         ));
         assert_eq!(memory.swap().unwrap().after, 0);
         assert!(memory.swap().is_err());
+    }
+
+    #[track_caller]
+    fn check_stays(stays: Stays, mark: &str, after: &[&str]) {
+        let mut memory = said(&["a", "b", "c", "d", "e", "f"]);
+        let dump = memory.dump(stays);
+        assert_eq!(dump.get("mark"), Some(&Value::from(mark)), "{stays:?}");
+        let new = format!(r#"{{"mark":"{mark}","turns":[],"pinned":[],"summary":""}}"#);
+        memory.replace(&parse(&new)).unwrap();
+        assert_eq!(texts(&memory), after, "{stays:?}");
+        // A second mark is as good as the first one, also between turns that were put back.
+        memory.replace(&dump).unwrap();
+        assert_eq!(texts(&memory), ["a", "b", "c", "d", "e", "f"]);
+        assert_eq!(memory.dump(stays).get("mark"), Some(&Value::from(mark)));
+    }
+
+    #[test]
+    fn whole_exchanges_stay() {
+        check_stays(Stays::Nothing, "6", &[]);
+        check_stays(Stays::Turns(1), "6", &[]);
+        check_stays(Stays::Turns(3), "4", &["e", "f"]);
+        check_stays(Stays::Turns(9), "0", &["a", "b", "c", "d", "e", "f"]);
+        // A turn of one word has 5 tokens.
+        check_stays(Stays::Tokens(Tokens::new(20)), "2", &["c", "d", "e", "f"]);
+        check_stays(Stays::Tokens(Tokens::new(19)), "4", &["e", "f"]);
     }
 
     #[test]
@@ -317,7 +374,7 @@ mod tests {
                         since_dump.push(word);
                     }
                     Happens::Dumped => {
-                        memory.dump();
+                        memory.dump(Stays::Nothing);
                         since_dump.clear();
                     }
                     Happens::Compacted => {

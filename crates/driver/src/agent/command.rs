@@ -1,9 +1,11 @@
 //! What an agent does with a command: `CtrlCmd` of the module `mem`.
 
+use std::sync::Arc;
+
 use plumb::value::Value;
 
 use super::Agent;
-use crate::memory::Replaced;
+use crate::memory::{Replaced, Stays};
 use crate::settings::number;
 use crate::telemetry;
 
@@ -20,65 +22,75 @@ pub(crate) struct Acknowledged {
 const HOTTEST: f64 = 2.0;
 
 impl Agent {
-    /// Carries out a command. One that cannot be carried out is answered with `{ refused: why }`.
+    /// Carries out a command. One that cannot be carried out is answered with
+    /// `{ refused: why, command: name }`.
     pub fn command(&mut self, command: &Value) -> Acknowledged {
-        let fields = command.fields().unwrap_or_default();
-        let [(name, value)] = fields else {
-            return refused("a command is a record of one field");
-        };
-        match (&**name, value) {
+        let name = verb(command);
+        let value = command.get(&name).unwrap_or(&Value::Null);
+        let done = match (&*name, value) {
             ("pause", Value::Bool(true)) => {
                 self.paused = true;
-                plain("paused")
+                Ok(plain("paused"))
             }
             ("resume", Value::Bool(true)) => {
                 self.paused = false;
-                plain("resumed")
+                Ok(plain("resumed"))
             }
-            ("get_memory", Value::Bool(true)) => with("memory", self.memory.dump()),
-            ("mark", Value::Bool(true)) => with("marked", self.memory.dump()),
+            ("get_memory", Value::Bool(true)) => self.dumped("memory", command),
+            ("mark", Value::Bool(true)) => self.dumped("marked", command),
             ("set_memory", memory) => {
                 let replaced = self.memory.replace(memory);
-                self.replaced("memory_set", replaced)
+                replaced.map(|replaced| self.replaced("memory_set", replaced))
             }
             ("prepare", memory) => {
                 self.memory.prepare(memory.clone());
-                plain("prepared")
+                Ok(plain("prepared"))
             }
             ("swap", Value::Bool(true)) => {
                 let replaced = self.memory.swap();
-                self.replaced("swapped", replaced)
+                replaced.map(|replaced| self.replaced("swapped", replaced))
             }
             ("pin", text) => {
                 self.memory.pin(text.clone());
-                self.pinned("pinned")
+                Ok(self.pinned("pinned"))
             }
-            ("unpin", text) if self.memory.unpin(text) => self.pinned("unpinned"),
-            ("unpin", _) => refused("nothing of this text is pinned"),
+            ("unpin", text) if self.memory.unpin(text) => Ok(self.pinned("unpinned")),
+            ("unpin", _) => Err("nothing of this text is pinned".to_owned()),
             ("set_temp", heat) => match number(heat) {
                 Some(heat) if (0.0..=HOTTEST).contains(&heat) => {
                     self.temperature = Some(heat);
-                    plain("temp_set")
+                    Ok(plain("temp_set"))
                 }
-                _ => refused("a temperature is a number from 0 to 2"),
+                _ => Err("a temperature is a number from 0 to 2".to_owned()),
             },
             ("pause" | "resume" | "get_memory" | "mark" | "swap", _) => {
-                refused("this command is given with `true`")
+                Err("this command is given with `true`".to_owned())
             }
-            _ => refused("an agent has no such command"),
-        }
+            _ => Err("only the host of a strategy obeys this command".to_owned()),
+        };
+        done.unwrap_or_else(|why| refused(&why, &name))
     }
 
-    fn replaced(&self, word: &str, replaced: Result<Replaced, String>) -> Acknowledged {
-        match replaced {
-            Ok(Replaced { before, after }) => {
-                let compactions = self.memory.compactions();
-                Acknowledged {
-                    telemetry: Some(telemetry::swap(before, after, compactions)),
-                    ..plain(word)
-                }
+    /// The memory, marked before what the command says is to stay.
+    fn dumped(&mut self, word: &str, command: &Value) -> Result<Acknowledged, String> {
+        let share = command.get("keep").and_then(number);
+        let stays = match (share, command.get("keep_messages")) {
+            (Some(share), _) if (0.0..=1.0).contains(&share) => {
+                Stays::Tokens(self.provider.window().scaled(share))
             }
-            Err(why) => refused(&why),
+            (Some(_), _) => return Err("a share of the window is a number from 0 to 1".to_owned()),
+            (None, Some(Value::Int(most))) => Stays::Turns((*most).try_into().unwrap_or_default()),
+            (None, _) => Stays::Nothing,
+        };
+        Ok(with(word, self.memory.dump(stays)))
+    }
+
+    fn replaced(&self, word: &str, replaced: Replaced) -> Acknowledged {
+        let Replaced { before, after } = replaced;
+        let compactions = self.memory.compactions();
+        Acknowledged {
+            telemetry: Some(telemetry::swap(before, after, compactions)),
+            ..plain(word)
         }
     }
 
@@ -96,7 +108,7 @@ fn with(word: &str, value: Value) -> Acknowledged {
             answer,
             telemetry: None,
         },
-        Err(error) => refused(&error.to_string()),
+        Err(error) => refused(&error.to_string(), word),
     }
 }
 
@@ -104,10 +116,23 @@ fn plain(word: &str) -> Acknowledged {
     with(word, Value::Bool(true))
 }
 
-fn refused(why: &str) -> Acknowledged {
-    let answer = Value::record(vec![("refused".into(), Value::from(why))]);
+fn refused(why: &str, command: &str) -> Acknowledged {
+    let answer = Value::record(vec![
+        ("refused".into(), Value::from(why)),
+        ("command".into(), Value::from(command)),
+    ]);
     Acknowledged {
         answer: answer.unwrap_or(Value::Null),
         telemetry: None,
     }
+}
+
+/// Fields of commands that say how, not what.
+const MANNERS: [&str; 4] = ["keep", "keep_messages", "keep_results", "at_least"];
+
+/// The name of a command or an acknowledgement: its field that says what.
+pub(crate) fn verb(message: &Value) -> Arc<str> {
+    let mut fields = message.fields().unwrap_or_default().iter();
+    let verb = fields.find(|(name, _)| !MANNERS.contains(&&**name));
+    verb.map_or_else(|| "?".into(), |(name, _)| name.clone())
 }

@@ -4,8 +4,6 @@ mod command;
 mod exchange;
 mod tools;
 
-use std::sync::Arc;
-
 use context::{Tokens, note};
 use jiff::Timestamp;
 use plumb::graph::External;
@@ -20,7 +18,7 @@ use crate::provider::{Card, Provider};
 use crate::report::Control;
 use crate::settings::Settings;
 
-pub(crate) use command::Acknowledged;
+pub(crate) use command::{Acknowledged, verb};
 use tools::Offered;
 
 /// An instance of an agent.
@@ -115,10 +113,4 @@ impl Agent {
         self.last = Some(self.driver.now());
         (self, Heard { answer, telemetry })
     }
-}
-
-/// The name of the one field of a command or an acknowledgement.
-pub(crate) fn name_of(record: &Value) -> Arc<str> {
-    let name = record.fields().and_then(|fields| fields.first());
-    name.map_or_else(|| "?".into(), |(name, _)| name.clone())
 }

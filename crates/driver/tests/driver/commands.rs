@@ -87,16 +87,41 @@ fn a_memory_that_was_prepared_is_swapped_in_while_the_agent_goes_on() {
 }
 
 #[test]
+fn what_is_to_stay_is_not_in_the_dump() {
+    let marked = r#"1: {"marked":{"mark":"2","turns":[{"role":"user","text":"a"},{"role":"assistant","text":"one"}],"pinned":[]}}"#;
+    check(&[
+        (r#"{"say":"a"} {"say":"b"}"#, &[r#""one""#, r#""two""#]),
+        (r#"{"ctrl":{"keep_messages":2,"mark":true}}"#, &[marked]),
+        (
+            r#"{"ctrl":{"get_memory":true,"keep":1}}"#,
+            &[r#"1: {"memory":{"mark":"0","turns":[],"pinned":[]}}"#],
+        ),
+        (
+            r#"{"ctrl":{"get_memory":true,"keep":2}}"#,
+            &[
+                r#"1: {"refused":"a share of the window is a number from 0 to 1","command":"get_memory"}"#,
+            ],
+        ),
+        (
+            r#"{"ctrl":{"hold":true}}"#,
+            &[
+                r#"1: {"refused":"only the host of a strategy obeys this command","command":"hold"}"#,
+            ],
+        ),
+    ]);
+}
+
+#[test]
 fn what_cannot_be_carried_out_is_refused() {
     check(&[
         (
             r#"{"ctrl":{"swap":true}}"#,
-            &[r#"1: {"refused":"nothing is prepared"}"#],
+            &[r#"1: {"refused":"nothing is prepared","command":"swap"}"#],
         ),
         (
             r#"{"ctrl":{"set_temp":3}} {"ctrl":{"set_temp":0.2}}"#,
             &[
-                r#"1: {"refused":"a temperature is a number from 0 to 2"}"#,
+                r#"1: {"refused":"a temperature is a number from 0 to 2","command":"set_temp"}"#,
                 r#"1: {"temp_set":true}"#,
             ],
         ),
@@ -105,7 +130,7 @@ fn what_cannot_be_carried_out_is_refused() {
             &[
                 r#"1: {"pinned":true}"#,
                 r#"1: {"unpinned":true}"#,
-                r#"1: {"refused":"nothing of this text is pinned"}"#,
+                r#"1: {"refused":"nothing of this text is pinned","command":"unpin"}"#,
             ],
         ),
     ]);
