@@ -20,7 +20,11 @@ fn outline() -> Outline {
     let mut parent = TurnId::ROOT;
     let turns: Vec<Turn> = (0..TURNS)
         .map(|index| {
-            let role = [Role::User, Role::Assistant][index % 2];
+            let role = if index % 2 == 0 {
+                Role::User
+            } else {
+                Role::Assistant
+            };
             let turn = TurnDraft::text(role, "abcd".repeat(496)).after(parent, &Heuristic);
             parent = turn.id();
             turn
