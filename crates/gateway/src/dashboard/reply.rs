@@ -13,6 +13,18 @@ use super::assets::Served;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// The picture brings its own styles, and nothing else.
+const OF_A_PICTURE: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+
+/// A picture that the gateway made, in SVG.
+pub(super) fn picture(svg: Bytes) -> Response<Bytes> {
+    let mut response = plain(StatusCode::OK, svg);
+    set(&mut response, CONTENT_SECURITY_POLICY, OF_A_PICTURE);
+    set(&mut response, CONTENT_TYPE, "image/svg+xml");
+    set(&mut response, CACHE_CONTROL, "no-cache");
+    response
+}
+
 /// A page. One that could not be made is an error of ours, said without details.
 pub(super) fn page(status: StatusCode, html: Result<String, askama::Error>) -> Response<Bytes> {
     let (status, html) = match html {

@@ -8,16 +8,18 @@
 //! | `POST /ebbtide/conversations/{id}/pins` | sets the pin `text` |
 //! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes it |
 //! | `POST /ebbtide/conversations/{id}/orders` | gives the `order` `prepare` or `swap` |
+//! | `GET /ebbtide/strategy.svg` | the strategy's network as a picture |
 //! | `GET`, `POST /ebbtide/login`, `POST /ebbtide/logout` | signing in and out |
 //! | `GET /ebbtide/assets/{name}` | the style sheet, the script, the icon |
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use context::coded::Coded;
 use context::pin::PinId;
 use history::{ConversationId, MarkId, Tenant};
+use homunculus::hosted::StrategyProgram;
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, Method, Response, StatusCode};
 use jiff::Timestamp;
@@ -43,6 +45,9 @@ pub struct Dashboard {
     admin_token: Option<Secret>,
     secret: [u8; 32],
     sessions: Sessions,
+    strategy: Arc<StrategyProgram>,
+    /// The strategy's picture, once somebody wanted to see it.
+    picture: OnceLock<Bytes>,
 }
 
 impl fmt::Debug for Dashboard {
@@ -86,6 +91,8 @@ impl Dashboard {
             mode: config.mode,
             admin_token: config.admin_token.clone(),
             secret,
+            strategy: config.policy.strategy.program(),
+            picture: OnceLock::new(),
         }
     }
 
@@ -150,6 +157,10 @@ impl Dashboard {
                     }
                     Err(error) => self.failed(&error, HOME, visit),
                 }
+            }
+            ["strategy.svg"] => {
+                let draw = || plumb::picture::svg(self.strategy.graph()).into();
+                reply::picture(self.picture.get_or_init(draw).clone())
             }
             ["conversations", id] => {
                 let Some(id) = ConversationId::parse(id) else {
@@ -264,7 +275,7 @@ impl Dashboard {
             ReportError::NoConversation | ReportError::NoMark => {
                 (StatusCode::NOT_FOUND, "Not found")
             }
-            ReportError::Refused { .. } | ReportError::AtRest => {
+            ReportError::Refused { .. } | ReportError::AtRest | ReportError::NotKept => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "Not done")
             }
             ReportError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),

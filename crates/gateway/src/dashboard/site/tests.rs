@@ -188,6 +188,22 @@ fn addresses_and_their_status() {
 }
 
 #[test]
+fn the_strategy_is_shown_as_a_picture() {
+    let site = site();
+    assert_eq!(site.get("/ebbtide/strategy.svg", None).status(), 303);
+    let page = text(&site.get("/ebbtide/", Some(Asker::All)));
+    assert!(page.contains("<img src=\"/ebbtide/strategy.svg\""));
+    let picture = site.get("/ebbtide/strategy.svg", Some(Asker::All));
+    assert_eq!(header(&picture, "content-type"), "image/svg+xml");
+    let policy = header(&picture, "content-security-policy");
+    assert!(policy.starts_with("default-src 'none'; style-src 'unsafe-inline'"));
+    let svg = text(&picture);
+    for part in ["<svg ", "telemetry", "ctrl_in", "Mem.compressor", "</svg>"] {
+        assert!(svg.contains(part), "{part}");
+    }
+}
+
+#[test]
 fn the_files_of_a_page_are_there_and_are_kept() {
     let site = site();
     let page = text(&site.get("/ebbtide/", Some(Asker::All)));
