@@ -14,6 +14,7 @@ const APPLICATION: u32 = 0x4562_5464;
 const STEPS: &[&str] = &[
     include_str!("schema/1_tree.sql"),
     include_str!("schema/2_around.sql"),
+    include_str!("schema/3_strategy.sql"),
 ];
 
 /// What kind of file this is.

@@ -122,6 +122,8 @@ pub struct Conversation {
     pub model: Text,
     /// How it is shown.
     pub standing: Standing,
+    /// What its strategy goes on from, as that writes it.
+    pub strategy: Option<Text>,
     /// What it used.
     pub totals: Totals,
     /// When it was first seen.

@@ -25,13 +25,23 @@ pub(super) struct Choice {
 impl Inner {
     /// What is asked for with this model.
     pub(super) fn choice(&self, route: Route, model: &Model) -> Choice {
+        self.choice_from(None, route, model)
+    }
+
+    /// The same, with a strategy that goes on from what was stored, if the program is still the same.
+    pub(super) fn choice_from(&self, stored: Option<&str>, route: Route, model: &Model) -> Choice {
         let policy = &self.parts.config.policy;
         let settings = HostSettings {
             route,
             soft: policy.soft,
         };
+        let program = policy.strategy.program();
+        let stored = stored.and_then(|text| serde_json::from_str(text).ok());
         Choice {
-            strategy: Hosted::new(policy.strategy.program(), settings),
+            strategy: match stored {
+                Some(stored) => Hosted::resume(program, settings, stored),
+                None => Hosted::new(program, settings),
+            },
             limits: limits(policy, model),
         }
     }

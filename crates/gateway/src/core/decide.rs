@@ -252,7 +252,7 @@ impl Inner {
         if self.parts.config.mode == Mode::On {
             self.add_pins_and_note(call, flight, live, (shown, &mut keep, &mut did));
             if flight.swapped {
-                keep.conversation = Some(live.record.clone());
+                keep.conversation = Some(live.to_record());
                 if let Some(dress) = &live.dress
                     && !dress.front.pins.is_empty()
                 {

@@ -78,7 +78,7 @@ impl Keep {
         let mut whole = Self::turns(request, 0, TurnId::ROOT, turns);
         let pins = live.pins.outside().into_iter();
         whole.pins = pins.map(|pin| Pinned { pin, said_in: None }).collect();
-        whole.conversation = Some(live.record.clone());
+        whole.conversation = Some(live.to_record());
         let Some(dress) = &live.dress else {
             return whole;
         };

@@ -47,6 +47,7 @@ impl Inner {
             labels,
             model: call.name.clone(),
             standing: Standing::WHOLE,
+            strategy: None,
             totals: Totals::default(),
             began: call.now,
             seen: call.now,
@@ -240,7 +241,8 @@ impl Inner {
             return;
         }
         live.record.standing = standing;
-        let chosen = self.choice(self.route(call), &call.model);
+        let stored = live.record.strategy.take();
+        let chosen = self.choice_from(stored.as_deref(), self.route(call), &call.model);
         let path = Path::new(
             &live.said.outline,
             live.said.outline.len(),

@@ -396,7 +396,7 @@ impl Inner {
                 }
             }
             live.record.seen = now;
-            keep.conversation = Some(live.record.clone());
+            keep.conversation = Some(live.to_record());
         }
         let written = self.writer.write(shared.tenant, keep.work()).await;
         let first = match receipt {

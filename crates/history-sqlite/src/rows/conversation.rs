@@ -16,8 +16,8 @@ use crate::moment;
 
 /// The columns that [`read`] reads.
 const COLUMNS: &str = "id, parent, head, turns, session, agent, parent_agent, user, model, \
-     shown_from, cleared, stripped, mark, compactions, requests, fresh, cache_read, cache_write, \
-     output, micros, micros_without, stalls_avoided, began, seen";
+     shown_from, cleared, stripped, mark, compactions, strategy, requests, fresh, cache_read, \
+     cache_write, output, micros, micros_without, stalls_avoided, began, seen";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
     let text = |column: &str| {
@@ -48,6 +48,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
             mark: mark.map(MarkId::from_bytes),
             compactions: row.get("compactions")?,
         },
+        strategy: text("strategy")?,
         totals: Totals {
             requests: number("requests")?,
             fresh: Tokens::new(number("fresh")?),
@@ -65,10 +66,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
 
 const SAVE: &str = "INSERT OR REPLACE INTO conversation (n, tenant, id, parent, head, turns, \
      session, agent, parent_agent, user, model, shown_from, cleared, stripped, mark, compactions, \
-     requests, fresh, cache_read, cache_write, output, micros, micros_without, stalls_avoided, \
+     strategy, requests, fresh, cache_read, cache_write, output, micros, micros_without, stalls_avoided, \
      began, seen) VALUES (:n, :tenant, :id, :parent, :head, :turns, :session, :agent, \
      :parent_agent, :user, :model, :shown_from, :cleared, :stripped, :mark, :compactions, \
-     :requests, :fresh, :cache_read, :cache_write, :output, :micros, :micros_without, \
+     :strategy, :requests, :fresh, :cache_read, :cache_write, :output, :micros, :micros_without, \
      :stalls_avoided, :began, :seen)";
 
 impl TenantStore<'_> {
@@ -104,6 +105,7 @@ impl TenantStore<'_> {
                 ":stripped": standing.stripped.as_bytes(),
                 ":mark": standing.mark.as_ref().map(MarkId::as_bytes),
                 ":compactions": standing.compactions,
+                ":strategy": conversation.strategy.as_deref(),
                 ":requests": totals.requests.cast_signed(),
                 ":fresh": tokens(totals.fresh),
                 ":cache_read": tokens(totals.cache_read),

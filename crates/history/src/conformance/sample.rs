@@ -136,6 +136,7 @@ pub fn conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
         labels: Labels::default(),
         model: Text::from("claude-sonnet-5"),
         standing: Standing::WHOLE,
+        strategy: None,
         totals: Totals::default(),
         began: Timestamp::UNIX_EPOCH,
         seen,
@@ -162,6 +163,7 @@ pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
             mark: Some(MarkId::from_bytes([6; 16])),
             compactions: u32::MAX,
         },
+        strategy: text("{\"state\":[]}"),
         totals: Totals {
             requests: 1,
             fresh: Tokens::new(u64::MAX),

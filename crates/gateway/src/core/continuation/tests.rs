@@ -116,6 +116,7 @@ fn they_are_kept() {
         labels: Labels::default(),
         model: Text::from("m"),
         standing: Standing::WHOLE,
+        strategy: None,
         totals: Totals::default(),
         began: now,
         seen: now,

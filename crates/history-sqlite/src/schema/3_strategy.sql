@@ -1,0 +1,2 @@
+-- What the strategy of a conversation goes on from.
+ALTER TABLE conversation ADD COLUMN strategy TEXT;
