@@ -52,6 +52,8 @@ pub(crate) const NOTHING_HERE: ErrorCode = ErrorCode::new("E0826");
 pub(crate) const NO_GATEWAY: ErrorCode = ErrorCode::new("E0827");
 /// An order for a conversation that is not in memory.
 pub(crate) const AT_REST: ErrorCode = ErrorCode::new("E0828");
+/// The strategy does not keep a pin.
+pub(crate) const PIN_NOT_KEPT: ErrorCode = ErrorCode::new("E0829");
 
 /// The codes of the outer half.
 pub(crate) const CODES: &[CodeEntry] = &[
@@ -179,6 +181,11 @@ pub(crate) const CODES: &[CodeEntry] = &[
         AT_REST,
         "an order for a conversation that has had no request for a while",
         "Orders are carried out with a request: give it again after the next one.",
+    ),
+    entry(
+        PIN_NOT_KEPT,
+        "the strategy does not keep a pin",
+        "Remove another pin first, or pin less; the strategy's text says how much it keeps.",
     ),
 ];
 

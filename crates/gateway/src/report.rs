@@ -59,6 +59,9 @@ pub enum ReportError {
         /// What it says. No message text.
         message: String,
     },
+    /// The strategy does not keep the pin.
+    #[error("the strategy keeps no more pins")]
+    NotKept,
     /// The store failed.
     #[error("the store failed: {0}")]
     Store(#[from] HistoryError),
@@ -80,6 +83,7 @@ impl Coded for ReportError {
         match self {
             Self::NoConversation => error::NO_CONVERSATION,
             Self::AtRest => error::AT_REST,
+            Self::NotKept => error::PIN_NOT_KEPT,
             Self::NoMark => error::NO_MARK,
             Self::Refused { code, .. } => *code,
             Self::Store(_) => error::STORE,

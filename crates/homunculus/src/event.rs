@@ -59,8 +59,21 @@ pub enum Event<'a> {
     },
     /// A command from outside the strategy: a person, the dashboard, the control interface.
     Command(Command, Path<'a>),
+    /// A text was pinned: does the strategy keep it?
+    Pinned(Wish<'a>, Path<'a>),
     /// Nothing happened for a while.
     Idle(Path<'a>),
+}
+
+/// A text that somebody wants kept verbatim. It is within the limits of pins, and among those of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish<'a> {
+    /// The pin's id.
+    pub id: &'a str,
+    /// Who wants it: `user`, `agent` or `api`.
+    pub by: &'a str,
+    /// Its size.
+    pub tokens: Tokens,
 }
 
 /// What the driver has to do, in this order.
@@ -83,6 +96,8 @@ pub enum Action {
     Retry,
     /// Give the provider's refusal to the client: nothing more can be done.
     PassThrough,
+    /// The pin with this id is not kept.
+    Unpin(String),
     /// What became of a command.
     Acknowledge(Acknowledged),
     /// For logs and metrics.

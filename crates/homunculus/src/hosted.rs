@@ -26,7 +26,7 @@ use plumb::machine::{Effect, EffectId, FaultKind, Machine, Request, State, Step}
 use plumb::value::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Refusal, Telemetry};
+use crate::event::{Refusal, Telemetry, Wish};
 use crate::machine::Orders;
 use crate::strategy::{Command, Stage, Strategy};
 use control::{Control, Keep, answer, done, marked_at, memory, refused};
@@ -280,6 +280,11 @@ impl Hosted {
                 control::clear(orders, keep, least).map(|()| done("cleared"))
             }
             Control::Abandon => orders.give(Command::Abandon).map(|()| done("abandoned")),
+            Control::Pin => Ok(done("pinned")),
+            Control::Unpin(id) => {
+                orders.unpin(&id);
+                Ok(done("unpinned"))
+            }
             Control::Other => Err(Refusal::NothingReady),
         };
         let answer = outcome.unwrap_or_else(|refusal| {
@@ -381,6 +386,15 @@ impl Strategy for Hosted {
         if self.paused {
             // Where there is nothing to wait for, the request goes as it is.
             let _ = orders.give(Command::Pause);
+        }
+    }
+
+    fn pinned(&mut self, wish: &Wish<'_>, orders: &mut Orders<'_>) {
+        let wish = report::wish(wish, &orders.situation());
+        let told = self.tell(REPORTS, wish, orders);
+        if let Err(failure) = told {
+            orders.tell(Telemetry::StrategyFailed(failure));
+            self.replace();
         }
     }
 

@@ -35,7 +35,7 @@ mod view;
 
 pub use codes::CODES;
 pub use event::{
-    Acknowledged, Action, Event, JobId, Preparation, Refusal, StopReason, Telemetry, Verdict,
+    Acknowledged, Action, Event, JobId, Preparation, Refusal, StopReason, Telemetry, Verdict, Wish,
 };
 pub use gauge::{Gauge, Size};
 pub use limits::{BackOff, Limits, MINIMUM_SUMMARY, Staleness};

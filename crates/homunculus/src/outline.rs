@@ -340,6 +340,12 @@ impl<'a> Path<'a> {
         freed.saturating_sub(self.outline.sum(start).clearable())
     }
 
+    /// The tokens of all pins.
+    #[must_use]
+    pub fn pinned(&self) -> Tokens {
+        self.pins.iter().map(|pin| pin.tokens).sum()
+    }
+
     /// Whether a summary may stand for everything before this cut.
     #[must_use]
     pub fn is_cut(&self, cut: usize) -> bool {

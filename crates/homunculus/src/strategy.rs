@@ -4,7 +4,7 @@ use context::{Pressure, Tokens};
 use history::{MarkId, Route};
 use jiff::SignedDuration;
 
-use crate::event::Refusal;
+use crate::event::{Refusal, Wish};
 use crate::gauge::Gauge;
 use crate::limits::Limits;
 use crate::machine::Orders;
@@ -19,6 +19,11 @@ pub trait Strategy {
     /// any the request goes as it is.
     fn decide(&mut self, orders: &mut Orders<'_>);
 
+    /// Somebody wants a text kept verbatim. Where nothing is ordered, it is.
+    fn pinned(&mut self, wish: &Wish<'_>, orders: &mut Orders<'_>) {
+        let _ = (wish, orders);
+    }
+
     /// It will not be asked for a while: memory that it can do without may go.
     fn rest(&mut self) {}
 }
@@ -26,6 +31,10 @@ pub trait Strategy {
 impl<S: Strategy + ?Sized> Strategy for Box<S> {
     fn decide(&mut self, orders: &mut Orders<'_>) {
         (**self).decide(orders);
+    }
+
+    fn pinned(&mut self, wish: &Wish<'_>, orders: &mut Orders<'_>) {
+        (**self).pinned(wish, orders);
     }
 
     fn rest(&mut self) {

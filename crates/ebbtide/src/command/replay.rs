@@ -68,6 +68,8 @@ Strategies:
   truncate            drops the oldest messages
   clear_tool_results  replaces old tool results by a placeholder
   keep_last_n         waits for a summary, keeps it and the last 20 messages
+  cold_cache          swaps after a pause, when the provider has forgotten it
+  pinning             as prepared; agrees with whoever pins on how much
   FILE.plumb          your own (docs/strategies.md)
 
 Examples:

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use context::pin::{Pin, PinId};
 use context::{Tokens, Turn, TurnId};
 use history::{Conversation, ConversationId, Standing, Tenant};
 use homunculus::hosted::{Hosted, StrategyFailure};
-use homunculus::{Action, Event, Homunculus, JobId, Outline, Path, Preparation, Shown, Telemetry};
+use homunculus::{
+    Action, Event, Homunculus, JobId, Outline, Path, Preparation, Shown, Telemetry, Wish,
+};
 use jiff::Timestamp;
 use tokens::{Capability, Model};
 use tokio::sync::Notify;
@@ -259,10 +262,19 @@ impl Live {
                     self.journal
                         .note(now, Happened::Stopped(reason.to_string()));
                 }
+                Action::Unpin(id) => self.unpin(&id, now),
                 Action::Acknowledge(_) | Action::Retry | Action::PassThrough => {}
             }
         }
         decision
+    }
+
+    fn unpin(&mut self, id: &str, now: Timestamp) {
+        if let Some(id) = PinId::parse(id) {
+            self.pins.refuse(id);
+            let why = "the strategy keeps no more".to_owned();
+            self.journal.note(now, Happened::PinRefused(why));
+        }
     }
 
     fn note(&mut self, telemetry: &Telemetry, now: Timestamp) {
@@ -385,14 +397,35 @@ impl Live {
     /// Takes the next turn of the path, shown with so many tokens.
     pub(super) fn push(&mut self, turn: &Turn, tokens: Tokens) {
         let counter = self.supervisor.model.counter();
+        let known: Vec<PinId> = self.pins.iter().map(|pin| pin.id).collect();
         let refused = self.pins.take(self.said.outline.len(), turn, &counter);
         self.flights.pin_refused |= !refused.is_empty();
+        let at = turn.at().unwrap_or(self.record.seen);
         for error in refused {
-            let at = turn.at().unwrap_or(self.record.seen);
             let happened = Happened::PinRefused(error.to_string());
             self.journal.note(at, happened);
         }
         self.said.outline.push(turn, tokens);
+        let new = self.pins.iter().filter(|pin| !known.contains(&pin.id));
+        let new: Vec<Pin> = new.cloned().collect();
+        for pin in new {
+            self.flights.pin_refused |= !self.keeps(&pin, at);
+        }
+    }
+
+    /// Asks the strategy whether a pin that was set is kept; one that is not is taken away.
+    pub(super) fn keeps(&mut self, pin: &Pin, now: Timestamp) -> bool {
+        let id = pin.id.to_string();
+        let wish = Wish {
+            id: &id,
+            by: pin.origin.as_str(),
+            tokens: pin.tokens,
+        };
+        let len = self.len();
+        let path = Path::new(&self.said.outline, len, self.pins.places());
+        let actions = self.supervisor.machine.on(Event::Pinned(wish, path), now);
+        self.carry_out(actions, len, now);
+        self.pins.has(pin.id)
     }
 
     /// Sees which pins are restated by what is sent beside the turns.
@@ -419,6 +452,16 @@ impl Live {
         let unchanged = machine.size(&Shown::default(), &said);
         let view = machine.size(&shown, &self.path(len));
         (unchanged.all(), view.all())
+    }
+
+    /// What the store keeps of it now.
+    pub(super) fn to_record(&self) -> Conversation {
+        let stored = self.supervisor.machine.strategy().to_stored();
+        Conversation {
+            // A program that cannot be written begins anew after a restart.
+            strategy: serde_json::to_string(&stored).ok().map(context::Text::from),
+            ..self.record.clone()
+        }
     }
 
     /// Whether something is under way.

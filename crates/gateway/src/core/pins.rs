@@ -80,6 +80,20 @@ impl PinBook {
         removable
     }
 
+    /// Takes a pin away, whoever set it: the strategy does not keep it.
+    pub(super) fn refuse(&mut self, id: PinId) {
+        if self.pins.remove(id).is_ok() {
+            self.said.retain(|&(said, _)| said != id);
+            self.restated.retain(|&restated| restated != id);
+            self.place();
+        }
+    }
+
+    /// Whether this text is pinned.
+    pub(super) fn has(&self, id: PinId) -> bool {
+        self.pins.get(id).is_some()
+    }
+
     /// Whether a pin was set from outside. One in a user line is taken back by a user line.
     pub(super) fn is_removable(&self, id: PinId) -> bool {
         self.said.iter().all(|&(said, _)| said != id)

@@ -284,7 +284,8 @@ impl Inner {
                 .set(&text, Origin::Api, &counter)
                 .map_err(refused)?;
             match added {
-                Some(pin) => pin,
+                Some(pin) if live.keeps(&pin, (self.parts.clock)()) => pin,
+                Some(_) => return Err(ReportError::NotKept),
                 None => {
                     let known = PinId::of(&text);
                     let pin = live.pins.iter().find(|pin| pin.id == known);

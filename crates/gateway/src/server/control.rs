@@ -125,7 +125,9 @@ impl Problem {
             Self::Report(ReportError::NoConversation | ReportError::NoMark) | Self::Nothing => {
                 StatusCode::NOT_FOUND
             }
-            Self::Report(ReportError::Refused { .. } | ReportError::AtRest) => StatusCode::CONFLICT,
+            Self::Report(
+                ReportError::Refused { .. } | ReportError::AtRest | ReportError::NotKept,
+            ) => StatusCode::CONFLICT,
             Self::Report(ReportError::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Bad(_) => StatusCode::BAD_REQUEST,
             Self::Denied(denied) => denied.status(),

@@ -88,7 +88,7 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
         error,
         HistoryError::Newer {
             found: 99,
-            known: 2
+            known: 3
         }
     );
     assert_eq!(std::fs::read(&place).unwrap(), before);

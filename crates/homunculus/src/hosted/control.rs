@@ -42,6 +42,10 @@ pub(super) enum Control {
     Clear(usize, f64),
     /// Forget what is prepared.
     Abandon,
+    /// Keep this pin: it is kept already.
+    Pin,
+    /// Do not keep it.
+    Unpin(Arc<str>),
     /// Something that this host has not.
     Other,
 }
@@ -76,7 +80,9 @@ impl Control {
                     number(message.get("at_least")).unwrap_or(0.0),
                 ),
                 "abandon" => Self::Abandon,
-                "pin" | "unpin" | "set_temp" => Self::Other,
+                "pin" => Self::Pin,
+                "unpin" => Self::Unpin(value.as_text()?.into()),
+                "set_temp" => Self::Other,
                 _ => return None,
             };
             Some((Arc::clone(name), control))

@@ -16,7 +16,7 @@ use super::report::Report;
 use super::{ANSWERS, REPORTS};
 
 /// The strategies that are built in: the name and the text of each, the default first.
-pub const SHIPPED: [(&str, &str); 5] = [
+pub const SHIPPED: [(&str, &str); 7] = [
     (
         DEFAULT,
         include_str!("../../../../strategies/prepared.plumb"),
@@ -36,6 +36,14 @@ pub const SHIPPED: [(&str, &str); 5] = [
     (
         "keep_last_n",
         include_str!("../../../../strategies/keep_last_n.plumb"),
+    ),
+    (
+        "cold_cache",
+        include_str!("../../../../strategies/cold_cache.plumb"),
+    ),
+    (
+        "pinning",
+        include_str!("../../../../strategies/pinning.plumb"),
     ),
 ];
 
@@ -58,6 +66,19 @@ static DEFAULT_PROGRAM: LazyLock<Arc<StrategyProgram>> = LazyLock::new(|| {
     )]
     StrategyProgram::shipped(DEFAULT).expect("the default is shipped")
 });
+
+/// The shipped strategies as modules: `use prepared` names them, behind the caller's own.
+struct Beside<'a>(&'a dyn Modules);
+
+impl Modules for Beside<'_> {
+    fn load(&self, name: &str) -> Option<String> {
+        let shipped = || {
+            let mut all = SHIPPED.iter();
+            all.find_map(|(known, text)| (*known == name).then(|| (*text).to_owned()))
+        };
+        self.0.load(name).or_else(shipped)
+    }
+}
 
 /// What a strategy may rely on besides itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +165,7 @@ impl StrategyError {
 
 impl StrategyProgram {
     /// Checks a text and compiles its process `main`. `name` is what it is called in diagnostics and
-    /// reports.
+    /// reports. The shipped strategies are modules too, behind those of `modules`.
     ///
     /// # Errors
     /// Where it does not check, has not the ports of a strategy, or uses what a strategy cannot have.
@@ -158,7 +179,7 @@ impl StrategyProgram {
         modules: &dyn Modules,
         guards: Guards,
     ) -> Result<Self, StrategyError> {
-        let checked = check(name, text, modules);
+        let checked = check(name, text, &Beside(modules));
         if !checked.is_sound() {
             return Err(StrategyError::Unsound {
                 name: name.to_owned(),

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use context::Pressure;
+use context::{Pressure, Tokens};
 use plumb::value::Value;
 
-use crate::event::Refusal;
+use crate::event::{Refusal, Wish};
 use crate::price::CacheState;
 use crate::strategy::{Moment, Situation, Stage};
 
@@ -131,6 +131,21 @@ impl Report {
             .collect();
         Value::record(fields).ok()
     }
+}
+
+/// The record of a wish: `pin`, by whom, its share of the window and that of all pins, its own included.
+pub(super) fn wish(wish: &Wish<'_>, situation: &Situation<'_>) -> Option<Value> {
+    let window = situation.limits.window;
+    let of_window = |tokens: Tokens| share(Pressure::of(tokens, window).get());
+    let fields = [
+        ("kind", Value::from("pin")),
+        ("pin", Value::from(wish.id)),
+        ("by", Value::from(wish.by)),
+        ("share", of_window(wish.tokens)?),
+        ("pinned", of_window(situation.path.pinned())?),
+        ("window", Value::Int(i64::try_from(window.get()).ok()?)),
+    ];
+    Value::record(fields.map(|(name, value)| (Arc::from(name), value))).ok()
 }
 
 fn share(number: f64) -> Option<Value> {

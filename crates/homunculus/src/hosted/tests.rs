@@ -12,10 +12,10 @@ use plumb::modules::BuiltIn;
 use super::{
     HostSettings, Hosted, SHIPPED, StoredStrategy, StrategyError, StrategyFailure, StrategyProgram,
 };
-use crate::event::{Action, Event, Preparation, Telemetry};
+use crate::event::{Action, Event, Preparation, Telemetry, Wish};
 use crate::limits::Limits;
 use crate::machine::{Homunculus, Orders};
-use crate::outline::{Outline, Path};
+use crate::outline::{Outline, Path, PinnedAt};
 use crate::price::Prices;
 use crate::strategy::Strategy;
 
@@ -401,6 +401,73 @@ fn a_strategy_begins_to_act_where_its_text_says() {
         let program = StrategyProgram::shipped(name).unwrap();
         assert_eq!(program.acts_from(0.85, soft), Some(from), "{name}");
     }
+}
+
+#[test]
+fn pins_are_kept_up_to_what_the_strategy_agrees_to() {
+    let check = |name: &str, by: &str, pinned: u64, expected: &[Action]| {
+        let program = StrategyProgram::shipped(name).unwrap();
+        let mut machine = Homunculus::new(Hosted::new(program, HostSettings::default()), limits());
+        let outline = outline();
+        let tokens = Tokens::new(pinned);
+        let pins = [PinnedAt { turn: None, tokens }];
+        let wish = Wish {
+            id: "a1",
+            by,
+            tokens,
+        };
+        let path = Path::new(&outline, 3, &pins);
+        let actions = machine.on(Event::Pinned(wish, path), at(0));
+        assert_eq!(actions, expected, "{name} {by} {pinned}");
+    };
+    let refused = [Action::Unpin("a1".to_owned())];
+    check("pinning", "user", 1_000, &[]);
+    check("pinning", "user", 1_001, &refused);
+    check("pinning", "agent", 500, &[]);
+    check("pinning", "agent", 501, &refused);
+    check("prepared", "agent", 5_000, &[]);
+}
+
+#[test]
+fn a_pin_changes_nothing_of_what_is_shown() {
+    let mut house = House::new(StrategyProgram::default_one(), limits());
+    let order = ordered(&house.request(7));
+    house.finish(&order);
+    assert_eq!(told(&house.request(9)), ["send from 6"]);
+    let wish = Wish {
+        id: "a1",
+        by: "user",
+        tokens: Tokens::new(10),
+    };
+    // A client that went back says its turns again, one by one.
+    let path = Path::new(&house.outline, 1, &[]);
+    house
+        .machine
+        .on(Event::Pinned(wish, path), at(house.second));
+    assert_eq!(told(&house.request(9)), ["send from 6"]);
+}
+
+#[test]
+fn cold_cache_swaps_after_a_pause() {
+    let program = StrategyProgram::shipped("cold_cache").unwrap();
+    let mut house = House::new(program, limits());
+    let order = ordered(&house.request(5));
+    house.finish(&order);
+    assert_eq!(told(&house.request(7)), ["send from 0"]);
+    house.second += 600;
+    assert_eq!(
+        told(&house.request(7)),
+        [format!("send from {}", order.cut)]
+    );
+    let program = StrategyProgram::shipped("cold_cache").unwrap();
+    let mut house = House::new(program, limits());
+    let order = ordered(&house.request(5));
+    house.finish(&order);
+    assert_eq!(
+        told(&house.request(9)),
+        ["send from 0"],
+        "above the hard threshold"
+    );
 }
 
 #[test]

@@ -3,13 +3,14 @@
 mod command;
 mod orders;
 
+use orders::About;
 pub use orders::Orders;
 
 use context::{Pressure, Tokens, TurnId};
 use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::event::{Acknowledged, Action, Event, JobId, StopReason, Telemetry};
+use crate::event::{Acknowledged, Action, Event, JobId, StopReason, Telemetry, Wish};
 use crate::gauge::{Gauge, Size};
 use crate::limits::Limits;
 use crate::outline::Path;
@@ -293,6 +294,7 @@ impl<S: Strategy> Homunculus<S> {
                 // What became of it is among the actions.
                 let _ = self.machine.obey(command, &asked, &mut actions);
             }
+            Event::Pinned(wish, path) => self.pinned(&wish, path, now, &mut actions),
             Event::Usage { input } => self.machine.gauge.report(input),
             Event::Overhead { tokens } => self.machine.gauge.overhead(tokens),
             Event::Prepared { job, mark, tokens } => {
@@ -331,12 +333,31 @@ impl<S: Strategy> Homunculus<S> {
         self.machine.send(path, now, actions);
     }
 
+    /// Asks the strategy whether it keeps a pin. The path may still be on its way to where the conversation
+    /// stands, so what is shown is not compared with it.
+    fn pinned(
+        &mut self,
+        wish: &Wish<'_>,
+        path: Path<'_>,
+        now: Timestamp,
+        actions: &mut Vec<Action>,
+    ) {
+        let asked = Asked {
+            path,
+            moment: Moment::Idle,
+            now,
+        };
+        let mut orders = Orders::new(&mut self.machine, &asked, actions, About::Pin);
+        self.strategy.pinned(wish, &mut orders);
+    }
+
     /// Asks the strategy and carries out what it says. The answer is the hold, if it ordered one.
     fn ask(&mut self, asked: &Asked<'_>, actions: &mut Vec<Action>) -> Option<Action> {
         if self.machine.stopped.is_some() {
             return None;
         }
-        let mut orders = Orders::new(&mut self.machine, asked, actions);
+        let about = About::Conversation;
+        let mut orders = Orders::new(&mut self.machine, asked, actions, about);
         self.strategy.decide(&mut orders);
         let hold = orders.hold();
         // A later command may have abandoned what the request would wait for.

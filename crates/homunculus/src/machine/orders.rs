@@ -12,6 +12,16 @@ pub struct Orders<'a> {
     asked: &'a Asked<'a>,
     actions: &'a mut Vec<Action>,
     hold: Option<Action>,
+    about: About,
+}
+
+/// What a strategy is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum About {
+    /// The conversation: everything can be ordered.
+    Conversation,
+    /// A pin: nothing else can.
+    Pin,
 }
 
 impl<'a> Orders<'a> {
@@ -19,12 +29,14 @@ impl<'a> Orders<'a> {
         machine: &'a mut Machine,
         asked: &'a Asked<'a>,
         actions: &'a mut Vec<Action>,
+        about: About,
     ) -> Self {
         Self {
             machine,
             asked,
             actions,
             hold: None,
+            about,
         }
     }
 
@@ -37,11 +49,19 @@ impl<'a> Orders<'a> {
     /// Has a command carried out.
     ///
     /// # Errors
-    /// Where it would break a rule; then nothing has changed.
+    /// Where it would break a rule, or the question was about a pin; then nothing has changed.
     pub fn give(&mut self, command: Command) -> Result<(), Refusal> {
+        if self.about == About::Pin {
+            return Err(Refusal::CanNotHold);
+        }
         let held = self.machine.obey(command, self.asked, self.actions)?;
         self.hold = held.or_else(|| self.hold.take());
         Ok(())
+    }
+
+    /// Says that a pin is not kept.
+    pub fn unpin(&mut self, id: &str) {
+        self.actions.push(Action::Unpin(id.to_owned()));
     }
 
     /// Tells the driver something for logs and metrics.

@@ -559,7 +559,7 @@ impl Watch {
                     self.stopped &= acknowledged.command != Command::Resume;
                 }
                 Action::Hold { .. } => assert!(self.running.is_some(), "held for nothing"),
-                Action::Retry | Action::PassThrough | Action::Telemetry(_) => {}
+                Action::Retry | Action::PassThrough | Action::Telemetry(_) | Action::Unpin(_) => {}
             }
         }
     }

@@ -1,18 +1,19 @@
 //! One strategy through one session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use context::pin::{PinId, intact};
 use context::{Provenance, Tokens, Turn};
 use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
 use homunculus::hosted::{Hosted, StrategyProgram};
-use homunculus::{Action, Event, Homunculus, Path, PinnedAt, Preparation, Shown};
+use homunculus::{Action, Event, Homunculus, Path, PinnedAt, Preparation, Shown, Wish};
 use jiff::{SignedDuration, Timestamp};
 
 use super::clock::Clock;
 use super::ledger::Ledger;
 use super::measure::{self, Place};
+use super::pins::PinSpan;
 use super::prefix::{self, Before};
 use super::{Scene, fate};
 use crate::cache::{Charge, PrefixCache};
@@ -80,6 +81,9 @@ struct Seen {
     said: usize,
     /// The pins in front of the summary.
     restated: Vec<PinId>,
+    /// The pins that the strategy was asked about, and those of them that it does not keep.
+    wished: HashSet<PinId>,
+    refused: HashSet<PinId>,
 }
 
 /// What is left of [`Built`] when the strategy has moved into the machine.
@@ -139,6 +143,7 @@ impl<'a> Drive<'a> {
             // The first view: it restates the pins that nobody says, which are in force from the start.
             self.restate(self.seen.shown, turn);
         }
+        self.wish(turn);
         let pins = self.pins_in_force(turn);
         let mut pending = Pending {
             turn,
@@ -169,14 +174,44 @@ impl<'a> Drive<'a> {
         }
     }
 
+    /// Asks the strategy about pins that are new in the first `len` turns.
+    fn wish(&mut self, len: usize) {
+        let scene = self.scene;
+        if self.built.pins == PinKeeping::Ignored {
+            return;
+        }
+        for span in scene.pins.iter().filter(|span| span.holds_at(len)) {
+            if !self.seen.wished.insert(span.pin.id) {
+                continue;
+            }
+            let id = span.pin.id.to_string();
+            let wish = Wish {
+                id: &id,
+                by: span.pin.origin.as_str(),
+                tokens: span.pin.tokens,
+            };
+            let pins = self.pins_in_force(len);
+            let path = Path::new(&scene.outline, len, &pins);
+            let actions = self.machine.on(Event::Pinned(wish, path), self.clock.now());
+            if actions.contains(&Action::Unpin(id.clone())) {
+                self.seen.refused.insert(span.pin.id);
+            }
+        }
+    }
+
+    /// Whether a pin holds for the request with so many turns.
+    fn holds(&self, span: &PinSpan, len: usize) -> bool {
+        span.holds_at(len) && !self.seen.refused.contains(&span.pin.id)
+    }
+
     fn pins_in_force(&self, len: usize) -> Vec<PinnedAt> {
         if self.built.pins == PinKeeping::Ignored {
             return Vec::new();
         }
         let spans = self.scene.pins.iter();
         spans
-            .filter(|span| span.holds_at(len))
-            .map(super::pins::PinSpan::place)
+            .filter(|span| self.seen.wished.contains(&span.pin.id) && self.holds(span, len))
+            .map(PinSpan::place)
             .collect()
     }
 
@@ -196,6 +231,7 @@ impl<'a> Drive<'a> {
                 Action::Send(_)
                 | Action::Retry
                 | Action::PassThrough
+                | Action::Unpin(_)
                 | Action::Acknowledge(_)
                 | Action::Telemetry(_)
                 | Action::Stop(_) => {}
@@ -337,7 +373,7 @@ impl<'a> Drive<'a> {
             .mark
             .and_then(|mark| self.history.mark(mark).ok().flatten());
         let spans = self.scene.pins.iter();
-        let in_force: Vec<_> = spans.filter(|span| span.holds_at(len)).collect();
+        let in_force: Vec<_> = spans.filter(|span| self.holds(span, len)).collect();
         let pins: Vec<Pinned> = in_force.iter().map(|span| span.pinned(turns)).collect();
         let Ok(view) = view(path, mark.as_ref(), &pins, self.scene.counter) else {
             return;
@@ -420,7 +456,9 @@ impl<'a> Drive<'a> {
 
     fn count_pins(&mut self, shown: Shown, len: usize) {
         let spans = self.scene.pins.iter();
-        let mut in_force = spans.filter(|span| span.holds_at(len)).peekable();
+        let refused = &self.seen.refused;
+        let holds = |span: &&PinSpan| span.holds_at(len) && !refused.contains(&span.pin.id);
+        let mut in_force = spans.filter(holds).peekable();
         if in_force.peek().is_none() {
             return;
         }

@@ -87,7 +87,7 @@ fn check(session: &Session, window: u64) -> Comparison {
         nothing_is_lost(session, outcome, &place);
         views_are_legal(session, outcome, &place);
         match name {
-            "prepared" => prepared(outcome, &place),
+            "prepared" | "pinning" | "cold_cache" => prepared(outcome, &place),
             "stop_the_world" => {
                 assert_eq!(outcome.fate.dropped + outcome.fate.cleared, 0, "{place}");
                 assert_eq!(outcome.pins.intact, outcome.pins.requests, "{place}");
