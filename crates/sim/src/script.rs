@@ -161,8 +161,8 @@ fn acknowledged(role: Role, last: &str) -> String {
     }
 }
 
-/// The words that a note about the runtime context came with, and the note: the last text of a message and
-/// the one before it.
+/// The words that a note about the runtime context came with, and the note: the last text of a message, and
+/// the last one before it that is not in brackets, as notes are.
 fn noted(turn: &Turn) -> Option<(&str, &str)> {
     let texts = turn.parts().iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
@@ -170,7 +170,10 @@ fn noted(turn: &Turn) -> Option<(&str, &str)> {
     });
     let texts: Vec<&str> = texts.collect();
     match texts.as_slice() {
-        [.., words, note] if note.starts_with("[runtime context]\n") => Some((words, note)),
+        [before @ .., note] if note.starts_with("[runtime context]\n") => {
+            let words = before.iter().rev().find(|text| !text.starts_with('['));
+            words.map(|words| (*words, *note))
+        }
         _ => None,
     }
 }
@@ -302,6 +305,7 @@ mod tests {
         check_noted(&[asked], 1, one);
         check_noted(&["a summary", asked], 12, more);
         check_noted(&[asked, "hello?"], 1, "You said: hello?");
+        check_noted(&["hello", "[Pinned, in full:]\n- a"], 1, "You said: hello");
         let said = Say::Text(format!("You said: {asked}"));
         check(Role::User, asked, said);
     }
