@@ -159,7 +159,7 @@ impl Dashboard {
                 }
             }
             ["strategy.svg"] => {
-                let draw = || plumb::picture::svg(self.strategy.graph()).into();
+                let draw = || self.strategy.picture().into();
                 reply::picture(self.picture.get_or_init(draw).clone())
             }
             ["conversations", id] => {
