@@ -92,7 +92,8 @@ impl Parser<'_> {
     fn let_declaration(&mut self) -> Parsed<Let> {
         self.bump();
         let name = self.lower("the name of a process")?;
-        if self.at_symbol(Symbol::Equal) {
+        let bare = self.at_symbol(Symbol::Equal);
+        if bare {
             let told = self
                 .unexpected("`:` and a signature")
                 .hint(format!("Write `let {} : !A -> !B = …`.", name.text));
@@ -101,7 +102,7 @@ impl Parser<'_> {
             self.expect(Symbol::Colon)?;
         }
         let start = self.token().span;
-        let signature = match self.at_symbol(Symbol::Equal) {
+        let signature = match bare {
             true => Err(Told),
             false => self.signature(),
         };

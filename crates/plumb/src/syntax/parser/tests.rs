@@ -144,6 +144,13 @@ fn several_mistakes_are_told_each_once() {
 }
 
 #[test]
+fn a_signature_that_is_missing_is_told() {
+    tells("let f = id", &[("P0101", "=")]);
+    tells("let f := id", &[("P0101", "=")]);
+    tells("let f : !A = id", &[("P0101", "=")]);
+}
+
+#[test]
 fn what_is_not_closed_is_named_with_where_it_was_opened() {
     #[track_caller]
     fn check(text: &str, (code, found): (&str, &str), opened: u32) {
