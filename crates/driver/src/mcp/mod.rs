@@ -6,6 +6,7 @@
 
 mod wire;
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -32,6 +33,9 @@ const LONGEST: usize = 16 << 20;
 
 /// How many pages of tools are asked for.
 const PAGES: usize = 64;
+
+/// Said where a program is not there any more.
+const ENDED: &str = "it has ended";
 
 /// A tool as a server lists it.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,11 +188,17 @@ impl Server {
             return Err("a message to it was broken off".to_owned());
         }
         let line = format!("{message}\n");
-        let gone = |error: std::io::Error| format!("it has gone: {error}");
-        self.input.write_all(line.as_bytes()).await.map_err(gone)?;
-        self.input.flush().await.map_err(gone)?;
+        let mut written = self.input.write_all(line.as_bytes()).await;
+        if written.is_ok() {
+            written = self.input.flush().await;
+        }
+        // A program that has gone takes nothing more, and says so each time.
         self.torn = false;
-        Ok(())
+        written.map_err(|error| match error.kind() {
+            // It ended before it was asked: the same as if it ended instead of an answer.
+            ErrorKind::BrokenPipe => ENDED.to_owned(),
+            _ => format!("it has gone: {error}"),
+        })
     }
 
     /// The next line. May be dropped at any time: what has been read of it stays.
@@ -197,7 +207,7 @@ impl Server {
             let piece = self.output.fill_buf().await;
             let piece = piece.map_err(|error| format!("it has gone: {error}"))?;
             if piece.is_empty() {
-                return Err("it has ended".to_owned());
+                return Err(ENDED.to_owned());
             }
             let end = piece.iter().position(|byte| *byte == b'\n');
             let (taken, used) = match end {
