@@ -29,11 +29,6 @@ use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 
-/// Requests take and give back buffers of a megabyte on changing threads; the system's allocator keeps an
-/// area for each thread and gives little of it back.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
