@@ -1,6 +1,5 @@
 //! The ebbtide command line.
 
-mod age;
 mod cli;
 mod codes;
 mod command;

@@ -16,6 +16,7 @@ use jiff::SignedDuration;
 
 pub use effective::{Effective, Flag, Origin, Sources};
 pub use error::{ConfigError, Place};
+pub use read::age;
 pub use setting::{SETTINGS, Setting, Shown};
 pub use strategy::StrategyChoice;
 

@@ -1,6 +1,6 @@
 //! Running other programs, and talking to whoever runs this one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
@@ -31,6 +31,26 @@ pub fn program(name: &str, arguments: &[&str], folder: &Path) -> Command {
 pub fn cargo(arguments: &[&str], folder: &Path) -> Command {
     let cargo = variable("CARGO").unwrap_or_else(|| "cargo".to_owned());
     program(&cargo, arguments, folder)
+}
+
+/// The program `ebbtide`, built as the tests build it: with `--package` alone its dependencies would get
+/// other features, and half of them would be compiled a second time.
+///
+/// # Errors
+/// It does not build.
+pub fn ebbtide(root: &Path) -> anyhow::Result<PathBuf> {
+    run(cargo(
+        &[
+            "build",
+            "--quiet",
+            "--locked",
+            "--workspace",
+            "--bins",
+            "--tests",
+        ],
+        root,
+    ))?;
+    Ok(root.join("target/debug/ebbtide"))
 }
 
 /// Runs a command with its output shown as it comes.

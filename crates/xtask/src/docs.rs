@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-use crate::command::{self, cargo, say};
+use crate::command::{self, say};
 
 /// The generated pages: what `ebbtide docs` calls them, and where they lie.
 const PAGES: [(&str, &str); 4] = [
@@ -29,21 +30,12 @@ pub enum Mode {
 /// # Errors
 /// The program does not build, a page cannot be read or written, or a page is not up to date.
 pub fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
+    let program = command::ebbtide(root)?;
     let mut stale = Vec::new();
     for (page, path) in PAGES {
-        let text = command::output(cargo(
-            &[
-                "run",
-                "--quiet",
-                "--locked",
-                "--package",
-                "ebbtide",
-                "--",
-                "docs",
-                page,
-            ],
-            root,
-        ))?;
+        let mut command = Command::new(&program);
+        command.args(["docs", page]).current_dir(root);
+        let text = command::output(command)?;
         let file = root.join(path);
         match mode {
             Mode::Write => {

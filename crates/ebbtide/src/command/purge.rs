@@ -8,7 +8,6 @@ use history_sqlite::Sqlite;
 use jiff::SignedDuration;
 use lab::figures;
 
-use crate::age;
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
@@ -40,7 +39,7 @@ pub struct PurgeArgs {
     #[arg(long, value_name = "PATH")]
     pub store: PathBuf,
     /// Conversations that were last seen longer ago than this: 12h, 30d, 8w
-    #[arg(long, value_name = "AGE", value_parser = age::parse)]
+    #[arg(long, value_name = "AGE", value_parser = age)]
     pub older_than: Option<SignedDuration>,
     /// This conversation, by its id of 32 hexadecimal digits
     #[arg(long, value_name = "ID", value_parser = conversation)]
@@ -54,6 +53,10 @@ pub struct PurgeArgs {
     /// Remove it, instead of saying what would be removed
     #[arg(long)]
     pub yes: bool,
+}
+
+fn age(text: &str) -> Result<SignedDuration, String> {
+    gateway::config::age(text).map_err(|expected| format!("expected {expected}"))
 }
 
 const ID: &str = "expected 32 hexadecimal digits";

@@ -127,22 +127,34 @@ pub(super) fn duration(text: &str) -> Read<SignedDuration> {
         .ok_or("a duration such as `10s`")
 }
 
-/// An age in days, weeks or hours: conversations are kept for longer than requests last.
-pub(super) fn age(text: &str) -> Read<SignedDuration> {
-    const UNLIKE: &str = "an age such as `12h`, `30d` or `8w`";
+/// Reads an age: a whole number and a unit, `m` for minutes, `h` for hours, `d` for days of 24 hours, `w`
+/// for weeks; at most 1,000 years. Conversations are kept for longer than requests last.
+///
+/// # Errors
+/// What is expected in place of `text`.
+pub fn age(text: &str) -> Result<SignedDuration, &'static str> {
+    /// 1,000 years, in minutes.
+    const MOST: i64 = 1_000 * 366 * 24 * 60;
+    const UNLIKE: &str = "an age such as 12h, 30d or 8w";
     let (number, unit) = text
         .split_at_checked(text.len().saturating_sub(1))
         .ok_or(UNLIKE)?;
-    let hours: u32 = match unit {
-        "h" => 1,
-        "d" => 24,
-        "w" => 7 * 24,
+    let minutes: i64 = match unit {
+        "m" => 1,
+        "h" => 60,
+        "d" => 24 * 60,
+        "w" => 7 * 24 * 60,
         _ => return Err(UNLIKE),
     };
-    let number: u16 = number.parse().map_err(|_| UNLIKE)?;
-    (number > 0)
-        .then(|| SignedDuration::from_hours(i64::from(u32::from(number) * hours)))
-        .ok_or(UNLIKE)
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(UNLIKE);
+    }
+    let number: i64 = number.parse().map_err(|_| UNLIKE)?;
+    number
+        .checked_mul(minutes)
+        .filter(|minutes| *minutes <= MOST)
+        .map(SignedDuration::from_mins)
+        .ok_or("an age of at most 1,000 years")
 }
 
 #[cfg(test)]
@@ -180,15 +192,26 @@ mod tests {
     }
 
     #[test]
-    fn ages() {
-        assert_eq!(age("12h"), Ok(SignedDuration::from_hours(12)));
-        assert_eq!(age("30d"), Ok(SignedDuration::from_hours(720)));
-        assert_eq!(age("8w"), Ok(SignedDuration::from_hours(1_344)));
-        for bad in [
-            "", "d", "0d", "30", "-1d", "1.5d", "99999d", "30m", "3\u{e9}",
-        ] {
-            assert!(age(bad).is_err(), "{bad}");
-        }
+    fn ages_as_people_type_them() {
+        let check = |text: &str, minutes: Option<i64>| {
+            let read = age(text).ok().map(|age| age.as_mins());
+            assert_eq!(read, minutes, "{text}");
+        };
+        check("90m", Some(90));
+        check("12h", Some(720));
+        check("30d", Some(43_200));
+        check("2w", Some(20_160));
+        check("0d", Some(0));
+        check("", None);
+        check("d", None);
+        check("30", None);
+        check("-1d", None);
+        check("+1d", None);
+        check("1.5d", None);
+        check("30 d", None);
+        check("30\u{e9}", None);
+        check("99999999999999999999d", None);
+        check("9999999w", None);
     }
 
     #[test]

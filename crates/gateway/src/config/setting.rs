@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::config::read::{
     address, age, bytes, choice, count, duration, optional, share, switch, tokens, url, window,
 };
-use crate::config::show::{days, number, quoted, time, whole_or};
+use crate::config::show::{aged, number, quoted, time, whole_or};
 use crate::config::{Config, Mode, RouteChoice, Secret, StrategyChoice, Summariser};
 
 /// The word for nothing where nothing can be set.
@@ -166,8 +166,8 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.limits.preparations = count(t)?, |c| Some(c.limits.preparations.to_string());
     "limits.retention", "after how long without a request a conversation is removed from the store; `none`: never",
         "an age such as `90d`, or `none`", Openly,
-        |c, t| c.limits.retention = optional(t, age)?,
-        |c| Some(c.limits.retention.map_or_else(|| quoted(NONE), days));
+        |c, t| c.limits.retention = optional(t, kept_for)?,
+        |c| Some(c.limits.retention.map_or_else(|| quoted(NONE), aged));
 ];
 
 const MODES: [(&str, Mode); 2] = [("on", Mode::On), ("observe", Mode::Observe)];
@@ -184,6 +184,14 @@ const DIALECTS: [(&str, wire::api::Dialect); 3] = [
     ("chat", wire::api::Dialect::Chat),
     ("responses", wire::api::Dialect::Responses),
 ];
+
+fn kept_for(text: &str) -> Result<jiff::SignedDuration, &'static str> {
+    age(text).and_then(|age| {
+        age.is_positive()
+            .then_some(age)
+            .ok_or("an age longer than nothing, such as 90d")
+    })
+}
 
 fn strategy(text: &str) -> Result<StrategyChoice, &'static str> {
     StrategyChoice::of(text).ok_or("a strategy that is shipped, or a file that ends in `.plumb`")

@@ -29,12 +29,13 @@ pub(super) fn time(duration: SignedDuration) -> String {
     quoted(&format!("{duration:#}"))
 }
 
-/// An age as a person types it.
-pub(super) fn days(age: SignedDuration) -> String {
-    let hours = age.as_hours();
-    quoted(&match hours % 24 {
-        0 => format!("{}d", hours / 24),
-        _ => format!("{hours}h"),
+/// An age as a person types it: in the largest unit that divides it.
+pub(super) fn aged(age: SignedDuration) -> String {
+    let minutes = age.as_mins();
+    quoted(&match (minutes % (24 * 60), minutes % 60) {
+        (0, _) => format!("{}d", minutes / (24 * 60)),
+        (_, 0) => format!("{}h", minutes / 60),
+        _ => format!("{minutes}m"),
     })
 }
 

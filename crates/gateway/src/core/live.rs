@@ -486,6 +486,8 @@ impl Live {
         self.said.outline.bytes()
             + self.said.keys.capacity() * size_of::<Key>()
             + self.said.hints.capacity() * size_of::<u64>()
+            + size_of_val(&*self.said.elements)
+            + self.supervisor.machine.strategy().bytes()
             + self.dress.as_ref().map_or(0, Dress::bytes)
             + self.journal.bytes()
     }

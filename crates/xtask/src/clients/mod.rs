@@ -15,7 +15,7 @@ use anyhow::{Context as _, ensure};
 
 use self::process::Process;
 use crate::ci::timed;
-use crate::command::{self, cargo, program, say};
+use crate::command::{self, program, say};
 
 /// The window of every model, in tokens: the smallest in which a conversation is still one.
 const WINDOW: &str = "24000";
@@ -28,11 +28,8 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
     let (installed, took) = timed(|| install::all(root));
     let installed = installed?;
     say(&format!("packages ready in {:.1} s", took.as_secs_f64()));
-    command::run(cargo(
-        &["build", "--quiet", "--locked", "--package", "ebbtide"],
-        root,
-    ))?;
-    let (outcome, took) = timed(|| Bench::new(root)?.run(&installed.python));
+    let ebbtide = command::ebbtide(root)?;
+    let (outcome, took) = timed(|| Bench::new(root, ebbtide)?.run(&installed.python));
     outcome?;
     say(&format!("clients tested in {:.1} s", took.as_secs_f64()));
     Ok(())
@@ -41,12 +38,13 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
 /// Where the tests run: the folders and the files between the processes.
 struct Bench {
     root: PathBuf,
+    ebbtide: PathBuf,
     folder: PathBuf,
 }
 
 impl Bench {
     /// An empty folder below `target/`.
-    fn new(root: &Path) -> anyhow::Result<Self> {
+    fn new(root: &Path, ebbtide: PathBuf) -> anyhow::Result<Self> {
         let folder = root.join("target/clients/run");
         if folder.exists() {
             fs::remove_dir_all(&folder).context("cannot empty target/clients/run")?;
@@ -54,6 +52,7 @@ impl Bench {
         fs::create_dir_all(&folder).context("cannot make target/clients/run")?;
         Ok(Self {
             root: root.to_owned(),
+            ebbtide,
             folder,
         })
     }
@@ -89,8 +88,7 @@ impl Bench {
     }
 
     fn ebbtide(&self, arguments: &[&str]) -> Command {
-        let program_file = self.root.join("target/debug/ebbtide");
-        program(&program_file.to_string_lossy(), arguments, &self.folder)
+        program(&self.ebbtide.to_string_lossy(), arguments, &self.folder)
     }
 
     fn tests(&self, python: &Path, provider: &Process, gateway: &Process) -> anyhow::Result<()> {
