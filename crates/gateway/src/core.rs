@@ -34,6 +34,7 @@ mod orders;
 mod own;
 mod pins;
 mod prepare;
+mod queue;
 mod reading;
 mod recall;
 mod registry;

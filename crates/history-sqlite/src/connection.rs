@@ -11,7 +11,7 @@ use crate::fault::fault;
 use crate::schema::{self, Found};
 
 /// How long a write waits for another process.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long until a file that was busy while it was opened is opened again.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -27,8 +27,7 @@ const STATEMENTS: usize = 64;
 
 /// Set on every connection. `synchronous = NORMAL` with a write-ahead log: the end of the process loses
 /// nothing that was committed, a power cut may lose the last commits, and neither leaves half a commit.
-/// `secure_delete` overwrites what is deleted, so that purged text is not left in the file. The log is
-/// carried over to the file at 4,000 pages, 4 MB.
+/// `secure_delete` overwrites what is deleted, so that purged text is not left in the file.
 const SETTINGS: &str = "
     PRAGMA foreign_keys = ON;
     PRAGMA synchronous = NORMAL;
@@ -37,7 +36,6 @@ const SETTINGS: &str = "
     PRAGMA cell_size_check = ON;
     PRAGMA secure_delete = ON;
     PRAGMA journal_size_limit = 67108864;
-    PRAGMA wal_autocheckpoint = 4000;
 ";
 
 /// Said before anything is in the file. With pages of 1 kB a coding agent's session takes 1.2 times its
@@ -90,6 +88,16 @@ fn write(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
 
 fn is_foreign(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase)
+}
+
+/// Opens a connection beside the one that writes, to a file that is a store.
+///
+/// # Errors
+/// Where SQLite fails.
+pub fn beside(file: &Path) -> Result<Connection, HistoryError> {
+    let connection = connect(file)?;
+    settle(&connection)?;
+    Ok(connection)
 }
 
 fn connect(file: &Path) -> Result<Connection, HistoryError> {
@@ -156,8 +164,7 @@ impl Readers {
     }
 
     fn open(&self) -> Result<Connection, HistoryError> {
-        let connection = connect(&self.file)?;
-        settle(&connection)?;
+        let connection = beside(&self.file)?;
         connection
             .pragma_update(None, "query_only", true)
             .map_err(fault)?;

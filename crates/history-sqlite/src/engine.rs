@@ -2,23 +2,29 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::Duration;
 
 use history::{Engine, HistoryError, Limits, Purge, Purged, Store, Tenant};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::connection::{self, Readers, lock};
+use crate::checkpoint::Checkpoints;
+use crate::connection::{self, PATIENCE, Readers, lock};
 use crate::fault::{damaged, fault};
 use crate::place::{self, Absent};
 use crate::purge;
 use crate::rows::TenantStore;
+
+type Writing<'w> = dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + 'w;
+type Written = Result<(), HistoryError>;
 
 /// The history in one SQLite file.
 pub struct Sqlite {
     file: PathBuf,
     secret: [u8; 32],
     limits: Limits,
-    writer: Mutex<Connection>,
+    writer: Arc<Mutex<Connection>>,
+    checkpoints: Checkpoints,
     readers: Readers,
 }
 
@@ -48,7 +54,7 @@ impl Sqlite {
         getrandom::fill(&mut fresh).map_err(|error| HistoryError::Engine {
             what: format!("no random numbers from the operating system: {error}"),
         })?;
-        let writer = connection::writer(&file, &fresh)?;
+        let mut writer = connection::writer(&file, &fresh)?;
         let secret = writer
             .query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| {
                 row.get(0)
@@ -59,11 +65,27 @@ impl Sqlite {
             })?;
         Ok(Self {
             readers: Readers::of(file.clone()),
-            writer: Mutex::new(writer),
+            checkpoints: Checkpoints::instead(file.clone(), &mut writer)?,
+            writer: Arc::new(Mutex::new(writer)),
             file,
             secret,
             limits,
         })
+    }
+
+    /// Runs `work` within a transaction that has begun, and commits it.
+    fn within(
+        &self,
+        transaction: Transaction<'_>,
+        tenant: Tenant,
+        work: &mut Writing<'_>,
+    ) -> Written {
+        let mut store = TenantStore::of(&transaction, tenant, self.limits)?;
+        work(&mut store)?;
+        store.finish()?;
+        transaction.commit().map_err(fault)?;
+        self.checkpoints.written(&self.writer);
+        Ok(())
     }
 
     /// The full path of the file.
@@ -71,6 +93,10 @@ impl Sqlite {
     pub fn file(&self) -> &Path {
         &self.file
     }
+}
+
+fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
 impl fmt::Debug for Sqlite {
@@ -99,19 +125,31 @@ impl Engine for Sqlite {
         })
     }
 
-    fn write(
-        &self,
-        tenant: Tenant,
-        work: &mut dyn FnMut(&mut dyn Store) -> Result<(), HistoryError>,
-    ) -> Result<(), HistoryError> {
+    fn write(&self, tenant: Tenant, work: &mut Writing<'_>) -> Written {
         let mut connection = lock(&self.writer);
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(fault)?;
-        let mut store = TenantStore::of(&transaction, tenant, self.limits)?;
-        work(&mut store)?;
-        store.finish()?;
-        transaction.commit().map_err(fault)
+        let transaction = begin(&mut connection).map_err(fault)?;
+        self.within(transaction, tenant, work)
+    }
+
+    fn write_at_once(&self, tenant: Tenant, work: &mut Writing<'_>) -> Option<Written> {
+        let mut connection = match self.writer.try_lock() {
+            Ok(connection) => connection,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let patience = |connection: &Connection, time| connection.busy_timeout(time).map_err(fault);
+        if let Err(error) = patience(&connection, Duration::ZERO) {
+            return Some(Err(error));
+        }
+        let written = match begin(&mut connection).map_err(fault) {
+            Err(HistoryError::Busy) => None,
+            Err(error) => Some(Err(error)),
+            Ok(transaction) => Some(self.within(transaction, tenant, work)),
+        };
+        match patience(&connection, PATIENCE) {
+            Ok(()) => written,
+            Err(error) => Some(Err(error)),
+        }
     }
 
     fn read(

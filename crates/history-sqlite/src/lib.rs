@@ -4,8 +4,8 @@
 //! writes at a time, readers wait for nobody. The file has to lie on a local disk.
 //!
 //! **What is kept when.** A transaction is in the write-ahead log when it is acknowledged: the end of the
-//! process, in whichever way, loses nothing of it. The log is forced to the disk from time to time and not
-//! with every transaction (`synchronous = NORMAL`), so a power cut may lose the last ones. Neither leaves
+//! process, in whichever way, loses nothing of it. The log is forced to the disk from time to time, beside the
+//! writes and not with each (`synchronous = NORMAL`), so a power cut may lose the last ones. Neither leaves
 //! half a transaction or a damaged file.
 //!
 //! **What it takes.** Each turn once, in a form a few bytes longer than its text, with the number of the
@@ -20,6 +20,7 @@
 //! brought up to date when it is opened, all or nothing; a later one is refused and left as it is.
 
 mod body;
+mod checkpoint;
 mod connection;
 mod engine;
 mod fault;

@@ -181,6 +181,17 @@ pub trait Engine: Send + Sync {
         work: &mut dyn FnMut(&mut dyn Store) -> Result<(), HistoryError>,
     ) -> Result<(), HistoryError>;
 
+    /// As [`write`](Self::write), by a caller who may not wait: `None`, and nothing is done, where another
+    /// write is under way, or where the engine cannot tell.
+    fn write_at_once(
+        &self,
+        tenant: Tenant,
+        work: &mut dyn FnMut(&mut dyn Store) -> Result<(), HistoryError>,
+    ) -> Option<Result<(), HistoryError>> {
+        let _ = (tenant, work);
+        None
+    }
+
     /// Reads from a tenant's store as it is now: all of `work` sees one state, with nothing of a write
     /// that has not returned. Readers do not wait for writers.
     ///

@@ -18,7 +18,7 @@ use super::Inner;
 use super::call::Call;
 use super::identity::Keyed;
 use super::pins::PinBook;
-use super::writer::Work;
+use super::queue::Work;
 
 /// For how long an answer is remembered: a session may be left over a holiday.
 const LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);

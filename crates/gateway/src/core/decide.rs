@@ -150,7 +150,9 @@ impl Inner {
             let pending = &mut flight.joined.pending;
             pending.get_or_insert_default().add(keep);
         } else if !keep.is_empty() {
-            let receipt = self.writer.write(call.tenant, keep.work()).await;
+            let size = keep.size();
+            let work = keep.work();
+            let receipt = self.writer.write_little(call.tenant, work, size).await;
             if receipt.kept().await.is_err() {
                 // It is still right in memory; only a restart would not know of it.
                 self.not_kept(&flight.joined.shared, call.now);

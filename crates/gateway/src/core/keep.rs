@@ -8,7 +8,7 @@ use wire::api::Request;
 use super::dress::pins_key;
 use super::identity::placed;
 use super::live::Live;
-use super::writer::Work;
+use super::queue::Work;
 
 /// What is to be written together.
 #[derive(Debug)]
@@ -126,6 +126,28 @@ impl Keep {
             && self.texts.is_empty()
             && self.pins.is_empty()
             && self.conversation.is_none()
+    }
+
+    /// About how many bytes it is: for each thing a row with its indexes, and what is said.
+    pub(super) fn size(&self) -> usize {
+        const ROW: usize = 512;
+        const TOKEN: usize = 4;
+        let turns = self.turns.iter().map(|turn| turn.tokens().get());
+        let tokens = turns.chain(self.marks.iter().map(|mark| mark.tokens.get()));
+        let tokens = usize::try_from(tokens.sum::<u64>()).unwrap_or(usize::MAX);
+        let originals = self.originals.iter().map(|(_, message)| message.len());
+        let texts = self.texts.iter().map(|(_, text)| text.len());
+        let rows = self.turns.len()
+            + self.originals.len()
+            + self.marks.len()
+            + self.editions.len()
+            + self.texts.len()
+            + self.pins.len();
+        let bytes = originals.chain(texts).fold(0, usize::saturating_add);
+        tokens
+            .saturating_mul(TOKEN)
+            .saturating_add(rows * ROW)
+            .saturating_add(bytes)
     }
 
     /// As something that a writer takes.

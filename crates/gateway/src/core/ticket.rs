@@ -398,7 +398,9 @@ impl Inner {
             live.record.seen = now;
             keep.conversation = Some(live.to_record());
         }
-        let written = self.writer.write(shared.tenant, keep.work()).await;
+        let size = keep.size();
+        let work = keep.work();
+        let written = self.writer.write_little(shared.tenant, work, size).await;
         let first = match receipt {
             Some(receipt) => receipt.kept().await,
             None => Ok(()),
@@ -417,7 +419,8 @@ impl Inner {
     pub(super) fn hand_over(&self, joined: &mut Joined) {
         if let Some(keep) = joined.pending.take() {
             let tenant = joined.shared.tenant;
-            joined.receipt = Some(self.writer.write_soon(tenant, keep.work()));
+            let size = keep.size();
+            joined.receipt = Some(self.writer.write_soon(tenant, keep.work(), size));
         }
     }
 

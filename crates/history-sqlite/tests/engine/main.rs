@@ -10,6 +10,7 @@
 mod corpus;
 mod files;
 mod killed;
+mod log;
 mod promises;
 mod random;
 mod schemas;

@@ -20,6 +20,10 @@ pub(super) const CHECKS: &[Check] = &[
         run: nothing_half,
     },
     Check {
+        promise: "a write that may not wait does all of its work or is not begun",
+        run: at_once,
+    },
+    Check {
         promise: "a write sees what it has written",
         run: own_writes,
     },
@@ -38,6 +42,42 @@ fn secret(make: Make<'_>) -> Result<(), Broken> {
     let (first, second) = (engine.secret()?, engine.secret()?);
     same("the secret", &second, &first)?;
     same("whether it is nothing", &(first == [0; 32]), &false)
+}
+
+fn at_once(make: Make<'_>) -> Result<(), Broken> {
+    let engine = make(Limits::NONE);
+    let said = sample::line(&["at once"]);
+    let head = sample::head(&said);
+    let is_there = || read(&*engine, ONE, |store| Ok(store.node(head)?.is_some()));
+    let stop = HistoryError::UnknownNode(TurnId::ROOT);
+    let failed = engine.write_at_once(ONE, &mut |store| {
+        store.record(&said)?;
+        Err(stop.clone())
+    });
+    same(
+        "the answer",
+        &failed.unwrap_or_else(|| Err(stop.clone())),
+        &Err(stop),
+    )?;
+    same("whether it is there", &is_there()?, &false)?;
+    let done = engine.write_at_once(ONE, &mut |store| store.record(&said).map(drop));
+    same(
+        "whether it is there",
+        &is_there()?,
+        &matches!(done, Some(Ok(()))),
+    )?;
+    let mut within = None;
+    let outer = engine.write(ONE, &mut |_| {
+        within = engine.write_at_once(OTHER, &mut |store| store.record(&said).map(drop));
+        Ok(())
+    });
+    same("the write around", &outer, &Ok(()))?;
+    let elsewhere = read(&*engine, OTHER, |store| Ok(store.node(head)?.is_some()))?;
+    same(
+        "whether it is there",
+        &elsewhere,
+        &matches!(within, Some(Ok(()))),
+    )
 }
 
 /// Writes one of everything.

@@ -1,0 +1,316 @@
+//! What waits to be written, and the one place at a time from which it is: a thread, or whoever brings
+//! something small while nothing else is being written.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+
+use history::{Engine, HistoryError, Store, Tenant};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+/// What is done to a tenant's store. It may be run again after it failed, so it must not matter how
+/// often it is.
+pub(super) type Work = Box<dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + Send>;
+
+/// So many writes are kept together at most.
+const TOGETHER: usize = 256;
+
+/// How long a write that nobody waits for yet waits for others, to be kept together with them.
+const SOON: Duration = Duration::from_millis(10);
+
+/// So often the thread looks every [`SOON`] for something to write before it sleeps until it is woken.
+/// While it looks nobody has to wake it, which takes longer than writing.
+const LOOKS: u32 = 100;
+
+/// Whoever brings something writes at most about so many bytes himself: some 50 pages, a tenth of a
+/// millisecond. An async thread should not be kept for longer.
+pub(super) const SMALL: usize = 32 << 10;
+
+/// When something is to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// Somebody waits for it.
+    Now,
+    /// Within twice [`SOON`], or with what is given next.
+    Soon,
+}
+
+/// One write.
+pub(super) struct Write {
+    pub tenant: Tenant,
+    pub work: Work,
+    pub when: When,
+    /// About how many bytes.
+    pub size: usize,
+    pub done: oneshot::Sender<Result<(), HistoryError>>,
+    /// Its place among the writes that may wait.
+    pub place: Option<OwnedSemaphorePermit>,
+}
+
+/// What waits, in the order in which it is written.
+#[derive(Default)]
+struct Waiting {
+    writes: Vec<Write>,
+    is_asleep: bool,
+    is_closed: bool,
+}
+
+/// The writes that wait. Dropped by its last owner, it ends its thread once all is written.
+pub(super) struct Queue(Arc<Shared>);
+
+struct Shared {
+    engine: Arc<dyn Engine>,
+    waiting: Mutex<Waiting>,
+    given: Condvar,
+    /// Held from before writes are taken until they are kept: they are kept in order.
+    writing: Mutex<()>,
+    is_failing: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Queue {
+    /// Starts the thread that writes. Where the system gives none, every write is dropped, which its
+    /// receipt tells.
+    pub(super) fn start(engine: Arc<dyn Engine>) -> Self {
+        let shared = Arc::new(Shared {
+            engine,
+            waiting: Mutex::default(),
+            given: Condvar::new(),
+            writing: Mutex::default(),
+            is_failing: AtomicBool::new(false),
+        });
+        let own = Closing(Arc::clone(&shared));
+        // Async threads must not wait for a disk.
+        let thread = std::thread::Builder::new()
+            .name("ebbtide-store".to_owned())
+            .spawn(move || own.0.write_all());
+        if let Err(error) = thread {
+            tracing::error!(%error, "nothing will be kept: no thread to write with");
+        }
+        Self(shared)
+    }
+
+    /// Whether the newest write failed because of the store.
+    pub(super) fn is_failing(&self) -> bool {
+        self.0.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// Gives something to the thread.
+    pub(super) fn give(&self, write: Write) {
+        let mut waiting = lock(&self.0.waiting);
+        let is_now = write.when == When::Now;
+        waiting.take_in(write);
+        if is_now || waiting.is_asleep {
+            drop(waiting);
+            self.0.given.notify_one();
+        }
+    }
+
+    /// Writes something, and what waits before it, where it is little and nothing else is being written;
+    /// else gives it to the thread.
+    pub(super) fn write(&self, write: Write) {
+        {
+            let mut waiting = lock(&self.0.waiting);
+            waiting.take_in(write);
+        }
+        if !self.0.write_here() {
+            self.0.given.notify_one();
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        lock(&self.0.waiting).is_closed = true;
+        self.0.given.notify_one();
+    }
+}
+
+/// What the thread holds: where it ends, in whichever way, nothing waits for it any more.
+struct Closing(Arc<Shared>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        let mut waiting = lock(&self.0.waiting);
+        waiting.is_closed = true;
+        waiting.writes.clear();
+    }
+}
+
+impl Waiting {
+    fn take_in(&mut self, write: Write) {
+        if self.is_closed {
+            return;
+        }
+        self.writes.push(write);
+    }
+
+    /// The writes that are kept together next.
+    fn next(&mut self) -> Vec<Write> {
+        let rest = self.writes.split_off(self.writes.len().min(TOGETHER));
+        std::mem::replace(&mut self.writes, rest)
+    }
+
+    fn urgency(&self) -> Urgency {
+        let is_patient = |write: &Write| write.when == When::Soon;
+        if self.writes.is_empty() {
+            Urgency::None
+        } else if self.is_closed
+            || self.writes.len() >= TOGETHER
+            || !self.writes.iter().all(is_patient)
+        {
+            Urgency::Now
+        } else {
+            Urgency::Soon
+        }
+    }
+
+    /// Whether what waits is little, and one tenant's.
+    fn is_small(&self) -> bool {
+        let size = self.writes.iter().map(|write| write.size);
+        let size = size.fold(0_usize, usize::saturating_add);
+        let first = self.writes.first().map(|write| write.tenant);
+        let is_same = |write: &Write| Some(write.tenant) == first;
+        size <= SMALL && self.writes.iter().all(is_same)
+    }
+}
+
+/// How soon something has to be written.
+enum Urgency {
+    None,
+    Soon,
+    Now,
+}
+
+impl Shared {
+    fn write_all(&self) {
+        while self.wait() {
+            let _turn = lock(&self.writing);
+            let mut batch = lock(&self.waiting).next();
+            each_tenant(&mut batch, |tenant, group| {
+                let together = self.engine.write(tenant, &mut |store| all_of(group, store));
+                self.answer(tenant, group, &together);
+            });
+        }
+    }
+
+    /// Waits until something is to be written; `false` where nothing will be any more.
+    fn wait(&self) -> bool {
+        let mut waiting = lock(&self.waiting);
+        let (mut looks, mut waited) = (0, false);
+        loop {
+            match waiting.urgency() {
+                Urgency::Now => return true,
+                Urgency::Soon if waited => return true,
+                Urgency::None if waiting.is_closed => return false,
+                Urgency::None if looks >= LOOKS => {
+                    looks = 0;
+                    waiting.is_asleep = true;
+                    let woken = self.given.wait(waiting);
+                    waiting = woken.unwrap_or_else(PoisonError::into_inner);
+                    waiting.is_asleep = false;
+                }
+                urgency => {
+                    let woken = self.given.wait_timeout(waiting, SOON);
+                    let (now, timeout) = woken.unwrap_or_else(PoisonError::into_inner);
+                    waiting = now;
+                    waited = timeout.timed_out() && matches!(urgency, Urgency::Soon);
+                    looks += 1;
+                }
+            }
+        }
+    }
+
+    /// Writes what waits, on the caller's thread; `false` where it would take long or have to wait.
+    fn write_here(&self) -> bool {
+        let _turn = match self.writing.try_lock() {
+            Ok(turn) => turn,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let mut batch = {
+            let mut waiting = lock(&self.waiting);
+            if !waiting.is_small() {
+                return false;
+            }
+            waiting.next()
+        };
+        let Some(tenant) = batch.first().map(|write| write.tenant) else {
+            return true;
+        };
+        let written = self
+            .engine
+            .write_at_once(tenant, &mut |store| all_of(&mut batch, store));
+        if let Some(together) = written {
+            self.answer(tenant, &mut batch, &together);
+            return true;
+        }
+        // Not begun: it goes back to its place.
+        let mut waiting = lock(&self.waiting);
+        batch.append(&mut waiting.writes);
+        waiting.writes = batch;
+        false
+    }
+
+    /// Tells whoever gave them that writes were kept together or, where that failed, keeps them one by
+    /// one, so that one bad write does not undo the others.
+    fn answer(&self, tenant: Tenant, group: &mut [Write], together: &Result<(), HistoryError>) {
+        for write in group {
+            let kept = match together {
+                Ok(()) => Ok(()),
+                Err(_) => self.engine.write(tenant, &mut |store| (write.work)(store)),
+            };
+            self.remember(&kept);
+            let (done, _) = oneshot::channel();
+            // Nobody may be waiting any more.
+            let _ = std::mem::replace(&mut write.done, done).send(kept);
+            write.place = None;
+        }
+    }
+
+    /// Remembers whether the store takes what is given, and says so where that changes.
+    fn remember(&self, kept: &Result<(), HistoryError>) {
+        let fault = match kept {
+            Ok(()) => None,
+            // What was given does not fit to what is there; the store is well.
+            Err(
+                HistoryError::UnknownNode(_)
+                | HistoryError::NotItsChild { .. }
+                | HistoryError::NotOnPath(_),
+            ) => return,
+            Err(fault) => Some(fault),
+        };
+        let was = self.is_failing.swap(fault.is_some(), Ordering::Relaxed);
+        match fault {
+            Some(fault) if !was => {
+                tracing::warn!(%fault, "the store fails: what is said from now on is not kept");
+            }
+            None if was => tracing::info!("the store takes what is said again"),
+            Some(_) | None => {}
+        }
+    }
+}
+
+fn all_of(group: &mut [Write], store: &mut dyn Store) -> Result<(), HistoryError> {
+    group.iter_mut().try_for_each(|write| (write.work)(store))
+}
+
+/// Each tenant's writes, in the order in which they came.
+fn each_tenant(batch: &mut [Write], mut with: impl FnMut(Tenant, &mut [Write])) {
+    batch.sort_by_key(|write| write.tenant);
+    let mut rest = batch;
+    while let Some(tenant) = rest.first().map(|write| write.tenant) {
+        let same = rest.partition_point(|write| write.tenant == tenant);
+        let (group, others) = rest
+            .split_at_mut_checked(same)
+            .unwrap_or((&mut [], &mut []));
+        with(tenant, group);
+        rest = others;
+    }
+}
+
+#[cfg(test)]
+mod tests;
