@@ -46,16 +46,26 @@ pub fn requests(turns: &[Turn], most: usize) -> Vec<Bytes> {
         .collect()
 }
 
-/// So many requests of a conversation of short messages, each holding a question more.
+/// So many requests of small conversations, each request an exchange longer than the one before it.
 pub fn short(most: usize) -> Vec<Bytes> {
-    let message = |at: usize| match at % 2 {
-        0 => format!(r#"{{"role":"user","content":"And what is {at}?"}}"#),
-        _ => r#"{"role":"assistant","content":"done"}"#.to_owned(),
+    /// Exchanges of each conversation; a question and its answer are 1.2 kB.
+    const EXCHANGES: usize = 12;
+    let message = |conversation: usize, at: usize| {
+        let (role, words) = match at % 2 {
+            0 => ("user", "and what does the function do with an empty list? "),
+            _ => (
+                "assistant",
+                "it answers with the default that was given, and says so in the log; ",
+            ),
+        };
+        let text = words.repeat(if at % 2 == 0 { 6 } else { 13 });
+        format!(r#"{{"role":"{role}","content":"{conversation}.{at}: {text}"}}"#)
     };
     (0..most)
         .map(|request| {
-            let messages: Vec<String> = (0..=2 * request).map(message).collect();
-            let list = messages.join(",");
+            let (conversation, exchange) = (request / EXCHANGES, request % EXCHANGES);
+            let messages = (0..=2 * exchange).map(|at| message(conversation, at));
+            let list = messages.collect::<Vec<_>>().join(",");
             Bytes::from(format!(
                 r#"{{"model":"{MODEL}","max_tokens":1024,"messages":[{list}]}}"#
             ))

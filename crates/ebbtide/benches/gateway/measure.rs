@@ -41,7 +41,7 @@ pub async fn overhead() -> Result<(), Failed> {
     compare(&large, &["--window", "128000", "--route", "extractive"]).await?;
     let mean = small.iter().map(Bytes::len).sum::<usize>() / small.len().max(1);
     println!(
-        "\n{} requests of {mean} bytes on average, growing by a turn",
+        "\n{} requests of {mean} bytes on average, conversations of twelve exchanges",
         small.len()
     );
     compare(&small, &["--window", "10000000"]).await
