@@ -1,3 +1,5 @@
+//! In what order things are written, and by whom.
+
 use std::sync::{Arc, Mutex};
 
 use history::{Engine, HistoryError, Limits, MemoryEngine, Purge, Purged, Store, Tenant};
