@@ -58,7 +58,7 @@ pub fn short(most: usize) -> Vec<Bytes> {
                 "it answers with the default that was given, and says so in the log; ",
             ),
         };
-        let text = words.repeat(if at % 2 == 0 { 6 } else { 13 });
+        let text = words.repeat(if role == "user" { 6 } else { 13 });
         format!(r#"{{"role":"{role}","content":"{conversation}.{at}: {text}"}}"#)
     };
     (0..most)
