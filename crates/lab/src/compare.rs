@@ -181,6 +181,9 @@ pub struct Compaction {
     pub simulated_wait_seconds: f64,
     /// What was done: `summary`, `drop` or `clear`.
     pub kind: &'static str,
+    /// How the summary was made: `readable` (by the model), `extractive` (without one); `None` where there
+    /// is none.
+    pub route: Option<&'static str>,
     /// Turns before this index are no longer shown whole.
     pub mark: usize,
     /// Tokens of the view before.

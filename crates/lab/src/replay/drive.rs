@@ -346,11 +346,13 @@ impl<'a> Drive<'a> {
             ("clear", shown.cleared)
         };
         let recall = self.recall(kind, mark, shown, pending);
+        let route = self.route_of(shown).filter(|_| kind == "summary");
         self.compactions.push(Compaction {
             before_turn: pending.turn,
             before_request: self.ledger.pressure.len(),
             simulated_wait_seconds: pending.waited.as_secs_f64(),
             kind,
+            route,
             mark,
             tokens_before: was.tokens(path).get(),
             tokens_after: shown.tokens(path).get(),
@@ -359,6 +361,12 @@ impl<'a> Drive<'a> {
             recall,
         });
         pending.shrunk = true;
+    }
+
+    /// How the summary that is shown was made.
+    fn route_of(&self, shown: Shown) -> Option<&'static str> {
+        let mark = self.history.mark(shown.mark?).ok().flatten()?;
+        Some(mark.route.as_str())
     }
 
     /// Makes the view as it is sent and looks which pins stand in front of its summary.

@@ -16,6 +16,7 @@ fn compaction(before_request: usize, wait: f64) -> Compaction {
         tokens_before: 61_000,
         tokens_after: 14_000,
         summary_tokens: 2_000,
+        route: Some("readable"),
         tail_tokens: 8_000,
         recall: Some(RecallFigures {
             needed: 40,
