@@ -23,6 +23,7 @@ mod continuation;
 mod count;
 mod decide;
 mod dress;
+mod durations;
 mod exchange;
 mod identity;
 mod join;

@@ -31,6 +31,8 @@ pub enum Event<'a> {
     Usage {
         /// Its input tokens.
         input: Tokens,
+        /// The tokens of its answer, which has come whole.
+        output: Tokens,
     },
     /// What is sent besides the turns (instructions, tools) is about this large.
     Overhead {

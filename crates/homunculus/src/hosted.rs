@@ -179,7 +179,7 @@ impl Hosted {
     /// Tells the program how things stand and does what it says.
     fn consider(&mut self, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
         self.settle(orders)?;
-        let report = Report::of(&orders.situation(), self.settings.soft).to_value();
+        let report = Report::of(&orders.situation(), self.settings).to_value();
         self.tell(REPORTS, report, orders)
     }
 

@@ -127,6 +127,9 @@ pub struct Situation<'a> {
     pub cache: CacheState,
     /// How many summaries were swapped in since the machine began.
     pub compactions: u32,
+    /// How much will be said while the model writes a summary, with a margin, by our estimate; `None` while
+    /// too little is known of this conversation.
+    pub lead: Option<Tokens>,
     /// The guards' numbers.
     pub limits: &'a Limits,
 }
@@ -154,6 +157,26 @@ impl Situation<'_> {
     #[must_use]
     pub fn is_hard(&self) -> bool {
         self.view >= self.limits.hard_tokens()
+    }
+
+    /// The size of the view at which the model's summary has to be begun to be ready at the hard threshold;
+    /// the hard threshold itself where nothing is known of how long it takes.
+    ///
+    /// A summary frees less the earlier it is begun, so this is no less than what leaves the view half way
+    /// between the hard threshold and the least that a swap could leave of it.
+    #[must_use]
+    pub fn ahead(&self) -> Tokens {
+        let hard = self.limits.hard_tokens();
+        let Some(lead) = self.lead else { return hard };
+        let bare = self.shown.swapped(
+            self.path.len(),
+            MarkId::from_bytes([0; 16]),
+            self.limits.summary,
+        );
+        let least = self.size(&bare);
+        let least = least + hard.saturating_sub(least).scaled(0.5);
+        let lead = lead.scaled(self.gauge.factor());
+        hard.saturating_sub(lead).max(least).min(hard)
     }
 
     /// The largest summary that may be made at `cut` so that the view then stays below the hard

@@ -259,6 +259,8 @@ impl Inner {
         self.change_model(&mut live, call);
         let key = self.window_key(call.tenant, call.url, &call.name);
         self.take_window(&mut live, key, &call.model, call.now);
+        let writing = self.jobs.durations.of(key);
+        live.supervisor.machine.set_writing(writing);
         let len = call.len();
         if goes == Relation::GoesBack {
             live.abandon_foreign(common, call.now);

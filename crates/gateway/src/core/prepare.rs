@@ -18,6 +18,8 @@ use tokio_util::task::TaskTracker;
 use wire::api::{Dialect, Request};
 
 use super::Inner;
+use super::durations::Durations;
+use super::identity::Key;
 use super::journal::Happened;
 use super::keep::Keep;
 use super::live::{Job, Shared};
@@ -39,6 +41,8 @@ const FRAME: Tokens = Tokens::new(4);
 pub(super) struct Jobs {
     pub tracker: TaskTracker,
     pub cancel: CancellationToken,
+    /// How long they take.
+    pub durations: Durations,
     written: Arc<Semaphore>,
     extracted: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
@@ -51,6 +55,7 @@ impl Jobs {
         Self {
             tracker: TaskTracker::new(),
             cancel: CancellationToken::new(),
+            durations: Durations::default(),
             written: Arc::new(Semaphore::new(most)),
             extracted: Arc::new(Semaphore::new(EXTRACTS)),
             waiting: Arc::new(Semaphore::new((most + EXTRACTS) * WAITING)),
@@ -196,6 +201,9 @@ impl Inner {
                 // It was abandoned before it began.
                 return;
             }
+            // It may take the place of one that took too long.
+            let writing = live.supervisor.machine.writing();
+            self.jobs.durations.keep(self.model_key(&source), writing);
             live.journal
                 .note(now, Happened::Preparing(order.route, order.cut));
             if let Some(old) = live.supervisor.job.replace(job) {
@@ -210,8 +218,14 @@ impl Inner {
                 () = cancel.cancelled() => Err(Unmade::Abandoned),
                 made = inner.make(&order, &source) => made,
             };
-            inner.settle(&shared, &order, made).await;
+            let of = inner.model_key(&source);
+            inner.settle(&shared, (&order, of), made).await;
         });
+    }
+
+    /// What tells the model of a request from others.
+    fn model_key(&self, source: &Source) -> Key {
+        self.window_key(source.tenant, &source.url, &source.name)
     }
 
     /// Makes a summary by the route that is ordered, or by one that asks for less.
@@ -265,16 +279,26 @@ impl Inner {
     }
 
     /// Keeps what was made and tells the supervisor.
-    async fn settle(&self, shared: &Shared, order: &Preparation, made: Result<Made, Unmade>) {
+    async fn settle(
+        &self,
+        shared: &Shared,
+        (order, of): (&Preparation, Key),
+        made: Result<Made, Unmade>,
+    ) {
         let now = (self.parts.clock)();
         match made {
-            Ok(made) => self.made(shared, order, (made, now)).await,
+            Ok(made) => self.made(shared, (order, of), (made, now)).await,
             Err(why) => self.unmade(shared, order, &why, now),
         }
         shared.settled.notify_waiters();
     }
 
-    async fn made(&self, shared: &Shared, order: &Preparation, (made, now): (Made, Timestamp)) {
+    async fn made(
+        &self,
+        shared: &Shared,
+        (order, of): (&Preparation, Key),
+        (made, now): (Made, Timestamp),
+    ) {
         let tokens = made.tokens + FRAME;
         let mark = Mark {
             node: order.node,
@@ -312,7 +336,11 @@ impl Inner {
             mark: mark.id(),
             tokens,
         };
+        // Another conversation may have learnt more since.
+        let durations = &self.jobs.durations;
+        live.supervisor.machine.set_writing(durations.of(of));
         live.tell(event, now);
+        durations.keep(of, live.supervisor.machine.writing());
         if live.supervisor.machine.ready() == Some(mark.id()) {
             live.journal
                 .note(now, Happened::Prepared(made.route, tokens));

@@ -391,8 +391,8 @@ impl Inner {
                 let as_shown =
                     self.parts.config.mode == Mode::On || flight.shown == Shown::default();
                 if is_newest && as_shown && bill.input > Tokens::ZERO {
-                    let input = bill.input;
-                    live.tell(Event::Usage { input }, now);
+                    let (input, output) = (bill.input, bill.used.output);
+                    live.tell(Event::Usage { input, output }, now);
                 }
             }
             live.record.seen = now;

@@ -12,7 +12,7 @@ use plumb::picture::{self, Session};
 use plumb::source::Sources;
 use plumb::types::{Fit, Type, fits};
 
-use super::report::Report;
+use super::report::{Report, Thresholds};
 use super::{ANSWERS, REPORTS};
 
 /// The strategies that are built in: the name and the text of each, the default first.
@@ -277,7 +277,11 @@ impl StrategyProgram {
             let report = Report {
                 kind: "usage",
                 pressure,
-                hard,
+                thresholds: Thresholds {
+                    hard,
+                    ahead: hard,
+                    soft,
+                },
                 stage: "none",
                 swap: "none",
                 after: pressure,
@@ -286,7 +290,6 @@ impl StrategyProgram {
                 held: (0, 0),
                 tokens: (0, 0),
                 compactions: 0,
-                soft,
             };
             let mut machine = Machine::new(self.program());
             let step = report

@@ -3,14 +3,16 @@
 use std::sync::{Arc, LazyLock};
 
 use context::{Pressure, Tokens};
+use history::Route;
 use plumb::value::Value;
 
+use super::HostSettings;
 use crate::event::{Refusal, Wish};
 use crate::price::CacheState;
 use crate::strategy::{Moment, Situation, Stage};
 
 /// The fields, in order. Those that every strategy looks at first stand first.
-static NAMES: LazyLock<[Arc<str>; 14]> = LazyLock::new(|| {
+static NAMES: LazyLock<[Arc<str>; 15]> = LazyLock::new(|| {
     [
         "kind",
         "pressure",
@@ -25,6 +27,7 @@ static NAMES: LazyLock<[Arc<str>; 14]> = LazyLock::new(|| {
         "input_tokens",
         "window",
         "compactions",
+        "ahead",
         "soft",
     ]
     .map(Arc::from)
@@ -37,8 +40,8 @@ pub(super) struct Report {
     pub kind: &'static str,
     /// The view as a share of the window.
     pub pressure: f64,
-    /// The hard threshold as a share of the window.
-    pub hard: f64,
+    /// The sizes of views that things are decided by.
+    pub thresholds: Thresholds,
     /// `none`, `preparing` or `ready`.
     pub stage: &'static str,
     /// What a swap would give now: `ok`, `none` where no summary is ready, else why it would be refused.
@@ -55,14 +58,24 @@ pub(super) struct Report {
     pub tokens: (u64, u64),
     /// Swaps so far.
     pub compactions: u32,
-    /// Where the operator wants work to begin, as a share of the window.
+}
+
+/// Sizes of views, as shares of the window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Thresholds {
+    /// From here on a view has to be made smaller.
+    pub hard: f64,
+    /// From here on a summary that a model writes is not expected to be ready at the hard threshold.
+    pub ahead: f64,
+    /// Where the operator wants work to begin.
     pub soft: Option<f64>,
 }
 
 impl Report {
-    /// Of a situation.
-    pub fn of(situation: &Situation<'_>, soft: Option<f64>) -> Self {
+    /// Of a situation, under these settings.
+    pub fn of(situation: &Situation<'_>, settings: HostSettings) -> Self {
         let limits = situation.limits;
+        let share = |tokens: Tokens| Pressure::of(tokens, limits.window).get();
         let pressure = situation.pressure().get();
         let swap = match (situation.stage, situation.standby) {
             (Stage::Ready { swap, .. }, _) | (_, Some(swap)) => Some(swap),
@@ -76,7 +89,15 @@ impl Report {
                 Moment::Idle => "idle",
             },
             pressure,
-            hard: limits.hard,
+            thresholds: Thresholds {
+                hard: limits.hard,
+                ahead: match settings.route {
+                    // It is there at once.
+                    Route::Extractive => limits.hard,
+                    Route::Native | Route::Readable => share(situation.ahead()).min(limits.hard),
+                },
+                soft: settings.soft,
+            },
             stage: match situation.stage {
                 Stage::None => "none",
                 Stage::Preparing { .. } => "preparing",
@@ -87,7 +108,7 @@ impl Report {
                 Some(Ok(_)) => "ok",
                 Some(Err(refusal)) => word(&refusal),
             },
-            after: after.map_or(pressure, |after| Pressure::of(after, limits.window).get()),
+            after: after.map_or(pressure, share),
             standby: matches!(situation.standby, Some(Ok(_))),
             cache: match situation.cache {
                 CacheState::Warm => "warm",
@@ -102,7 +123,6 @@ impl Report {
             ),
             tokens: (situation.view.get(), limits.window.get()),
             compactions: situation.compactions,
-            soft,
         }
     }
 
@@ -112,7 +132,7 @@ impl Report {
         let values = [
             Some(Value::from(self.kind)),
             share(self.pressure),
-            share(self.hard),
+            share(self.thresholds.hard),
             Some(Value::from(self.stage)),
             Some(Value::from(self.swap)),
             share(self.after),
@@ -123,7 +143,8 @@ impl Report {
             Some(count(self.tokens.0)),
             Some(count(self.tokens.1)),
             Some(Value::Int(i64::from(self.compactions))),
-            self.soft.and_then(share),
+            share(self.thresholds.ahead),
+            self.thresholds.soft.and_then(share),
         ];
         let named = NAMES.iter().zip(values);
         let fields: Vec<_> = named

@@ -372,7 +372,11 @@ struct Look(Option<super::Report>);
 
 impl Strategy for Look {
     fn decide(&mut self, orders: &mut Orders<'_>) {
-        self.0 = Some(super::Report::of(&orders.situation(), Some(0.5)));
+        let settings = HostSettings {
+            soft: Some(0.5),
+            ..HostSettings::default()
+        };
+        self.0 = Some(super::Report::of(&orders.situation(), settings));
     }
 }
 
@@ -385,7 +389,8 @@ fn what_a_program_is_told() {
     machine.strategy_mut(|look| told = look.0);
     let expected = "{\"kind\":\"usage\",\"pressure\":0.9,\"hard\":0.85,\"stage\":\"none\",\
         \"swap\":\"none\",\"after\":0.9,\"standby\":false,\"cache\":\"cold\",\"held_ms\":0,\
-        \"patience_ms\":0,\"input_tokens\":9000,\"window\":10000,\"compactions\":0,\"soft\":0.5}";
+        \"patience_ms\":0,\"input_tokens\":9000,\"window\":10000,\"compactions\":0,\
+        \"ahead\":0.85,\"soft\":0.5}";
     assert_eq!(told.unwrap().to_value().unwrap().to_string(), expected);
 }
 

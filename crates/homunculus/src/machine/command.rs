@@ -63,12 +63,17 @@ impl Machine {
     ) -> Result<(), Refusal> {
         let node = self.may_prepare(order, path, now)?;
         match self.state {
-            State::Preparing(old) => actions.push(Action::Abandon(old.job)),
+            State::Preparing(old) => {
+                // What takes its place is there at once.
+                let elapsed = now.duration_since(old.point.since);
+                self.pace.writing.exceeds(elapsed);
+                actions.push(Action::Abandon(old.job));
+            }
             State::Ready(ready) => self.standby = Some(ready),
             State::Idle => {}
         }
-        let job = JobId(self.next_job);
-        self.next_job += 1;
+        let job = JobId(self.count.jobs);
+        self.count.jobs += 1;
         self.state = State::Preparing(Preparing {
             job,
             route: order.route,

@@ -14,6 +14,7 @@ use crate::event::{Acknowledged, Action, Event, JobId, StopReason, Telemetry, Wi
 use crate::gauge::{Gauge, Size};
 use crate::limits::Limits;
 use crate::outline::Path;
+use crate::pace::{Pace, Writing};
 use crate::price::CacheState;
 use crate::strategy::{Command, Moment, Situation, Stage, Strategy};
 use crate::view::Shown;
@@ -57,9 +58,9 @@ struct Machine {
     fruitless: u32,
     stopped: Option<StopReason>,
     count: Count,
-    next_job: u64,
     sending: Sending,
     gauge: Gauge,
+    pace: Pace,
 }
 
 /// What there was so far.
@@ -67,6 +68,7 @@ struct Machine {
 struct Count {
     requests: u32,
     swaps: u32,
+    jobs: u64,
 }
 
 /// How far the next summary is. After a failure it is `Idle` until the back-off is over.
@@ -147,9 +149,9 @@ impl<S: Strategy> Homunculus<S> {
                 fruitless: 0,
                 stopped: None,
                 count: Count::default(),
-                next_job: 0,
                 sending: Sending::default(),
                 gauge: Gauge::default(),
+                pace: Pace::default(),
             },
         }
     }
@@ -200,6 +202,17 @@ impl<S: Strategy> Homunculus<S> {
     #[cfg(test)]
     pub(crate) fn strategy_mut(&mut self, change: impl FnOnce(&mut S)) {
         change(&mut self.strategy);
+    }
+
+    /// How long summaries take, by what was learnt.
+    #[must_use]
+    pub const fn writing(&self) -> Writing {
+        self.machine.pace.writing
+    }
+
+    /// Takes over what was learnt elsewhere of how long summaries take.
+    pub const fn set_writing(&mut self, writing: Writing) {
+        self.machine.pace.writing = writing;
     }
 
     /// Takes other guards: the model was changed, or its limits.
@@ -295,10 +308,11 @@ impl<S: Strategy> Homunculus<S> {
                 let _ = self.machine.obey(command, &asked, &mut actions);
             }
             Event::Pinned(wish, path) => self.pinned(&wish, path, now, &mut actions),
-            Event::Usage { input } => self.machine.gauge.report(input),
+            Event::Usage { input, output } => self.machine.used(input, output, now),
             Event::Overhead { tokens } => self.machine.gauge.overhead(tokens),
             Event::Prepared { job, mark, tokens } => {
-                self.machine.prepared(job, mark, tokens, &mut actions);
+                self.machine
+                    .prepared((job, now), (mark, tokens), &mut actions);
             }
             Event::Failed { job } => self.machine.failed(job, now, &mut actions),
             Event::Overflowed { input } => self.machine.overflowed(input, &mut actions),
@@ -315,6 +329,9 @@ impl<S: Strategy> Homunculus<S> {
         if moment == Moment::Request {
             let count = &mut self.machine.count;
             count.requests = count.requests.saturating_add(1);
+            let last = self.machine.sending.last;
+            let since = last.map(|last| now.duration_since(last));
+            self.machine.pace.said(path.covered(path.len()), since);
         }
         if self.machine.sending.holds < MOST_HOLDS {
             let asked = Asked {
@@ -395,6 +412,7 @@ impl Machine {
             standby: self.standby.as_ref().map(after),
             cache: self.cache(now),
             compactions: self.count.swaps,
+            lead: self.pace.lead(self.limits.summary),
             limits: &self.limits,
         }
     }
@@ -460,9 +478,25 @@ impl Machine {
         actions.push(Action::Send(self.shown));
     }
 
-    fn prepared(&mut self, job: JobId, mark: MarkId, tokens: Tokens, actions: &mut Vec<Action>) {
+    fn used(&mut self, input: Tokens, output: Tokens, now: Timestamp) {
+        self.gauge.report(input);
+        if let Some(sent) = self.sending.last {
+            self.pace.answered(output, now.duration_since(sent));
+        }
+    }
+
+    fn prepared(
+        &mut self,
+        (job, now): (JobId, Timestamp),
+        (mark, tokens): (MarkId, Tokens),
+        actions: &mut Vec<Action>,
+    ) {
         match self.state {
             State::Preparing(preparing) if preparing.job == job => {
+                if preparing.route != Route::Extractive {
+                    let took = now.duration_since(preparing.point.since);
+                    self.pace.writing.learn(took);
+                }
                 self.failure = Failure::default();
                 self.standby = None;
                 self.state = State::Ready(Ready {

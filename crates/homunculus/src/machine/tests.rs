@@ -90,6 +90,14 @@ impl<S: Strategy> Driver<S> {
     }
 }
 
+/// The report of a view of so much.
+fn usage(input: u64) -> Event<'static> {
+    Event::Usage {
+        input: Tokens::new(input),
+        output: Tokens::ZERO,
+    }
+}
+
 fn ordered(actions: &[Action]) -> Option<Preparation> {
     actions.iter().find_map(|action| match action {
         Action::Prepare(preparation) => Some(*preparation),
@@ -370,8 +378,8 @@ fn usage_below_our_count_lowers_the_pressure() {
     for len in [3, 5, 7, 9, 11] {
         let actions = driver.request(len);
         assert!(ordered(&actions).is_none(), "{len}: {actions:?}");
-        let input = Tokens::new(1_500);
-        driver.machine.on(Event::Usage { input }, at(driver.second));
+        let usage = usage(1_500);
+        driver.machine.on(usage, at(driver.second));
     }
 }
 
@@ -379,10 +387,7 @@ fn usage_below_our_count_lowers_the_pressure() {
 fn usage_above_our_count_raises_the_pressure() {
     let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     assert!(ordered(&driver.request(5)).is_none());
-    let usage = Event::Usage {
-        input: Tokens::new(7_000),
-    };
-    driver.machine.on(usage, at(11));
+    driver.machine.on(usage(7_000), at(11));
     assert!(ordered(&driver.request(5)).is_some());
 }
 
@@ -643,7 +648,7 @@ proptest! {
                     None => Event::Idle(path),
                 },
                 Happening::Overflow => Event::Overflowed { input: None },
-                Happening::Usage(input) => Event::Usage { input: Tokens::new(input) },
+                Happening::Usage(input) => usage(input),
                 Happening::Idle => Event::Idle(path),
                 Happening::LongPause => {
                     second += 3_600;

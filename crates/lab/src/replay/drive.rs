@@ -451,14 +451,19 @@ impl<'a> Drive<'a> {
         let charge = self.cache.send(&request, self.clock.now());
         let answer = scene.session.turns.get(pending.turn);
         let output = answer.map_or(Tokens::ZERO, Turn::tokens);
-        self.clock.answers_in(scene.latency.call(charge, output));
+        let answering = scene.latency.call(charge, output);
+        self.clock.answers_in(answering);
         self.ledger.request(charge, output);
         self.ledger.waited(pending.waited);
         self.ledger.boundaries += usize::from(pending.shrunk);
         self.ledger.sent(view, path, &self.built.limits);
         self.count_pins(shown, pending.turn);
-        let usage = Event::Usage { input: view };
-        self.machine.on(usage, self.clock.now());
+        let usage = Event::Usage {
+            input: view,
+            output,
+        };
+        let answered = self.clock.now().checked_add(answering);
+        self.machine.on(usage, answered.unwrap_or(Timestamp::MAX));
         self.seen.before = Some(Before { shown, view });
     }
 
