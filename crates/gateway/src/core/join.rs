@@ -264,6 +264,11 @@ impl Inner {
         let len = call.len();
         if goes == Relation::GoesBack {
             live.abandon_foreign(common, call.now);
+            if live.tells_of_others(common) {
+                let chosen = self.choice(self.route(call), &call.model);
+                live.show_whole();
+                live.supervise(chosen, Shown::default());
+            }
             live.go_back(common);
             live.journal.note(call.now, Happened::WentBack);
             take_known(&mut live, call.turns().get(..common).unwrap_or_default());

@@ -325,7 +325,8 @@ impl Inherited {
         let standing = live.record.standing;
         let from = live.place_of(standing.from);
         let pins = live.pins.outside();
-        let (Some(dress), true) = (&live.dress, from < common) else {
+        let is_inherited = from < common && !live.tells_of_others(common);
+        let (Some(dress), true) = (&live.dress, is_inherited) else {
             return Self {
                 pins,
                 ..Self::default()

@@ -78,6 +78,14 @@ impl Live {
         }
     }
 
+    /// Whether the summary that stands was made with turns in view that are not among the first `common`: it
+    /// tells of them, and leaves out what they named.
+    pub(super) fn tells_of_others(&self, common: usize) -> bool {
+        let front = self.dress.as_ref().map(|dress| &dress.front);
+        let mark = front.and_then(|front| front.mark.as_ref());
+        mark.is_some_and(|mark| !(1..=common).contains(&self.place_of(mark.made_from)))
+    }
+
     /// Gives it another supervisor, which goes on from what is shown.
     pub(super) fn supervise(&mut self, chosen: Choice, shown: Shown) {
         let outline = &self.said.outline;

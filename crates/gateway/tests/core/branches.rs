@@ -49,6 +49,68 @@ async fn a_branch_is_shown_as_its_parent_was() {
     house.close().await;
 }
 
+#[tokio::test]
+async fn a_branch_from_before_its_summary_was_made_is_told_nothing_of_what_came_then() {
+    let house = House::new(|_| {}).await;
+    let mut agent = Agent::new("key-one");
+    let mut asked = None;
+    for n in 0.. {
+        assert!(n < 60, "no swap in sixty requests");
+        let came = agent.say(&house, &words(n, 700)).await;
+        if came.did().contains("preparing") {
+            asked = Some(n);
+        }
+        if came.did().contains("swapped") {
+            break;
+        }
+    }
+    let asked = asked.expect("a summary was made");
+    // All but one that is in front is shown as it was said.
+    let hidden = agent.messages.len() - messages(&house).len();
+    let said = |message: &serde_json::Value| message.to_string();
+    let newest = format!("src/module_{asked}.rs");
+    assert!(
+        said(&messages(&house)[0]).contains(&newest),
+        "a task of the summary"
+    );
+
+    let mut branch = agent.clone();
+    branch.messages.truncate(hidden + 2);
+    assert!(!branch.messages.iter().any(|it| said(it).contains(&newest)));
+    let branched = branch.say(&house, "And the tower?").await;
+    assert_eq!(branched.status, 200, "{branched:?}");
+    let shown = messages(&house);
+    assert!(
+        !shown.iter().any(|it| said(it).contains(&newest)),
+        "{shown:?}"
+    );
+    assert!(said(&shown[0]).contains("src/module_0.rs"), "all is shown");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_was_taken_back_is_in_no_summary() {
+    let house = House::new(|_| {}).await;
+    let mut agent = Agent::new("key-one");
+    for n in 0..8 {
+        let came = agent.say(&house, &words(n, 700)).await;
+        assert_eq!(came.did(), if n == 0 { "kept" } else { "noted" }, "{n}");
+    }
+    let mut other = agent.clone();
+    let came = agent.say(&house, &words(77, 9_600)).await;
+    assert!(came.did().contains("swapped"), "{came:?}");
+    assert!(
+        messages(&house)[0].to_string().contains("module_77"),
+        "the summary tells of it"
+    );
+    let edited = other.say(&house, "And the tower?").await;
+    assert_eq!(edited.conversation(), came.conversation());
+    assert_eq!(edited.status, 200, "{edited:?}");
+    let shown = serde_json::Value::from(messages(&house)).to_string();
+    assert!(!shown.contains("module_77"), "{shown}");
+    house.close().await;
+}
+
 /// The messages of a request that the provider got.
 fn messages(house: &House) -> Vec<serde_json::Value> {
     let newest = house.sent().pop().expect("a request");
