@@ -151,6 +151,17 @@ impl Ticket {
         }
     }
 
+    /// Whether the provider may find that the request is too long: it takes half of the window that is
+    /// believed in, or more, and could be made smaller.
+    #[must_use]
+    pub fn may_overflow(&self) -> bool {
+        self.flight.as_ref().is_some_and(|flight| {
+            let machine = &flight.joined.shared.lock().supervisor.machine;
+            let half = machine.limits().window.scaled(0.5);
+            flight.inner.parts.config.mode == Mode::On && machine.sent().all() >= half
+        })
+    }
+
     /// The provider refused the request, with this whole body.
     pub async fn refused(&mut self, status: StatusCode, body: &Bytes, now: Timestamp) -> Rescue {
         let Some(flight) = &mut self.flight else {

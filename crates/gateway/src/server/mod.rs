@@ -13,6 +13,7 @@ mod exchange;
 mod gate;
 mod headers;
 mod health;
+mod opening;
 mod proxy;
 mod refusal;
 mod relay;

@@ -20,6 +20,7 @@ use crate::server::access::is_here;
 use crate::server::control::Peer;
 use crate::server::credentials::{self, Credentials};
 use crate::server::exchange::Exchange;
+use crate::server::opening::{self, Opening};
 use crate::server::refusal::{Reason, whole};
 use crate::server::relay::{Answer, relay};
 use crate::server::route::{self, Route};
@@ -157,21 +158,48 @@ async fn send(
     mut ticket: Ticket,
 ) -> Result<Outcome, Reason> {
     exchange.decided(&outgoing);
-    let first = send_once(exchange, &parts, &outgoing).await?;
-    if !is_refusal(first.status()) {
-        return Ok(provider(first, Bytes::new(), Some(ticket)));
-    }
-    let (head, mut rest) = first.into_parts();
-    let (ahead, complete) = read_refusal(exchange, &mut rest).await?;
-    let original = |head, rest, ahead| Ok(provider(Response::from_parts(head, rest), ahead, None));
-    if !complete {
-        return original(head, rest, ahead);
-    }
-    let Rescue::SendAgain(smaller) = refused(exchange, &mut ticket, head.status, &ahead).await
-    else {
-        return original(head, rest, ahead);
+    let mut first = send_once(exchange, &parts, &outgoing).await?;
+    let (ahead, refusal) = if is_refusal(first.status()) {
+        let (ahead, complete) = read_refusal(exchange, first.body_mut()).await?;
+        if !complete {
+            return Ok(provider(first, ahead, None));
+        }
+        (ahead.clone(), ahead)
+    } else {
+        let mut opening = Opening::default();
+        if let (Endpoint::Generate(dialect), true) =
+            (exchange.route.endpoint, ticket.may_overflow())
+        {
+            opening = opening::read(exchange, &mut first, dialect).await?;
+        }
+        let Some(refusal) = opening.overflow else {
+            return Ok(provider(first, opening.ahead, Some(ticket)));
+        };
+        (opening.ahead, refusal)
     };
-    let second = send_once(exchange, &parts, &smaller).await;
+    let status = match first.status() {
+        status if is_refusal(status) => status,
+        // What the stream should have begun with.
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let original = unwatched(first, ahead);
+    match refused(exchange, &mut ticket, status, &refusal).await {
+        Rescue::PassOn => Ok(Outcome::Provider(Box::new(original))),
+        Rescue::SendAgain(smaller) => {
+            Ok(send_again(exchange, &parts, (smaller, ticket), original).await)
+        }
+    }
+}
+
+/// Sends a request that was refused once more, smaller. Where that is refused too, the client gets the
+/// first refusal.
+async fn send_again(
+    exchange: &mut Exchange,
+    parts: &Parts,
+    (smaller, mut ticket): (Outgoing, Ticket),
+    original: Answer,
+) -> Outcome {
+    let second = send_once(exchange, parts, &smaller).await;
     let status = second
         .as_ref()
         .map_or(502, |answer| answer.status().as_u16());
@@ -185,13 +213,13 @@ async fn send(
                 // What it says of the window is worth knowing; it is not sent a third time.
                 let _ = refused(exchange, &mut ticket, refusal.status, &body).await;
             }
-            original(head, rest, ahead)
+            Outcome::Provider(Box::new(original))
         }
-        Err(_) => original(head, rest, ahead),
+        Err(_) => Outcome::Provider(Box::new(original)),
         Ok(second) => {
             exchange.decided(&smaller);
             let ticket = (!is_refusal(second.status())).then_some(ticket);
-            Ok(provider(second, Bytes::new(), ticket))
+            provider(second, Bytes::new(), ticket)
         }
     }
 }
@@ -202,6 +230,15 @@ fn provider(response: Response<Incoming>, ahead: Bytes, ticket: Option<Ticket>) 
         ahead,
         ticket,
     }))
+}
+
+/// An answer of which nothing more is to be known.
+const fn unwatched(response: Response<Incoming>, ahead: Bytes) -> Answer {
+    Answer {
+        response,
+        ahead,
+        ticket: None,
+    }
 }
 
 fn is_refusal(status: StatusCode) -> bool {

@@ -10,6 +10,7 @@ mod control;
 mod house;
 mod kept;
 mod limits;
+mod overflow;
 mod passing;
 mod spans;
 mod streams;

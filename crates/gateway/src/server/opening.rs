@@ -1,0 +1,165 @@
+//! The beginning of a stream of events, kept back until it says something: a provider that takes a request
+//! before it looks at its size refuses it there, under the status of success.
+
+use bytes::{Bytes, BytesMut};
+use http::{Response, header};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use serde_json::json;
+use tokio::time::timeout;
+use wire::api::{Accumulator, Decoder, Dialect, Event, Failure};
+
+use crate::server::duration;
+use crate::server::exchange::Exchange;
+use crate::server::refusal::Reason;
+
+/// A beginning that is longer says something.
+const LONGEST: usize = 64 << 10;
+
+/// What events are called that say nothing yet.
+const SILENT: [&str; 5] = [
+    "message_start",
+    "ping",
+    "response.created",
+    "response.queued",
+    "response.in_progress",
+];
+
+/// What was read of a stream.
+#[derive(Default)]
+pub(super) struct Opening {
+    /// Its bytes.
+    pub ahead: Bytes,
+    /// That the request is too long, as the body of a refusal; `None` where it says anything else.
+    pub overflow: Option<Bytes>,
+}
+
+/// Reads the events that say nothing, and the first that does.
+///
+/// # Errors
+/// Where the provider breaks off, or stays silent for too long.
+pub(super) async fn read(
+    exchange: &Exchange,
+    answer: &mut Response<Incoming>,
+    dialect: Dialect,
+) -> Result<Opening, Reason> {
+    let mut opening = Opening::default();
+    if !is_stream(answer) {
+        return Ok(opening);
+    }
+    let silence = duration(exchange.state.config.limits.silence);
+    let mut read = BytesMut::new();
+    let mut decoder = Decoder::default();
+    'frames: while read.len() <= LONGEST {
+        let frame = match timeout(silence, answer.body_mut().frame()).await {
+            Err(_) => return Err(Reason::Silent),
+            Ok(Some(Err(_))) => return Err(Reason::BrokenAnswer),
+            Ok(None) => break,
+            Ok(Some(Ok(frame))) => frame,
+        };
+        let Some(data) = frame.data_ref() else {
+            continue;
+        };
+        read.extend_from_slice(data);
+        decoder.push(data);
+        while let Some(event) = decoder.next_event() {
+            match event.map_or(Said::Something, |event| Said::by(&event, dialect)) {
+                Said::Nothing => {}
+                Said::Something => break 'frames,
+                Said::TooLong(refusal) => {
+                    opening.overflow = Some(refusal);
+                    break 'frames;
+                }
+            }
+        }
+    }
+    opening.ahead = read.freeze();
+    Ok(opening)
+}
+
+fn is_stream(answer: &Response<Incoming>) -> bool {
+    let text = |name| answer.headers().get(name).and_then(|it| it.to_str().ok());
+    let plain = text(header::CONTENT_ENCODING).is_none_or(|coding| coding == "identity");
+    let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+    plain && kind.starts_with("text/event-stream")
+}
+
+/// What an event says.
+enum Said {
+    Nothing,
+    Something,
+    /// The request is too long; the body that a refusal would have had.
+    TooLong(Bytes),
+}
+
+impl Said {
+    fn by(event: &Event, dialect: Dialect) -> Self {
+        let mut answer = Accumulator::new(dialect);
+        if answer.accept(event).is_err() {
+            return Self::Something;
+        }
+        let kind = serde_json::from_str(&event.data)
+            .ok()
+            .and_then(|data: serde_json::Value| Some(data.get("type")?.as_str()?.to_owned()));
+        let kind = kind.unwrap_or_else(|| event.name.clone());
+        match answer.reply().failure {
+            Some(failure) if failure.is_overflow() => Self::TooLong(refusal(&failure)),
+            None if SILENT.contains(&kind.as_str()) => Self::Nothing,
+            _ => Self::Something,
+        }
+    }
+}
+
+fn refusal(failure: &Failure) -> Bytes {
+    let error = json!({
+        "type": failure.kind,
+        "code": failure.code,
+        "message": failure.message.to_string(),
+    });
+    Bytes::from(json!({"type": "error", "error": error}).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::api::{Dialect, Event};
+
+    use super::Said;
+
+    fn check(dialect: Dialect, name: &str, data: &str, expected: &str) {
+        let said = match Said::by(&Event::new(name, data), dialect) {
+            Said::Nothing => "nothing",
+            Said::Something => "something",
+            Said::TooLong(_) => "too long",
+        };
+        assert_eq!(said, expected, "{data}");
+    }
+
+    #[test]
+    fn what_an_event_says() {
+        let start = r#"{"type":"message_start","message":{"id":"m","content":[]}}"#;
+        check(Dialect::Anthropic, "message_start", start, "nothing");
+        check(Dialect::Anthropic, "ping", r#"{"type":"ping"}"#, "nothing");
+        let block =
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+        check(
+            Dialect::Anthropic,
+            "content_block_start",
+            block,
+            "something",
+        );
+        let long = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#;
+        check(Dialect::Anthropic, "error", long, "too long");
+        let busy = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+        check(Dialect::Anthropic, "error", busy, "something");
+        let created = r#"{"type":"response.created","response":{"id":"r","status":"in_progress","error":null,"output":[]}}"#;
+        check(Dialect::Responses, "response.created", created, "nothing");
+        let failed = r#"{"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"context_length_exceeded","message":"too long"},"output":[]}}"#;
+        check(Dialect::Responses, "response.failed", failed, "too long");
+        let chunk = r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant"}}]}"#;
+        check(Dialect::Chat, "message", chunk, "something");
+        let error = r#"{"error":{"code":"context_length_exceeded","message":"maximum context length is 8 tokens"}}"#;
+        check(Dialect::Chat, "message", error, "too long");
+        check(Dialect::Chat, "message", "[DONE]", "something");
+        check(Dialect::Chat, "message", "no JSON", "something");
+    }
+}

@@ -1,0 +1,131 @@
+//! A provider that finds out within its answer, under the status of success, that a request is too long.
+
+use std::sync::{Arc, Mutex};
+
+use context::Tokens;
+use gateway::config::RouteChoice;
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+
+use crate::house::{Came, Made, Upstream, anthropic, ask, gateway, openai, upstream, whole};
+
+/// Requests above this many bytes are too long.
+const MOST: usize = 20_000;
+
+/// What was received, each by its size.
+type Received = Arc<Mutex<Vec<usize>>>;
+
+/// A provider that refuses within its stream what is too long, after these events; else it answers.
+async fn provider(
+    before: &'static str,
+    refusal: &'static str,
+    answer: &'static str,
+) -> (Upstream, Received) {
+    let received = Received::default();
+    let sizes = Arc::clone(&received);
+    let provider = upstream(move |request: Request<hyper::body::Incoming>| {
+        let sizes = Arc::clone(&sizes);
+        async move {
+            let body = request
+                .into_body()
+                .collect()
+                .await
+                .expect("a body")
+                .to_bytes();
+            sizes.lock().expect("a lock").push(body.len());
+            let stream = match body.len() > MOST {
+                true => format!("{before}{refusal}"),
+                false => answer.to_owned(),
+            };
+            Response::builder()
+                .header("content-type", "text/event-stream")
+                .body(whole(stream))
+                .expect("an answer")
+        }
+    })
+    .await;
+    (provider, received)
+}
+
+/// A conversation of some 12,000 tokens.
+fn messages() -> Vec<Value> {
+    (0..21)
+        .map(|n| {
+            let role = ["user", "assistant"][n % 2];
+            json!({"role": role, "content": format!("{n}: {}", "look at the parser ".repeat(120))})
+        })
+        .collect()
+}
+
+const START: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n";
+const LONG: &str = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 12000 tokens > 8000 maximum\"}}\n\n";
+const FINE: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[]}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Fine.\"}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+const WORD: &str = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Well\"}}\n\n";
+
+const CREATED: &str = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r\",\"status\":\"in_progress\",\"error\":null,\"output\":[]}}\n\n";
+const FAILED: &str = "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"id\":\"r\",\"status\":\"failed\",\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model.\"},\"output\":[]}}\n\n";
+const COMPLETED: &str = "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"status\":\"completed\",\"error\":null,\"output\":[{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"Fine.\"}]}]}}\n\n";
+
+const ERROR: &str = "data: {\"error\":{\"type\":\"invalid_request_error\",\"code\":\"context_length_exceeded\",\"message\":\"This model's maximum context length is 8000 tokens.\"}}\n\n";
+const CHUNK: &str = "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Fine.\"}}]}\n\ndata: [DONE]\n\n";
+
+async fn asked(upstream: &Upstream, make: impl FnOnce(&str) -> Request<Made>) -> Came {
+    let gateway = gateway(&upstream.url, |config| {
+        config.policy.window = Some(Tokens::new(16_000));
+        config.policy.route = RouteChoice::Extractive;
+    })
+    .await;
+    let came = ask(make(&gateway.url())).await;
+    gateway.shutdown().await;
+    came
+}
+
+fn to_anthropic(url: &str) -> Request<Made> {
+    let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "stream": true,
+        "messages": messages()});
+    anthropic(url, "/v1/messages", body.to_string())
+}
+
+fn to_chat(url: &str) -> Request<Made> {
+    let body = json!({"model": "gpt-5", "stream": true, "messages": messages()});
+    openai(url, "/v1/chat/completions", body.to_string())
+}
+
+fn to_responses(url: &str) -> Request<Made> {
+    let body = json!({"model": "gpt-5", "stream": true, "input": messages()});
+    openai(url, "/v1/responses", body.to_string())
+}
+
+#[tokio::test]
+async fn a_request_is_sent_again_smaller_while_its_client_has_heard_nothing() {
+    let check = async |events: [&'static str; 3], make: fn(&str) -> Request<Made>| {
+        let [before, refusal, answer] = events;
+        let (provider, received) = provider(before, refusal, answer).await;
+        let came = asked(&provider, make).await;
+        let sizes = received.lock().expect("a lock").clone();
+        assert_eq!(came.body, answer, "{came:?}");
+        assert!(came.header("x-ebbtide-did").contains("rescued"), "{came:?}");
+        assert!(
+            matches!(sizes[..], [first, second] if first > MOST && second <= MOST),
+            "{sizes:?}"
+        );
+    };
+    check([START, LONG, FINE], to_anthropic).await;
+    check(["", LONG, FINE], to_anthropic).await;
+    check([CREATED, FAILED, COMPLETED], to_responses).await;
+    check(["", ERROR, CHUNK], to_chat).await;
+}
+
+#[tokio::test]
+async fn once_its_client_has_heard_a_word_the_answer_stands() {
+    let before = format!("{START}{WORD}").leak();
+    let (provider, received) = provider(before, LONG, FINE).await;
+    let came = asked(&provider, to_anthropic).await;
+    assert_eq!(came.body, format!("{before}{LONG}"));
+    assert!(
+        !came.header("x-ebbtide-did").contains("rescued"),
+        "{came:?}"
+    );
+    assert_eq!(received.lock().expect("a lock").len(), 1);
+}
