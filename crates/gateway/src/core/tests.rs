@@ -1,5 +1,7 @@
 //! What one conversation takes, and which conversation a request belongs to.
 
+mod resting;
+
 use std::sync::Arc;
 
 use bytes::Bytes;

@@ -1,7 +1,8 @@
 //! Conversations over boundaries in OpenAI's dialects.
 
 use bytes::Bytes;
-use gateway::config::RouteChoice;
+use context::Tokens;
+use gateway::config::{Config, RouteChoice};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
@@ -30,16 +31,23 @@ async fn post(house: &House, path: &str, body: &Value) -> (u16, String, Value) {
     (head.status.as_u16(), did, body)
 }
 
-/// Grows a conversation and counts its swaps. `list` is the key of the messages, `said` takes them out
-/// of an answer.
+/// How often a conversation was made smaller.
+struct Grown {
+    /// In all.
+    swaps: usize,
+    /// Those of them after the provider had found it too long.
+    rescues: usize,
+}
+
+/// Grows a conversation. `list` is the key of the messages, `said` takes them out of an answer.
 async fn grown(
-    route: RouteChoice,
+    change: impl FnOnce(&mut Config),
     (path, list): (&str, &str),
     said: impl Fn(&Value) -> Vec<Value>,
-) -> usize {
-    let house = House::new(|config| config.policy.route = route).await;
+) -> Grown {
+    let house = House::new(change).await;
     let mut messages = vec![json!({"role": "system", "content": "Be careful."})];
-    let mut swaps = 0;
+    let (mut swaps, mut rescues) = (0, 0);
     for n in 0..40 {
         messages.push(json!({"role": "user", "content": words(n, 1_400)}));
         let mut body = json!({"model": "gpt-5.5"});
@@ -47,11 +55,12 @@ async fn grown(
         let (status, did, answer) = post(&house, path, &body).await;
         assert_eq!(status, 200, "{n}: {answer}");
         swaps += usize::from(did.contains("swapped"));
+        rescues += usize::from(did.contains("rescued"));
         messages.extend(said(&answer));
         tokio::time::sleep(std::time::Duration::from_millis(30)).await;
     }
     house.close().await;
-    swaps
+    Grown { swaps, rescues }
 }
 
 fn choice(answer: &Value) -> Vec<Value> {
@@ -65,14 +74,46 @@ fn output(answer: &Value) -> Vec<Value> {
 const CHAT: (&str, &str) = ("/v1/chat/completions", "messages");
 const RESPONSES: (&str, &str) = ("/v1/responses", "input");
 
+/// Summaries are made like this.
+fn by(route: RouteChoice) -> impl FnOnce(&mut Config) {
+    move |config| config.policy.route = route
+}
+
 #[tokio::test]
 async fn chat() {
-    assert!(grown(RouteChoice::Extractive, CHAT, choice).await >= 2);
-    assert!(grown(RouteChoice::Auto, CHAT, choice).await >= 1);
+    let extracted = grown(by(RouteChoice::Extractive), CHAT, choice).await;
+    assert!(extracted.swaps >= 2);
+    let written = grown(by(RouteChoice::Auto), CHAT, choice).await;
+    assert!(written.swaps >= 1);
+    assert_eq!(extracted.rescues + written.rescues, 0);
 }
 
 #[tokio::test]
 async fn responses() {
-    assert!(grown(RouteChoice::Extractive, RESPONSES, output).await >= 2);
-    assert!(grown(RouteChoice::Auto, RESPONSES, output).await >= 1);
+    let extracted = grown(by(RouteChoice::Extractive), RESPONSES, output).await;
+    assert!(extracted.swaps >= 2);
+    let written = grown(by(RouteChoice::Auto), RESPONSES, output).await;
+    assert!(written.swaps >= 1);
+    assert_eq!(extracted.rescues + written.rescues, 0);
+}
+
+/// The gateway believes in a window that is many times the provider's.
+fn believing_too_much(config: &mut Config) {
+    config.policy.window = Some(Tokens::new(200_000));
+}
+
+#[tokio::test]
+async fn a_window_is_learnt_from_one_refusal_by_chat() {
+    // It says how many tokens it takes.
+    let grown = grown(believing_too_much, CHAT, choice).await;
+    assert_eq!(grown.rescues, 1);
+    assert!(grown.swaps >= 2);
+}
+
+#[tokio::test]
+async fn a_window_is_learnt_from_one_refusal_by_responses() {
+    // It says only that it was too much: what was refused is taken for the window, and is close to it.
+    let grown = grown(believing_too_much, RESPONSES, output).await;
+    assert_eq!(grown.rescues, 1);
+    assert!(grown.swaps >= 2);
 }
