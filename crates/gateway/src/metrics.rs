@@ -129,6 +129,7 @@ struct Traffic {
     bytes: Counts,
     in_flight: Gauge,
     own: Histogram,
+    keeping: Histogram,
 }
 
 /// What the inner half does.
@@ -172,14 +173,24 @@ fn register<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, he
     metric
 }
 
+/// A histogram of times, from 10 µs to 1.3 s, doubling.
+fn times(registry: &mut Registry, name: &'static str, help: &'static str) -> Histogram {
+    let times = Histogram::new(exponential_buckets(0.000_01, 2.0, 18));
+    registry.register(name, help, times.clone());
+    times
+}
+
 impl Traffic {
     fn in_registry(registry: &mut Registry) -> Self {
-        // From 10 µs to 1.3 s, doubling.
-        let own = Histogram::new(exponential_buckets(0.000_01, 2.0, 18));
-        registry.register(
+        let own = times(
+            registry,
             "own_seconds",
             "Time between a request's last byte and its sending, waits for a summary included",
-            own.clone(),
+        );
+        let keeping = times(
+            registry,
+            "keeping_seconds",
+            "Time for which the end of an answer was held back until what was said is kept",
         );
         Self {
             requests: register(registry, "requests", "Requests, by endpoint and status"),
@@ -196,6 +207,7 @@ impl Traffic {
             bytes: register(registry, "body_bytes", "Bytes of bodies, by direction"),
             in_flight: register(registry, "in_flight", "Requests under way"),
             own,
+            keeping,
         }
     }
 }
@@ -294,6 +306,11 @@ impl Metrics {
     /// How long a request was here before it was sent.
     pub fn own_time(&self, time: Duration) {
         self.traffic.own.observe(time.as_secs_f64());
+    }
+
+    /// How long the end of an answer was held back until what was said was kept.
+    pub fn keeping_time(&self, time: Duration) {
+        self.traffic.keeping.observe(time.as_secs_f64());
     }
 
     /// A request began.

@@ -1,9 +1,11 @@
 //! One conversation, one client, all ways in turn.
 
 use std::collections::BTreeMap;
+use std::process::Stdio;
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde_json::Value;
 
 use crate::client::Client;
 use crate::hops::Hop;
@@ -52,7 +54,11 @@ async fn compare(requests: &[Bytes], options: &[&str]) -> Result<(), Failed> {
     let upstream = hops::role(&["upstream"])?;
     let proxy = hops::role(&["proxy", &upstream.url])?;
     let nginx = hops::nginx(&upstream.url, folder.path())?;
-    let ours = hops::gateway(&upstream.url, folder.path(), options)?;
+    let log = folder.path().join("log.jsonl");
+    let to = Stdio::from(std::fs::File::create(&log)?);
+    let mut logging = vec!["--log", "json"];
+    logging.extend(options);
+    let ours = hops::gateway_logging(&upstream.url, folder.path(), &logging, to)?;
     let mut ways = vec![
         Way::new("direct", &upstream.url, None),
         Way::new("hyper proxy", &proxy.url, Some(&proxy)),
@@ -82,7 +88,35 @@ async fn compare(requests: &[Bytes], options: &[&str]) -> Result<(), Failed> {
     ways.iter_mut().for_each(|way| way.look(1));
     ways.sort_by_key(|way| way.name);
     print(&ways);
+    drop(ways);
+    drop(ours);
+    print_own(&std::fs::read_to_string(log)?);
     Ok(())
+}
+
+/// Prints how long requests were in the gateway, as it logs it itself: before they were sent, and with the
+/// end of their answers.
+fn print_own(log: &str) {
+    let lines = log
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let requests = lines.filter(|line: &Value| line["target"] == "ebbtide::request");
+    let lines: Vec<Value> = requests.skip(WARM).collect();
+    let of = |name: &str| -> Vec<Duration> {
+        let times = lines.iter().filter_map(|line| line[name].as_u64());
+        times.map(Duration::from_micros).collect()
+    };
+    let (own, keeping) = (of("own_us"), of("keeping_us"));
+    let both = own.iter().zip(&keeping);
+    let both: Vec<Duration> = both.map(|(own, keeping)| *own + *keeping).collect();
+    for (name, times) in [
+        ("until it is sent", own),
+        ("until it is kept", keeping),
+        ("both", both),
+    ] {
+        let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| quantile(&times, share));
+        println!("  ebbtide {name:<20} p50 {p50:.3}, p90 {p90:.3}, p99 {p99:.3}");
+    }
 }
 
 impl<'h> Way<'h> {

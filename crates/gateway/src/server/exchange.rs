@@ -34,6 +34,8 @@ pub(crate) struct Exchange {
     /// When it was there whole, so far as it was read here.
     read: Instant,
     own: Option<Duration>,
+    /// How long the end of its answer was held back until what was said was kept.
+    keeping: Option<Duration>,
     outcome: Outcome,
     bytes: Bytes,
 }
@@ -82,6 +84,7 @@ impl Exchange {
             came: now,
             read: now,
             own: None,
+            keeping: None,
             outcome: Outcome::default(),
             bytes: Bytes::default(),
         }
@@ -105,6 +108,13 @@ impl Exchange {
             self.own = Some(own);
             self.state.metrics.own_time(own);
         }
+    }
+
+    /// The end of its answer was held back since then, until what was said was kept.
+    pub(crate) fn kept(&mut self, since: Instant) {
+        let keeping = since.elapsed();
+        self.keeping = Some(keeping);
+        self.state.metrics.keeping_time(keeping);
     }
 
     /// What was done to it.
@@ -219,6 +229,10 @@ fn describe(generation: &Generation, attributes: &mut Vec<(&'static str, Value)>
     }
 }
 
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
 impl Drop for Exchange {
     fn drop(&mut self) {
         let metrics = &self.state.metrics;
@@ -251,7 +265,8 @@ impl Drop for Exchange {
             tokens = tokens.map(Tokens::get),
             bytes_in = self.bytes.received,
             bytes_out = self.bytes.sent,
-            own_us = self.own.map(|own| u64::try_from(own.as_micros()).unwrap_or(u64::MAX)),
+            own_us = self.own.map(micros),
+            keeping_us = self.keeping.map(micros),
             all_ms = u64::try_from(self.came.elapsed().as_millis()).unwrap_or(u64::MAX),
             "request"
         );

@@ -8,7 +8,7 @@ use futures_util::{FutureExt, stream};
 use http::{Response, header};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::core::{Heard, Ticket};
 use crate::metrics::Failure;
@@ -155,12 +155,15 @@ impl Relay {
             return;
         };
         let state = &self.exchange.state;
-        let now = (state.clock)();
+        let (now, since) = ((state.clock)(), Instant::now());
         let finished = AssertUnwindSafe(async {
             state.sabotage_point(Moment::Finished);
             ticket.finished(now).await
         });
-        match finished.catch_unwind().await {
+        let finished = finished.catch_unwind().await;
+        self.exchange.kept(since);
+        let state = &self.exchange.state;
+        match finished {
             Ok(generation) => self.exchange.generation = generation,
             Err(_) => {
                 state.metrics.failed(Failure::Keeping);
