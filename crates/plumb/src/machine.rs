@@ -16,8 +16,10 @@
 //! it.
 
 mod cycle;
+mod edges;
 mod ending;
 mod expression;
+mod fan;
 mod fault;
 mod program;
 mod queue;
@@ -323,12 +325,31 @@ impl Machine {
     /// Starts where that has not been done, changes something, and comes to rest.
     fn call(&mut self, change: impl FnOnce(&mut Run<'_>)) -> Step {
         let mut step = Step::default();
+        self.begin(&mut step);
         let mut run = self.under_way(&mut step);
-        run.start();
         // Where the start used up the fuel, everything has ended and the change meets that.
         change(&mut run);
         run.rest();
         step
+    }
+
+    /// Starts, where that has not been done. All networks of a program start alike, so it is done once where
+    /// it leads to nothing but a state.
+    fn begin(&mut self, step: &mut Step) {
+        if self.state.phase != Phase::New {
+            return;
+        }
+        let program = Arc::clone(&self.program);
+        let started = program.started.get_or_init(|| {
+            let mut first = Self::new(Arc::clone(&program));
+            let mut step = Step::default();
+            first.under_way(&mut step).start();
+            (step == Step::default()).then_some(first.state)
+        });
+        match started {
+            Some(started) => self.state = started.clone(),
+            None => self.under_way(step).start(),
+        }
     }
 
     fn under_way<'a>(&'a mut self, step: &'a mut Step) -> Run<'a> {
@@ -336,6 +357,7 @@ impl Machine {
             program: &self.program,
             state: &mut self.state,
             step,
+            hand: None,
         }
     }
 }

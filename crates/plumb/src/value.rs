@@ -136,6 +136,7 @@ impl Value {
 
     /// How heavy it is: about its length as JSON text, in units of 16 bytes.
     #[must_use]
+    #[inline]
     pub fn weight(&self) -> u32 {
         match self {
             Self::List(extent, _) | Self::Record(extent, _) => extent.0 & Extent::WEIGHT_MASK,

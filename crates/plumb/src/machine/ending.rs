@@ -54,32 +54,41 @@ enum Room {
 /// The nodes that have not ended and do not live. An input ends only when it is closed.
 fn dead(program: &Program, state: &State, room: Room) -> Vec<u32> {
     let mut alive = NodeSet::none(program.units.len());
-    let mut open: Vec<u32> = (0..).zip(&program.units).map(|(node, _)| node).collect();
-    while let Some(node) = open.pop() {
-        if state.ended.has(node) || alive.has(node) {
-            continue;
-        }
-        let lives = program.unit(node).filter(|unit| {
+    let mut open = Vec::new();
+    // In graph order, in which most of what feeds a node stands before it; what stands later than `first`
+    // comes to its turn anyway.
+    for (first, unit) in (0..).zip(&program.units) {
+        let mut now = Some((first, unit));
+        while let Some((node, unit)) = now {
             let lives = Lives {
                 program,
                 state,
                 alive: &alive,
             };
-            lives.gets(node, unit) && (matches!(room, Room::Always) || lives.gives(unit))
-        });
-        if let Some(unit) = lives {
-            alive.put(node);
-            let pipe = |edge: &u32| program.pipe(*edge);
-            open.extend(unit.outputs.iter().filter_map(pipe).map(|pipe| pipe.to));
-            open.extend(unit.inputs.iter().filter_map(pipe).map(|pipe| pipe.from));
+            if !state.ended.has(node) && !alive.has(node) && lives.lives(node, unit, room) {
+                alive.put(node);
+                if node == first {
+                    open.extend(&unit.back);
+                } else {
+                    let pipes = unit.outputs.iter().filter_map(|edge| program.pipe(*edge));
+                    open.extend(pipes.map(|pipe| pipe.to).filter(|to| *to <= first));
+                }
+                if let Room::Bounded = room {
+                    open.extend(unit.before.iter().filter(|from| **from <= first));
+                }
+            }
+            now = open
+                .pop()
+                .and_then(|node| Some((node, program.unit(node)?)));
         }
     }
-    let all = (0..)
-        .zip(&program.units)
-        .filter(|(_, unit)| !matches!(unit.act, Act::Input));
-    all.map(|(node, _)| node)
-        .filter(|node| !state.ended.has(*node) && !alive.has(*node))
-        .collect()
+    let input = |node: &u32| {
+        let unit = program.unit(*node);
+        unit.is_some_and(|unit| matches!(unit.act, Act::Input))
+    };
+    let mut gone = state.ended.neither(&alive, program.units.len());
+    gone.retain(|node| !input(node));
+    gone
 }
 
 /// What is known to live so far.
@@ -90,17 +99,21 @@ struct Lives<'a> {
 }
 
 impl Lives<'_> {
+    fn lives(&self, node: u32, unit: &Unit, room: Room) -> bool {
+        self.gets(node, unit) && (matches!(room, Room::Always) || self.gives(unit))
+    }
+
     /// Whether a node has what it needs to move a message, or can get it.
     fn gets(&self, node: u32, unit: &Unit) -> bool {
-        let comes = |edge: &u32| {
-            let from = self.program.pipe(*edge).map(|pipe| pipe.from);
-            self.state.queues.length(*edge) > 0 || from.is_some_and(|it| self.alive.has(it))
+        let comes = |(edge, from): (&u32, &u32)| {
+            self.alive.has(*from) || self.state.queues.length(*edge) > 0
         };
+        let mut inputs = unit.inputs.iter().zip(&unit.before);
         match unit.act {
             Act::Input => true,
-            Act::Barrier => unit.inputs.iter().all(comes),
+            Act::Barrier => inputs.all(comes),
             Act::External(_) | Act::Timer if self.state.flights_of(node) > 0 => true,
-            _ => unit.inputs.iter().any(comes),
+            _ => inputs.any(comes),
         }
     }
 
@@ -116,7 +129,8 @@ impl Lives<'_> {
 
 /// Whether some nodes wait for room: they hold messages, and nothing else keeps them.
 fn some_wait(run: &Run<'_>) -> bool {
-    let mut nodes = (0..).zip(&run.program.units).map(|(node, _)| node);
+    let pipes = run.state.queues.edges();
+    let mut nodes = pipes.filter_map(|edge| run.program.pipe(edge).map(|pipe| pipe.to));
     nodes.any(|node| holds_all(run.program, run.state, node))
 }
 

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::fault::FaultKind;
-use super::record::Slot;
+use super::record::{Names, Slot};
 use super::shape::Shape;
 use crate::graph::Op;
 use crate::syntax::ast::{Binary, Unary};
@@ -18,10 +18,11 @@ use crate::value::Value;
 /// An expression, for running.
 #[derive(Debug)]
 pub(super) enum Expression {
-    Message,
+    /// A part of the message, or all of it.
+    Path(Box<[Hop]>),
     Constant(Value),
-    Field(Box<Expression>, Slot),
-    Part(Box<Expression>, usize),
+    /// A part of something that is computed.
+    Of(Box<Expression>, Hop),
     Is(Box<Expression>, Shape),
     Record(Box<[(Arc<str>, Expression)]>),
     List(Box<[Expression]>),
@@ -36,6 +37,13 @@ pub(super) enum Expression {
     Len(Box<Expression>),
     Contains(Box<Expression>, Box<Expression>),
     Defined(Box<Expression>),
+}
+
+/// From a value to a part of it.
+#[derive(Debug)]
+pub(super) enum Hop {
+    Field(Slot),
+    Part(usize),
 }
 
 /// Why an expression has no value.
@@ -91,40 +99,42 @@ pub(super) type Work = u64;
 
 impl Expression {
     /// An operation that is nested deeper than `depth` gives none.
-    pub(super) fn new(op: &Op, depth: u32) -> Option<Self> {
+    pub(super) fn new(op: &Op, depth: u32, names: &Names) -> Option<Self> {
         let depth = depth.checked_sub(1)?;
-        let boxed = |op: &Op| Self::new(op, depth).map(Box::new);
+        let plain = |op: &Op| Self::new(op, depth, names);
+        let boxed = |op: &Op| plain(op).map(Box::new);
         let made = match op {
-            Op::Message => Self::Message,
-            Op::Constant(value) => Self::Constant(value.clone()),
-            Op::Field(of, name) => Self::Field(boxed(of)?, Slot::new(name)),
-            Op::Part(of, part) => Self::Part(boxed(of)?, *part as usize),
+            Op::Message => Self::Path(Box::default()),
+            Op::Constant(value) => Self::Constant(names.within(value)),
+            Op::Field(of, name) => plain(of)?.then(Hop::Field(Slot::new(&names.one(name)))),
+            Op::Part(of, part) => plain(of)?.then(Hop::Part(*part as usize)),
             Op::Is(of, kind) => Self::Is(boxed(of)?, Shape::new(kind, Value::DEPTH)?),
             Op::Record(fields) => Self::Record(
                 fields
                     .iter()
-                    .map(|(name, op)| Some((Arc::clone(name), Self::new(op, depth)?)))
+                    .map(|(name, op)| Some((names.one(name), plain(op)?)))
                     .collect::<Option<_>>()?,
             ),
-            Op::List(items) => Self::List(
-                items
-                    .iter()
-                    .map(|op| Self::new(op, depth))
-                    .collect::<Option<_>>()?,
-            ),
+            Op::List(items) => Self::List(items.iter().map(plain).collect::<Option<_>>()?),
             Op::Unary(Unary::Minus, of) => Self::Minus(boxed(of)?),
             Op::Unary(Unary::Not, of) => Self::Not(boxed(of)?),
             Op::Binary(operator, one, two) => Self::binary(*operator, boxed(one)?, boxed(two)?),
-            Op::If(condition, yes, no) => Self::If(Box::new([
-                Self::new(condition, depth)?,
-                Self::new(yes, depth)?,
-                Self::new(no, depth)?,
-            ])),
+            Op::If(condition, yes, no) => {
+                Self::If(Box::new([plain(condition)?, plain(yes)?, plain(no)?]))
+            }
             Op::Len(of) => Self::Len(boxed(of)?),
             Op::Contains(whole, part) => Self::Contains(boxed(whole)?, boxed(part)?),
             Op::Defined(of) => Self::Defined(boxed(of)?),
         };
         Some(made.folded())
+    }
+
+    /// A part of its value.
+    fn then(self, hop: Hop) -> Self {
+        match self {
+            Self::Path(hops) => Self::Path(hops.into_iter().chain([hop]).collect()),
+            of => Self::Of(Box::new(of), hop),
+        }
     }
 
     fn binary(operator: Binary, one: Box<Self>, two: Box<Self>) -> Self {
@@ -154,9 +164,8 @@ impl Expression {
     fn parts_are_constant(&self) -> bool {
         let constant = |it: &Self| matches!(it, Self::Constant(_));
         match self {
-            Self::Message | Self::Constant(_) => false,
-            Self::Field(of, _)
-            | Self::Part(of, _)
+            Self::Path(_) | Self::Constant(_) => false,
+            Self::Of(of, _)
             | Self::Is(of, _)
             | Self::Minus(of)
             | Self::Not(of)
@@ -176,69 +185,58 @@ impl Expression {
 
     /// Its value for a message.
     pub(super) fn get<'a>(&'a self, message: &'a Value, work: &mut Work) -> Got<'a> {
+        let mut this = self;
+        while let Self::If(parts) = this {
+            let [condition, yes, no] = &**parts;
+            this = if condition.holds(message, work)? {
+                yes
+            } else {
+                no
+            };
+        }
+        this.chosen(message, work)
+    }
+
+    /// Its value, where it is no choice between two.
+    fn chosen<'a>(&'a self, message: &'a Value, work: &mut Work) -> Got<'a> {
         match self {
-            Self::Message => Ok(Cow::Borrowed(message)),
+            Self::Path(hops) => Hop::walk(hops, message).map(Cow::Borrowed),
             Self::Constant(value) => Ok(Cow::Borrowed(value)),
-            Self::Field(of, slot) => field(of.get(message, work)?, slot),
-            Self::Part(of, at) => part(of.get(message, work)?, *at),
-            Self::Is(of, shape) => {
-                let value = of.get(message, work)?;
-                *work += u64::from(value.weight());
-                truth(shape.fits(&value))
-            }
+            Self::Of(of, hop) => match of.get(message, work)? {
+                Cow::Borrowed(value) => hop.of(value).map(Cow::Borrowed),
+                Cow::Owned(value) => hop.of(&value).cloned().map(Cow::Owned),
+            },
             Self::Record(fields) => {
-                let mut made = Vec::with_capacity(fields.len());
-                for (name, it) in fields {
-                    made.push((Arc::clone(name), it.get(message, work)?.into_owned()));
-                }
-                owned(Value::record(made))
+                let made = all(
+                    fields,
+                    |(name, it), value| (Arc::clone(name), value(it)),
+                    message,
+                    work,
+                );
+                owned(Value::record(made?))
             }
             Self::List(items) => {
-                let mut made = Vec::with_capacity(items.len());
-                for it in items {
-                    made.push(it.get(message, work)?.into_owned());
-                }
-                owned(Value::list(made))
+                let made = all(items, |it, value| value(it), message, work);
+                owned(Value::list(made?))
             }
             Self::Minus(of) => arithmetic::minus(&*of.get(message, work)?).map(Cow::Owned),
-            Self::Not(of) => truth(!of.holds(message, work)?),
-            Self::Both(one, two) => truth(one.holds(message, work)? && two.holds(message, work)?),
-            Self::Either(one, two) => truth(one.holds(message, work)? || two.holds(message, work)?),
-            Self::Same(one, two, wanted) => {
-                let (one, two) = (one.get(message, work)?, two.get(message, work)?);
-                *work += u64::from(one.weight().min(two.weight()));
-                truth(one.same(&two) == *wanted)
-            }
-            Self::Order(one, two, operator) => {
-                let (one, two) = (one.get(message, work)?, two.get(message, work)?);
-                *work += u64::from(one.weight().min(two.weight()));
-                order(&one, &two, *operator)
-            }
+            Self::Is(..)
+            | Self::Not(_)
+            | Self::Both(..)
+            | Self::Either(..)
+            | Self::Same(..)
+            | Self::Order(..)
+            | Self::Contains(..)
+            | Self::Defined(_) => self
+                .holds(message, work)
+                .map(|it| Cow::Owned(Value::Bool(it))),
             Self::Reckon(one, two, operator) => {
                 let (one, two) = (one.get(message, work)?, two.get(message, work)?);
                 *work += u64::from(one.weight()) + u64::from(two.weight());
                 arithmetic::reckon(&one, &two, *operator).map(Cow::Owned)
             }
-            Self::If(parts) => {
-                let [condition, yes, no] = &**parts;
-                let chosen = if condition.holds(message, work)? {
-                    yes
-                } else {
-                    no
-                };
-                chosen.get(message, work)
-            }
+            Self::If(_) => self.get(message, work),
             Self::Len(of) => len(&*of.get(message, work)?, work),
-            Self::Contains(whole, part) => {
-                let (whole, part) = (whole.get(message, work)?, part.get(message, work)?);
-                *work += u64::from(whole.weight());
-                contains(&whole, &part)
-            }
-            Self::Defined(of) => match of.get(message, work) {
-                Ok(_) => truth(true),
-                Err(stop) if stop.is_absence() => truth(false),
-                Err(stop) => Err(stop),
-            },
         }
     }
 
@@ -248,50 +246,143 @@ impl Expression {
         message: &'a Value,
         work: &mut Work,
     ) -> Result<bool, Stop<'a>> {
-        match &*self.get(message, work)? {
-            Value::Bool(value) => Ok(*value),
-            other => Err(Stop::Kind("a boolean", other.kind())),
+        match self {
+            Self::Is(of, shape) => {
+                let value = of.get(message, work)?;
+                *work += u64::from(value.weight());
+                Ok(shape.fits(&value))
+            }
+            Self::Not(of) => Ok(!of.holds(message, work)?),
+            Self::Both(one, two) => Ok(one.holds(message, work)? && two.holds(message, work)?),
+            Self::Either(one, two) => Ok(one.holds(message, work)? || two.holds(message, work)?),
+            Self::Same(one, two, wanted) => {
+                if let (Self::Path(hops), Self::Constant(two)) = (&**one, &**two) {
+                    let one = Hop::walk(hops, message)?;
+                    *work += lighter(one, two);
+                    return Ok(same(one, two) == *wanted);
+                }
+                let (one, two) = (one.get(message, work)?, two.get(message, work)?);
+                *work += lighter(&one, &two);
+                Ok(same(&one, &two) == *wanted)
+            }
+            Self::Order(one, two, operator) => {
+                if let (Self::Path(hops), Self::Constant(two)) = (&**one, &**two) {
+                    let one = Hop::walk(hops, message)?;
+                    *work += lighter(one, two);
+                    return order(one, two, *operator);
+                }
+                let (one, two) = (one.get(message, work)?, two.get(message, work)?);
+                *work += lighter(&one, &two);
+                order(&one, &two, *operator)
+            }
+            Self::Contains(whole, part) => {
+                let (whole, part) = (whole.get(message, work)?, part.get(message, work)?);
+                *work += u64::from(whole.weight());
+                contains(&whole, &part)
+            }
+            Self::Defined(of) => match of.get(message, work) {
+                Ok(_) => Ok(true),
+                Err(stop) if stop.is_absence() => Ok(false),
+                Err(stop) => Err(stop),
+            },
+            _ => match &*self.get(message, work)? {
+                Value::Bool(value) => Ok(*value),
+                other => Err(Stop::Kind("a boolean", other.kind())),
+            },
         }
     }
 }
 
-fn truth<'a>(value: bool) -> Got<'a> {
-    Ok(Cow::Owned(Value::Bool(value)))
+/// What is made of the values of some expressions, in one piece of memory. After one that has no value
+/// nothing is computed.
+fn all<'a, P, T>(
+    parts: &'a [P],
+    make: impl Fn(&'a P, &mut dyn FnMut(&'a Expression) -> Value) -> T,
+    message: &'a Value,
+    work: &mut Work,
+) -> Result<Arc<[T]>, Stop<'a>> {
+    let mut stopped = None;
+    let mut value = |it: &'a Expression| {
+        if stopped.is_some() {
+            return Value::Null;
+        }
+        it.get(message, work)
+            .map(Cow::into_owned)
+            .unwrap_or_else(|stop| {
+                stopped = Some(stop);
+                Value::Null
+            })
+    };
+    let made = parts.iter().map(|part| make(part, &mut value)).collect();
+    stopped.map_or(Ok(made), Err)
 }
 
 fn owned<'a>(value: Result<Value, crate::value::Oversize>) -> Got<'a> {
     value.map(Cow::Owned).map_err(|_| Stop::Oversize)
 }
 
-fn field<'a>(of: Cow<'a, Value>, slot: &'a Slot) -> Got<'a> {
-    let missing = Stop::Missing(slot.name());
-    match of {
-        Cow::Borrowed(Value::Record(_, fields)) => {
-            slot.find(fields).map(Cow::Borrowed).ok_or(missing)
+impl Hop {
+    /// The part of a message to which these lead.
+    #[inline]
+    pub(super) fn walk<'a>(hops: &'a [Self], message: &'a Value) -> Result<&'a Value, Stop<'a>> {
+        hops.iter().try_fold(message, |value, hop| hop.of(value))
+    }
+
+    /// The same, for another expression.
+    pub(super) fn again(&self) -> Self {
+        match self {
+            Self::Field(slot) => Self::Field(Slot::new(slot.name())),
+            Self::Part(at) => Self::Part(*at),
         }
-        Cow::Owned(Value::Record(_, fields)) => {
-            slot.find(&fields).cloned().map(Cow::Owned).ok_or(missing)
+    }
+
+    /// Whether it leads to the same part.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Field(one), Self::Field(two)) => one.name() == two.name(),
+            (Self::Part(one), Self::Part(two)) => one == two,
+            _ => false,
         }
-        other => Err(Stop::Kind("a record", other.kind())),
+    }
+
+    /// The part of a value.
+    #[inline]
+    fn of<'v>(&self, value: &'v Value) -> Result<&'v Value, Stop<'_>> {
+        match (self, value) {
+            (Self::Field(slot), Value::Record(_, fields)) => {
+                slot.find(fields).ok_or_else(|| Stop::Missing(slot.name()))
+            }
+            (Self::Part(at), Value::List(_, items)) => items.get(*at).ok_or(Stop::NoPart(*at)),
+            (Self::Field(_), other) => Err(Stop::Kind("a record", other.kind())),
+            (Self::Part(_), other) => Err(Stop::Kind("a list", other.kind())),
+        }
     }
 }
 
-fn part<'a>(of: Cow<'a, Value>, at: usize) -> Got<'a> {
-    match of {
-        Cow::Borrowed(Value::List(_, items)) => {
-            items.get(at).map(Cow::Borrowed).ok_or(Stop::NoPart(at))
-        }
-        Cow::Owned(Value::List(_, items)) => items
-            .get(at)
-            .cloned()
-            .map(Cow::Owned)
-            .ok_or(Stop::NoPart(at)),
-        other => Err(Stop::Kind("a list", other.kind())),
+/// To compare two values takes as long as the smaller one is large.
+#[inline]
+fn lighter(one: &Value, two: &Value) -> u64 {
+    match (one, two) {
+        // Nothing weighs less.
+        (Value::Int(_), _) | (_, Value::Int(_)) => 1,
+        _ => u64::from(one.weight().min(two.weight())),
     }
 }
 
-fn order<'a>(one: &Value, two: &Value, operator: Binary) -> Got<'a> {
+/// Most of what is compared are words of the program and small numbers.
+#[inline]
+fn same(one: &Value, two: &Value) -> bool {
+    match (one, two) {
+        (Value::Int(one), Value::Int(two)) => one == two,
+        (Value::Text(one), Value::Text(two)) => Arc::ptr_eq(one, two) || one == two,
+        _ => one.same(two),
+    }
+}
+
+#[inline]
+fn order<'a>(one: &Value, two: &Value, operator: Binary) -> Result<bool, Stop<'a>> {
     let ordering = match (one, two) {
+        (Value::Int(one), Value::Int(two)) => one.cmp(two),
         (Value::Text(one), Value::Text(two)) => one.cmp(two),
         (Value::Text(_), _) => return Err(Stop::Kind("a string", two.kind())),
         _ => one.compare_numbers(two).ok_or_else(|| {
@@ -300,7 +391,7 @@ fn order<'a>(one: &Value, two: &Value, operator: Binary) -> Got<'a> {
             Stop::Kind("a number", other.kind())
         })?,
     };
-    truth(match operator {
+    Ok(match operator {
         Binary::Less => ordering == Ordering::Less,
         Binary::AtMost => ordering != Ordering::Greater,
         Binary::Greater => ordering == Ordering::Greater,
@@ -321,11 +412,11 @@ fn len<'a>(of: &Value, work: &mut Work) -> Got<'a> {
     Ok(Cow::Owned(Value::Int(length)))
 }
 
-fn contains<'a>(whole: &Value, part: &Value) -> Got<'a> {
+fn contains<'a>(whole: &Value, part: &Value) -> Result<bool, Stop<'a>> {
     match (whole, part) {
-        (Value::Text(whole), Value::Text(part)) => truth(whole.contains(&**part)),
+        (Value::Text(whole), Value::Text(part)) => Ok(whole.contains(&**part)),
         (Value::Text(_), other) => Err(Stop::Kind("a string", other.kind())),
-        (Value::List(_, items), part) => truth(items.iter().any(|item| item.same(part))),
+        (Value::List(_, items), part) => Ok(items.iter().any(|item| item.same(part))),
         (other, _) => Err(Stop::Kind("a string or a list", other.kind())),
     }
 }

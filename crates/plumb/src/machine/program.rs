@@ -1,10 +1,13 @@
 //! A graph, made ready for running: checked once, shared by all machines that run it.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::expression::Expression;
+use super::fan::Fan;
+use super::record::Names;
 use super::shape::Shape;
+use super::state::State;
 use crate::graph::{Code, Edge, External, ExternalId, Flow, Graph, Kind, Node, NodeId, Selector};
 use crate::span::Span;
 use crate::types::Type;
@@ -75,6 +78,10 @@ pub struct Program {
     pub(super) pipes: Box<[Pipe]>,
     pub(super) externals: Box<[External]>,
     outputs: usize,
+    /// By node: what is known of the filters behind a copy.
+    pub(super) fans: Box<[Option<Fan>]>,
+    /// What every network of it is once it has started, where nothing comes out of that.
+    pub(super) started: OnceLock<Option<State>>,
 }
 
 /// A node.
@@ -84,6 +91,10 @@ pub(super) struct Unit {
     pub(super) act: Act,
     pub(super) inputs: Box<[u32]>,
     pub(super) outputs: Box<[u32]>,
+    /// The nodes at the other ends of its inputs.
+    pub(super) before: Box<[u32]>,
+    /// The nodes at the other ends of its outputs that do not stand behind it in the graph.
+    pub(super) back: Box<[u32]>,
     pub(super) name: Arc<str>,
     pub(super) span: Span,
 }
@@ -139,11 +150,14 @@ impl Program {
         for (at, edge) in graph.edges.iter().enumerate() {
             pipes.push(pipe(graph, at, edge)?);
         }
+        let names = Names::default();
         let mut units = Vec::with_capacity(graph.nodes.len());
         for (at, node) in graph.nodes.iter().enumerate() {
-            units.push(unit(graph, at, node)?);
+            units.push(unit(graph, at, node, &names)?);
         }
+        let fans = units.iter().map(|unit| Fan::new(unit, &units, &pipes));
         Ok(Self {
+            fans: fans.collect(),
             name: Arc::clone(&graph.name),
             id: identity(graph),
             limits: Limits {
@@ -156,6 +170,7 @@ impl Program {
             pipes: pipes.into(),
             externals: graph.externals.clone().into(),
             outputs: graph.outputs.len(),
+            started: OnceLock::new(),
         })
     }
 
@@ -199,6 +214,10 @@ impl Program {
         self.units.get(node as usize)
     }
 
+    pub(super) fn fan(&self, node: u32) -> Option<&Fan> {
+        self.fans.get(node as usize)?.as_ref()
+    }
+
     pub(super) fn pipe(&self, edge: u32) -> Option<&Pipe> {
         self.pipes.get(edge as usize)
     }
@@ -222,7 +241,7 @@ fn pipe(graph: &Graph, at: usize, edge: &Edge) -> Result<Pipe, GraphError> {
     })
 }
 
-fn unit(graph: &Graph, at: usize, node: &Node) -> Result<Unit, GraphError> {
+fn unit(graph: &Graph, at: usize, node: &Node, names: &Names) -> Result<Unit, GraphError> {
     let ends = |edges: &[crate::graph::EdgeId], outgoing: bool| {
         let joined = |(port, edge): (usize, &crate::graph::EdgeId)| {
             let there = graph.edges.get(edge.0 as usize)?;
@@ -238,9 +257,14 @@ fn unit(graph: &Graph, at: usize, node: &Node) -> Result<Unit, GraphError> {
     if !has_arity(graph, node) {
         return Err(GraphError::Node(at));
     }
+    let edge = |id: &crate::graph::EdgeId| graph.edges.get(id.0 as usize);
+    let before = node.inputs.iter().filter_map(edge).map(|it| it.from.0.0);
+    let behind = node.outputs.iter().filter_map(edge).map(|it| it.to.0.0);
     Ok(Unit {
         number: NodeId(u32::try_from(at).map_err(|_| GraphError::Node(at))?),
-        act: act(graph, at, node).ok_or(GraphError::Deep(at))?,
+        before: before.collect(),
+        back: behind.filter(|to| *to as usize <= at).collect(),
+        act: act(graph, at, node, names).ok_or(GraphError::Deep(at))?,
         inputs: ends(&node.inputs, false).ok_or(GraphError::Node(at))?,
         outputs: ends(&node.outputs, true).ok_or(GraphError::Node(at))?,
         name: Arc::clone(&node.name),
@@ -262,8 +286,8 @@ fn has_arity(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-fn act(graph: &Graph, at: usize, node: &Node) -> Option<Act> {
-    let expression = |code: &Code| Expression::new(&code.op, 2 * Value::DEPTH);
+fn act(graph: &Graph, at: usize, node: &Node, names: &Names) -> Option<Act> {
+    let expression = |code: &Code| Expression::new(&code.op, 2 * Value::DEPTH, names);
     Some(match &node.kind {
         Kind::Input => Act::Input,
         Kind::Output => {

@@ -55,6 +55,11 @@ impl Queues {
         self.total
     }
 
+    /// On how many edges messages wait.
+    pub(super) const fn spread(&self) -> usize {
+        self.heads.len()
+    }
+
     /// When the first message of this edge came, where there is one.
     pub(super) fn stamp(&self, edge: u32) -> Option<u64> {
         let head = self.head(edge)?;

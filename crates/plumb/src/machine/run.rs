@@ -3,38 +3,34 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::edges::{InHand, steps};
 use super::ending;
 use super::fault::{Fault, FaultKind};
-use super::program::{Act, Pipe, Program, Unit};
+use super::program::{Act, Program, Unit};
 use super::state::{Effect, EffectId, Flight, Phase, Request, State, milliseconds};
 use super::{Step, cycle};
-use crate::graph::{ExternalId, Flow, NodeId, Selector};
+use crate::graph::{ExternalId, NodeId, Selector};
 use crate::value::Value;
-
-/// The units of weight that cost as much as a step: 4 KiB.
-const WORK_PER_STEP: u64 = 256;
 
 /// A call under way.
 pub(super) struct Run<'a> {
     pub(super) program: &'a Program,
     pub(super) state: &'a mut State,
     pub(super) step: &'a mut Step,
+    pub(super) hand: Option<InHand>,
 }
 
 /// What came of looking at a ready node.
 enum Fired {
-    /// It moved something; it took this much beyond a step.
+    /// It moved something; it took so many steps.
     Moved(u64),
     /// It cannot, until something arrives or gives way.
     Waits,
 }
 
 impl Run<'_> {
-    /// Puts the messages that the program begins with on their edges, at the very start.
-    fn begin(&mut self) {
-        if self.state.phase != Phase::New {
-            return;
-        }
+    /// Puts the messages that the program begins with on their edges, and comes to rest.
+    pub(super) fn start(&mut self) {
         self.state.phase = Phase::Running;
         let program = self.program;
         for (node, unit) in (0..).zip(&program.units) {
@@ -44,24 +40,17 @@ impl Run<'_> {
                 self.state.ended.put(node);
             }
         }
-    }
-
-    /// Starts, where that has not been done, and comes to rest.
-    pub(super) fn start(&mut self) {
-        if self.state.phase == Phase::New {
-            self.begin();
-            self.rest();
-        }
+        self.rest();
     }
 
     /// Moves until nothing can, then ends what has ended.
     pub(super) fn rest(&mut self) {
         let mut fuel = self.program.limits.fuel;
         loop {
-            while let Some(node) = self.state.ready.first() {
-                match self.fire(node) {
+            while let Some((node, fired)) = self.turn(fuel) {
+                match fired {
                     Fired::Waits => self.state.ready.remove(node),
-                    Fired::Moved(work) => match fuel.checked_sub(1 + work / WORK_PER_STEP) {
+                    Fired::Moved(steps) => match fuel.checked_sub(steps) {
                         Some(left) => fuel = left,
                         None => return self.stop(node),
                     },
@@ -72,6 +61,45 @@ impl Run<'_> {
             }
         }
         self.state.queues.rest();
+    }
+
+    /// Lets the first of the ready nodes fire; none where there is none.
+    fn turn(&mut self, fuel: u64) -> Option<(u32, Fired)> {
+        if let Some(hand) = self.hand.take()
+            && let Some((node, steps)) = self.pass(hand, fuel)
+        {
+            return Some((node, Fired::Moved(steps)));
+        }
+        let node = self.state.ready.first()?;
+        Some((node, self.fire(node)))
+    }
+
+    /// Lets the node behind a message in hand fire, where it is the first one, and on through nodes that only
+    /// pass messages on, until the fuel is used up. In how many steps; none where the message has to wait.
+    fn pass(&mut self, mut hand: InHand, fuel: u64) -> Option<(u32, u64)> {
+        let program = self.program;
+        let first = self.state.ready.first();
+        let mut passed = 0;
+        loop {
+            let pipe = program.pipe(hand.edge)?;
+            let is_next = first.is_none_or(|first| first > pipe.to);
+            let unit = program.unit(pipe.to);
+            let Some(unit) = unit.filter(|unit| is_next && self.has_room(unit)) else {
+                self.put_down(hand, pipe.to);
+                return (passed > 0).then_some((pipe.from, passed));
+            };
+            self.state.ending |= self.state.ended.has(pipe.from);
+            if !matches!(unit.act, Act::Id | Act::Merge) {
+                let steps = self.work(pipe.to, unit, hand.message);
+                return Some((pipe.to, passed + steps));
+            }
+            passed += 1;
+            self.send(unit, hand.message);
+            match self.hand.take_if(|_| passed <= fuel) {
+                Some(next) => hand = next,
+                None => return Some((pipe.to, passed)),
+            }
+        }
     }
 
     /// Moves one message at a node, where it can.
@@ -93,20 +121,24 @@ impl Run<'_> {
 
     /// The nodes that take one message at a time.
     fn one(&mut self, node: u32, unit: &Unit) -> Fired {
-        if !unit
-            .outputs
-            .iter()
-            .all(|out| self.state.has_room(self.program, *out))
-        {
+        if !self.has_room(unit) {
             return Fired::Waits;
         }
         let input = match unit.inputs.as_ref() {
             [only] => Some(*only),
-            several => self.earliest(several),
+            several => self.earliest(node, several),
         };
         let Some(message) = input.and_then(|input| self.take(input)) else {
             return Fired::Waits;
         };
+        if self.is_idle(node, unit) {
+            self.state.ready.remove(node);
+        }
+        Fired::Moved(self.work(node, unit, message))
+    }
+
+    /// Lets a node do with a message what it does. In how many steps.
+    fn work(&mut self, node: u32, unit: &Unit, message: Value) -> u64 {
         let mut work = 0;
         let counters = &mut self.state.counters;
         match &unit.act {
@@ -115,7 +147,7 @@ impl Run<'_> {
                 self.step.outputs.push((*port, message));
             }
             Act::Discard => counters.discarded += 1,
-            Act::Copy => self.copy(unit, message),
+            Act::Copy => return 1 + self.copy(node, unit, message),
             Act::Filter(expression, selector) => match expression.holds(&message, &mut work) {
                 Ok(true) => self.send(unit, message),
                 Ok(false) => counters.dropped += 1,
@@ -159,17 +191,7 @@ impl Run<'_> {
             Act::Timer => self.timer(node, unit, message),
             _ => self.send(unit, message),
         }
-        Fired::Moved(work)
-    }
-
-    fn copy(&mut self, unit: &Unit, message: Value) {
-        if let Some((last, others)) = unit.outputs.split_last() {
-            self.state.counters.copied += others.len() as u64;
-            for out in others {
-                self.deliver(*out, message.clone());
-            }
-            self.deliver(*last, message);
-        }
+        steps(work)
     }
 
     fn tag(&mut self, node: u32, unit: &Unit, label: &Value, message: Value) {
@@ -186,12 +208,7 @@ impl Run<'_> {
     fn barrier(&mut self, unit: &Unit) -> Fired {
         let queues = &self.state.queues;
         let complete = unit.inputs.iter().all(|input| queues.length(*input) > 0);
-        if !complete
-            || !unit
-                .outputs
-                .iter()
-                .all(|out| self.state.has_room(self.program, *out))
-        {
+        if !complete || !self.has_room(unit) {
             return Fired::Waits;
         }
         let parts = unit.inputs.iter().filter_map(|input| self.take(*input));
@@ -208,14 +225,14 @@ impl Run<'_> {
                 }
             }
         }
-        Fired::Moved(0)
+        Fired::Moved(1)
     }
 
     fn external(&mut self, node: u32, unit: &Unit, external: ExternalId) -> Fired {
         if self.state.flights_of(node) >= self.program.limits.queue as usize {
             return Fired::Waits;
         }
-        let input = self.earliest(&unit.inputs);
+        let input = self.earliest(node, &unit.inputs);
         let port = unit.inputs.iter().position(|edge| Some(*edge) == input);
         let (Some(port), Some(message)) = (port, input.and_then(|input| self.take(input))) else {
             return Fired::Waits;
@@ -227,7 +244,7 @@ impl Run<'_> {
             message: message.clone(),
         };
         self.ask(node, port, message, request);
-        Fired::Moved(0)
+        Fired::Moved(1)
     }
 
     /// A message to a timer replaces the wait there is; one without a time ends it.
@@ -285,65 +302,6 @@ impl Run<'_> {
         });
     }
 
-    /// The edge whose first message came before those of the others.
-    fn earliest(&self, edges: &[u32]) -> Option<u32> {
-        let stamped = edges
-            .iter()
-            .filter_map(|edge| Some((self.state.queues.stamp(*edge)?, *edge)));
-        stamped.min().map(|(_, edge)| edge)
-    }
-
-    /// The first message of an edge. Whoever waited for room on it may go on.
-    fn take(&mut self, edge: u32) -> Option<Value> {
-        let (message, left) = self.state.queues.pop(edge)?;
-        let pipe = self.program.pipe(edge)?;
-        if left == 0 && self.state.ended.has(pipe.from) {
-            self.state.ending = true;
-        }
-        if left + 1 >= self.program.limits.queue {
-            self.state.ready.put(pipe.from);
-        }
-        Some(message)
-    }
-
-    fn send(&mut self, unit: &Unit, message: Value) {
-        if let Some(out) = unit.outputs.first() {
-            self.deliver(*out, message);
-        }
-    }
-
-    /// Puts a message on an edge.
-    pub(super) fn deliver(&mut self, edge: u32, message: Value) {
-        let Some(pipe) = self.program.pipe(edge) else {
-            return;
-        };
-        if self.state.ended.has(pipe.to) {
-            self.state.counters.left_over += 1;
-            return;
-        }
-        let stamp = self.state.clock;
-        self.state.clock += 1;
-        let length = self.state.queues.push(edge, message, stamp);
-        self.state.ready.put(pipe.to);
-        if pipe.flow == Flow::Cycle {
-            self.watch(pipe, length);
-        }
-    }
-
-    /// Warns when the queue of a loop has come to its mark, and at each doubling.
-    fn watch(&mut self, pipe: &Pipe, length: u32) {
-        let mark = self.program.limits.high_water;
-        if !length.is_multiple_of(mark) || !(length / mark).is_power_of_two() {
-            return;
-        }
-        if let Some(unit) = self.program.unit(pipe.to) {
-            let detail = format!("{length} messages wait here, in a feedback loop");
-            self.step
-                .warnings
-                .push(fault_at(unit, FaultKind::HighWater, detail));
-        }
-    }
-
     /// A message goes to the error stream.
     fn lose(&mut self, node: u32, kind: FaultKind, detail: String, message: Value) {
         if let Some(unit) = self.program.unit(node) {
@@ -364,6 +322,10 @@ impl Run<'_> {
 
     /// The fuel is used up: names the cycle, and ends everything.
     fn stop(&mut self, node: u32) {
+        if let Some(hand) = self.hand.take() {
+            let to = self.program.pipe(hand.edge).map_or(0, |pipe| pipe.to);
+            self.put_down(hand, to);
+        }
         let waiting: Vec<u32> = self.state.queues.edges().collect();
         let found = cycle::through(self.program, node, &waiting);
         let name = |node: &u32| self.program.unit(*node).map_or("", |unit| &unit.name);

@@ -106,6 +106,25 @@ impl NodeSet {
         Some(u32::try_from(at).ok()? * 64 + bit)
     }
 
+    /// Whether the two have a node in common.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(one, two)| one & two != 0)
+    }
+
+    /// The nodes of so many that are in neither of two sets, in order.
+    pub(super) fn neither(&self, other: &Self, nodes: usize) -> Vec<u32> {
+        let words = self.0.iter().zip(&other.0).map(|(one, two)| !(one | two));
+        let mut found = Vec::new();
+        for (base, mut word) in (0..).step_by(64).zip(words) {
+            while word != 0 {
+                found.push(base + word.trailing_zeros());
+                word &= word - 1;
+            }
+        }
+        found.retain(|node| (*node as usize) < nodes);
+        found
+    }
+
     pub(super) fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::machine::record::Names;
 use crate::types::Type;
 
 fn value(text: &str) -> Value {
@@ -23,7 +24,7 @@ fn binary(operator: Binary, one: Op, two: Op) -> Op {
 
 /// What an expression has for a message, or why it has nothing.
 fn shown(op: &Op, message: &str) -> String {
-    let expression = Expression::new(op, 64).unwrap();
+    let expression = Expression::new(op, 64, &Names::default()).unwrap();
     let message = value(message);
     match expression.get(&message, &mut 0) {
         Ok(value) => value.to_string(),
@@ -157,7 +158,7 @@ fn fields_and_parts() {
 
 #[test]
 fn a_field_is_found_wherever_it_stands() {
-    let expression = Expression::new(&field("x"), 64).unwrap();
+    let expression = Expression::new(&field("x"), 64, &Names::default()).unwrap();
     for message in [
         r#"{"x":1}"#,
         r#"{"a":0,"x":1}"#,
@@ -211,7 +212,12 @@ fn functions() {
 
 #[test]
 fn what_reads_no_message_is_computed_once() {
-    let constant = |op: &Op| matches!(Expression::new(op, 64), Some(Expression::Constant(_)));
+    let constant = |op: &Op| {
+        matches!(
+            Expression::new(op, 64, &Names::default()),
+            Some(Expression::Constant(_))
+        )
+    };
     assert!(constant(&binary(Binary::Plus, lit("1"), lit("2"))));
     assert!(constant(&Op::Record(vec![("a".into(), lit("1"))])));
     assert!(!constant(&binary(Binary::Over, lit("1"), lit("0"))));
@@ -221,8 +227,8 @@ fn what_reads_no_message_is_computed_once() {
 #[test]
 fn depth_has_an_end() {
     let deep = |depth| (0..depth).fold(Op::Message, |op, _| Op::Len(Box::new(op)));
-    assert!(Expression::new(&deep(63), 64).is_some());
-    assert!(Expression::new(&deep(64), 64).is_none());
+    assert!(Expression::new(&deep(63), 64, &Names::default()).is_some());
+    assert!(Expression::new(&deep(64), 64, &Names::default()).is_none());
 }
 
 #[test]

@@ -1,0 +1,134 @@
+//! A copy to many filters of which each asks the same thing: which step, which label. Looking once is enough
+//! to know those that drop the message.
+
+use super::expression::{Expression, Hop};
+use super::program::{Act, Pipe, Unit};
+use super::state::NodeSet;
+use crate::value::Value;
+
+/// Fewer filters are not worth it.
+const FEWEST: usize = 3;
+
+/// What a copy knows of the filters behind it. Nothing depends on it but the time it takes.
+#[derive(Debug)]
+pub(super) struct Fan {
+    /// What they look at.
+    hops: Box<[Hop]>,
+    /// By what stands there: the outputs that may take the message.
+    cases: Box<[(Value, Way)]>,
+    /// The outputs that may take it where none of that stands there.
+    otherwise: Way,
+    /// The filters.
+    pub(super) filters: NodeSet,
+}
+
+/// Where a message goes.
+#[derive(Debug)]
+pub(super) struct Way {
+    /// The edges on which it may go on, in order.
+    pub(super) edges: Box<[u32]>,
+    /// How many filters drop it, in a step each.
+    pub(super) dropped: u64,
+}
+
+impl Fan {
+    /// Of a copy; none where its filters do not ask the same thing.
+    pub(super) fn new(copy: &Unit, units: &[Unit], pipes: &[Pipe]) -> Option<Self> {
+        if !matches!(copy.act, Act::Copy) || copy.outputs.len() < FEWEST {
+            return None;
+        }
+        let asks: Vec<Ask<'_>> = copy
+            .outputs
+            .iter()
+            .map(|edge| Ask::of(*edge, units, pipes))
+            .collect::<Option<_>>()?;
+        let mut of_one = asks.iter().filter_map(|ask| ask.guard).map(|guard| guard.0);
+        let count = |hops: &[Hop]| asks.iter().filter(|ask| ask.looks_at(hops)).count();
+        let hops = of_one.by_ref().max_by_key(|hops| count(hops))?;
+        if count(hops) < FEWEST {
+            return None;
+        }
+        let mut filters = NodeSet::none(units.len());
+        let mut values: Vec<&Value> = Vec::new();
+        for ask in asks.iter().filter(|ask| ask.looks_at(hops)) {
+            filters.put(ask.node);
+            let value = ask.guard.map(|guard| guard.1);
+            values.extend(value.filter(|value| !values.iter().any(|known| known.same(value))));
+        }
+        let way = |value: Option<&Value>| {
+            let takes = |ask: &&Ask<'_>| {
+                let other = |wanted: &Value| !value.is_some_and(|value| value.same(wanted));
+                let guard = ask.guard.filter(|_| ask.looks_at(hops));
+                !guard.is_some_and(|(_, wanted)| other(wanted))
+            };
+            let edges: Box<[u32]> = asks.iter().filter(takes).map(|ask| ask.edge).collect();
+            Way {
+                dropped: (asks.len() - edges.len()) as u64,
+                edges,
+            }
+        };
+        Some(Self {
+            hops: hops.iter().map(Hop::again).collect(),
+            cases: values
+                .iter()
+                .map(|value| ((*value).clone(), way(Some(value))))
+                .collect(),
+            otherwise: way(None),
+            filters,
+        })
+    }
+
+    /// Where a message goes; none where it has not what the filters look at.
+    pub(super) fn way(&self, message: &Value) -> Option<&Way> {
+        let value = Hop::walk(&self.hops, message).ok()?;
+        let mut cases = self.cases.iter();
+        let case = cases.find(|(wanted, _)| wanted.same(value));
+        Some(case.map_or(&self.otherwise, |(_, way)| way))
+    }
+}
+
+/// An output of a copy, and what the filter behind it looks at first, where there is one.
+struct Ask<'a> {
+    edge: u32,
+    node: u32,
+    guard: Option<(&'a [Hop], &'a Value)>,
+}
+
+impl<'a> Ask<'a> {
+    fn of(edge: u32, units: &'a [Unit], pipes: &[Pipe]) -> Option<Self> {
+        let node = pipes.get(edge as usize)?.to;
+        let guard = match &units.get(node as usize)?.act {
+            Act::Filter(expression, _) => expression.guard(),
+            _ => None,
+        };
+        Some(Self { edge, node, guard })
+    }
+
+    fn looks_at(&self, hops: &[Hop]) -> bool {
+        self.guard.is_some_and(|(own, _)| {
+            own.len() == hops.len() && own.iter().zip(hops).all(|(one, two)| one.is_like(two))
+        })
+    }
+}
+
+impl Expression {
+    /// What has to stand where in the message for this to hold, as far as it is looked at first.
+    fn guard(&self) -> Option<(&[Hop], &Value)> {
+        match self {
+            Self::Both(one, _) => one.guard(),
+            Self::Same(one, two, true) => match (&**one, &**two) {
+                (Self::Path(hops), Self::Constant(value))
+                | (Self::Constant(value), Self::Path(hops))
+                    if value.depth() == 0 && value.weight() < LIGHT =>
+                {
+                    Some((hops, value))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// To look at less than this takes one step, with the message at the node.
+const LIGHT: u32 = 256;
