@@ -40,6 +40,7 @@ pub fn parse(source: SourceId, text: &str) -> (Program, Vec<Diagnostic>) {
         tokens,
         at: 0,
         depth: 0,
+        deep: false,
         gaps,
         diagnostics,
     };
@@ -81,6 +82,8 @@ struct Parser<'a> {
     at: usize,
     /// How many levels of the tree are open.
     depth: u32,
+    /// It has been told that what is open is too deep: going back out of it is no other mistake.
+    deep: bool,
     /// Where the lexer found something wrong, in order.
     gaps: Vec<u32>,
     diagnostics: Vec<Diagnostic>,
@@ -311,6 +314,7 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         let read = read(self);
         self.depth -= 1;
+        self.deep &= self.depth > 0;
         read
     }
 
@@ -324,6 +328,9 @@ impl<'a> Parser<'a> {
     }
 
     fn too_deep(&mut self) -> Told {
+        if std::mem::replace(&mut self.deep, self.depth > 0) {
+            return Told;
+        }
         let span = self.token().span;
         let message = format!("this is nested more than {DEPTH} levels deep");
         let told = Diagnostic::error(codes::TOO_DEEP, span, message)

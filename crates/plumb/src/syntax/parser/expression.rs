@@ -38,9 +38,13 @@ impl Parser<'_> {
             let right = self.operators(strength.above())?;
             let height = left.height.max(right.height);
             let span = left.node.span.to(right.node.span);
+            let told =
+                strength == Strength::COMPARISON && matches!(left.node.kind, ExprKind::Broken);
             let kind = ExprKind::Binary(operator, Box::new(left.node), Box::new(right.node));
             left = self.taller(Expr { span, kind }, height)?;
-            self.refuse_chain(strength, sign);
+            if told || self.refuse_chain(strength, sign) {
+                left.node.kind = ExprKind::Broken;
+            }
         }
         Ok(left)
     }
@@ -67,17 +71,18 @@ impl Parser<'_> {
         Some((operator, strength::of_binary(operator)))
     }
 
-    /// Tells that a comparison stands behind another one.
-    fn refuse_chain(&mut self, strength: Strength, first: Span) {
+    /// Tells that a comparison stands behind another one. Whether one does.
+    fn refuse_chain(&mut self, strength: Strength, first: Span) -> bool {
         let next = self.binary_operator().map(|(_, strength)| strength);
         if strength != Strength::COMPARISON || next != Some(strength) {
-            return;
+            return false;
         }
         let message = "comparisons cannot be chained";
         let told = Diagnostic::error(codes::CHAINED_COMPARISON, self.token().span, message)
             .label(first, "the comparison before")
             .hint("Write `a < b && b < c`.");
         self.tell(told);
+        true
     }
 
     /// An operand with what stands before and behind it.
