@@ -1,17 +1,21 @@
 //! Messages through chains, fans and feedback loops: the machine, the same written by hand in Rust, and
 //! the same as tasks with channels between them.
 
+mod by_hand;
+mod channels;
+
 use std::hint::black_box;
 use std::sync::Arc;
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use plumb::graph::{Builder, Code, Graph, Kind, NodeId, Op, Selector};
 use plumb::machine::{Machine, Program};
 use plumb::span::Span;
 use plumb::syntax::ast::Binary;
 use plumb::types::Type;
 use plumb::value::Value;
-use tokio::sync::mpsc;
+
+use channels::Tasks;
 
 /// Calls of `map` and `filter` alternate in a chain.
 const CHAINS: [usize; 3] = [1, 10, 100];
@@ -134,125 +138,71 @@ fn machine(graph: &Graph) -> Option<Machine> {
     Some(Machine::new(Arc::new(Program::new(graph).ok()?)))
 }
 
-/// What `next` does, by hand.
-fn next_by_hand(message: &Value) -> Value {
-    let Some(Value::Int(count)) = message.get("count") else {
-        return Value::Null;
-    };
-    let kind = message.get("kind").cloned().unwrap_or(Value::Null);
-    let fields = [
-        ("kind".into(), kind),
-        ("count".into(), Value::Int(count + 1)),
-    ];
-    Value::record(fields).unwrap_or(Value::Null)
-}
-
-fn is_below(message: &Value, bound: i64) -> bool {
-    matches!(message.get("count"), Some(Value::Int(count)) if *count < bound)
-}
-
-fn by_hand(length: usize, message: Value) -> Option<Value> {
-    (0..length).try_fold(message, |message, at| match at % 2 {
-        0 => Some(next_by_hand(&message)),
-        _ => is_below(&message, i64::MAX).then_some(message),
-    })
-}
-
-/// The chain as tasks on one thread, a channel between each two.
-fn tasks(
-    length: usize,
-) -> (
-    mpsc::Sender<Value>,
-    mpsc::Receiver<Value>,
-    tokio::task::JoinSet<()>,
+/// One network in three ways, a message at a time and a thousand at once. `times` is how many messages come out
+/// of one.
+fn compare(
+    criterion: &mut Criterion,
+    name: &str,
+    graph: &Graph,
+    (mut tasks, times): (Tasks, usize),
+    by_hand: impl Fn(Value),
 ) {
-    let (input, mut last) = mpsc::channel(1_024);
-    let mut set = tokio::task::JoinSet::new();
-    for at in 0..length {
-        let (to, from) = mpsc::channel(1_024);
-        let mut before = std::mem::replace(&mut last, from);
-        set.spawn(async move {
-            while let Some(message) = before.recv().await {
-                let out = match at % 2 {
-                    0 => Some(next_by_hand(&message)),
-                    _ => is_below(&message, i64::MAX).then_some(message),
-                };
-                if let Some(out) = out {
-                    let _ = to.send(out).await;
-                }
-            }
-        });
-    }
-    (input, last, set)
-}
-
-fn chains(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("chain, one message");
-    for length in CHAINS {
-        group.throughput(Throughput::Elements(1));
-        let message = record(1);
-        let name = |what: &str| BenchmarkId::new(what, length);
-        if let Some(mut machine) = machine(&chain(length)) {
-            group.bench_function(name("machine"), |bencher| {
-                bencher.iter(|| black_box(machine.push(0, message.clone())));
-            });
-        }
-        group.bench_function(name("by hand"), |bencher| {
-            bencher.iter(|| black_box(by_hand(length, black_box(message.clone()))));
-        });
-        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
-            continue;
-        };
-        let (input, mut output, _tasks) = runtime.block_on(async { tasks(length) });
-        group.bench_function(name("tokio channels"), |bencher| {
-            bencher.iter(|| {
-                runtime.block_on(async {
-                    let _ = input.send(message.clone()).await;
-                    black_box(output.recv().await)
-                })
-            });
-        });
-    }
-    group.finish();
-}
-
-fn fans(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("fan of 8, one message");
-    let message = record(1);
-    if let Some(mut machine) = machine(&fan()) {
-        group.bench_function("machine", |bencher| {
-            bencher.iter(|| black_box(machine.push(0, message.clone())));
-        });
-    }
-    group.bench_function("by hand", |bencher| {
-        bencher.iter(|| {
-            let message = black_box(message.clone());
-            let all: Vec<Value> = (0..FAN).map(|_| next_by_hand(&message)).collect();
-            black_box(all)
-        });
-    });
-    group.finish();
-}
-
-fn loops(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("loop of 100 rounds, one message");
-    group.throughput(Throughput::Elements(u64::try_from(ROUNDS).unwrap_or(1)));
     let message = record(0);
-    if let Some(mut machine) = machine(&feedback()) {
+    let Some(mut machine) = machine(graph) else {
+        return;
+    };
+    for batch in [1, 1_000] {
+        let mut group = criterion.benchmark_group(format!("{name}, {batch}"));
+        group.throughput(Throughput::Elements(batch as u64));
         group.bench_function("machine", |bencher| {
-            bencher.iter(|| black_box(machine.push(0, message.clone())));
+            bencher.iter(|| {
+                for _ in 0..batch {
+                    let _ = black_box(machine.push(0, message.clone()));
+                }
+            });
         });
+        group.bench_function("by hand", |bencher| {
+            bencher.iter(|| {
+                for _ in 0..batch {
+                    by_hand(black_box(message.clone()));
+                }
+            });
+        });
+        group.bench_function("tokio channels", |bencher| {
+            bencher.iter(|| black_box(tasks.run(&message, batch, times)));
+        });
+        group.finish();
     }
-    group.bench_function("by hand", |bencher| {
-        bencher.iter(|| {
-            let mut message = black_box(message.clone());
-            while is_below(&message, ROUNDS) {
-                message = next_by_hand(&message);
-            }
-            black_box(message)
-        });
-    });
-    group.finish();
+}
+
+fn networks(criterion: &mut Criterion) {
+    for length in CHAINS {
+        if let Some(tasks) = Tasks::chain(length) {
+            let name = format!("chain of {length}");
+            let by_hand = |message| {
+                black_box(by_hand::chain(length, message));
+            };
+            compare(criterion, &name, &chain(length), (tasks, 1), by_hand);
+        }
+    }
+    if let Some(tasks) = Tasks::fan() {
+        let by_hand = |message| {
+            black_box(by_hand::fan(&message));
+        };
+        compare(criterion, "fan of 8", &fan(), (tasks, FAN), by_hand);
+    }
+    if let Some(tasks) = Tasks::feedback() {
+        let by_hand = |message| {
+            black_box(by_hand::feedback(message));
+        };
+        compare(
+            criterion,
+            "loop of 100 rounds",
+            &feedback(),
+            (tasks, 1),
+            by_hand,
+        );
+    }
 }
 
 /// What a conversation costs when nothing happens: a state of its own, stored and restored.
@@ -277,5 +227,5 @@ fn states(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, chains, fans, loops, states);
+criterion_group!(benches, networks, states);
 criterion_main!(benches);
