@@ -82,6 +82,11 @@ pub const CODES: &[CodeEntry] = &[
         meaning: "a strategy asks for something that it cannot have",
         remedy: "Leave out tools, time limits and agents; `Mem.compressor` is what a strategy has.",
     },
+    CodeEntry {
+        code: ErrorCode::new("E0616"),
+        meaning: "a strategy has a process `terms` that does not say its terms",
+        remedy: "Write `let terms : () -> !Terms = once({ guards: false })`, or call the process something else.",
+    },
 ];
 
 impl Coded for Refusal {
@@ -124,6 +129,7 @@ impl Coded for StrategyError {
             Self::Unsound { .. } => "E0613",
             Self::NoMain(_) | Self::Graph { .. } => "E0614",
             Self::Outside { .. } => "E0615",
+            Self::Terms(_) => "E0616",
         })
     }
 
@@ -147,7 +153,7 @@ mod tests {
         assert!(StopReason::Thrashing(3).hint().is_some());
         assert_eq!(
             StrategyError::NoMain("mine".to_owned()).hint().as_deref(),
-            Some(CODES[CODES.len() - 2].remedy)
+            Some(CODES[CODES.len() - 3].remedy)
         );
     }
 }

@@ -17,6 +17,7 @@ mod program;
 mod report;
 #[cfg(test)]
 mod tests;
+mod terms;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ use crate::strategy::{Command, Stage, Strategy};
 use control::{Control, Keep, answer, done, marked_at, memory, refused};
 use report::Report;
 
-pub use program::{Guards, SHIPPED, StrategyError, StrategyProgram};
+pub use program::{SHIPPED, StrategyError, StrategyProgram};
+pub use terms::{Guards, PinKeeping, Terms};
 
 /// The input that takes answers.
 const ANSWERS: u32 = 0;

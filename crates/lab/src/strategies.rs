@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use homunculus::Limits;
-use homunculus::hosted::{Guards, HostSettings, Hosted, StrategyProgram};
+use homunculus::hosted::{Guards, HostSettings, Hosted, PinKeeping, StrategyProgram};
 
 use crate::compare::Thresholds;
 
@@ -19,30 +19,15 @@ pub struct Built {
     pub pins: PinKeeping,
 }
 
-/// Whether a strategy restates pins in front of its summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PinKeeping {
-    /// It does.
-    Restated,
-    /// A pin is shown only as long as the turn that says it.
-    Ignored,
-}
-
-/// What products do that know no pins.
-const WITHOUT_PINS: [&str; 3] = ["truncate", "clear_tool_results", "keep_last_n"];
-
-/// Builds a strategy. Those that stand for what products do run without guards, which such products do not
-/// have.
+/// Builds a strategy, on the terms that its program says. Those that stand for what products do say that they
+/// run without guards, which such products do not have.
 #[must_use]
 pub fn build(program: &Arc<StrategyProgram>, limits: Limits) -> Built {
     let from = program.acts_from(limits.hard, None);
-    let pins = match WITHOUT_PINS.contains(&&**program.name()) {
-        true => PinKeeping::Ignored,
-        false => PinKeeping::Restated,
-    };
+    let terms = program.terms();
     Built {
         strategy: Hosted::new(Arc::clone(program), HostSettings::default()),
-        limits: match program.guards() {
+        limits: match terms.guards {
             Guards::On => limits,
             Guards::Off => limits.unguarded(),
         },
@@ -50,6 +35,6 @@ pub fn build(program: &Arc<StrategyProgram>, limits: Limits) -> Built {
             soft: from.filter(|&from| from < limits.hard),
             hard: Some(limits.hard),
         },
-        pins,
+        pins: terms.pins,
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn limits(policy: &Policy, model: &Model) -> Limits {
         limits.hard = hard;
     }
     limits.patience = policy.patience;
-    match policy.strategy.program().guards() {
+    match policy.strategy.program().terms().guards {
         Guards::On => limits,
         // What products do that wait or drop has no guards of its own.
         Guards::Off => Limits {

@@ -13,6 +13,7 @@ use plumb::source::Sources;
 use plumb::types::{Fit, Type, fits};
 
 use super::report::{Report, Thresholds};
+use super::terms::Terms;
 use super::{ANSWERS, REPORTS};
 
 /// The strategies that are built in: the name and the text of each, the default first.
@@ -47,14 +48,6 @@ pub const SHIPPED: [(&str, &str); 7] = [
     ),
 ];
 
-/// Those of them that are what products do which have no guards of their own.
-const UNGUARDED: [&str; 4] = [
-    "stop_the_world",
-    "truncate",
-    "clear_tool_results",
-    "keep_last_n",
-];
-
 /// The name of the default.
 const DEFAULT: &str = "prepared";
 
@@ -80,15 +73,6 @@ impl Modules for Beside<'_> {
     }
 }
 
-/// What a strategy may rely on besides itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guards {
-    /// The limits hold it back from long tails, small gains and swaps that lose money.
-    On,
-    /// [`Limits::unguarded`](crate::Limits::unguarded): it stands for what a product does that has none.
-    Off,
-}
-
 /// The ports that a strategy has, as a program.
 const PORTS: &str = "
 let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(ctrl_out, telemetry, ctrl_in) {
@@ -107,7 +91,7 @@ const LIMITS: Limits = Limits {
 /// A strategy, checked and compiled. Its state is apart: [`Hosted`](super::Hosted).
 pub struct StrategyProgram {
     name: Arc<str>,
-    guards: Guards,
+    terms: Terms,
     graph: Graph,
     sessions: Vec<Session>,
     program: Arc<Program>,
@@ -129,6 +113,9 @@ pub enum StrategyError {
     /// It has no process `main`, or one with other ports.
     #[error("{0} has no process `main : (!CtrlResp, !json) -> !CtrlCmd`")]
     NoMain(String),
+    /// Its process `terms` says something else, or nothing.
+    #[error("{0} has a process `terms` that does not say its terms")]
+    Terms(String),
     /// It asks for something that a strategy cannot have.
     #[error("{name} cannot use `{process}`: of what is outside, a strategy has only compressors")]
     Outside {
@@ -158,7 +145,9 @@ impl StrategyError {
                 sources,
                 ..
             } => render(diagnostics, sources, colour, width),
-            Self::NoMain(_) | Self::Outside { .. } | Self::Graph { .. } => String::new(),
+            Self::NoMain(_) | Self::Terms(_) | Self::Outside { .. } | Self::Graph { .. } => {
+                String::new()
+            }
         }
     }
 }
@@ -170,15 +159,6 @@ impl StrategyProgram {
     /// # Errors
     /// Where it does not check, has not the ports of a strategy, or uses what a strategy cannot have.
     pub fn new(name: &str, text: &str, modules: &dyn Modules) -> Result<Arc<Self>, StrategyError> {
-        Self::guarded(name, text, modules, Guards::On).map(Arc::new)
-    }
-
-    fn guarded(
-        name: &str,
-        text: &str,
-        modules: &dyn Modules,
-        guards: Guards,
-    ) -> Result<Self, StrategyError> {
         let checked = check(name, text, &Beside(modules));
         if !checked.is_sound() {
             return Err(StrategyError::Unsound {
@@ -200,13 +180,14 @@ impl StrategyProgram {
                 name: name.to_owned(),
                 error,
             })?;
-        Ok(Self {
+        let terms = Terms::of(&checked).ok_or_else(|| StrategyError::Terms(name.to_owned()))?;
+        Ok(Arc::new(Self {
             name: name.into(),
-            guards,
+            terms,
             graph,
             sessions: checked.sessions().to_vec(),
             program: Arc::new(program),
-        })
+        }))
     }
 
     /// A strategy that is built in, by its name in [`SHIPPED`]; `keep_last_20` is another name of
@@ -218,12 +199,7 @@ impl StrategyProgram {
             name => name,
         };
         let (name, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
-        let guards = match UNGUARDED.contains(name) {
-            true => Guards::Off,
-            false => Guards::On,
-        };
-        let program = Self::guarded(name, text, &BuiltIn, guards);
-        program.ok().map(Arc::new)
+        Self::new(name, text, &BuiltIn).ok()
     }
 
     /// All that are built in, the default first.
@@ -243,10 +219,10 @@ impl StrategyProgram {
         &self.name
     }
 
-    /// Whether the limits hold it back.
+    /// On what terms it runs.
     #[must_use]
-    pub const fn guards(&self) -> Guards {
-        self.guards
+    pub const fn terms(&self) -> Terms {
+        self.terms
     }
 
     /// Its network as a picture in SVG, each of its sessions as one node.

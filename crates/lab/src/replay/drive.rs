@@ -6,8 +6,8 @@ use std::sync::Arc;
 use context::pin::{PinId, intact};
 use context::{Provenance, Tokens, Turn};
 use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
-use homunculus::hosted::{Hosted, StrategyProgram};
-use homunculus::{Action, Event, Homunculus, Path, PinnedAt, Preparation, Shown, Wish};
+use homunculus::hosted::{Hosted, PinKeeping, StrategyProgram};
+use homunculus::{Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Wish};
 use jiff::{SignedDuration, Timestamp};
 
 use super::clock::Clock;
@@ -20,7 +20,7 @@ use crate::cache::{Charge, PrefixCache};
 use crate::compare::{Compaction, Outcome, RecallFigures};
 use crate::latency::Latency;
 use crate::options::Progress;
-use crate::strategies::{Built, PinKeeping, build};
+use crate::strategies::{Built, build};
 
 /// Progress is told every so many requests.
 const TELL_EVERY: usize = 16;
