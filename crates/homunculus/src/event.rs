@@ -31,8 +31,8 @@ pub enum Event<'a> {
     Usage {
         /// Its input tokens.
         input: Tokens,
-        /// The tokens of its answer, which has come whole.
-        output: Tokens,
+        /// What it reported besides.
+        reported: Reported,
     },
     /// What is sent besides the turns (instructions, tools) is about this large.
     Overhead {
@@ -65,6 +65,18 @@ pub enum Event<'a> {
     Pinned(Wish<'a>, Path<'a>),
     /// Nothing happened for a while.
     Idle(Path<'a>),
+}
+
+/// What the provider reported of an answer besides the size of the view. Nothing is decided on it here; it is
+/// what strategies are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reported {
+    /// The tokens of the answer.
+    pub output: Tokens,
+    /// The part of the input that was read from a cache.
+    pub cache_read: Tokens,
+    /// The part of the input that was written to one.
+    pub cache_write: Tokens,
 }
 
 /// A text that somebody wants kept verbatim. It is within the limits of pins, and among those of the path.

@@ -8,16 +8,18 @@
 //!                             └───────────────┘
 //! ```
 //!
-//! Each time the strategy is asked, one record says how things stand. Every command that comes out is carried
+//! Each time the strategy is asked, one record says how things stand, behind those of what happened since it
+//! was asked last. Every command that comes out is carried
 //! out or refused and answered before the next, until nothing moves. The program is compiled once and shared;
 //! what a conversation has of it is a value of some hundred bytes, which can be stored and resumed.
 
 mod control;
+mod news;
 mod program;
 mod report;
+mod terms;
 #[cfg(test)]
 mod tests;
-mod terms;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,6 +33,7 @@ use crate::event::{Refusal, Telemetry, Wish};
 use crate::machine::Orders;
 use crate::strategy::{Command, Stage, Strategy};
 use control::{Control, Keep, answer, done, marked_at, memory, refused};
+use news::News;
 use report::Report;
 
 pub use program::{SHIPPED, StrategyError, StrategyProgram};
@@ -75,6 +78,7 @@ pub struct Hosted {
     waiting: Option<Waiting>,
     /// Requests are held, as far as there is something to wait for.
     paused: bool,
+    news: News,
 }
 
 /// A compressor's request that waits for its preparation.
@@ -133,6 +137,7 @@ impl Hosted {
             machine,
             waiting: None,
             paused: false,
+            news: News::default(),
         }
     }
 
@@ -151,6 +156,7 @@ impl Hosted {
                 machine,
                 waiting: stored.waiting,
                 paused: stored.paused,
+                news: News::default(),
             },
             Err(_) => Self::new(program, settings),
         }
@@ -175,12 +181,15 @@ impl Hosted {
     /// The bytes it holds, its own included; messages within it count by their number.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() - size_of::<State>() + self.machine.state().bytes()
+        size_of::<Self>() - size_of::<State>() + self.machine.state().bytes() + self.news.bytes()
     }
 
     /// Tells the program how things stand and does what it says.
     fn consider(&mut self, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
         self.settle(orders)?;
+        for record in self.news.told(orders.situation().compactions) {
+            self.tell(REPORTS, record, orders)?;
+        }
         let report = Report::of(&orders.situation(), self.settings).to_value();
         self.tell(REPORTS, report, orders)
     }
@@ -398,6 +407,10 @@ impl Strategy for Hosted {
             orders.tell(Telemetry::StrategyFailed(failure));
             self.replace();
         }
+    }
+
+    fn hear(&mut self, telemetry: &Telemetry) {
+        self.news.hear(telemetry);
     }
 
     fn rest(&mut self) {

@@ -36,7 +36,8 @@ mod view;
 
 pub use codes::CODES;
 pub use event::{
-    Acknowledged, Action, Event, JobId, Preparation, Refusal, StopReason, Telemetry, Verdict, Wish,
+    Acknowledged, Action, Event, JobId, Preparation, Refusal, Reported, StopReason, Telemetry,
+    Verdict, Wish,
 };
 pub use gauge::{Gauge, Size};
 pub use limits::{BackOff, Limits, MINIMUM_SUMMARY, Staleness};

@@ -4,7 +4,7 @@ use context::{Pressure, Tokens};
 use history::{MarkId, Route};
 use jiff::SignedDuration;
 
-use crate::event::{Refusal, Wish};
+use crate::event::{Refusal, Reported, Telemetry, Wish};
 use crate::gauge::Gauge;
 use crate::limits::Limits;
 use crate::machine::Orders;
@@ -24,6 +24,11 @@ pub trait Strategy {
         let _ = (wish, orders);
     }
 
+    /// Something happened that is told for logs and metrics. It can act on it when it is asked next.
+    fn hear(&mut self, telemetry: &Telemetry) {
+        let _ = telemetry;
+    }
+
     /// It will not be asked for a while: memory that it can do without may go.
     fn rest(&mut self) {}
 }
@@ -35,6 +40,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn pinned(&mut self, wish: &Wish<'_>, orders: &mut Orders<'_>) {
         (**self).pinned(wish, orders);
+    }
+
+    fn hear(&mut self, telemetry: &Telemetry) {
+        (**self).hear(telemetry);
     }
 
     fn rest(&mut self) {
@@ -130,6 +139,8 @@ pub struct Situation<'a> {
     /// How much will be said while the model writes a summary, with a margin, by our estimate; `None` while
     /// too little is known of this conversation.
     pub lead: Option<Tokens>,
+    /// What the provider reported of the last answer; nothing where it has not yet.
+    pub reported: Reported,
     /// The guards' numbers.
     pub limits: &'a Limits,
 }

@@ -8,7 +8,7 @@
 
 use context::Tokens;
 use history::Totals;
-use homunculus::Limits;
+use homunculus::{Limits, Reported};
 use tokens::{Consumption, Price};
 use wire::api::{Counts, Reply};
 
@@ -29,6 +29,15 @@ pub(super) struct Bill {
 }
 
 impl Bill {
+    /// What a strategy is told of it.
+    pub(super) fn reported(&self) -> Reported {
+        Reported {
+            output: self.used.output,
+            cache_read: self.used.cache_read,
+            cache_write: self.used.cache_write + self.used.cache_write_long,
+        }
+    }
+
     /// What an answer used.
     pub(super) fn of(flight: &Flight, reply: &Reply, alone: &Alone) -> Self {
         let used = consumption(&reply.usage.billed());

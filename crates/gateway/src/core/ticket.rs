@@ -402,8 +402,9 @@ impl Inner {
                 let as_shown =
                     self.parts.config.mode == Mode::On || flight.shown == Shown::default();
                 if is_newest && as_shown && bill.input > Tokens::ZERO {
-                    let (input, output) = (bill.input, bill.used.output);
-                    live.tell(Event::Usage { input, output }, now);
+                    let input = bill.input;
+                    let reported = bill.reported();
+                    live.tell(Event::Usage { input, reported }, now);
                 }
             }
             live.record.seen = now;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context::Tokens;
+use context::{Tokens, TurnId};
 use history::Route;
 use plumb::value::Value;
 
@@ -139,8 +139,7 @@ pub(super) fn refused(command: &str, refusal: &Refusal) -> Option<Value> {
 
 /// The memory before a cut. The words stay with the host.
 pub(super) fn memory(path: &Path<'_>, cut: usize, summary: Option<&str>) -> Option<Value> {
-    let id = path.node_before(cut)?.to_string();
-    let mark = format!("{cut}:{}", id.get(..16)?);
+    let mark = format!("{cut}:{:016x}", begins(&path.node_before(cut)?));
     let field = |name: &str, value: Value| (Arc::<str>::from(name), value);
     let none = || Value::list([]).ok();
     let mut fields = vec![
@@ -156,8 +155,14 @@ pub(super) fn memory(path: &Path<'_>, cut: usize, summary: Option<&str>) -> Opti
 pub(super) fn marked_at(memory: &Value, path: &Path<'_>) -> Option<usize> {
     let (cut, id) = memory.get("mark")?.as_text()?.split_once(':')?;
     let cut: usize = cut.parse().ok()?;
-    let node = path.node_before(cut)?.to_string();
-    node.starts_with(id).then_some(cut)
+    let id = u64::from_str_radix(id, 16).ok()?;
+    (id == begins(&path.node_before(cut)?)).then_some(cut)
+}
+
+/// The first half of a turn's id, enough to tell it from others of one conversation.
+fn begins(id: &TurnId) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *id.as_bytes();
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// A summary without a model that makes the view fit, with `keep` of the window verbatim behind it, or as

@@ -12,7 +12,7 @@ use plumb::picture::{self, Session};
 use plumb::source::Sources;
 use plumb::types::{Fit, Type, fits};
 
-use super::report::{Report, Thresholds};
+use super::report::{Counts, Report, Thresholds};
 use super::terms::Terms;
 use super::{ANSWERS, REPORTS};
 
@@ -264,8 +264,7 @@ impl StrategyProgram {
                 standby: false,
                 cache: "warm",
                 held: (0, 0),
-                tokens: (0, 0),
-                compactions: 0,
+                counts: Counts::default(),
             };
             let mut machine = Machine::new(self.program());
             let step = report

@@ -7,12 +7,12 @@ use history::Route;
 use plumb::value::Value;
 
 use super::HostSettings;
-use crate::event::{Refusal, Wish};
+use crate::event::{Refusal, Reported, Wish};
 use crate::price::CacheState;
 use crate::strategy::{Moment, Situation, Stage};
 
 /// The fields, in order. Those that every strategy looks at first stand first.
-static NAMES: LazyLock<[Arc<str>; 15]> = LazyLock::new(|| {
+static NAMES: LazyLock<[Arc<str>; 18]> = LazyLock::new(|| {
     [
         "kind",
         "pressure",
@@ -27,6 +27,9 @@ static NAMES: LazyLock<[Arc<str>; 15]> = LazyLock::new(|| {
         "input_tokens",
         "window",
         "compactions",
+        "output_tokens",
+        "cache_read",
+        "cache_write",
         "ahead",
         "soft",
     ]
@@ -54,10 +57,21 @@ pub(super) struct Report {
     pub cache: &'static str,
     /// How long the request has been held, and how long it may be.
     pub held: (i64, i64),
+    /// What is counted.
+    pub counts: Counts,
+    /// Where the operator wants work to begin, as a share of the window.
+    pub soft: Option<f64>,
+}
+
+/// The counts of a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Counts {
     /// Tokens of the view, and of the window.
     pub tokens: (u64, u64),
     /// Swaps so far.
     pub compactions: u32,
+    /// What the provider reported of the last answer.
+    pub reported: Reported,
 }
 
 /// Sizes of views, as shares of the window.
@@ -121,14 +135,22 @@ impl Report {
                 },
                 milliseconds(limits.patience),
             ),
-            tokens: (situation.view.get(), limits.window.get()),
-            compactions: situation.compactions,
+            counts: Counts {
+                tokens: (situation.view.get(), limits.window.get()),
+                compactions: situation.compactions,
+                reported: situation.reported,
+            },
         }
     }
 
     /// As a message. `None` where a share is not a number.
     pub fn to_value(self) -> Option<Value> {
         let count = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        let Counts {
+            tokens,
+            compactions,
+            reported,
+        } = self.counts;
         let values = [
             Some(Value::from(self.kind)),
             share(self.pressure),
@@ -140,9 +162,12 @@ impl Report {
             Some(Value::from(self.cache)),
             Some(Value::Int(self.held.0)),
             Some(Value::Int(self.held.1)),
-            Some(count(self.tokens.0)),
-            Some(count(self.tokens.1)),
-            Some(Value::Int(i64::from(self.compactions))),
+            Some(count(tokens.0)),
+            Some(count(tokens.1)),
+            Some(Value::Int(i64::from(compactions))),
+            Some(count(reported.output.get())),
+            Some(count(reported.cache_read.get())),
+            Some(count(reported.cache_write.get())),
             share(self.thresholds.ahead),
             self.thresholds.soft.and_then(share),
         ];

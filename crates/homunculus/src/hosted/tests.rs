@@ -10,9 +10,10 @@ use plumb::machine::FaultKind;
 use plumb::modules::BuiltIn;
 
 use super::{
-    HostSettings, Hosted, SHIPPED, StoredStrategy, StrategyError, StrategyFailure, StrategyProgram,
+    Guards, HostSettings, Hosted, PinKeeping, SHIPPED, StoredStrategy, StrategyError,
+    StrategyFailure, StrategyProgram, Terms,
 };
-use crate::event::{Action, Event, Preparation, Telemetry, Wish};
+use crate::event::{Action, Event, Preparation, Reported, Telemetry, Wish};
 use crate::limits::Limits;
 use crate::machine::{Homunculus, Orders};
 use crate::outline::{Outline, Path, PinnedAt};
@@ -385,13 +386,110 @@ fn what_a_program_is_told() {
     let mut machine = Homunculus::new(Look(None), limits());
     let outline = outline();
     machine.on(Event::Request(Path::new(&outline, 9, &[])), at(0));
+    let reported = Reported {
+        output: Tokens::new(300),
+        cache_read: Tokens::new(8_000),
+        cache_write: Tokens::new(1_000),
+    };
+    let input = Tokens::new(9_000);
+    machine.on(Event::Usage { input, reported }, at(1));
+    machine.on(Event::Request(Path::new(&outline, 9, &[])), at(1));
     let mut told = None;
     machine.strategy_mut(|look| told = look.0);
     let expected = "{\"kind\":\"usage\",\"pressure\":0.9,\"hard\":0.85,\"stage\":\"none\",\
-        \"swap\":\"none\",\"after\":0.9,\"standby\":false,\"cache\":\"cold\",\"held_ms\":0,\
+        \"swap\":\"none\",\"after\":0.9,\"standby\":false,\"cache\":\"warm\",\"held_ms\":0,\
         \"patience_ms\":0,\"input_tokens\":9000,\"window\":10000,\"compactions\":0,\
+        \"output_tokens\":300,\"cache_read\":8000,\"cache_write\":1000,\
         \"ahead\":0.85,\"soft\":0.5}";
     assert_eq!(told.unwrap().to_value().unwrap().to_string(), expected);
+}
+
+/// What the program is told is seen by what it does not keep.
+#[test]
+fn what_happened_is_told_before_the_next_report() {
+    let body = "
+        reports ; filter(kind = \"usage\" && stage = \"none\") ; map({ mark: true }) ; commands
+        answers ; filter(defined(marked)) ; map({ memory: marked }) ; Mem.compressor ;
+          map({ prepare: set_memory }) ; commands
+        reports ; filter(stage = \"ready\") ; map({ swap: true }) ; commands
+        reports ; filter(kind = \"swap\") ;
+          map({ unpin: if tokens_after < tokens_before && compactions = 1 then \"swapped\" else \"?\" }) ;
+          commands
+        reports ; filter(kind = \"error\") ;
+          map({ unpin: if attempt > 0 then \"failed\" else error }) ; commands";
+    let mut house = House::of(&format!("use mem\n{}", with(body)));
+    let unpinned = |actions: &[Action]| -> Vec<String> {
+        let id = |action: &Action| match action {
+            Action::Unpin(id) => Some(id.clone()),
+            _ => None,
+        };
+        actions.iter().filter_map(id).collect()
+    };
+    let order = ordered(&house.request(9));
+    house.finish(&order);
+    assert_eq!(told(&house.request(9)), ["send from 8"]);
+    assert_eq!(unpinned(&house.request(9)), ["swapped"], "and told once:");
+    let again = ordered(&house.request(12));
+    house
+        .machine
+        .on(Event::Failed { job: again.job }, at(house.second));
+    house
+        .machine
+        .on(Event::Overflowed { input: None }, at(house.second));
+    assert_eq!(unpinned(&house.request(12)), ["failed", "overflowed"]);
+    assert!(unpinned(&house.request(12)).is_empty());
+}
+
+#[test]
+fn the_terms_are_what_the_program_says() {
+    let check = |terms: &str, expected: Option<Terms>| {
+        let text = format!(
+            "{terms}\n{}",
+            with("answers ; discard reports ; discard empty ; commands")
+        );
+        match StrategyProgram::new("mine", &text, &BuiltIn) {
+            Ok(program) => assert_eq!(Some(program.terms()), expected, "{terms}"),
+            Err(StrategyError::Terms(_)) => assert_eq!(None, expected, "{terms}"),
+            Err(error) => panic!("{terms}: {error} {}", error.rendered(Colour::Plain, 80)),
+        }
+    };
+    let off = Terms {
+        guards: Guards::Off,
+        pins: PinKeeping::Ignored,
+    };
+    check("", Some(Terms::default()));
+    check(
+        "let terms : () -> !Terms = once({})",
+        Some(Terms::default()),
+    );
+    check(
+        "let terms : () -> !Terms = once({ guards: true, pins: true })",
+        Some(Terms::default()),
+    );
+    check(
+        "let terms : () -> !Terms = once({ guards: false, pins: false })",
+        Some(off),
+    );
+    check(
+        "let terms : () -> !json = plumb(out) { once({ guards: false, pins: false }) ; out }",
+        Some(off),
+    );
+    check("let terms : () -> !json = once({ guard: false })", None);
+    check("let terms : () -> !Terms = empty", None);
+    check("let terms : !json -> !json = id", None);
+}
+
+#[test]
+fn a_copy_under_another_name_is_the_same_strategy() {
+    for (name, text) in SHIPPED {
+        let shipped = StrategyProgram::shipped(name).unwrap();
+        let copy = StrategyProgram::new("copy", text, &BuiltIn).unwrap();
+        assert_eq!(
+            (copy.id(), copy.terms()),
+            (shipped.id(), shipped.terms()),
+            "{name}"
+        );
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use context::{Pressure, Tokens, TurnId};
 use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::event::{Acknowledged, Action, Event, JobId, StopReason, Telemetry, Wish};
+use crate::event::{Acknowledged, Action, Event, JobId, Reported, StopReason, Telemetry, Wish};
 use crate::gauge::{Gauge, Size};
 use crate::limits::Limits;
 use crate::outline::Path;
@@ -115,6 +115,7 @@ struct Sending {
     holds: u32,
     last: Option<Timestamp>,
     retried: Option<TurnId>,
+    reported: Reported,
 }
 
 /// What a strategy is asked about.
@@ -308,7 +309,7 @@ impl<S: Strategy> Homunculus<S> {
                 let _ = self.machine.obey(command, &asked, &mut actions);
             }
             Event::Pinned(wish, path) => self.pinned(&wish, path, now, &mut actions),
-            Event::Usage { input, output } => self.machine.used(input, output, now),
+            Event::Usage { input, reported } => self.machine.used(input, reported, now),
             Event::Overhead { tokens } => self.machine.gauge.overhead(tokens),
             Event::Prepared { job, mark, tokens } => {
                 self.machine
@@ -316,6 +317,11 @@ impl<S: Strategy> Homunculus<S> {
             }
             Event::Failed { job } => self.machine.failed(job, now, &mut actions),
             Event::Overflowed { input } => self.machine.overflowed(input, &mut actions),
+        }
+        for action in &actions {
+            if let Action::Telemetry(telemetry) = action {
+                self.strategy.hear(telemetry);
+            }
         }
         actions
     }
@@ -413,6 +419,7 @@ impl Machine {
             cache: self.cache(now),
             compactions: self.count.swaps,
             lead: self.pace.lead(self.limits.summary),
+            reported: self.sending.reported,
             limits: &self.limits,
         }
     }
@@ -478,10 +485,12 @@ impl Machine {
         actions.push(Action::Send(self.shown));
     }
 
-    fn used(&mut self, input: Tokens, output: Tokens, now: Timestamp) {
+    fn used(&mut self, input: Tokens, reported: Reported, now: Timestamp) {
         self.gauge.report(input);
+        self.sending.reported = reported;
         if let Some(sent) = self.sending.last {
-            self.pace.answered(output, now.duration_since(sent));
+            self.pace
+                .answered(reported.output, now.duration_since(sent));
         }
     }
 

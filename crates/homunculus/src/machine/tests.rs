@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
 
 use super::{Homunculus, Orders, Restored};
-use crate::event::{Action, Event, JobId, Preparation, Refusal, StopReason, Verdict};
+use crate::event::{Action, Event, JobId, Preparation, Refusal, Reported, StopReason, Verdict};
 use crate::hosted::{HostSettings, Hosted, StrategyProgram};
 use crate::limits::Limits;
 use crate::outline::{Outline, Path};
@@ -94,7 +94,7 @@ impl<S: Strategy> Driver<S> {
 fn usage(input: u64) -> Event<'static> {
     Event::Usage {
         input: Tokens::new(input),
-        output: Tokens::ZERO,
+        reported: Reported::default(),
     }
 }
 
@@ -453,7 +453,8 @@ fn a_swap_below_the_hard_threshold_must_pay() {
 
 #[test]
 fn an_idle_machine_is_small() {
-    assert!(size_of::<Homunculus<Hosted>>() <= 1_024);
+    let bytes = size_of::<Homunculus<Hosted>>();
+    assert!(bytes <= 1_024, "{bytes}");
 }
 
 /// Commands without rhyme or reason.

@@ -458,9 +458,14 @@ impl<'a> Drive<'a> {
         self.ledger.boundaries += usize::from(pending.shrunk);
         self.ledger.sent(view, path, &self.built.limits);
         self.count_pins(shown, pending.turn);
+        let reported = Reported {
+            output,
+            cache_read: charge.read,
+            cache_write: charge.written,
+        };
         let usage = Event::Usage {
             input: view,
-            output,
+            reported,
         };
         let answered = self.clock.now().checked_add(answering);
         self.machine.on(usage, answered.unwrap_or(Timestamp::MAX));
