@@ -1,9 +1,12 @@
 //! What an agent said, read as a value of the type that it was asked for.
 
+use std::sync::Arc;
+
 use plumb::machine::mismatch;
-use plumb::types::Type;
+use plumb::types::{Field, Presence, Type};
 use plumb::value::Value;
 
+use crate::mcp::Answered;
 use crate::schema::schema;
 
 /// What an agent that is asked for this type is told about the form of its answers; nothing where any text
@@ -47,6 +50,60 @@ pub(crate) fn read(kind: &Type, text: &str) -> Result<Value, String> {
     }
 }
 
+/// The value that a tool of another program gave. Such programs wrap what is no record in one with the field
+/// `result`, and say `null` where a record leaves a field out.
+///
+/// # Errors
+/// What is wrong with it, as a phrase.
+pub(crate) fn of_tool(kind: &Type, answered: &Answered) -> Result<Value, String> {
+    let Some(value) = &answered.value else {
+        return read(kind, &answered.text);
+    };
+    let value = Value::parse(&value.to_string()).map_err(|error| error.to_string())?;
+    let wrapped = match value.fields() {
+        Some([(name, inner)]) if &**name == "result" => Some(inner),
+        _ => None,
+    };
+    let forms = [Some(&value), wrapped].into_iter().flatten();
+    let mut forms = forms.map(|value| without_nulls(kind, value));
+    if let Some(fitting) = forms.find(|value| mismatch(kind, value).is_none()) {
+        return Ok(fitting);
+    }
+    let why = mismatch(kind, wrapped.unwrap_or(&value));
+    let why = why.map_or_else(String::new, |why| why.to_string());
+    read(kind, &answered.text).map_err(|_| why)
+}
+
+/// A value without the fields that are `null`, where the type says that they may be missing and `null` is not
+/// of theirs.
+fn without_nulls(kind: &Type, value: &Value) -> Value {
+    let made = match (kind, value) {
+        (Type::Record(wanted), Value::Record(_, fields)) => {
+            let fields = fields.iter().filter_map(|(name, value)| {
+                let field = wanted.iter().find(|field| field.name == *name);
+                let left_out = |field: &&Field| {
+                    field.presence == Presence::Optional
+                        && *value == Value::Null
+                        && mismatch(&field.kind, value).is_some()
+                };
+                if field.is_some_and(|field| left_out(&field)) {
+                    return None;
+                }
+                let value =
+                    field.map_or_else(|| value.clone(), |field| without_nulls(&field.kind, value));
+                Some((Arc::clone(name), value))
+            });
+            Value::record(fields.collect::<Vec<_>>())
+        }
+        (Type::List(item), Value::List(_, items)) => {
+            let items = items.iter().map(|value| without_nulls(item, value));
+            Value::list(items.collect::<Vec<_>>())
+        }
+        _ => return value.clone(),
+    };
+    made.unwrap_or_else(|_| value.clone())
+}
+
 /// What stands in a code fence, where all of the text is one.
 fn bare(text: &str) -> &str {
     let text = text.trim();
@@ -61,10 +118,11 @@ fn bare(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use plumb::types::{Field, Type};
+    use plumb::types::{Field, Presence, Type};
     use plumb::value::Value;
 
-    use super::read;
+    use super::{of_tool, read};
+    use crate::mcp::Answered;
 
     fn check(kind: &Type, text: &str, expected: Option<&str>) {
         let read = read(kind, text).ok().map(|value| value.to_string());
@@ -84,6 +142,45 @@ mod tests {
         check(&kind, "```\n{\"a\":1}\n```", Some("{\"a\":1}"));
         check(&kind, "Here: {\"a\":1}", None);
         check(&kind, "{\"a\":\"1\"}", None);
+    }
+
+    #[test]
+    fn what_tools_of_other_programs_wrap_and_leave_out() {
+        let check = |kind: &Type, value: Option<&str>, text: &str, expected: Option<&str>| {
+            let answered = Answered {
+                text: text.to_owned(),
+                value: value.map(|value| serde_json::from_str(value).unwrap()),
+            };
+            let read = of_tool(kind, &answered).ok().map(|value| value.to_string());
+            assert_eq!(read.as_deref(), expected, "{value:?} {text}");
+        };
+        let words = Type::List(Type::Text.into());
+        let record = Type::record(vec![
+            Field::required("a", Type::Int),
+            Field {
+                presence: Presence::Optional,
+                ..Field::required("b", words.clone())
+            },
+        ]);
+        check(&Type::Int, Some(r#"{"result":3}"#), "3", Some("3"));
+        check(&words, Some(r#"{"result":[]}"#), "", Some("[]"));
+        check(
+            &words,
+            Some(r#"{"result":["x","y"]}"#),
+            "x\ny",
+            Some(r#"["x","y"]"#),
+        );
+        check(&words, Some(r#"{"result":[1]}"#), "1", None);
+        check(&record, Some(r#"{"a":1,"b":null}"#), "", Some(r#"{"a":1}"#));
+        check(&record, Some(r#"{"a":null}"#), "", None);
+        check(
+            &Type::Json,
+            Some(r#"{"result":3}"#),
+            "3",
+            Some(r#"{"result":3}"#),
+        );
+        check(&Type::Text, Some(r#"{"result":"x"}"#), "x", Some("\"x\""));
+        check(&record, None, r#"{"a":2}"#, Some(r#"{"a":2}"#));
     }
 
     #[test]

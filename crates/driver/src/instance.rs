@@ -129,7 +129,7 @@ impl Instance {
             name: verb(&answer),
         });
         self.say(effect, "ctrl_out", answer);
-        if let Some(record) = telemetry {
+        for record in telemetry {
             self.report(effect, record);
         }
         self.acts.push_back(Act::Finish(effect));

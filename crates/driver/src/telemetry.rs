@@ -1,5 +1,6 @@
 //! The records that agents send on `telemetry`.
 
+use context::vitality::{Phase, Status};
 use context::{Pressure, Tokens};
 use plumb::value::Value;
 
@@ -33,6 +34,35 @@ pub(crate) fn usage(spent: &Spent, window: Tokens, compactions: u32) -> Value {
             ("window", count(window.get())),
             ("pressure", Value::Number(pressure.get())),
             ("compactions", Value::Int(compactions.into())),
+        ],
+    )
+}
+
+/// How full the window is with what is remembered, by a rough count: told when that changed without a call of
+/// the model.
+pub(crate) fn pressure(tokens: Tokens, window: Tokens) -> Value {
+    let pressure = Pressure::of(tokens, window);
+    record(
+        "pressure",
+        vec![
+            ("tokens", count(tokens.get())),
+            ("window", count(window.get())),
+            ("pressure", Value::Number(pressure.get())),
+        ],
+    )
+}
+
+/// How an agent is, after each step: what it is doing, whether it repeats itself and how often (0 where it
+/// does not), and how serious that is.
+pub(crate) fn pulse(phase: Phase, status: &Status, turns: usize) -> Value {
+    let repeats = status.looping.map_or(0, |found| found.count);
+    record(
+        "pulse",
+        vec![
+            ("phase", Value::from(phase.as_str())),
+            ("severity", Value::from(status.severity().as_str())),
+            ("repeats", size(repeats)),
+            ("turns", size(turns)),
         ],
     )
 }

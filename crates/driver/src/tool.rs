@@ -80,13 +80,7 @@ impl Tool {
                 };
                 let answered = served(driver, by, name, &arguments).await;
                 let answered = answered.map_err(Why::Tool)?;
-                let value = answered.value.map(|value| value.to_string());
-                let read = match value {
-                    Some(value) => answer::read(kind, &value)
-                        .or_else(|why| answer::read(kind, &answered.text).map_err(|_| why)),
-                    None => answer::read(kind, &answered.text),
-                };
-                read.map_err(|why| {
+                answer::of_tool(kind, &answered).map_err(|why| {
                     Why::Tool(format!("the answer of `{name}` is of another type: {why}"))
                 })
             }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use context::{Heuristic, TokenCounter};
 use plumb::value::Value;
 
 use super::Agent;
@@ -14,8 +15,8 @@ use crate::telemetry;
 pub(crate) struct Acknowledged {
     /// What is said on `ctrl_out`.
     pub answer: Value,
-    /// What is said on `telemetry`.
-    pub telemetry: Option<Value>,
+    /// What is said on `telemetry`, in order.
+    pub telemetry: Vec<Value>,
 }
 
 /// The highest temperature that a model takes.
@@ -89,16 +90,23 @@ impl Agent {
         let Replaced { before, after } = replaced;
         let compactions = self.memory.compactions();
         Acknowledged {
-            telemetry: Some(telemetry::swap(before, after, compactions)),
+            telemetry: vec![telemetry::swap(before, after, compactions), self.pressure()],
             ..plain(word)
         }
     }
 
     fn pinned(&self, word: &str) -> Acknowledged {
         Acknowledged {
-            telemetry: Some(telemetry::pin(self.memory.pins().len())),
+            telemetry: vec![telemetry::pin(self.memory.pins().len()), self.pressure()],
             ..plain(word)
         }
+    }
+
+    /// How full the window is with what is remembered now, before any model has counted it.
+    fn pressure(&self) -> Value {
+        let view = self.memory.view();
+        let tokens = view.iter().map(|draft| Heuristic.count_parts(&draft.parts));
+        telemetry::pressure(tokens.sum(), self.provider.window())
     }
 }
 
@@ -106,7 +114,7 @@ fn with(word: &str, value: Value) -> Acknowledged {
     match Value::record(vec![(word.into(), value)]) {
         Ok(answer) => Acknowledged {
             answer,
-            telemetry: None,
+            telemetry: Vec::new(),
         },
         Err(error) => refused(&error.to_string(), word),
     }
@@ -123,7 +131,7 @@ fn refused(why: &str, command: &str) -> Acknowledged {
     ]);
     Acknowledged {
         answer: answer.unwrap_or(Value::Null),
-        telemetry: None,
+        telemetry: Vec::new(),
     }
 }
 

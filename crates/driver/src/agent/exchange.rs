@@ -5,6 +5,7 @@ use context::{Heuristic, Part, Role, Text, Tokens, Turn, TurnDraft, TurnId, extr
 use plumb::value::Value;
 
 use super::Agent;
+use super::vitals::Step;
 use crate::answer;
 use crate::error::Why;
 use crate::memory::{conversation, shown, user};
@@ -46,10 +47,17 @@ impl Agent {
         let mut exchange = self.begin(message);
         let value = loop {
             let said = self.ask(&exchange, telemetry).await?;
+            let step = Step::of(&said);
             if !said.calls.is_empty() {
                 self.call(said, &mut exchange).await?;
+                let step = match exchange.kept.last() {
+                    Some(results) => step.got(results),
+                    None => step,
+                };
+                telemetry.push(self.pulse(&step, &exchange));
                 continue;
             }
+            telemetry.push(self.pulse(&step, &exchange));
             exchange.attempts += 1;
             let text = TurnDraft::text(Role::Assistant, said.text.as_str());
             match self.read(&said) {
@@ -117,10 +125,16 @@ impl Agent {
             temperature: self.temperature,
         };
         let said = self.provider.ask(&question).await?;
-        self.used = Some(said.spent.input + said.spent.output);
+        self.vitals.used = Some(said.spent.input + said.spent.output);
         let (window, compactions) = (self.provider.window(), self.memory.compactions());
         telemetry.push(telemetry::usage(&said.spent, window, compactions));
         Ok(said)
+    }
+
+    /// The pulse after a step.
+    fn pulse(&mut self, step: &Step, exchange: &Exchange) -> Value {
+        let (now, window) = (self.driver.now(), self.provider.window());
+        self.vitals.pulse(step, now, window, exchange.turns.len())
     }
 
     /// Calls the tools that an answer asks for. What goes wrong with one is told to the agent.

@@ -3,9 +3,9 @@
 mod command;
 mod exchange;
 mod tools;
+mod vitals;
 
-use context::{Tokens, note};
-use jiff::Timestamp;
+use context::note;
 use plumb::graph::External;
 use plumb::types::Type;
 use plumb::value::Value;
@@ -20,6 +20,7 @@ use crate::settings::Settings;
 
 pub(crate) use command::{Acknowledged, verb};
 use tools::Offered;
+use vitals::Vitals;
 
 /// An instance of an agent.
 #[derive(Debug)]
@@ -34,10 +35,7 @@ pub(crate) struct Agent {
     /// What the agent may call, and what it is told of each.
     tools: Vec<Offered>,
     cards: Vec<Card>,
-    /// The tokens of the last request and its answer.
-    used: Option<Tokens>,
-    /// When the last message came.
-    last: Option<Timestamp>,
+    vitals: Vitals,
     driver: Driver,
     log: Log,
 }
@@ -70,8 +68,7 @@ impl Agent {
             paused: false,
             tools,
             cards,
-            used: None,
-            last: None,
+            vitals: Vitals::default(),
             driver: driver.clone(),
             log,
         })
@@ -92,8 +89,8 @@ impl Agent {
         let pins: Vec<&str> = pins.iter().map(String::as_str).collect();
         let context = note::RuntimeContext {
             now: Some(self.driver.now()),
-            last_message: self.last,
-            used: self.used,
+            last_message: self.vitals.last,
+            used: self.vitals.used,
             window: Some(self.provider.window()),
             compactions: Some(self.memory.compactions()),
             removed: None,
@@ -110,7 +107,7 @@ impl Agent {
         if let Err(why) = &answer {
             telemetry.push(crate::telemetry::error(why.word(), 0));
         }
-        self.last = Some(self.driver.now());
+        self.vitals.last = Some(self.driver.now());
         (self, Heard { answer, telemetry })
     }
 }
