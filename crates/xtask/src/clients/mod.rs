@@ -122,6 +122,7 @@ impl Bench {
         command.env("CLIENTS_WINDOW", WINDOW);
         command.env("CLIENTS_CONVERSATIONS", self.file("conversations.jsonl"));
         command.env("CLIENTS_REFUSALS", self.file("refusals.txt"));
+        command.env("CLIENTS_EBBTIDE", self.root.join("target/debug/ebbtide"));
         for (name, value) in environment {
             command.env(name, value);
         }
