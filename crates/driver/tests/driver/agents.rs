@@ -23,10 +23,13 @@ fn an_answer_of_the_wrong_type_is_asked_for_again() {
             "judge again",
             "judge >",
             "judge tells usage",
+            "judge tells pulse",
             "judge tells error",
             "judge tells usage",
+            "judge tells pulse",
             "judge tells error",
             "judge tells usage",
+            "judge tells pulse",
             "{\"resolved\":true}",
         ],
     );

@@ -71,6 +71,7 @@ fn one_message_at_threshold_0_leads_to_a_compaction_and_the_agent_knows_of_it() 
         "bot <",
         "bot >",
         "bot tells usage",
+        "bot tells pulse",
         "ANSWER",
         "bot < pause",
         "bot > paused",
@@ -81,6 +82,7 @@ fn one_message_at_threshold_0_leads_to_a_compaction_and_the_agent_knows_of_it() 
         "bot < set_memory",
         "bot > memory_set",
         "bot tells swap",
+        "bot tells pressure",
         "bot < resume",
         "bot > resumed",
     ];
@@ -108,7 +110,7 @@ fn below_the_threshold_nothing_is_compacted_and_the_agent_knows_that_too() {
     check(
         &program(PROTOCOL, COMPACT),
         &["Have you experienced compaction?"],
-        &["bot <", "bot >", "bot tells usage", no],
+        &["bot <", "bot >", "bot tells usage", "bot tells pulse", no],
     );
 }
 

@@ -41,7 +41,7 @@ let main : !string -> (!string, !CtrlResp, !json) = agent { provider: "sim", pro
             other => panic!("{other:?}"),
         }
     };
-    assert!(input(&shown[3]) > input(&shown[1]) + 4, "{shown:?}");
+    assert!(input(&shown[4]) > input(&shown[1]) + 4, "{shown:?}");
 }
 
 #[test]
@@ -58,7 +58,9 @@ fn a_model_calls_a_process() {
             "main/search >",
             "main >",
             "main tells usage",
+            "main tells pulse",
             "main tells usage",
+            "main tells pulse",
             "\"I read the result: 4\"",
         ],
     );

@@ -20,6 +20,7 @@ let main : !string -> !string = plumb(input, output) {
         "bot <",
         "bot >",
         "bot tells usage",
+        "bot tells pulse",
         "bot < set_temp",
         "bot > temp_set",
     ];

@@ -133,3 +133,58 @@ fn a_strategy_that_does_not_check_is_refused_with_what_is_wrong() {
         }
     }
 }
+
+/// A session in which pins are said, tools are used, and the window of 32k tokens fills three times.
+fn long_session() -> Value {
+    let filler = "the parser reads the next line and looks at it. ".repeat(60);
+    let mut said = vec![serde_json::json!({ "role": "user",
+        "content": "#pin never write below /srv/ledger\nLook at src/parser/lexer_state.rs." })];
+    for number in 0..60 {
+        let call = serde_json::json!({ "id": format!("c{number}"), "type": "function",
+            "function": { "name": "read", "arguments": format!("{{\"line\":{number}}}") } });
+        said.extend([
+            serde_json::json!({ "role": "assistant", "content": filler, "tool_calls": [call] }),
+            serde_json::json!({ "role": "tool", "tool_call_id": format!("c{number}"),
+                "content": filler }),
+            serde_json::json!({ "role": "assistant", "content": filler }),
+            serde_json::json!({ "role": "user", "content": "Go on." }),
+        ]);
+    }
+    Value::Array(said)
+}
+
+#[test]
+fn a_copy_of_a_shipped_strategy_under_another_name_does_the_same() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let session = folder.path().join("long.json");
+    fs::write(&session, long_session().to_string()).expect("written");
+    let session = session.display().to_string();
+    let shipped = data().join("../../../../strategies");
+    let (mut names, mut copies) = (Vec::new(), Vec::new());
+    for file in fs::read_dir(shipped).expect("the strategies") {
+        let file = file.expect("a strategy").path();
+        let name = file.file_stem().expect("a name").to_string_lossy();
+        let copy = folder.path().join(format!("copy_of_{name}.plumb"));
+        fs::copy(&file, &copy).expect("a copy");
+        names.push(name.into_owned());
+        copies.push(copy.display().to_string());
+    }
+    assert_eq!(names.len(), 7);
+    let outcomes = |strategies: &[String]| {
+        let strategies = strategies.join(",");
+        let arguments = ["replay", &session, "--window", "32k", "--json"];
+        let ran = ebbtide(&[&arguments[..], &["--strategy", &strategies]].concat());
+        let mut outcomes = json(&ran)["comparisons"][0]["strategies"].clone();
+        for outcome in outcomes.as_array_mut().expect("strategies") {
+            let outcome = outcome.as_object_mut().expect("a strategy");
+            let name = outcome.remove("strategy");
+            let name = name.as_ref().and_then(Value::as_str).expect("a name");
+            let name = name.trim_start_matches("copy_of_").to_owned();
+            let compactions = outcome["compactions"].as_array().map(Vec::len);
+            assert!(compactions > Some(0), "{name} did nothing");
+            outcome.insert("name".to_owned(), Value::from(name));
+        }
+        outcomes
+    };
+    assert_eq!(outcomes(&names), outcomes(&copies));
+}

@@ -59,8 +59,6 @@ pub(super) struct Report {
     pub held: (i64, i64),
     /// What is counted.
     pub counts: Counts,
-    /// Where the operator wants work to begin, as a share of the window.
-    pub soft: Option<f64>,
 }
 
 /// The counts of a record.
