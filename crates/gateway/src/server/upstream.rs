@@ -10,6 +10,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error as SendError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use model::Outward;
 
 use crate::config::Upstreams;
 use crate::server::refusal::Reason;
@@ -29,7 +30,7 @@ pub(crate) struct Upstream {
     openai: Base,
     plain: Client<HttpConnector, Body>,
     /// Only where a provider is reached over TLS.
-    secure: Option<Client<HttpsConnector<HttpConnector>, Body>>,
+    secure: Option<Client<HttpsConnector<Outward>, Body>>,
 }
 
 /// What every URL of a provider begins with.
@@ -101,7 +102,7 @@ impl Upstream {
             let connector = builder
                 .https_only()
                 .enable_http1()
-                .wrap_connector(connector());
+                .wrap_connector(Outward::new(connector()));
             Some(client().build(connector))
         } else {
             None

@@ -1,13 +1,14 @@
-//! A provider over TLS, its certificate from an authority that only the environment names.
+//! A provider over TLS, its certificate from an authority that only the environment names, and its proxy.
 
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -75,11 +76,90 @@ async fn serve(listener: TcpListener, authority: Authority) {
     }
 }
 
-/// Runs the test that this is in a process of its own, whose environment names these certificates; what
-/// it says.
+/// A proxy that opens tunnels, and what it was asked for.
+async fn proxy(listener: TcpListener, asked: Arc<Mutex<String>>) {
+    let mut tunnels = JoinSet::new();
+    while let Ok((mut client, _)) = listener.accept().await {
+        let asked = Arc::clone(&asked);
+        tunnels.spawn(async move {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(client.read_u8().await.expect("a head"));
+            }
+            let head = String::from_utf8(head).expect("text");
+            let server = head.split(' ').nth(1).expect("a server").to_owned();
+            asked.lock().expect("a lock").push_str(&head);
+            let mut server = TcpStream::connect(server).await.expect("a server");
+            let opened = b"HTTP/1.1 200 OK\r\n\r\n";
+            client.write_all(opened).await.expect("a client");
+            let _ = copy_bidirectional(&mut client, &mut server).await;
+        });
+    }
+}
+
+#[tokio::test]
+async fn it_is_reached_through_the_proxy_that_the_environment_names() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let at = listener.local_addr().expect("an address");
+    let between = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let by = between.local_addr().expect("an address");
+    let folder = tempfile::tempdir().expect("a folder");
+    let right = authority();
+    let file = folder.path().join("right.pem");
+    std::fs::write(&file, &right.pem).expect("a file");
+    let asked = Arc::default();
+    let mut serving = JoinSet::new();
+    serving.spawn(serve(listener, right));
+    serving.spawn(proxy(between, Arc::clone(&asked)));
+    let named = ("HTTPS_PROXY", format!("http://one:two@{by}"));
+    let upstream = format!("https://{at}");
+    let heard = || std::mem::take(&mut *asked.lock().expect("a lock"));
+
+    let said = with_environment(&file, &upstream, std::slice::from_ref(&named)).await;
+    assert!(
+        said.contains("200 ") && said.contains("Over TLS."),
+        "{said}"
+    );
+    let head = heard();
+    assert!(
+        head.starts_with(&format!("CONNECT {at} HTTP/1.1\r\n")),
+        "{head}"
+    );
+    assert!(
+        head.to_lowercase()
+            .contains("proxy-authorization: basic b25lonr3bw=="),
+        "{head}"
+    );
+    assert!(!head.contains("key-of-a-test"), "{head}");
+
+    let except = ("NO_PROXY", "127.0.0.1".to_owned());
+    let said = with_environment(&file, &upstream, &[named, except]).await;
+    assert!(
+        said.contains("200 ") && said.contains("Over TLS."),
+        "{said}"
+    );
+    assert_eq!(heard(), "");
+
+    let other = ("ALL_PROXY", format!("socks5://{by}"));
+    let said = with_environment(&file, &upstream, &[other]).await;
+    assert!(said.contains("502 "), "{said}");
+    assert_eq!(heard(), "");
+}
+
 async fn with_certificates(file: &Path, upstream: &str) -> String {
+    with_environment(file, upstream, &[]).await
+}
+
+/// Runs the first of these tests in a process of its own, whose environment names these certificates and
+/// proxies; what it says.
+async fn with_environment(file: &Path, upstream: &str, proxies: &[(&str, String)]) -> String {
     let program = std::env::current_exe().expect("a program");
-    let output = Command::new(program)
+    let mut command = Command::new(program);
+    for name in ["HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
+        command.env_remove(name).env_remove(name.to_lowercase());
+    }
+    let output = command
+        .envs(proxies.iter().map(|(name, value)| (name, value)))
         .args([
             "--exact",
             "tls::it_is_trusted_as_the_environment_says",

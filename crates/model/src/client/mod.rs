@@ -24,6 +24,7 @@ use wire::api::Reply;
 
 use crate::endpoint::Endpoint;
 use crate::error::{Begun, ModelError, Wait};
+use crate::outward::Outward;
 use crate::settings::Settings;
 pub use events::Events;
 use exchange::Opened;
@@ -39,7 +40,7 @@ pub struct Client(Arc<Inner>);
 struct Inner {
     plain: Http<HttpConnector, Full<Bytes>>,
     /// `Err`: what the system says about its root certificates.
-    tls: Result<Http<HttpsConnector<HttpConnector>, Full<Bytes>>, String>,
+    tls: Result<Http<HttpsConnector<Outward>, Full<Bytes>>, String>,
     settings: Settings,
 }
 
@@ -83,7 +84,7 @@ impl Client {
             .with_native_roots()
             .map(|roots| {
                 let speaks = roots.https_only().enable_http1().enable_http2();
-                http.build(speaks.wrap_connector(connector.clone()))
+                http.build(speaks.wrap_connector(Outward::new(connector.clone())))
             })
             .map_err(|error| error.to_string());
         Self(Arc::new(Inner {
