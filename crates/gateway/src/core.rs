@@ -29,6 +29,7 @@ mod identity;
 mod join;
 mod journal;
 mod keep;
+mod ledger;
 mod live;
 mod money;
 mod orders;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use context::{Text, TurnId};
 use history::{Change, ConversationId, Edition, Mark, MarkId, Route, Store};
 
+use super::ledger;
 use crate::rewrite::{Front, Recipe};
 
 /// The text in front of the shown turns.
@@ -44,6 +45,8 @@ pub(super) struct Dress {
     pub editions: Vec<(usize, Change)>,
     /// A summary that is ready and not shown yet.
     pub ready: Option<Arc<Mark>>,
+    /// The identifiers that it does not name.
+    pub ledger: Text,
 }
 
 impl Dress {
@@ -74,7 +77,7 @@ impl Dress {
             .map(|mark| mark.summary.len())
             .sum();
         let editions: usize = self.editions.iter().map(|(_, change)| size(change)).sum();
-        marks + editions + self.front.pins.len()
+        marks + editions + self.front.pins.len() + self.ledger.len()
     }
 }
 
@@ -185,6 +188,10 @@ pub(super) fn load(store: &dyn Store, wanted: &Wanted) -> Result<Dress, history:
         },
         editions: Vec::with_capacity(editions.len()),
         ready: read(wanted.ready)?,
+        ledger: match wanted.ready {
+            Some(ready) => store.chunk(ledger::key(ready))?.unwrap_or_default(),
+            None => Text::default(),
+        },
     };
     let places: std::collections::HashMap<TurnId, usize> = wanted
         .shown

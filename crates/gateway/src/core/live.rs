@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use context::pin::{Pin, PinId};
-use context::{Tokens, Turn, TurnId};
+use context::{Text, Tokens, Turn, TurnId};
 use history::{Conversation, ConversationId, Standing, Tenant};
 use homunculus::hosted::{Hosted, StrategyFailure};
 use homunculus::{
@@ -134,6 +134,8 @@ pub(super) struct Flights {
     pub pin_refused: bool,
     /// What was ordered from outside, for the next request.
     pub order: Option<Order>,
+    /// Identifiers that the next request is to tell, since a summary that it shows does not name them.
+    pub ledger: Text,
     /// The id of the newest answer, by which the provider compares what its cache held.
     pub answer: Option<Box<str>>,
 }
@@ -331,6 +333,10 @@ impl Live {
         self.record.standing.compactions = was.compactions.saturating_add(1);
         let dress = self.dress.get_or_insert_default();
         let ready = dress.ready.take_if(|ready| Some(ready.id()) == shown.mark);
+        self.flights.ledger = match ready {
+            Some(_) => std::mem::take(&mut dress.ledger),
+            None => Text::default(),
+        };
         let mark = ready.or_else(|| {
             let standing = dress.front.mark.take();
             standing.filter(|mark| Some(mark.id()) == shown.mark)

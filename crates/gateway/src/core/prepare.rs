@@ -22,6 +22,7 @@ use super::durations::Durations;
 use super::identity::Key;
 use super::journal::Happened;
 use super::keep::Keep;
+use super::ledger;
 use super::live::{Job, Shared};
 use super::money;
 use super::ticket::Flight;
@@ -309,8 +310,11 @@ impl Inner {
             route: made.route,
             at: now,
         };
+        let ledger = ledger::text(&made.ledger);
+        let texts = (!ledger.is_empty()).then(|| (ledger::key(mark.id()), ledger.clone()));
         let keep = Keep {
             marks: vec![mark.clone()],
+            texts: texts.into_iter().collect(),
             ..Keep::default()
         };
         let receipt = self.writer.write(shared.tenant, keep.work()).await;
@@ -344,7 +348,9 @@ impl Inner {
         if live.supervisor.machine.ready() == Some(mark.id()) {
             live.journal
                 .note(now, Happened::Prepared(made.route, tokens));
-            live.dress.get_or_insert_default().ready = Some(Arc::new(mark));
+            let dress = live.dress.get_or_insert_default();
+            dress.ready = Some(Arc::new(mark));
+            dress.ledger = ledger;
         }
     }
 

@@ -17,6 +17,7 @@ use super::dress::{self, Dress, Wanted};
 use super::join::take_known;
 use super::journal::{Happened, Journal};
 use super::keep::Keep;
+use super::ledger;
 use super::live::{Flights, Live, Said, Shared, Supervisor};
 use super::pins::PinBook;
 
@@ -159,8 +160,8 @@ impl Inner {
             self.note_overhead(&mut live, call);
             live.was_accepted();
         }
-        if let Some(made) = made {
-            live.restore(made);
+        if let Some((made, ledger)) = made {
+            live.restore(made, ledger);
         }
         Some(live)
     }
@@ -253,18 +254,19 @@ impl Inner {
     }
 }
 
-/// The newest summary on the turns `behind` that does not stand already. One that was made with turns in
+/// The newest summary on the turns `behind` that does not stand already, and the identifiers beside it. One that was made with turns in
 /// view that are not on this path tells of another branch.
 fn newest_mark(
     store: &dyn Store,
     (behind, path): (&[TurnId], &[TurnId]),
     standing: Option<MarkId>,
-) -> Result<Option<Mark>, HistoryError> {
+) -> Result<Option<(Mark, Text)>, HistoryError> {
     for &node in behind.iter().rev() {
         let mut marks = store.marks_at(node)?.into_iter().rev();
         let own = |mark: &Mark| Some(mark.id()) != standing && path.contains(&mark.made_from);
         if let Some(mark) = marks.find(own) {
-            return Ok(Some(mark));
+            let ledger = store.chunk(ledger::key(mark.id()))?;
+            return Ok(Some((mark, ledger.unwrap_or_default())));
         }
     }
     Ok(None)
@@ -279,7 +281,7 @@ impl Live {
     }
 
     /// A summary that was ready before a restart is ready again, if it can be shown here.
-    fn restore(&mut self, mark: Mark) {
+    fn restore(&mut self, mark: Mark, ledger: Text) {
         let is_native = mark.route == Route::Native;
         if is_native && self.supervisor.route != Route::Native {
             return;
@@ -297,7 +299,9 @@ impl Live {
         );
         self.supervisor.machine.restore(&made, &path);
         if self.supervisor.machine.ready() == Some(made.mark) {
-            self.dress.get_or_insert_default().ready = Some(Arc::new(mark));
+            let dress = self.dress.get_or_insert_default();
+            dress.ready = Some(Arc::new(mark));
+            dress.ledger = ledger;
         }
     }
 }
@@ -338,6 +342,7 @@ impl Inherited {
         };
         let mut dress = dress.clone();
         dress.ready = None;
+        dress.ledger = Text::default();
         dress.cut(common);
         Self {
             standing: Standing {

@@ -1,4 +1,5 @@
-//! What is said beside the client's words: pins that nothing shown says, and the note.
+//! What is said beside the client's words: pins that nothing shown says, identifiers that a summary does not
+//! name, and the note.
 
 use context::note::{Removed, RuntimeContext};
 use history::Edition;
@@ -43,6 +44,12 @@ impl Inner {
                 // Where they can not be said now, they are said with the next request.
                 None => live.pins.forget_restated(),
             }
+        }
+        let ledger = std::mem::take(&mut live.flights.ledger);
+        match rewrite::restate(call.request, &ledger) {
+            Some(addition) => additions.push(addition),
+            // As with pins; where there is none, nothing is kept.
+            None => live.flights.ledger = ledger,
         }
         if self.parts.config.policy.notes && self.is_note_due(flight, live, shown) {
             let addition = noted(call, live, shown, flight.joined.len);

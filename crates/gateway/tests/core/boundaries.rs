@@ -66,6 +66,49 @@ async fn what_is_observed_is_not_changed() {
     house.close().await;
 }
 
+#[tokio::test]
+async fn what_the_providers_own_summary_does_not_name_is_told_behind_it() {
+    let house = House::new(|config| config.policy.route = RouteChoice::Native).await;
+    let mut agent = Agent::new("key-one");
+    let mut swapped = None;
+    for n in 0..40 {
+        // More names than any summary has room for.
+        let record = |of| format!("Case {n:02}{of}f00dcafe{of} went to shelf {of}.");
+        let records: Vec<String> = (10..30).map(record).collect();
+        let text = format!("{}\n{}", records.join("\n"), words(n, 300));
+        let came = agent.say(&house, &text).await;
+        assert_eq!(came.status, 200, "{n}: {came:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        let newest = house.sent().pop().expect("a request");
+        let messages = newest["messages"].as_array().expect("a list").clone();
+        let listed = |message: &Value| {
+            let text = message.to_string();
+            text.split_once("names, places and numbers")
+                .map(|(_, listed)| listed.to_owned())
+        };
+        let told = messages.iter().position(|it| listed(it).is_some());
+        if came.did().contains("swapped") {
+            let told = told.expect("it is told at the swap");
+            assert_eq!(messages[0]["content"][0]["type"], "compaction");
+            let (block, listed) = (messages[0].to_string(), listed(&messages[told]));
+            let listed = listed.unwrap_or_default();
+            let mut words = listed.split(|letter: char| !letter.is_alphanumeric());
+            let new = |word: &str| word.contains("f00dcafe") && !block.contains(word);
+            assert!(words.any(new), "{listed}");
+            swapped = Some((n, told, messages[told].clone()));
+        } else if let Some((at, told, message)) = &swapped {
+            assert_eq!(&messages[*told], message, "as it was told");
+            if n > at + 2 {
+                break;
+            }
+        } else {
+            assert_eq!(told, None);
+        }
+    }
+    assert!(swapped.is_some(), "no swap");
+    house.close().await;
+}
+
 /// Grows a conversation over boundaries by a route that asks the provider.
 async fn check_route(route: RouteChoice, word: &str) {
     let house = House::new(|config| config.policy.route = route).await;
