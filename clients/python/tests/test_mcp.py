@@ -30,8 +30,8 @@ class Notes:
     def __init__(self, folder: Path):
         self.folder = folder
         self.end = folder / "end.txt"
-        arguments = [str(SERVER), str(self.end)]
-        self.command = json.dumps({"command": sys.executable, "args": arguments})
+        arguments = json.dumps([str(SERVER), str(self.end)])
+        self.command = f"{{ command: {json.dumps(sys.executable)}, args: {arguments} }}"
 
     def run(self, text: str, messages: list) -> subprocess.CompletedProcess:
         """Runs a program on these messages."""

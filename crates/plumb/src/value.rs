@@ -188,6 +188,12 @@ impl Value {
         match (self, other) {
             (Self::Int(one), Self::Int(two)) => Some(one.cmp(two)),
             (Self::Number(one), Self::Number(two)) => one.partial_cmp(two),
+            (Self::Int(one), Self::Number(two)) if let Some(one) = double(*one) => {
+                one.partial_cmp(two)
+            }
+            (Self::Number(one), Self::Int(two)) if let Some(two) = double(*two) => {
+                one.partial_cmp(&two)
+            }
             _ => Some(Decimal::of(self)?.cmp(&Decimal::of(other)?)),
         }
     }
@@ -234,6 +240,11 @@ impl Value {
             Self::Record(..) => "a record",
         }
     }
+}
+
+/// A whole number as a double, where that is the same number.
+fn double(number: i64) -> Option<f64> {
+    i32::try_from(number).ok().map(f64::from)
 }
 
 impl From<bool> for Value {
