@@ -35,3 +35,30 @@ impl Durations {
         known.insert(key, writing);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use homunculus::Writing;
+    use jiff::SignedDuration;
+
+    use super::{Durations, MOST};
+
+    #[test]
+    fn what_is_learnt_of_one_model_says_nothing_of_another() {
+        let durations = Durations::default();
+        let mut writing = Writing::default();
+        writing.learn(SignedDuration::from_secs(40));
+        durations.keep(1, writing);
+        durations.keep(1, Writing::default());
+        assert_eq!(
+            durations.of(1),
+            writing,
+            "who knows nothing takes nothing away"
+        );
+        assert_eq!(durations.of(2), Writing::default());
+        for key in 0..2 * MOST as u64 {
+            durations.keep(key, writing);
+            assert!(durations.0.lock().unwrap().len() <= MOST);
+        }
+    }
+}

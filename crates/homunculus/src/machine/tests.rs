@@ -372,6 +372,39 @@ fn a_smaller_window_is_taken_at_once_and_what_does_not_fit_is_made_much_smaller(
     assert!(size < limits(8_000).hard_tokens(), "{size}");
 }
 
+/// At which request a summary is begun, where each brings 1,000 tokens in 10 s and is answered with so many
+/// in 2 s.
+#[track_caller]
+fn check_begun(output: u64, expected: usize) {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[500; 20]);
+    let mut lengths = (1..20).step_by(2);
+    let begun = lengths.find(|&len| {
+        let order = ordered(&driver.request(len));
+        let usage = Event::Usage {
+            input: Tokens::new(len as u64 * 500),
+            reported: Reported {
+                output: Tokens::new(output),
+                ..Reported::default()
+            },
+        };
+        driver.machine.on(usage, at(driver.second + 2));
+        order.is_some()
+    });
+    assert_eq!(begun, Some(expected));
+}
+
+#[test]
+fn a_summary_is_begun_earlier_where_the_model_is_slow() {
+    // Nothing is known of it: at two thirds.
+    check_begun(0, 15);
+    // 1,000 tokens in a second.
+    check_begun(2_000, 15);
+    // In 25 s, in which 2,500 are said.
+    check_begun(80, 11);
+    // In so long that little would be covered: half of what can be.
+    check_begun(1, 11);
+}
+
 #[test]
 fn usage_below_our_count_lowers_the_pressure() {
     let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
