@@ -41,7 +41,8 @@ impl FrontText {
 pub(super) struct Dress {
     /// What stands in front.
     pub front: FrontText,
-    /// What was changed about shown turns, by their index, in order.
+    /// What was changed about turns, by their index, in order; of those that are not shown too, for a client
+    /// that goes back to them.
     pub editions: Vec<(usize, Change)>,
     /// A summary that is ready and not shown yet.
     pub ready: Option<Arc<Mark>>,
@@ -61,9 +62,10 @@ impl Dress {
         self.editions.retain(|&(index, _)| index < len);
     }
 
-    /// The texts that are sent beside the turns, but for the summary.
-    pub(super) fn said(&self) -> Vec<String> {
-        let changes = self.editions.iter().filter_map(|(_, change)| said(change));
+    /// The texts that are sent beside the turns from `from` on, but for the summary.
+    pub(super) fn said(&self, from: usize) -> Vec<String> {
+        let shown = self.editions.iter().filter(|(index, _)| *index >= from);
+        let changes = shown.filter_map(|(_, change)| said(change));
         changes.chain([self.front.pins.to_string()]).collect()
     }
 
@@ -163,10 +165,9 @@ pub(super) struct Wanted {
     pub mark: Option<MarkId>,
     /// The summary that is ready.
     pub ready: Option<MarkId>,
-    /// The index of the first turn that is shown.
-    pub from: usize,
-    /// The turns from there on.
-    pub shown: Vec<TurnId>,
+    /// The turns. What was changed about those that are not shown is read too: the client may go back to
+    /// where they are.
+    pub path: Vec<TurnId>,
 }
 
 /// Reads the texts of a conversation from the store.
@@ -180,7 +181,7 @@ pub(super) fn load(store: &dyn Store, wanted: &Wanted) -> Result<Dress, history:
     };
     let (of, compactions) = wanted.of;
     let pins = store.chunk(pins_key(of, compactions))?;
-    let editions = store.editions(&wanted.shown)?;
+    let editions = store.editions(&wanted.path)?;
     let mut dress = Dress {
         front: FrontText {
             mark: read(wanted.mark)?,
@@ -194,10 +195,10 @@ pub(super) fn load(store: &dyn Store, wanted: &Wanted) -> Result<Dress, history:
         },
     };
     let places: std::collections::HashMap<TurnId, usize> = wanted
-        .shown
+        .path
         .iter()
         .enumerate()
-        .map(|(index, &id)| (id, wanted.from + index))
+        .map(|(index, &id)| (id, index))
         .collect();
     for Edition { turn, change, .. } in editions {
         if let Some(&index) = places.get(&turn) {

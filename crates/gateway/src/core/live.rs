@@ -23,6 +23,7 @@ use super::journal::{Happened, Journal};
 use super::pins::PinBook;
 use super::recall::Element;
 use crate::report::Order;
+use crate::rewrite::fits;
 
 /// A conversation that requests, preparations and reports have in common. Its lock is never held while
 /// something is waited for.
@@ -355,7 +356,6 @@ impl Live {
             mark,
             pins: pins.into(),
         };
-        dress.editions.retain(|&(index, _)| index >= shown.from);
         if !native {
             self.strip_thinking(newest);
         }
@@ -384,6 +384,7 @@ impl Live {
             stripped: self.place_of(self.record.standing.stripped).min(len),
             changes: changes
                 .filter(|&&(index, _)| index >= shown.from && index < len)
+                .filter(|(_, change)| fits(change, self.dialect, &self.supervisor.model))
                 .cloned()
                 .collect(),
         }
@@ -436,7 +437,9 @@ impl Live {
 
     /// Sees which pins are restated by what is sent beside the turns.
     pub(super) fn note_restated(&mut self) {
-        let texts = self.dress.as_ref().map(Dress::said).unwrap_or_default();
+        let from = self.place_of(self.record.standing.from);
+        let dress = self.dress.as_ref();
+        let texts = dress.map(|dress| dress.said(from)).unwrap_or_default();
         self.pins.are_restated_by(texts.iter().map(String::as_str));
     }
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use context::Turn;
 use context::pin::{Origin, Pin, PinId, Pins};
+use context::{Turn, TurnId};
 use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
 use jiff::Timestamp;
 
@@ -73,7 +73,8 @@ struct Found {
     tenant: Tenant,
     shared: Option<Arc<Shared>>,
     line: Line,
-    head: context::TurnId,
+    /// The turns; of a conversation that is not in memory the last alone, which leads to them.
+    path: Vec<TurnId>,
     standing: Option<MarkId>,
     ready: Option<MarkId>,
 }
@@ -154,7 +155,7 @@ impl Inner {
                 tenant: shared.tenant,
                 shared: Some(Arc::clone(&shared)),
                 line: line_of(&live, now),
-                head: live.record.head,
+                path: live.said.outline.ids().to_vec(),
                 standing: live.record.standing.mark,
                 ready: live.supervisor.machine.ready(),
             });
@@ -172,7 +173,7 @@ impl Inner {
                     tenant,
                     shared: None,
                     line: self.line_of_record(&record),
-                    head: record.head,
+                    path: vec![record.head],
                     standing: record.standing.mark,
                     ready: None,
                 });
@@ -183,9 +184,20 @@ impl Inner {
 
     /// What the store has of a conversation.
     async fn past(&self, found: &Found, id: ConversationId) -> Result<Past, ReportError> {
-        let head = found.head;
+        let said = found.path.clone();
         let read = self.writer.read(found.tenant, move |store: &dyn Store| {
-            let path = store.path(head)?;
+            // The newest turns are kept once they are answered.
+            let mut kept = TurnId::ROOT;
+            for &turn in said.iter().rev() {
+                if store.node(turn)?.is_some() {
+                    kept = turn;
+                    break;
+                }
+            }
+            let path = match kept {
+                TurnId::ROOT => Vec::new(),
+                kept => store.path(kept)?,
+            };
             let mut marks = Vec::new();
             for turn in &path {
                 marks.extend(store.marks_at(turn.id())?);

@@ -134,8 +134,7 @@ impl Inner {
             of: (record.id, standing.compactions),
             mark: standing.mark,
             ready: None,
-            from,
-            shown: ids.get(from..).unwrap_or_default().to_vec(),
+            path: ids.to_vec(),
         };
         let id = record.id;
         let behind: Vec<TurnId> = ids.get(from..known).unwrap_or_default().to_vec();
@@ -330,12 +329,21 @@ impl Inherited {
         let from = live.place_of(standing.from);
         let pins = live.pins.outside();
         let is_inherited = from < common && !live.tells_of_others(common);
-        let (Some(dress), true) = (&live.dress, is_inherited) else {
+        let mut dress = live.dress.clone().unwrap_or_default();
+        dress.ready = None;
+        dress.cut(common);
+        if !is_inherited {
+            // Everything is shown again, as it was.
+            let editions = dress.editions;
             return Self {
                 pins,
+                dress: Dress {
+                    editions,
+                    ..Dress::default()
+                },
                 ..Self::default()
             };
-        };
+        }
         let within = |id: TurnId| match live.place_of(id) <= common {
             true => id,
             false => live.id_before(common),

@@ -96,14 +96,11 @@ impl Live {
 
     /// What has to be read to show it.
     pub(super) fn wanted(&self) -> Wanted {
-        let from = self.place_of(self.record.standing.from);
-        let ids = self.said.outline.ids();
         Wanted {
             of: (self.record.id, self.record.standing.compactions),
             mark: self.record.standing.mark,
             ready: self.supervisor.machine.ready(),
-            from,
-            shown: ids.get(from..).unwrap_or_default().to_vec(),
+            path: self.said.outline.ids().to_vec(),
         }
     }
 }

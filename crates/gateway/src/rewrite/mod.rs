@@ -39,7 +39,7 @@ pub use compaction::{
 };
 pub(crate) use error::CODES;
 pub use error::RewriteError;
-pub use note::{Addition, note, restate};
+pub use note::{Addition, fits, note, restate};
 pub use render::{betas, may_ask, render, render_asking};
 pub use shrink::shrink_new;
 pub use threads::refuse_thread;

@@ -60,6 +60,23 @@ pub fn note(request: &Request<'_>, model: &Model, facts: &RuntimeContext<'_>) ->
     })
 }
 
+/// Whether a change that was made for one model can be shown to this one. A system message between others is
+/// refused, or misunderstood, by models without such a channel; they are shown the conversation without it.
+#[must_use]
+pub fn fits(change: &Change, dialect: Dialect, model: &Model) -> bool {
+    let Change::Followed(message) = change else {
+        return true;
+    };
+    // Within a text the quotes would be escaped.
+    let is_system = message.contains(r#""role":"system""#);
+    !is_system
+        || match dialect {
+            Dialect::Anthropic => model.can(Capability::MidConversationSystem),
+            Dialect::Chat => model.provider == Provider::OpenAi,
+            Dialect::Responses => true,
+        }
+}
+
 /// Pins restated at the newest message. `None` where `text` is empty or the newest message is the model's
 /// own and no compaction.
 ///
@@ -117,7 +134,7 @@ fn appended(message: &Message<'_>, text: &str) -> Option<Change> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Change, RuntimeContext, note};
+    use super::{Change, RuntimeContext, fits, note};
     use context::Tokens;
     use tokens::ModelTable;
     use wire::api::{Dialect, Request};
@@ -135,6 +152,22 @@ mod tests {
             panic!("a message of its own");
         };
         assert_eq!(said.contains("clear_at"), clears, "{said:?}");
+    }
+
+    #[test]
+    fn a_system_message_between_others_is_shown_to_models_that_take_one() {
+        let system = Change::Followed(r#"{"role":"system","content":"n"}"#.into());
+        let user = Change::Followed(r#"{"role":"user","content":"\"role\":\"system\""}"#.into());
+        let check = |model: &str, dialect, expected| {
+            let model = ModelTable::shipped().find(model);
+            assert_eq!(fits(&system, dialect, &model), expected, "{}", model.name);
+            assert!(fits(&user, dialect, &model), "{}", model.name);
+        };
+        check("claude-opus-5-5", Dialect::Anthropic, true);
+        check("claude-opus-4-5", Dialect::Anthropic, false);
+        check("gpt-5.2", Dialect::Chat, true);
+        check("llama-3.3-70b", Dialect::Chat, false);
+        check("gpt-5.2", Dialect::Responses, true);
     }
 
     #[test]

@@ -165,6 +165,8 @@ pub struct Agent {
     pub messages: Vec<Value>,
     /// What it says in the header `anthropic-beta`.
     pub beta: &'static str,
+    /// What else it asks for.
+    pub fields: Value,
 }
 
 impl Agent {
@@ -175,6 +177,7 @@ impl Agent {
             model: "claude-opus-5-5".to_owned(),
             messages: Vec::new(),
             beta: "tools-2024-04-04",
+            fields: json!({}),
         }
     }
 
@@ -205,13 +208,17 @@ impl Agent {
     pub fn body(&self) -> Value {
         let tools = json!([{"name": "read", "description": "reads a file",
             "input_schema": {"type": "object"}}]);
-        json!({
+        let mut body = json!({
             "model": self.model,
             "max_tokens": 400,
             "system": "You are a careful engineer.",
             "tools": tools,
             "messages": self.messages,
-        })
+        });
+        for (key, value) in self.fields.as_object().into_iter().flatten() {
+            body[key] = value.clone();
+        }
+        body
     }
 
     pub async fn post(&self, house: &House, path: &str, body: &Value) -> Came {

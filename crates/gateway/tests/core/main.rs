@@ -18,4 +18,5 @@ mod restarts;
 mod returning;
 mod sizes;
 mod strategies;
+mod switches;
 mod windows;

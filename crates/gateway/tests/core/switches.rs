@@ -1,0 +1,118 @@
+//! Clients that go on with another model, and clients that go back to where a summary does not reach.
+
+use serde_json::{Value, json};
+
+use crate::house::{Agent, Came, House, words};
+
+/// Says something and is answered.
+async fn say(agent: &mut Agent, house: &House, n: usize, tokens: usize) -> Came {
+    let mut text = words(n, tokens);
+    if agent.fields.get("thinking").is_some() {
+        text = format!("@sim think let me see\n@sim say done with {n}\n{text}");
+    }
+    let came = agent.say(house, &text).await;
+    assert_eq!(came.status, 200, "{} at {n}: {came:?}", agent.model);
+    came
+}
+
+fn newest(house: &House) -> Vec<Value> {
+    let newest = house.sent().pop().expect("a request");
+    newest["messages"].as_array().expect("a list").clone()
+}
+
+/// Says things until a summary is swapped in, and two more; how much was said.
+async fn until_swapped(agent: &mut Agent, house: &House) -> usize {
+    let mut n = 0;
+    while !say(agent, house, n, 700).await.did().contains("swapped") {
+        assert!(n < 60, "no swap in sixty requests");
+        n += 1;
+    }
+    say(agent, house, n + 1, 100).await;
+    say(agent, house, n + 2, 100).await;
+    n + 3
+}
+
+#[tokio::test]
+async fn another_model_is_told_in_ways_that_it_takes() {
+    for first in ["claude-opus-5-5", "claude-opus-4-5"] {
+        for other in ["claude-opus-5-5", "claude-haiku-4-5", "claude-sonnet-4-6"] {
+            let house = House::new(|_| {}).await;
+            let mut agent = Agent::new("key-one");
+            agent.model = first.to_owned();
+            let mut n = until_swapped(&mut agent, &house).await;
+            for model in [other, first, other] {
+                agent.model = model.to_owned();
+                let one = say(&mut agent, &house, n, 100).await;
+                assert!(one.did().contains("compacted"), "{first} {other}: {one:?}");
+                n += 1;
+            }
+            house.close().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_goes_back_to_before_a_summary_is_shown_what_was_shown_there() {
+    for restarts in [false, true] {
+        let mut house = House::new(|_| {}).await;
+        let mut agent = Agent::new("key-one");
+        agent.fields = json!({"thinking": {"type": "adaptive"}});
+        let n = until_swapped(&mut agent, &house).await;
+        let early = house.sent()[4]["messages"].clone();
+        let early = early.as_array().expect("a list").clone();
+        assert!(early.iter().any(|it| it["role"] == "system"), "a note");
+        let mut back = agent.clone();
+        back.messages.truncate(8);
+        if restarts {
+            house.restart().await;
+        }
+        say(&mut back, &house, n, 100).await;
+        let shown = newest(&house);
+        assert_eq!(
+            shown[..early.len() - 2],
+            early[..early.len() - 2],
+            "{restarts}"
+        );
+        // And so is who goes on with the summary meanwhile.
+        let on = say(&mut agent, &house, n + 1, 100).await;
+        assert_eq!(on.status, 200);
+        say(&mut back, &house, n + 2, 100).await;
+        house.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_branch_from_before_a_summary_is_shown_what_was_shown_there() {
+    let house = House::new(|_| {}).await;
+    let mut agent = Agent::new("key-one");
+    agent.fields = json!({"thinking": {"type": "adaptive"}});
+    let n = until_swapped(&mut agent, &house).await;
+    for messages in [4, 8, 12] {
+        let mut branch = agent.clone();
+        branch.messages.truncate(messages);
+        say(&mut branch, &house, n, 100).await;
+        say(&mut branch, &house, n + 1, 100).await;
+        say(&mut agent, &house, n + 2, 50).await;
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_conversation_is_reported_while_and_after_a_request_is_not_answered() {
+    let house = House::new(|_| {}).await;
+    let mut agent = Agent::new("key-one");
+    let came = say(&mut agent, &house, 0, 100).await;
+    let at = format!("/ebbtide/api/conversations/{}", came.conversation());
+    agent
+        .messages
+        .push(json!({"role": "user", "content": [{"type": "nonsense"}]}));
+    let refused = agent.send(&house).await;
+    assert_eq!(refused.status, 400, "{refused:?}");
+    let told = agent.get(&house, &at).await;
+    assert_eq!(told.status, 200, "{told:?}");
+    agent.messages.pop();
+    say(&mut agent, &house, 1, 100).await;
+    let told = agent.get(&house, &at).await;
+    assert_eq!(told.status, 200, "{told:?}");
+    house.close().await;
+}
