@@ -76,6 +76,14 @@ pub enum Failure {
         /// How many.
         held: usize,
     },
+    /// A store has no conversation of that id, or not of that tenant.
+    #[error("no conversation {id} in {}", path.display())]
+    NoSuchConversation {
+        /// The store.
+        path: PathBuf,
+        /// The id.
+        id: history::ConversationId,
+    },
     /// A file cannot be written.
     #[error("cannot write {}: {}", path.display(), reason(source))]
     Unwritable {
@@ -244,6 +252,11 @@ pub const CODES: &[CodeEntry] = &[
         "a program has no process of that name",
         "Name one that it declares with --process NAME, or one of a module, such as `Mem.prepared`.",
     ),
+    entry(
+        "E0015",
+        "a store has no conversation of that id",
+        "The dashboard and the header `x-ebbtide-conversation` tell the ids; nothing was removed.",
+    ),
 ];
 
 const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {
@@ -349,6 +362,7 @@ impl Coded for Failure {
             Self::Unlistenable { .. } => "E0012",
             Self::DemoBroken { .. } => "E0013",
             Self::NoSuchProcess { .. } => "E0014",
+            Self::NoSuchConversation { .. } => "E0015",
             Self::TooLittleText { .. } => "E0009",
             Self::Output { .. } | Self::ReaderLeft => "E0010",
             Self::Reported { code, .. } => return *code,

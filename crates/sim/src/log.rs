@@ -10,13 +10,19 @@ use serde_json::{Map, Value, json};
 
 use crate::exchange::Incoming;
 
-/// Headers that carry keys. They are not written.
-const SECRET: [&str; 4] = [
-    "x-api-key",
-    "authorization",
+/// Words in the names of headers that carry keys. They are not written.
+const SECRET: [&str; 7] = [
+    "api-key",
+    "apikey",
+    "auth",
     "cookie",
-    "proxy-authorization",
+    "secret",
+    "subscription-key",
+    "token",
 ];
+
+/// Words in the names of what a query holds that is not written.
+const SECRET_IN_QUERY: [&str; 2] = ["key", "token"];
 
 /// Writes each request as `{"at","method","path","headers","body"}`. The body stands as it was
 /// received, byte for byte, if it is JSON on one line; JSON on several lines is written anew, and
@@ -56,7 +62,7 @@ impl Log {
 fn line(incoming: &Incoming<'_>) -> String {
     let mut headers = Map::new();
     for (name, value) in incoming.headers {
-        if SECRET.contains(&name.as_str()) {
+        if SECRET.iter().any(|word| name.as_str().contains(word)) {
             continue;
         }
         let text = String::from_utf8_lossy(value.as_bytes());
@@ -71,10 +77,26 @@ fn line(incoming: &Incoming<'_>) -> String {
         r#"{{"at":{},"method":{},"path":{},"headers":{},"body":{}}}"#,
         json!(incoming.now.to_string()),
         json!(incoming.method.as_str()),
-        json!(incoming.path),
+        json!(without_keys(incoming.path)),
         Value::Object(headers),
         said(incoming.body)
     )
+}
+
+/// A path with the keys of its query left out.
+fn without_keys(path: &str) -> Cow<'_, str> {
+    let Some((path, query)) = path.split_once('?') else {
+        return Cow::Borrowed(path);
+    };
+    let shown = query.split('&').map(|pair| {
+        let name = pair.split('=').next().unwrap_or_default();
+        let lower = name.to_ascii_lowercase();
+        match SECRET_IN_QUERY.iter().any(|word| lower.contains(word)) {
+            true => format!("{name}=…"),
+            false => pair.to_owned(),
+        }
+    });
+    Cow::Owned(format!("{path}?{}", shown.collect::<Vec<_>>().join("&")))
 }
 
 fn said(body: &[u8]) -> Cow<'_, str> {
@@ -101,7 +123,15 @@ mod tests {
     #[track_caller]
     fn check(body: &str, expected: &str) {
         let mut headers = HeaderMap::new();
-        headers.insert("x-api-key", HeaderValue::from_static("sk-secret"));
+        for name in [
+            "x-api-key",
+            "api-key",
+            "x-goog-api-key",
+            "authorization",
+            "helicone-auth",
+        ] {
+            headers.insert(name, HeaderValue::from_static("sk-secret"));
+        }
         headers.append("anthropic-beta", HeaderValue::from_static("a"));
         headers.append("anthropic-beta", HeaderValue::from_static("b"));
         let incoming = Incoming {
@@ -114,6 +144,17 @@ mod tests {
         let written = line(&incoming);
         let head = r#"{"at":"1970-01-01T00:00:00Z","method":"POST","path":"/v1/messages?beta=true","headers":{"anthropic-beta":"a, b"},"body":"#;
         assert_eq!(written, format!("{head}{expected}}}"));
+    }
+
+    #[test]
+    fn keys_in_a_query_are_left_out() {
+        let check = |path, expected| assert_eq!(super::without_keys(path), expected);
+        check("/v1/messages", "/v1/messages");
+        check("/v1/messages?beta=true", "/v1/messages?beta=true");
+        check(
+            "/v1/x?beta=1&Api_Key=abc&token=d",
+            "/v1/x?beta=1&Api_Key=…&token=…",
+        );
     }
 
     #[test]

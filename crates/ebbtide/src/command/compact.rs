@@ -104,6 +104,12 @@ pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
         console.data(&bytes)?;
     }
     remark(session, &compacted, args.keep_recent, console);
+    if compacted.summary_tokens > args.budget {
+        console.remark(format!(
+            "the summary is longer than {} tokens: its headings and the newest request always stand",
+            figures::count(args.budget.get())
+        ));
+    }
     Ok(Exit::Done)
 }
 

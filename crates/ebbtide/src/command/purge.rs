@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use history::{ConversationId, Engine as _, Limits, Purge, Purged, Tenant};
+use history::{ConversationId, Engine as _, HistoryError, Limits, Purge, Purged, Tenant};
 use history_sqlite::Sqlite;
 use jiff::SignedDuration;
 use lab::figures;
@@ -87,6 +87,12 @@ pub fn run(
             .older_than
             .map(|age| environment.now.saturating_sub(age).unwrap_or_default()),
     };
+    if let Some(id) = args.conversation
+        && !is_there(&store, id, args.tenant).map_err(failed)?
+    {
+        let path = args.store.clone();
+        return Err(Failure::NoSuchConversation { path, id });
+    }
     if args.yes {
         let purged = store.purge(what).map_err(failed)?;
         let back = figures::bytes(purged.bytes);
@@ -98,6 +104,26 @@ pub fn run(
         console.remark("nothing was removed; add --yes to remove it");
     }
     Ok(Exit::Done)
+}
+
+/// Whether a tenant, or any where none is named, has this conversation.
+fn is_there(
+    store: &Sqlite,
+    id: ConversationId,
+    tenant: Option<Tenant>,
+) -> Result<bool, HistoryError> {
+    let tenants = match tenant {
+        Some(tenant) => vec![tenant],
+        None => store.tenants()?,
+    };
+    let mut found = false;
+    for tenant in tenants {
+        store.read(tenant, &mut |store| {
+            found |= store.conversation(id)?.is_some();
+            Ok(())
+        })?;
+    }
+    Ok(found)
 }
 
 fn shown(purged: &Purged) -> String {

@@ -97,6 +97,23 @@ fn it_says_what_it_would_remove_and_removes_it_when_told_to() {
 }
 
 #[test]
+fn a_conversation_that_is_not_there_is_no_reason_to_remove_anything() {
+    let (_folder, place) = store();
+    let absent = sample::conversation_id(7).to_string();
+    for more in [&["--yes"][..], &[]] {
+        let ran = purge(&place, &[&["--conversation", &absent], more].concat());
+        assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""));
+        let said = format!("error[E0015]: no conversation {absent} in ");
+        assert!(ran.stderr.starts_with(&said), "{}", ran.stderr);
+    }
+    check(
+        &place,
+        &["--all"],
+        "would remove 4 conversations, 6 turns and 4 summary marks",
+    );
+}
+
+#[test]
 fn what_is_to_go_has_to_be_said() {
     let (folder, place) = store();
     let check = |arguments: &[&str], exit: i32, said: &str| {

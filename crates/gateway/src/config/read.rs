@@ -43,7 +43,7 @@ pub(super) fn url(text: &str) -> Read<String> {
         && text.bytes().all(|byte| byte.is_ascii_graphic())
         && !text.contains(['@', '?', '#']);
     fits.then(|| text.to_owned())
-        .ok_or("a URL such as `https://api.anthropic.com`")
+        .ok_or("a URL such as `https://api.example.com`")
 }
 
 /// Tokens: `64k`, `1.5M`, `200_000`. `k` is a thousand.
