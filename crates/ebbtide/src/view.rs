@@ -50,7 +50,13 @@ pub fn total(comparisons: &[Comparison], console: &mut Console) -> Result<(), Fa
     let heading = format!("{} together", figures::plural(comparisons.len(), "session"));
     console.line(console.palette.paint(Tone::Heading, &heading))?;
     console.line("")?;
-    scores(&totals(comparisons), console)
+    let totals = totals(comparisons);
+    scores(&totals, console)?;
+    for note in totals.iter().filter_map(Total::replaced) {
+        console.line("")?;
+        paragraph(&note, console)?;
+    }
+    Ok(())
 }
 
 /// The table.
@@ -107,6 +113,7 @@ fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
         notes.push(never_full(comparison));
     }
     for outcome in &comparison.strategies {
+        notes.extend(outcome.replaced());
         if let Some(reason) = &outcome.stopped {
             notes.push(format!(
                 "{} stopped compacting: {reason}.",

@@ -124,8 +124,36 @@ pub struct Outcome {
     pub fate: Fate,
     /// Why the machine stopped compacting, where it did.
     pub stopped: Option<String>,
+    /// Where the strategy failed, if it did: `prepared` ran in its place from there on.
+    pub failed: Option<Failed>,
     /// What is modelled, not measured.
     pub simulated: Simulated,
+}
+
+/// A strategy that did what it may not, and was replaced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failed {
+    /// How many requests had been sent under it.
+    pub before_request: usize,
+    /// What it did.
+    pub reason: String,
+}
+
+impl Outcome {
+    /// What a reader of the figures has to know where they are not the strategy's own.
+    #[must_use]
+    pub fn replaced(&self) -> Option<String> {
+        let Failed {
+            before_request,
+            reason,
+        } = self.failed.as_ref()?;
+        Some(format!(
+            "{} failed at request {}: {reason}. From there on `prepared` ran in its place, and the figures \
+             are that strategy's.",
+            self.strategy,
+            before_request + 1,
+        ))
+    }
 }
 
 /// The pressures at which a strategy acts, as shares of the window.

@@ -16,6 +16,8 @@ pub struct Total {
     pub strategy: Arc<str>,
     /// Over how many sessions.
     pub sessions: usize,
+    /// In how many of them it failed, and `prepared` ran in its place.
+    pub failed_sessions: usize,
     /// Requests that had to be made smaller.
     pub boundaries: usize,
     /// The largest pressure of any request.
@@ -37,6 +39,7 @@ impl Total {
         Self {
             strategy: Arc::clone(&outcome.strategy),
             sessions: 1,
+            failed_sessions: usize::from(outcome.failed.is_some()),
             boundaries: outcome.boundaries,
             peak_pressure: outcome.peak_pressure,
             overflows: outcome.overflows,
@@ -54,6 +57,7 @@ impl Total {
         Self {
             strategy: self.strategy,
             sessions: self.sessions + other.sessions,
+            failed_sessions: self.failed_sessions + other.failed_sessions,
             boundaries: self.boundaries + other.boundaries,
             peak_pressure: self.peak_pressure.max(other.peak_pressure),
             overflows: Overflows {
@@ -75,6 +79,21 @@ impl Total {
                 cost_usd: self.simulated.cost_usd + other.simulated.cost_usd,
             },
         }
+    }
+}
+
+impl Total {
+    /// What a reader of the figures has to know where they are not the strategy's own.
+    #[must_use]
+    pub fn replaced(&self) -> Option<String> {
+        (self.failed_sessions > 0).then(|| {
+            format!(
+                "{} failed in {} of {}, where `prepared` then ran in its place.",
+                self.strategy,
+                self.failed_sessions,
+                crate::figures::plural(self.sessions, "session"),
+            )
+        })
     }
 }
 

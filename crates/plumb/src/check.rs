@@ -33,7 +33,7 @@ use crate::graph::{ExternalPort, Graph};
 use crate::modules::Modules;
 use crate::names::{Definition, Processing, TypeNames, Units, load, named};
 use crate::picture::Session;
-use crate::source::Sources;
+use crate::source::{Source, Sources};
 use crate::span::SourceId;
 use crate::syntax::ast::{DeclarationKind, Program};
 
@@ -180,15 +180,10 @@ impl Checked {
     /// The same program, checked with the processes of `mem`.
     fn with_mem(&self) -> Option<Self> {
         let program = self.sources.get(SourceId(0))?;
-        let module = |name: &str| -> Option<String> {
-            let mut modules = self.sources.iter().skip(1);
-            let (_, module) = modules.find(|(_, module)| *module.name == *name)?;
-            Some(module.text.to_string())
-        };
         Some(check_with(
             &program.name,
             &program.text,
-            &module,
+            &Again(&self.sources),
             Processing::Needed,
         ))
     }
@@ -215,5 +210,25 @@ impl Checked {
     fn find(&self, name: &str) -> Option<ProcessId> {
         let mut processes = self.processes.iter();
         processes.position(|process| *process.name == *name && process.role != Role::Broken)
+    }
+}
+
+/// The modules of a check, for another one.
+struct Again<'a>(&'a Sources);
+
+impl Again<'_> {
+    fn source(&self, name: &str) -> Option<&Source> {
+        let mut modules = self.0.iter().skip(1).map(|(_, module)| module);
+        modules.find(|module| *module.name == *name)
+    }
+}
+
+impl Modules for Again<'_> {
+    fn load(&self, name: &str) -> Option<String> {
+        Some(self.source(name)?.text.to_string())
+    }
+
+    fn place(&self, name: &str) -> Option<String> {
+        Some(self.source(name)?.place.to_string())
     }
 }

@@ -10,6 +10,12 @@ pub trait Modules {
     /// `mem` is asked for as well, so that a caller can put another in its place; the built-in one stands
     /// in where the answer is `None`.
     fn load(&self, name: &str) -> Option<String>;
+
+    /// Where that text stands, as a reader would open it: a path. `None` where it stands in no file of its
+    /// own; diagnostics then call the module by its name.
+    fn place(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// No modules but the built-in one.

@@ -7,8 +7,10 @@ use crate::span::SourceId;
 /// A text with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What it is called in diagnostics: a file name, or the name of a module.
+    /// What it is called: a file name, or the name of a module.
     pub name: Arc<str>,
+    /// Where it stands, for diagnostics: a file, or the name where it stands in none.
+    pub place: Arc<str>,
     /// The text.
     pub text: Arc<str>,
 }
@@ -22,9 +24,15 @@ pub struct Sources {
 impl Sources {
     /// Adds a text. After 65,535 of them every further one gets the last number.
     pub fn add(&mut self, name: &str, text: &str) -> SourceId {
+        self.add_at(name, name, text)
+    }
+
+    /// Adds a text that stands elsewhere than its name says, as [`add`](Self::add) does.
+    pub fn add_at(&mut self, name: &str, place: &str, text: &str) -> SourceId {
         let id = SourceId(u16::try_from(self.list.len()).unwrap_or(u16::MAX));
         self.list.push(Source {
             name: name.into(),
+            place: place.into(),
             text: text.into(),
         });
         id

@@ -93,10 +93,7 @@ impl Assumptions {
         let strategies = if self.strategy.is_empty() {
             StrategyProgram::all().collect()
         } else {
-            let names = self.strategy.iter();
-            names
-                .map(|name| strategy::named(name.trim(), console))
-                .collect::<Result<_, _>>()?
+            strategy::all(&self.strategy, console)?
         };
         Ok(Options {
             window: self.window,
@@ -231,6 +228,9 @@ impl Replay {
             console.remark(format!("wrote {}", path.display()));
         }
         if args.json {
+            for note in totals(&self.comparisons).iter().filter_map(Total::replaced) {
+                console.remark(note);
+            }
             return console.json(&Report {
                 schema: SCHEMA,
                 comparisons: &self.comparisons,

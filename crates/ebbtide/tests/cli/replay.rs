@@ -96,13 +96,78 @@ fn a_strategy_of_ones_own_stands_beside_those_that_are_shipped() {
     ];
     let report = json(&ebbtide(&[&arguments[..], &["1k"]].concat()));
     let own = &report["comparisons"][0]["strategies"][0];
-    assert_eq!(own["strategy"], "drops_early");
+    assert_eq!(own["strategy"], "drops_early.plumb");
     assert_eq!(own["thresholds"]["soft"], 0.3);
     let names = report["totals"].as_array().map(|totals| {
         let names = totals.iter().map(|total| total["strategy"].as_str());
         names.map(Option::unwrap_or_default).collect::<Vec<_>>()
     });
-    assert_eq!(names.unwrap_or_default(), ["drops_early", "truncate"]);
+    assert_eq!(names.unwrap_or_default(), ["drops_early.plumb", "truncate"]);
+}
+
+/// The replay of a session of the fixtures under these strategies, each of them a file in one folder, with
+/// other arguments behind.
+fn replay_files(files: &[(&str, &str)], more: &[&str]) -> Ran {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut names = Vec::new();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        let parent = path.parent().expect("it is in a folder");
+        fs::create_dir_all(parent).expect("a folder");
+        fs::write(&path, text).expect("written");
+        names.push(path.display().to_string());
+    }
+    let strategies = format!("prepared,{}", names.join(","));
+    let arguments = ["replay", "claude.jsonl", "--window", "1k", "--strategy"];
+    ebbtide(&[&arguments[..], &[&strategies], more].concat())
+}
+
+#[test]
+fn files_are_told_apart_from_what_is_shipped_and_from_each_other() {
+    let files = [
+        ("prepared.plumb", DROPS),
+        ("a/x.plumb", DROPS),
+        ("b/x.plumb", DROPS),
+    ];
+    let report = json(&replay_files(&files, &["--json"]));
+    let totals = report["totals"].as_array().expect("a list");
+    let names: Vec<&str> = totals
+        .iter()
+        .filter_map(|it| it["strategy"].as_str())
+        .collect();
+    assert_eq!(names.get(..2), Some(&["prepared", "prepared.plumb"][..]));
+    assert!(
+        names[2].ends_with("a/x.plumb") && names[3].ends_with("b/x.plumb"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn a_strategy_that_fails_is_not_shown_as_if_it_had_run() {
+    let divides = DROPS.replace("pressure >= 0.3", "1 / (compactions * 0) > 1");
+    let files = [("div.plumb", divides.as_str()), ("whole.plumb", DROPS)];
+    let why = "div.plumb failed at request 1: an error in its network: division_by_zero.";
+    let table = replay_files(&files, &[]);
+    let joined = table.stdout.replace('\n', " ");
+    assert!(joined.contains(why), "{}", table.stdout);
+    let ran = replay_files(&files, &["--json"]);
+    let said = "div.plumb failed in 1 of 1 session, where `prepared` then ran in its place.";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let report = json(&ran);
+    let strategies = &report["comparisons"][0]["strategies"];
+    let failed = serde_json::json!({
+        "before_request": 0,
+        "reason": "an error in its network: division_by_zero",
+    });
+    assert_eq!(strategies[1]["failed"], failed);
+    assert_eq!(strategies[2]["failed"], serde_json::Value::Null);
+    let counts = [0, 1, 2].map(|total| report["totals"][total]["failed_sessions"].clone());
+    assert_eq!(counts, [0, 1, 0].map(serde_json::Value::from));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let page = folder.path().join("page.html").display().to_string();
+    replay_files(&files, &["--html", &page]);
+    let page = fs::read_to_string(page).expect("written");
+    assert!(page.contains("div.plumb failed at request 1"), "{page}");
 }
 
 #[test]
@@ -118,6 +183,10 @@ fn a_strategy_that_does_not_check_is_refused_with_what_is_wrong() {
         (
             "let main : !int -> !int = id".to_owned(),
             ["mine.plumb", "main", "error[E0614]"],
+        ),
+        (
+            DROPS.replace("drop_to", "drop_two"),
+            [format!("--> {own}:3:").as_str(), "drop_two", "error[E0613]"],
         ),
     ] {
         fs::write(&own, text).expect("written");
@@ -179,7 +248,10 @@ fn a_copy_of_a_shipped_strategy_under_another_name_does_the_same() {
             let outcome = outcome.as_object_mut().expect("a strategy");
             let name = outcome.remove("strategy");
             let name = name.as_ref().and_then(Value::as_str).expect("a name");
-            let name = name.trim_start_matches("copy_of_").to_owned();
+            let name = name
+                .trim_start_matches("copy_of_")
+                .trim_end_matches(".plumb");
+            let name = name.to_owned();
             let compactions = outcome["compactions"].as_array().map(Vec::len);
             // Nobody pauses in this session.
             let acts = compactions > Some(0) || name == "cold_cache";

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use plumb::check::{Checked, check};
 use plumb::diagnostic::{Colour, Diagnostic, render};
-use plumb::graph::{ExternalKind, Graph, Kind};
+use plumb::graph::{External, ExternalKind, Graph, Kind};
 use plumb::machine::{GraphError, Limits, Machine, Program, ProgramId};
 use plumb::modules::{BuiltIn, Modules};
 use plumb::picture::{self, Session};
@@ -71,6 +71,10 @@ impl Modules for Beside<'_> {
         };
         self.0.load(name).or_else(shipped)
     }
+
+    fn place(&self, name: &str) -> Option<String> {
+        self.0.place(name)
+    }
 }
 
 /// The ports that a strategy has, as a program.
@@ -79,7 +83,8 @@ let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(ctrl_out, telemetry, ctrl_in) 
   ctrl_out ; discard
   telemetry ; discard
   empty ; ctrl_in
-}";
+}
+let compressor : !MemoryDump -> !SetMemory = map({ set_memory: memory })";
 
 /// What may happen between two reports; the shipped strategies take some dozens of steps.
 const LIMITS: Limits = Limits {
@@ -117,7 +122,9 @@ pub enum StrategyError {
     #[error("{0} has a process `terms` that does not say its terms")]
     Terms(String),
     /// It asks for something that a strategy cannot have.
-    #[error("{name} cannot use `{process}`: of what is outside, a strategy has only compressors")]
+    #[error(
+        "{name} cannot use `{process}`: of what is outside, a strategy has only the compressor"
+    )]
     Outside {
         /// What it is called.
         name: String,
@@ -159,7 +166,20 @@ impl StrategyProgram {
     /// # Errors
     /// Where it does not check, has not the ports of a strategy, or uses what a strategy cannot have.
     pub fn new(name: &str, text: &str, modules: &dyn Modules) -> Result<Arc<Self>, StrategyError> {
-        let checked = check(name, text, &Beside(modules));
+        Self::in_file(name, name, text, modules)
+    }
+
+    /// As [`new`](Self::new); diagnostics name `place`, the file in which the text stands.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn in_file(
+        name: &str,
+        place: &str,
+        text: &str,
+        modules: &dyn Modules,
+    ) -> Result<Arc<Self>, StrategyError> {
+        let checked = check(place, text, &Beside(modules));
         if !checked.is_sound() {
             return Err(StrategyError::Unsound {
                 name: name.to_owned(),
@@ -327,12 +347,25 @@ fn has_ports(checked: &Checked) -> bool {
     inputs && outputs && has.inputs.len() == places.len()
 }
 
-/// What a strategy cannot have, if it asks for any: tools, agents with more than one port on a side, clocks.
+/// What a strategy cannot have, if it asks for any: tools, agents that are not compressors, clocks.
 fn outside(graph: &Graph) -> Option<String> {
-    let is_compressor = |external: &&plumb::graph::External| {
+    let wanted = check("ports", PORTS, &BuiltIn);
+    let wanted = wanted.signature("compressor");
+    let same = |one: &Type, other: &Type| {
+        fits(one, other) == Fit::Always && fits(other, one) == Fit::Always
+    };
+    let is_compressor = |external: &&External| {
+        let ports = match (&external.inputs[..], &external.outputs[..]) {
+            ([input], [output]) => Some((input, output)),
+            _ => None,
+        };
+        let wanted = wanted.as_ref().map(|it| (&it.inputs[..], &it.outputs[..]));
         external.kind == ExternalKind::Agent
-            && external.inputs.len() == 1
-            && external.outputs.len() == 1
+            && matches!(
+                (ports, wanted),
+                (Some((from, to)), Some(([memory], [summary])))
+                    if same(&from.kind, &memory.kind) && same(&to.kind, &summary.kind)
+            )
     };
     let mut externals = graph.externals.iter();
     let other = externals.find(|external| !is_compressor(external));

@@ -102,7 +102,16 @@ fn what_is_a_strategy() {
                  let answer : !json -> !CtrlCmd = map({{ swap: true }})\n{}",
                 with(&format!("{quiet} reports ; ask ; commands"))
             ),
-            "mine cannot use `ask`: of what is outside, a strategy has only compressors",
+            "mine cannot use `ask`: of what is outside, a strategy has only the compressor",
+        ),
+        (
+            format!(
+                "let agent1 : !string -> !string = agent {{ provider: \"eliza\" }}\n{}",
+                with(&format!(
+                    "{quiet} reports ; map(\"hi\") ; agent1 ; map({{ swap: true }}) ; commands"
+                ))
+            ),
+            "mine cannot use `agent1`: of what is outside, a strategy has only the compressor",
         ),
     ] {
         assert_eq!(check(&text), expected, "{text}");

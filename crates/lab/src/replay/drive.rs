@@ -7,7 +7,9 @@ use context::pin::{PinId, intact};
 use context::{Provenance, Tokens, Turn};
 use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
 use homunculus::hosted::{Hosted, PinKeeping, StrategyProgram};
-use homunculus::{Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Wish};
+use homunculus::{
+    Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Telemetry, Wish,
+};
 use jiff::{SignedDuration, Timestamp};
 
 use super::clock::Clock;
@@ -17,7 +19,7 @@ use super::pins::PinSpan;
 use super::prefix::{self, Before};
 use super::{Scene, fate};
 use crate::cache::{Charge, PrefixCache};
-use crate::compare::{Compaction, Outcome, RecallFigures};
+use crate::compare::{Compaction, Failed, Outcome, RecallFigures};
 use crate::latency::Latency;
 use crate::options::Progress;
 use crate::strategies::{Built, build};
@@ -84,6 +86,8 @@ struct Seen {
     /// The pins that the strategy was asked about, and those of them that it does not keep.
     wished: HashSet<PinId>,
     refused: HashSet<PinId>,
+    /// Where the strategy failed; it fails once, since another takes its place.
+    failed: Option<Failed>,
 }
 
 /// What is left of [`Built`] when the strategy has moved into the machine.
@@ -153,7 +157,7 @@ impl<'a> Drive<'a> {
         };
         loop {
             let event = Event::Request(pending.path);
-            let actions = self.machine.on(event, self.clock.now());
+            let actions = self.tell(event, self.clock.now());
             let hold = self.carry_out(&actions, &mut pending);
             let Some(until) = hold else { break };
             pending.waited += self.hold(until);
@@ -192,7 +196,7 @@ impl<'a> Drive<'a> {
             };
             let pins = self.pins_in_force(len);
             let path = Path::new(&scene.outline, len, &pins);
-            let actions = self.machine.on(Event::Pinned(wish, path), self.clock.now());
+            let actions = self.tell(Event::Pinned(wish, path), self.clock.now());
             if actions.contains(&Action::Unpin(id.clone())) {
                 self.seen.refused.insert(span.pin.id);
             }
@@ -213,6 +217,22 @@ impl<'a> Drive<'a> {
             .filter(|span| self.seen.wished.contains(&span.pin.id) && self.holds(span, len))
             .map(PinSpan::place)
             .collect()
+    }
+
+    /// Tells the machine what happened and notes where its strategy fails of it.
+    fn tell(&mut self, event: Event<'_>, at: Timestamp) -> Vec<Action> {
+        let actions = self.machine.on(event, at);
+        for action in &actions {
+            if let Action::Telemetry(Telemetry::StrategyFailed(failure)) = action
+                && self.seen.failed.is_none()
+            {
+                self.seen.failed = Some(Failed {
+                    before_request: self.ledger.pressure.len(),
+                    reason: failure.to_string(),
+                });
+            }
+        }
+        actions
     }
 
     /// Carries out what the machine says. `Some` where the request is held: until when.
@@ -314,7 +334,7 @@ impl<'a> Drive<'a> {
             },
             Err(_) => Event::Failed { job: job.order.job },
         };
-        self.machine.on(event, job.ends);
+        self.tell(event, job.ends);
     }
 
     /// Holds the request until the preparation has ended, at `until` at the latest. An extractive
@@ -468,7 +488,7 @@ impl<'a> Drive<'a> {
             reported,
         };
         let answered = self.clock.now().checked_add(answering);
-        self.machine.on(usage, answered.unwrap_or(Timestamp::MAX));
+        self.tell(usage, answered.unwrap_or(Timestamp::MAX));
         self.seen.before = Some(Before { shown, view });
     }
 
@@ -506,6 +526,7 @@ impl Drive<'_> {
             pins: self.ledger.pins,
             fate: fate::of(&self.scene.session.turns, shown, summarised),
             stopped: self.machine.stopped().map(|reason| reason.to_string()),
+            failed: self.seen.failed,
             simulated: self.ledger.simulated,
             compactions: self.compactions,
             pressure: self.ledger.pressure,

@@ -39,6 +39,8 @@ struct Section<'a> {
     title: &'a str,
     facts: Vec<String>,
     verdict: Option<String>,
+    /// Which strategies failed.
+    warnings: Vec<String>,
     table: Table,
     plots: Vec<Figure>,
     bars: Vec<Bar>,
@@ -104,6 +106,11 @@ impl<'a> Section<'a> {
             title: &comparison.session.title,
             facts: facts(comparison),
             verdict: verdict(&totals),
+            warnings: comparison
+                .strategies
+                .iter()
+                .filter_map(Outcome::replaced)
+                .collect(),
             table: Table::of(&totals),
             plots: comparison
                 .strategies

@@ -49,6 +49,7 @@ fn outcome(strategy: &'static str, wait: f64) -> Outcome {
         pressure,
         fate: Fate::default(),
         stopped: None,
+        failed: None,
         simulated: Simulated {
             stalls: Stalls {
                 count: if wait > 0.0 { 2 } else { 0 },

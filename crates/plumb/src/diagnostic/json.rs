@@ -54,7 +54,7 @@ pub fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> serde_json::Val
         .iter()
         .map(|(id, source)| (id, Lines::new(&source.text)))
         .collect();
-    let source = |span: Span| sources.get(span.source).map_or("", |source| &source.name);
+    let source = |span: Span| sources.get(span.source).map_or("", |source| &source.place);
     let range = |span: Span| {
         let lines = lines.iter().find(|(id, _)| *id == span.source);
         let place = |byte: u32| {

@@ -116,7 +116,7 @@ where
     });
     let snippet = Snippet::source(text.get(from..to)?)
         .line_start(line)
-        .path(&*source.name)
+        .path(&*source.place)
         .fold(true)
         .annotations(annotations);
     Some(snippet)

@@ -7,6 +7,7 @@ use crate::check::codes;
 use crate::diagnostic::Diagnostic;
 use crate::modules::{MEM, Modules};
 use crate::source::Sources;
+use crate::span::SourceId;
 use crate::syntax::ast::{DeclarationKind, Name};
 use crate::syntax::parse;
 
@@ -32,7 +33,8 @@ pub(crate) fn load(
         open: Vec::new(),
         out,
     };
-    loader.unit(name, text, Arc::from(""));
+    let source = loader.sources.add(name, text);
+    loader.unit(source, text, Arc::from(""));
     let mem: Arc<str> = Arc::from("mem");
     loader.units.mem = match loader.by_name.get(&mem) {
         Some(unit) => *unit,
@@ -79,14 +81,17 @@ impl Loader<'_> {
             return None;
         };
         self.open.push(name.clone());
-        let unit = self.unit(name, &text, name.clone());
+        let place = self.modules.place(name);
+        let source = self
+            .sources
+            .add_at(name, place.as_deref().unwrap_or(name), &text);
+        let unit = self.unit(source, &text, name.clone());
         self.open.pop();
         self.by_name.insert(name.clone(), Some(unit));
         Some(unit)
     }
 
-    fn unit(&mut self, shown: &str, text: &str, name: Arc<str>) -> UnitId {
-        let source = self.sources.add(shown, text);
+    fn unit(&mut self, source: SourceId, text: &str, name: Arc<str>) -> UnitId {
         let (program, diagnostics) = parse(source, text);
         self.out.extend(diagnostics);
         let number = self.units.list.len();

@@ -28,4 +28,10 @@ impl Modules for Folders {
         let mut texts = self.places(name).map(std::fs::read_to_string);
         texts.find_map(Result::ok)
     }
+
+    fn place(&self, name: &str) -> Option<String> {
+        let mut places = self.places(name);
+        let found = places.find(|path| std::fs::read_to_string(path).is_ok());
+        found.map(|path| path.display().to_string())
+    }
 }
