@@ -43,7 +43,7 @@ use crate::modules::Modules;
 use crate::picture;
 use crate::syntax;
 
-pub use compare::Mismatch;
+pub use compare::{Mismatch, Remedy};
 use page::{Block, blocks};
 use play::{Ended, play};
 
@@ -80,22 +80,42 @@ pub fn test(text: &str, modules: &dyn Modules) -> Tested {
         last: None,
     };
     let mut rest = 0;
-    for block in blocks(text) {
-        let found = tester.block(&block);
-        let tested = &mut tester.tested;
-        tested
-            .text
-            .push_str(text.get(rest..block.start).unwrap_or_default());
-        let found = found.unwrap_or_else(|| block.body.to_owned());
-        if found != block.body {
-            tested
-                .mismatches
-                .push(Mismatch::new(block.line, block.info, block.body, &found));
-        }
-        tested.text.push_str(&found);
+    let (blocks, unclosed) = blocks(text);
+    for block in blocks {
+        let before = text.get(rest..block.start).unwrap_or_default();
+        tester.tested.text.push_str(before);
         rest = block.start + block.body.len();
+        // Programs and transcripts are the same on every system; the page keeps its own line ends.
+        let body = block.body.replace("\r\n", "\n");
+        let found = tester.block(&Block {
+            body: &body,
+            ..block
+        });
+        let tested = &mut tester.tested;
+        let (line, info) = (block.line, block.info);
+        match found {
+            Some(Ok(found)) if found != body => {
+                let mismatch = Mismatch::outdated(line, info, &body, &found);
+                tested.mismatches.push(mismatch);
+                tested.text.push_str(&match before.ends_with("\r\n") {
+                    true => found.replace('\n', "\r\n"),
+                    false => found,
+                });
+                continue;
+            }
+            Some(Err(why)) if why != body => {
+                tested.mismatches.push(Mismatch::by_hand(line, info, &why));
+            }
+            _ => {}
+        }
+        tested.text.push_str(block.body);
     }
     tester.silent();
+    if let Some(block) = unclosed {
+        let why = "(the fence is not closed)\n";
+        let mismatch = Mismatch::by_hand(block.line, block.info, why);
+        tester.tested.mismatches.push(mismatch);
+    }
     tester
         .tested
         .text
@@ -119,7 +139,10 @@ struct Tester<'a> {
 
 impl Tester<'_> {
     /// What the fence should hold; nothing where it holds what it likes.
-    fn block(&mut self, block: &Block<'_>) -> Option<String> {
+    ///
+    /// # Errors
+    /// Why that cannot be found out, as a page may say it.
+    fn block(&mut self, block: &Block<'_>) -> Option<Result<String, String>> {
         let words: Vec<&str> = block.info.split_whitespace().collect();
         match words.as_slice() {
             ["plumb"] => {
@@ -175,7 +198,7 @@ impl Tester<'_> {
             )),
             (Some(program), _) => Ok(syntax::format(program.desugared(), "")),
         };
-        Some(found.unwrap_or_else(|why| format!("({why})\n")))
+        Some(found.map_err(|why| format!("({why})\n")))
     }
 
     /// Where nothing is expected to be said of a program, nothing may be.
@@ -184,12 +207,8 @@ impl Tester<'_> {
             && self.silent
             && !program.diagnostics.is_empty()
         {
-            let mismatch = Mismatch::new(
-                self.line,
-                "plumb",
-                "",
-                &shown(&program.diagnostics, program),
-            );
+            let told = shown(&program.diagnostics, program);
+            let mismatch = Mismatch::by_hand(self.line, "plumb", &told);
             self.tested.mismatches.push(mismatch);
         }
     }

@@ -2,6 +2,15 @@
 
 use std::fmt;
 
+/// What puts a page right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// To write down what is so: [`Tested::text`](super::Tested::text) has it.
+    Update,
+    /// To think: what the fence asks for cannot be done, or what is found has no place in the page.
+    Hand,
+}
+
 /// A fence that says what is not so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
@@ -13,15 +22,27 @@ pub struct Mismatch {
     pub expected: String,
     /// What is so.
     pub found: String,
+    /// What puts it right.
+    pub remedy: Remedy,
 }
 
 impl Mismatch {
-    pub(super) fn new(line: usize, fence: &str, expected: &str, found: &str) -> Self {
+    /// A fence that can be brought up to date.
+    pub(super) fn outdated(line: usize, fence: &str, expected: &str, found: &str) -> Self {
         Self {
             line,
             fence: fence.to_owned(),
             expected: expected.to_owned(),
             found: found.to_owned(),
+            remedy: Remedy::Update,
+        }
+    }
+
+    /// A fence that has to be put right by hand, and why.
+    pub(super) fn by_hand(line: usize, fence: &str, why: &str) -> Self {
+        Self {
+            remedy: Remedy::Hand,
+            ..Self::outdated(line, fence, "", why)
         }
     }
 }

@@ -13,8 +13,9 @@ pub(super) struct Block<'a> {
     pub line: usize,
 }
 
-/// The fences of a page that begin at the start of a line, in its order.
-pub(super) fn blocks(text: &str) -> Vec<Block<'_>> {
+/// The fences of a page that begin at the start of a line, in its order, and the one that is left open at
+/// its end, without what it holds.
+pub(super) fn blocks(text: &str) -> (Vec<Block<'_>>, Option<Block<'_>>) {
     let mut found = Vec::new();
     let mut open: Option<(Block<'_>, usize)> = None;
     let mut at = 0;
@@ -40,5 +41,5 @@ pub(super) fn blocks(text: &str) -> Vec<Block<'_>> {
         }
         at += line.len();
     }
-    found
+    (found, open.map(|(block, _)| block))
 }

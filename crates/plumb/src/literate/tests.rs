@@ -1,6 +1,6 @@
 //! Pages, and what is said of them.
 
-use super::{Tested, test};
+use super::{Mismatch, Remedy, Tested, test};
 use crate::modules::BuiltIn;
 
 /// A page of fences: info and body.
@@ -29,11 +29,8 @@ fn tells(fences: &[(&str, &str)], wanted: &str) {
     assert_eq!(told, wanted);
     // What it would have to be, is.
     let again = test(&tested.text, &BuiltIn);
-    let left: usize = again
-        .mismatches
-        .iter()
-        .filter(|one| one.fence != "plumb")
-        .count();
+    let outdated = |one: &&Mismatch| one.remedy == Remedy::Update;
+    let left = again.mismatches.iter().filter(outdated).count();
     assert_eq!(left, 0, "{}", tested.text);
 }
 
@@ -80,8 +77,47 @@ fn what_is_not_so_is_told_and_put_right() {
     );
     tells(
         &[("run", "> 1")],
-        "line 3, `run`:\n  - > 1\n  + (there is no program above)\n",
+        "line 3, `run`:\n  + (there is no program above)\n",
     );
+}
+
+#[test]
+fn what_cannot_be_run_stays_as_it_is() {
+    for (fence, why) in [
+        ("run nope", "there is no process `nope` to run"),
+        ("run fuel=many", "`fuel=many` is no limit"),
+        ("dot nope", "there is no process `nope` to draw"),
+    ] {
+        let text = page(&[("plumb", ADD), (fence, "> 1")]);
+        let tested = test(&text, &BuiltIn);
+        let told: String = tested.mismatches.iter().map(ToString::to_string).collect();
+        assert_eq!(told, format!("line 8, `{fence}`:\n  + ({why})\n"));
+        assert_eq!(tested.text, text);
+    }
+}
+
+#[test]
+fn a_fence_that_is_not_closed_is_told() {
+    for text in [
+        "```plumb\nlet main : !int -> !int = id\n",
+        "```sh\nls\n\n```plumb\n",
+    ] {
+        let tested = test(text, &BuiltIn);
+        let found: Vec<&str> = tested.mismatches.iter().map(|one| &*one.found).collect();
+        assert_eq!(found, ["(the fence is not closed)\n"], "{text}");
+        assert_eq!(tested.text, text);
+    }
+}
+
+#[test]
+fn a_page_keeps_its_line_ends() {
+    let windows = |text: &str| text.replace('\n', "\r\n");
+    let right = page(&[("plumb", ADD), ("run", "> 1\n< 2"), ("dot", "")]);
+    let right = test(&right, &BuiltIn).text;
+    let tested = test(&windows(&right), &BuiltIn);
+    assert_eq!(tested.mismatches, []);
+    let tested = test(&windows(&right.replace("< 2", "< 3")), &BuiltIn);
+    assert_eq!((tested.mismatches.len(), tested.text), (1, windows(&right)));
 }
 
 #[test]

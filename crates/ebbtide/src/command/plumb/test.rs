@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use plumb::literate;
+use plumb::literate::{self, Remedy};
 
 use super::{modules::Folders, source};
 use crate::console::Console;
@@ -50,11 +50,10 @@ pub fn run(args: &TestArgs, console: &mut Console) -> Result<Exit, Failure> {
         let tested = literate::test(&text, &Folders::of(path, &args.path));
         let name = path.display();
         let update = args.update && tested.text != text;
-        // What is said of a program that says nothing of it has no place in the page.
         let left = tested
             .mismatches
             .iter()
-            .filter(|one| !update || one.fence == "plumb");
+            .filter(|one| !update || one.remedy == Remedy::Hand);
         let mut wrong = 0;
         for mismatch in left {
             wrong += 1;
@@ -71,6 +70,7 @@ pub fn run(args: &TestArgs, console: &mut Console) -> Result<Exit, Failure> {
             format!("{count} {word}{ending}")
         };
         let outcome = match (wrong, update) {
+            (0, false) if tested.programs == 0 => "there is nothing to test".to_owned(),
             (0, false) => "everything is so".to_owned(),
             (0, true) => "brought up to date".to_owned(),
             (wrong, _) => format!("{wrong} not so"),
