@@ -15,7 +15,9 @@ const LOOSE: &str = "let main:!int->!int=map( value+1 ) (* one more *)";
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
-        fs::write(folder.path().join(name), text).expect("a file");
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
     }
     folder
 }
@@ -217,4 +219,74 @@ fn what_cannot_be_read_is_said() {
     let ran = plumb(folder.path(), &["check", "latin.plumb"], "");
     assert_eq!(ran.exit, 1);
     assert!(ran.stderr.contains("UTF-8"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("permissions"), "{}", ran.stderr);
+    let ran = plumb(folder.path(), &["check", "."], "");
+    assert_eq!(ran.exit, 2);
+    let told = "error[E0004]: . is a folder\nhint: Give the files in it, such as ./*.plumb.\n";
+    assert_eq!(ran.stderr, told);
+}
+
+#[test]
+fn one_file_that_cannot_be_read_does_not_hide_the_others() {
+    let folder = folder(&[("good.plumb", "let main : !int -> !int = id")]);
+    let ran = plumb(folder.path(), &["check", "gone.plumb", "good.plumb"], "");
+    assert_eq!(ran.exit, 1);
+    let told = "good.plumb: nothing is wrong\n";
+    assert!(
+        ran.stderr.starts_with("error[E0001]") && ran.stderr.ends_with(told),
+        "{}",
+        ran.stderr
+    );
+    let arguments = ["check", "--json", "gone.plumb", "good.plumb"];
+    let ran = plumb(folder.path(), &arguments, "");
+    assert_eq!(ran.exit, 1);
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(report["files"][0]["error"]["code"], "E0001");
+    assert_eq!(report["files"][1]["sound"], true);
+}
+
+#[test]
+fn a_place_in_a_module_names_its_file() {
+    let folder = folder(&[
+        ("a.plumb", "use b\nlet main : !int -> !int = B.x"),
+        ("lib/b.plumb", "let x : !int -> !int = map(y)"),
+    ]);
+    let ran = plumb(folder.path(), &["check", "a.plumb", "--path", "lib"], "");
+    assert!(ran.stderr.contains("--> lib/b.plumb:1:"), "{}", ran.stderr);
+    let ran = plumb(
+        folder.path(),
+        &["check", "a.plumb", "--path", "lib", "--json"],
+        "",
+    );
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(
+        report["files"][0]["diagnostics"][0]["source"],
+        "lib/b.plumb"
+    );
+}
+
+#[test]
+fn a_page_that_cannot_be_tested_is_not_called_right() {
+    let folder = folder(&[
+        ("open.md", "```plumb\nlet main : !int -> !int = id\n"),
+        ("prose.md", "Words.\n"),
+        (
+            "nope.md",
+            "```plumb\nlet main : !int -> !int = id\n```\n\n```run nope\n> 1\n```\n",
+        ),
+    ]);
+    let ran = plumb(folder.path(), &["test", "open.md"], "");
+    assert_eq!(ran.exit, 1);
+    assert!(
+        ran.stderr.contains("(the fence is not closed)"),
+        "{}",
+        ran.stderr
+    );
+    let ran = plumb(folder.path(), &["test", "prose.md"], "");
+    let told = "prose.md: 0 programs, 0 expectations: there is nothing to test\n";
+    assert_eq!((ran.exit, ran.stderr.as_str()), (0, told));
+    let before = text(&folder, "nope.md");
+    let ran = plumb(folder.path(), &["test", "--update", "nope.md"], "");
+    assert_eq!((ran.exit, text(&folder, "nope.md")), (1, before));
+    assert!(ran.stderr.contains("no process `nope`"), "{}", ran.stderr);
 }

@@ -122,7 +122,7 @@ fn input_may_come_from_a_file_and_the_log_names_no_message() {
 fn what_goes_wrong_is_json_on_standard_error() {
     let text = "let main : !int -> !int = map(10 / value) ; filter(value > 0)";
     let text = text.replace("!int -> !int", "!int -> !number");
-    let ran = run_text(&text, &[], "0 \"a\" 5 {");
+    let ran = run_text(&text, &[], "0 \"a\" 5 { 7");
     assert_eq!((ran.exit, ran.stdout.as_str()), (1, "2.0\n"));
     let words: Vec<String> = ran
         .stderr
@@ -132,6 +132,11 @@ fn what_goes_wrong_is_json_on_standard_error() {
             error["error"].to_string()
         })
         .collect();
+    assert!(
+        ran.stderr.ends_with(",\"message\":\"{ 7\"}\n"),
+        "{}",
+        ran.stderr
+    );
     let expected = ["division_by_zero", "input_type_mismatch", "malformed_input"];
     assert_eq!(words, expected.map(|word| format!("\"{word}\"")));
 }

@@ -51,6 +51,12 @@ impl<'a> Values<'a> {
             reader: Reader { text, at: 0 },
         }
     }
+
+    /// What is still to be read of the text.
+    #[must_use]
+    pub fn rest(&self) -> &'a str {
+        self.reader.text.get(self.reader.at..).unwrap_or_default()
+    }
 }
 
 impl Iterator for Values<'_> {

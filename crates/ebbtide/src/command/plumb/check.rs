@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use context::coded::Coded;
 use plumb::diagnostic::to_json;
 use serde::Serialize;
 
@@ -18,8 +19,9 @@ Examples:
   ebbtide plumb check strategies/*.plumb --json
   cat debate.plumb | ebbtide plumb check -
 
-Exits with 0 where the programs can run, with 2 where one of them cannot. Mistakes
-are shown on standard error; with --json they are on standard output, for editors.")]
+Exits with 0 where the programs can run, with 2 where one of them cannot, with 1
+where a file cannot be read. Mistakes are shown on standard error; with --json they
+are on standard output, for editors.")]
 pub struct CheckArgs {
     /// The programs; - reads standard input
     #[arg(value_name = "FILE", required = true)]
@@ -46,18 +48,45 @@ struct File {
     file: String,
     sound: bool,
     diagnostics: serde_json::Value,
+    /// Why the file cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Unread>,
+}
+
+#[derive(Serialize)]
+struct Unread {
+    code: &'static str,
+    message: String,
 }
 
 /// Checks each program.
 ///
 /// # Errors
-/// Where a file cannot be read, or standard output not be written to.
+/// Where standard output cannot be written to.
 pub fn run(args: &CheckArgs, console: &mut Console) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
+    // What the first file that cannot be read makes of it.
+    let mut unread = None;
     let mut files = Vec::new();
     for path in &args.files {
-        let text = source::read(path)?;
         let name = source::name(path);
+        let text = match source::read(path) {
+            Ok(text) => text,
+            Err(failure) => {
+                console.remark(failure.render(console.palette_err));
+                unread = unread.or(Some(failure.exit()));
+                files.push(File {
+                    file: name,
+                    sound: false,
+                    diagnostics: serde_json::json!([]),
+                    error: Some(Unread {
+                        code: failure.code().as_str(),
+                        message: failure.to_string(),
+                    }),
+                });
+                continue;
+            }
+        };
         let checked = plumb::check::check(&name, &text, &Folders::of(path, &args.path));
         let sound = checked.is_sound();
         if !sound {
@@ -68,6 +97,7 @@ pub fn run(args: &CheckArgs, console: &mut Console) -> Result<Exit, Failure> {
                 file: name,
                 sound,
                 diagnostics: to_json(&checked.diagnostics, &checked.sources),
+                error: None,
             });
             continue;
         }
@@ -85,5 +115,5 @@ pub fn run(args: &CheckArgs, console: &mut Console) -> Result<Exit, Failure> {
             files,
         })?;
     }
-    Ok(exit)
+    Ok(unread.unwrap_or(exit))
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use context::coded::Coded;
 use plumb::check::Checked;
 use plumb::diagnostic::{Colour, Diagnostic, Severity, render};
 use plumb::graph::Graph;
@@ -11,7 +12,7 @@ use plumb::source::Sources;
 use super::modules::Folders;
 use crate::console::Console;
 use crate::environment;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::input;
 
 /// The text of a file, or of standard input where the path is `-`.
@@ -21,12 +22,32 @@ use crate::input;
 pub fn read(path: &Path) -> Result<String, Failure> {
     let bytes = match input::read(path) {
         Err(Failure::Empty { .. }) => Vec::new(),
+        Err(folder @ Failure::IsFolder { .. }) => {
+            let files = path.join("*.plumb");
+            let hint = format!("Give the files in it, such as {}.", files.display());
+            return Err(told(&folder, hint, Exit::NotUnderstood));
+        }
         other => other?,
     };
-    String::from_utf8(bytes).map_err(|_| Failure::Unreadable {
-        path: path.to_owned(),
-        source: io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"),
+    String::from_utf8(bytes).map_err(|_| {
+        let failure = Failure::Unreadable {
+            path: path.to_owned(),
+            source: io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"),
+        };
+        let hint = "Save it as UTF-8; comments and strings may hold any character.";
+        told(&failure, hint.to_owned(), Exit::Failed)
     })
+}
+
+/// A failure with a hint that is about programs.
+fn told(failure: &Failure, hint: String, exit: Exit) -> Failure {
+    Failure::Reported {
+        code: failure.code(),
+        message: failure.to_string(),
+        place: None,
+        hint: Some(hint),
+        exit,
+    }
 }
 
 /// Writes a file.

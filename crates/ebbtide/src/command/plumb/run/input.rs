@@ -20,6 +20,15 @@ pub enum Form {
     Text,
 }
 
+/// What is not a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// What is wrong with it.
+    pub detail: String,
+    /// The rest of its line, from where it is no message.
+    pub rest: String,
+}
+
 impl Form {
     /// What lines hold for a process.
     pub fn of(signature: Option<&ProcessSignature>) -> Self {
@@ -29,16 +38,24 @@ impl Form {
         }
     }
 
-    /// The messages of a line, or what is wrong with it.
-    pub fn messages(self, line: &[u8]) -> Vec<Result<Value, String>> {
-        let Ok(text) = std::str::from_utf8(line) else {
-            return vec![Err("a line is not UTF-8".to_owned())];
+    /// The messages of a line; behind them what is wrong with the rest of it.
+    pub fn messages(self, line: &[u8]) -> Vec<Result<Value, Malformed>> {
+        let malformed = |detail: String, rest: &str| Malformed {
+            detail,
+            rest: rest.trim().to_owned(),
         };
-        let values = Value::parse_all(text);
-        let values: Vec<Result<Value, String>> = values
-            .map(|value| value.map_err(|error| error.to_string()))
-            .collect();
-        let plain = |value: &Result<Value, String>| !matches!(value, Ok(Value::Text(_)));
+        let Ok(text) = std::str::from_utf8(line) else {
+            let line = String::from_utf8_lossy(line);
+            return vec![Err(malformed("a line is not UTF-8".to_owned(), &line))];
+        };
+        let mut reader = Value::parse_all(text);
+        let mut rest = text;
+        let mut values = Vec::new();
+        while let Some(value) = reader.next() {
+            values.push(value.map_err(|error| malformed(error.to_string(), rest)));
+            rest = reader.rest();
+        }
+        let plain = |value: &Result<Value, Malformed>| !matches!(value, Ok(Value::Text(_)));
         if self == Self::Text && values.iter().any(plain) {
             return vec![Ok(Value::from(text.trim_end_matches(['\n', '\r'])))];
         }
@@ -115,7 +132,7 @@ mod tests {
     fn check(form: Form, line: &str, expected: &[&str]) {
         let messages = form.messages(line.as_bytes()).into_iter();
         let shown: Vec<String> = messages
-            .map(|message| message.map_or_else(|error| error, |value| value.to_string()))
+            .map(|message| message.map_or_else(|error| error.rest, |value| value.to_string()))
             .collect();
         assert_eq!(shown, expected, "{line}");
     }
@@ -124,6 +141,7 @@ mod tests {
     fn a_line_holds_several_values_or_none() {
         check(Form::Json, "3 4 5\n", &["3", "4", "5"]);
         check(Form::Json, "\n", &[]);
+        check(Form::Json, "3 {\"a\" 4 5\n", &["3", "{\"a\" 4 5"]);
         check(Form::Text, "\"a\" \"b\"\n", &["\"a\"", "\"b\""]);
         check(Form::Text, "\n", &[]);
     }

@@ -17,7 +17,7 @@ use crate::console::Console;
 use crate::environment::{accounts, clock};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
-use input::{Form, Lines};
+use input::{Form, Lines, Malformed};
 use show::{Log, Shown};
 
 /// What `ebbtide plumb run` takes.
@@ -220,7 +220,7 @@ impl Running {
         }
     }
 
-    fn put(&mut self, message: Result<Value, String>, console: &mut Console) {
+    fn put(&mut self, message: Result<Value, Malformed>, console: &mut Console) {
         let (port, message) = match message {
             Ok(message) => match self.shown.port(message) {
                 Ok(found) => found,
@@ -230,8 +230,10 @@ impl Running {
                     return;
                 }
             },
-            Err(detail) => {
-                self.shown.error("malformed_input", &detail, None, console);
+            Err(Malformed { detail, rest }) => {
+                let rest = Value::from(rest.as_str());
+                let word = "malformed_input";
+                self.shown.error(word, &detail, Some(&rest), console);
                 return;
             }
         };
