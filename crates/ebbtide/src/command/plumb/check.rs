@@ -19,9 +19,9 @@ Examples:
   ebbtide plumb check strategies/*.plumb --json
   cat debate.plumb | ebbtide plumb check -
 
-Exits with 0 where the programs can run, with 2 where one of them cannot, with 1
-where a file cannot be read. Mistakes are shown on standard error; with --json they
-are on standard output, for editors.")]
+Exits with 0 where the programs can run, with 2 where one of them cannot, and
+with 1 where a file cannot be read. Mistakes are shown on standard error; with
+--json they are on standard output, for editors.")]
 pub struct CheckArgs {
     /// The programs; - reads standard input
     #[arg(value_name = "FILE", required = true)]
