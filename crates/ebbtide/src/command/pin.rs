@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use context::coded::Coded;
+use context::pin::PinError;
 use gateway::config::Secret;
 use gateway::{Remote, RemoteError};
 use serde_json::Value;
@@ -64,7 +65,7 @@ pub enum Action {
 /// Does it.
 ///
 /// # Errors
-/// Where no gateway answers, or it refuses.
+/// Where no gateway answers, or it refuses, or a pin to be removed is not there.
 pub fn run(
     args: &PinArgs,
     environment: &Environment,
@@ -77,33 +78,45 @@ pub fn run(
         .map(|(_, value)| Secret::new(value.as_str()));
     let remote = Remote::new(&args.url, token).map_err(|error| failure(&error))?;
     let runtime = Runtime::new().map_err(|source| Failure::Output { source })?;
-    let lines = runtime.block_on(act(&args.action, &remote));
-    for line in lines.map_err(|error| failure(&error))? {
+    for line in runtime.block_on(act(&args.action, &remote))? {
         console.line(line)?;
     }
     Ok(Exit::Done)
 }
 
-async fn act(action: &Action, remote: &Remote) -> Result<Vec<String>, RemoteError> {
+async fn act(action: &Action, remote: &Remote) -> Result<Vec<String>, Failure> {
+    let failed = |error| failure(&error);
     match action {
         Action::Add { conversation, text } => {
-            let pin = remote.pin(conversation, text).await?;
+            let pin = remote.pin(conversation, text).await.map_err(failed)?;
             Ok(vec![line(&pin)])
         }
         Action::Remove { conversation, pin } => {
-            let removed = remote.unpin(conversation, pin).await?;
-            let said = if removed {
-                "removed"
-            } else {
-                "there was no such pin"
-            };
-            Ok(vec![said.to_owned()])
+            let removed = remote.unpin(conversation, pin).await.map_err(failed)?;
+            match removed {
+                true => Ok(vec!["removed".to_owned()]),
+                false => Err(not_there(pin)),
+            }
         }
         Action::List { conversation } => {
-            let detail = remote.conversation(conversation).await?;
+            let detail = remote.conversation(conversation).await.map_err(failed)?;
             let pins = detail.get("pins").and_then(Value::as_array);
             Ok(pins.into_iter().flatten().map(line).collect())
         }
+    }
+}
+
+/// Nothing was removed.
+fn not_there(pin: &str) -> Failure {
+    Failure::Reported {
+        code: PinError::UNKNOWN,
+        message: format!("no pin `{pin}` that can be removed from here"),
+        place: None,
+        hint: Some(
+            "`ebbtide pin list` shows the pins; one with the origin `user` is removed by an `#unpin` line"
+                .to_owned(),
+        ),
+        exit: Exit::Failed,
     }
 }
 

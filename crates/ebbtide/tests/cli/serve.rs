@@ -46,6 +46,10 @@ fn a_request_goes_through_and_is_kept_without_its_key() {
     assert_eq!(pin(&["list", conversation]).stdout, set.stdout);
     let id = set.stdout.split(' ').next().unwrap_or_default();
     assert_eq!(pin(&["remove", conversation, id]).stdout, "removed\n");
+    let again = pin(&["remove", conversation, id]);
+    assert_eq!((again.exit, again.stdout.as_str()), (1, ""));
+    assert!(again.stderr.contains("E0424"), "{}", again.stderr);
+    assert!(again.stderr.contains(id), "{}", again.stderr);
     assert_eq!(pin(&["list", conversation]).stdout, "");
     assert!(pin(&["list", &"0".repeat(32)]).stderr.contains("E0820"));
     let health = gateway.ask("GET /ebbtide/health", "");
