@@ -54,6 +54,8 @@ pub(crate) const NO_GATEWAY: ErrorCode = ErrorCode::new("E0827");
 pub(crate) const AT_REST: ErrorCode = ErrorCode::new("E0828");
 /// The strategy does not keep a pin.
 pub(crate) const PIN_NOT_KEPT: ErrorCode = ErrorCode::new("E0829");
+/// The address takes another method.
+pub(crate) const WRONG_METHOD: ErrorCode = ErrorCode::new("E0830");
 
 /// The codes of the outer half.
 pub(crate) const CODES: &[CodeEntry] = &[
@@ -186,6 +188,11 @@ pub(crate) const CODES: &[CodeEntry] = &[
         PIN_NOT_KEPT,
         "the strategy does not keep a pin",
         "Remove another pin first, or pin less; the strategy's text says how much it keeps.",
+    ),
+    entry(
+        WRONG_METHOD,
+        "this address of the gateway takes another method",
+        "The header `allow` of the answer names those that it takes.",
     ),
 ];
 

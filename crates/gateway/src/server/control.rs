@@ -51,7 +51,7 @@ pub(super) fn router(gateway: Arc<Gateway>) -> Router {
         .route_layer(middleware::from_fn_with_state(Arc::clone(&gateway), admit));
     let inside = api
         .route("/health", get(health::health))
-        .method_not_allowed_fallback(nothing);
+        .method_not_allowed_fallback(wrong_method);
     Router::new()
         .nest("/ebbtide", inside)
         .fallback(page)
@@ -110,6 +110,7 @@ enum Problem {
     Report(ReportError),
     Bad(&'static str),
     Nothing,
+    Method,
     Denied(Denied),
 }
 
@@ -130,6 +131,7 @@ impl Problem {
             ) => StatusCode::CONFLICT,
             Self::Report(ReportError::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Bad(_) => StatusCode::BAD_REQUEST,
+            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Denied(denied) => denied.status(),
         }
     }
@@ -139,6 +141,7 @@ impl Problem {
             Self::Report(error) => error.code(),
             Self::Bad(_) => error::BAD_REQUEST,
             Self::Nothing => error::NOTHING_HERE,
+            Self::Method => error::WRONG_METHOD,
             Self::Denied(denied) => denied.code(),
         }
     }
@@ -162,7 +165,7 @@ impl IntoResponse for Problem {
         let message = match self {
             Self::Report(error) => error.to_string(),
             Self::Bad(what) => what.to_owned(),
-            Self::Nothing | Self::Denied(_) => meaning(),
+            Self::Nothing | Self::Method | Self::Denied(_) => meaning(),
         };
         let body = json!({"error": {"code": code.as_str(), "message": message, "hint": hint}});
         let mut response = (status, axum::Json(body)).into_response();
@@ -180,8 +183,8 @@ impl IntoResponse for Denied {
     }
 }
 
-async fn nothing() -> Problem {
-    Problem::Nothing
+async fn wrong_method() -> Problem {
+    Problem::Method
 }
 
 /// A page of the dashboard.

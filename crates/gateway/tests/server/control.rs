@@ -164,11 +164,15 @@ async fn what_is_not_there_or_not_understood() {
         404,
         "E0826",
     );
-    check(
-        &call(&url, "PUT /ebbtide/api/overview", &[], "").await,
-        404,
-        "E0826",
-    );
+    for (line, allowed) in [
+        ("PUT /ebbtide/api/overview", "GET,HEAD"),
+        ("GET /ebbtide/api/conversations/x/pins", "POST"),
+        ("POST /ebbtide/health", "GET,HEAD"),
+    ] {
+        let came = call(&url, line, &[], "").await;
+        check(&came, 405, "E0830");
+        assert_eq!(came.header("allow"), allowed, "{line}");
+    }
     gateway.shutdown().await;
 }
 
