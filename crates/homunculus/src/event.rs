@@ -61,6 +61,10 @@ pub enum Event<'a> {
     },
     /// A command from outside the strategy: a person, the dashboard, the control interface.
     Command(Command, Path<'a>),
+    /// The provider refused the last sent view as too long, and the strategy does not make it small enough:
+    /// the machine does, with the summary that is ready or else with one without a model. Tell it again
+    /// when that one is there.
+    Rescue(Path<'a>),
     /// A text was pinned: does the strategy keep it?
     Pinned(Wish<'a>, Path<'a>),
     /// Nothing happened for a while.

@@ -78,6 +78,8 @@ pub struct Hosted {
     waiting: Option<Waiting>,
     /// Requests are held, as far as there is something to wait for.
     paused: bool,
+    /// What it said when it was asked about a pin, and is done when it is asked about the conversation.
+    owed: VecDeque<Said>,
     news: News,
 }
 
@@ -93,6 +95,9 @@ struct Waiting {
 pub struct StoredStrategy {
     waiting: Option<Waiting>,
     paused: bool,
+    /// Commands that are still to be carried out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    owed: Vec<Value>,
     state: State,
 }
 
@@ -137,6 +142,7 @@ impl Hosted {
             machine,
             waiting: None,
             paused: false,
+            owed: VecDeque::new(),
             news: News::default(),
         }
     }
@@ -153,6 +159,7 @@ impl Hosted {
             Ok(machine) => Self {
                 program,
                 settings,
+                owed: owed(&machine, stored.waiting, stored.owed),
                 machine,
                 waiting: stored.waiting,
                 paused: stored.paused,
@@ -168,6 +175,7 @@ impl Hosted {
         StoredStrategy {
             waiting: self.waiting,
             paused: self.paused,
+            owed: self.owed.iter().filter_map(Said::command).collect(),
             state: self.machine.state().clone(),
         }
     }
@@ -181,12 +189,18 @@ impl Hosted {
     /// The bytes it holds, its own included; messages within it count by their number.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of::<Self>() - size_of::<State>() + self.machine.state().bytes() + self.news.bytes()
+        let owed = self.owed.capacity() * size_of::<Said>();
+        size_of::<Self>() - size_of::<State>()
+            + self.machine.state().bytes()
+            + self.news.bytes()
+            + owed
     }
 
     /// Tells the program how things stand and does what it says.
     fn consider(&mut self, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
         self.settle(orders)?;
+        let owed = std::mem::take(&mut self.owed);
+        self.work_off(owed, orders)?;
         for record in self.news.told(orders.situation().compactions) {
             self.tell(REPORTS, record, orders)?;
         }
@@ -247,6 +261,15 @@ impl Hosted {
     fn follow(&mut self, step: Step, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
         let mut todo = VecDeque::new();
         take(step, &mut todo)?;
+        self.work_off(todo, orders)
+    }
+
+    /// Does what was said, and what comes of it.
+    fn work_off(
+        &mut self,
+        mut todo: VecDeque<Said>,
+        orders: &mut Orders<'_>,
+    ) -> Result<(), StrategyFailure> {
         for _ in 0..MOST_COMMANDS {
             let Some(next) = todo.pop_front() else {
                 return Ok(());
@@ -259,6 +282,32 @@ impl Hosted {
                 let step = self.machine.push(ANSWERS, answer);
                 take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
             }
+        }
+        Err(StrategyFailure::Restless)
+    }
+
+    /// Tells the program of a pin. What it says of pins is done at once; all else is owed, since the path may
+    /// be on its way and there may be no request to send.
+    fn consider_pin(
+        &mut self,
+        wish: &Wish<'_>,
+        orders: &mut Orders<'_>,
+    ) -> Result<(), StrategyFailure> {
+        let wish = report::wish(wish, &orders.situation()).ok_or(StrategyFailure::Deaf)?;
+        let mut todo = VecDeque::new();
+        let step = self.machine.push(REPORTS, wish);
+        take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+        for _ in 0..MOST_COMMANDS {
+            let Some(next) = todo.pop_front() else {
+                return Ok(());
+            };
+            let Some(message) = next.about_a_pin()? else {
+                self.owed.push_back(next);
+                continue;
+            };
+            let answer = self.obey(&message, orders)?;
+            let step = self.machine.push(ANSWERS, answer);
+            take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
         }
         Err(StrategyFailure::Restless)
     }
@@ -285,7 +334,7 @@ impl Hosted {
             Control::Prepare => is_summarised(message).map(|()| done("prepared")),
             Control::Swap => orders.give(Command::Swap).map(|()| done("swapped")),
             Control::Hold => orders.give(Command::Pause).map(|()| done("held")),
-            Control::Extract(keep) => control::extract(orders, keep).map(|()| done("extracted")),
+            Control::Extract(keep) => orders.extract(keep).map(|()| done("extracted")),
             Control::DropTo(share) => control::drop_to(orders, share).map(|()| done("dropped")),
             Control::Clear(keep, least) => {
                 control::clear(orders, keep, least).map(|()| done("cleared"))
@@ -401,9 +450,7 @@ impl Strategy for Hosted {
     }
 
     fn pinned(&mut self, wish: &Wish<'_>, orders: &mut Orders<'_>) {
-        let wish = report::wish(wish, &orders.situation());
-        let told = self.tell(REPORTS, wish, orders);
-        if let Err(failure) = told {
+        if let Err(failure) = self.consider_pin(wish, orders) {
             orders.tell(Telemetry::StrategyFailed(failure));
             self.replace();
         }
@@ -419,9 +466,44 @@ impl Strategy for Hosted {
 }
 
 /// What came out of a program.
+#[derive(Clone, Debug)]
 enum Said {
     Command(Value),
     Effect(Effect),
+}
+
+impl Said {
+    /// The message, where it is a command.
+    fn command(&self) -> Option<Value> {
+        match self {
+            Self::Command(message) => Some(message.clone()),
+            Self::Effect(_) => None,
+        }
+    }
+
+    /// The message, where it is a command about a pin.
+    ///
+    /// # Errors
+    /// Where it is to be a command and is none.
+    fn about_a_pin(&self) -> Result<Option<Value>, StrategyFailure> {
+        let Self::Command(message) = self else {
+            return Ok(None);
+        };
+        let (_, control) = Control::read(message).ok_or(StrategyFailure::NotACommand)?;
+        let is = matches!(control, Control::Pin | Control::Unpin(_));
+        Ok(is.then(|| message.clone()))
+    }
+}
+
+/// What is still to be done for a program that was stored: its commands, and what it asked for that nobody
+/// works on.
+fn owed(machine: &Machine, waiting: Option<Waiting>, commands: Vec<Value>) -> VecDeque<Said> {
+    let in_work = waiting.map(|waiting| waiting.effect);
+    let asked = machine
+        .in_flight()
+        .filter(|effect| Some(effect.id.0) != in_work);
+    let commands = commands.into_iter().map(Said::Command);
+    commands.chain(asked.map(Said::Effect)).collect()
 }
 
 /// What a step says, behind what was said before.

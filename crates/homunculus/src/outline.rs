@@ -61,6 +61,14 @@ impl Outline {
         self.ids.push(turn.id());
     }
 
+    /// The turns from `first` on, all of them, are shown with other tokens than they were taken with.
+    pub fn resize<'t>(&mut self, first: usize, turns: impl Iterator<Item = (&'t Turn, Tokens)>) {
+        self.sums.truncate(first);
+        for (turn, tokens) in turns.take(self.ids.len().saturating_sub(first)) {
+            self.sums.push(self.total().and(turn, tokens));
+        }
+    }
+
     /// Notes a cut before this turn if it may be one, and takes back those that it makes illegal.
     /// Where a conversation may be cut is said by [`context::split::Rule::Provider`].
     fn place(&mut self, turn: &Turn, index: u32) {

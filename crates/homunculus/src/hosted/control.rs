@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use context::{Tokens, TurnId};
-use history::Route;
 use plumb::value::Value;
 
 use super::report::word;
@@ -163,32 +162,6 @@ pub(super) fn marked_at(memory: &Value, path: &Path<'_>) -> Option<usize> {
 fn begins(id: &TurnId) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *id.as_bytes();
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
-}
-
-/// A summary without a model that makes the view fit, with `keep` of the window verbatim behind it, or as
-/// little as there must be. The request waits for it.
-pub(super) fn extract(orders: &mut Orders<'_>, keep: f64) -> Result<(), Refusal> {
-    let (cut, budget) = {
-        let situation = orders.situation();
-        let path = &situation.path;
-        let wanted = path
-            .cut_keeping(situation.limits.window.scaled(keep))
-            .filter(|&cut| situation.room_at(cut).is_some());
-        let cut = wanted
-            .or_else(|| path.last_cut())
-            .ok_or(Refusal::IllegalCut)?;
-        if cut <= situation.shown.from {
-            return Err(Refusal::NoProgress);
-        }
-        let room = situation.room_at(cut);
-        (cut, room.ok_or(Refusal::TooLittleGain(Tokens::ZERO))?)
-    };
-    let route = Route::Extractive;
-    match orders.give(Command::Prepare { cut, budget, route }) {
-        // One that is being made is as good.
-        Ok(()) | Err(Refusal::AlreadyPreparing) => orders.give(Command::Pause),
-        Err(refusal) => Err(refusal),
-    }
 }
 
 /// Drops as few of the oldest steps as bring the view below a share of the window; where none does, all

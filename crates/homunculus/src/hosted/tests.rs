@@ -559,6 +559,68 @@ fn a_pin_changes_nothing_of_what_is_shown() {
     assert_eq!(told(&house.request(9)), ["send from 6"]);
 }
 
+/// Tells of a pin when so many turns are there.
+fn pin(house: &mut House, turns: usize) -> Vec<Action> {
+    let wish = Wish {
+        id: "a1",
+        by: "user",
+        tokens: Tokens::new(10),
+    };
+    let path = Path::new(&house.outline, turns, &[]);
+    house
+        .machine
+        .on(Event::Pinned(wish, path), at(house.second))
+}
+
+#[test]
+fn what_is_ordered_with_a_pin_is_done_with_the_next_request() {
+    let drops = with(
+        "reports ; filter(kind = \"pin\") ; map({ drop_to: 0.4 }) ; commands answers ; discard",
+    );
+    let compresses = format!(
+        "use mem\n{}",
+        with(
+            "reports ; filter(kind = \"pin\") ; map({ mark: true, keep: 0.05 }) ; commands \
+             answers ; filter(defined(marked)) ; map({ memory: marked }) ; Mem.compressor ; commands"
+        )
+    );
+    for (text, first, then) in [
+        (drops, "send from 6", "send from 6"),
+        (compresses, "prepare 8", "send from 8"),
+    ] {
+        let mut house = House::of(&text);
+        assert_eq!(told(&house.request(7)), ["send from 0"]);
+        assert_eq!(pin(&mut house, 3), [], "{text}");
+        let program = StrategyProgram::new("mine", &text, &BuiltIn).unwrap();
+        house.machine.strategy_mut(|strategy| {
+            let stored = serde_json::to_string(&strategy.to_stored()).unwrap();
+            let stored: StoredStrategy = serde_json::from_str(&stored).unwrap();
+            *strategy = Hosted::resume(program, HostSettings::default(), stored);
+        });
+        let actions = house.request(9);
+        assert_eq!(told(&actions).first().map(String::as_str), Some(first));
+        if first.starts_with("prepare") {
+            house.finish(&ordered(&actions));
+        }
+        assert_eq!(told(&house.request(9)), [then], "{text}");
+    }
+}
+
+#[test]
+fn one_that_fails_when_it_is_asked_about_a_pin_is_replaced() {
+    let text = with(
+        "reports ; filter(kind = \"pin\") ; map({ drop_to: 1 / (window - window) }) ; commands \
+         answers ; discard",
+    );
+    let mut house = House::of(&text);
+    let actions = pin(&mut house, 3);
+    assert_eq!(told(&actions).len(), 1, "{actions:?}");
+    let default = StrategyProgram::default_one();
+    house
+        .machine
+        .strategy_mut(|strategy| assert_eq!(strategy.program().id(), default.id()));
+}
+
 #[test]
 fn cold_cache_swaps_after_a_pause() {
     let program = StrategyProgram::shipped("cold_cache").unwrap();

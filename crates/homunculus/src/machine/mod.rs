@@ -19,6 +19,9 @@ use crate::price::CacheState;
 use crate::strategy::{Command, Moment, Situation, Stage, Strategy};
 use crate::view::Shown;
 
+/// The share of the window that stays verbatim behind a summary that makes a refused view fit.
+const RESCUED: f64 = 0.05;
+
 /// How often one request may be held before it is sent whatever the strategy says.
 const MOST_HOLDS: u32 = 8;
 
@@ -308,6 +311,7 @@ impl<S: Strategy> Homunculus<S> {
                 // What became of it is among the actions.
                 let _ = self.machine.obey(command, &asked, &mut actions);
             }
+            Event::Rescue(path) => self.machine.rescue(&path, now, &mut actions),
             Event::Pinned(wish, path) => self.pinned(&wish, path, now, &mut actions),
             Event::Usage { input, reported } => self.machine.used(input, reported, now),
             Event::Overhead { tokens } => self.machine.gauge.overhead(tokens),
@@ -532,6 +536,25 @@ impl Machine {
                 actions.push(Action::Telemetry(count));
             }
             _ => actions.push(Action::Telemetry(Telemetry::LateResult(job))),
+        }
+    }
+
+    /// Makes a view that was refused fit, whatever the strategy is.
+    fn rescue(&mut self, path: &Path<'_>, now: Timestamp, actions: &mut Vec<Action>) {
+        self.follow(path, actions);
+        let asked = Asked {
+            path: *path,
+            moment: Moment::Request,
+            now,
+        };
+        let mut orders = Orders::new(self, &asked, actions, About::Conversation);
+        if orders.situation().fits() {
+            return;
+        }
+        // What became of it is among the actions.
+        let _ = orders.give(Command::Swap);
+        if !orders.situation().fits() {
+            let _ = orders.extract(RESCUED);
         }
     }
 

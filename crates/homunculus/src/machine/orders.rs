@@ -1,5 +1,8 @@
 //! What a strategy holds in its hands while it is asked.
 
+use context::Tokens;
+use history::Route;
+
 use super::{Asked, Machine};
 use crate::event::{Action, Refusal, Telemetry};
 use crate::strategy::{Command, Situation};
@@ -57,6 +60,35 @@ impl<'a> Orders<'a> {
         let held = self.machine.obey(command, self.asked, self.actions)?;
         self.hold = held.or_else(|| self.hold.take());
         Ok(())
+    }
+
+    /// Orders a summary without a model that makes the view fit, with `keep` of the window verbatim behind
+    /// it, or as little as there must be. The request waits for it.
+    ///
+    /// # Errors
+    /// Where no cut leaves room for a summary, or it would break another rule.
+    pub fn extract(&mut self, keep: f64) -> Result<(), Refusal> {
+        let (cut, budget) = {
+            let situation = self.situation();
+            let path = &situation.path;
+            let wanted = path
+                .cut_keeping(situation.limits.window.scaled(keep))
+                .filter(|&cut| situation.room_at(cut).is_some());
+            let cut = wanted
+                .or_else(|| path.last_cut())
+                .ok_or(Refusal::IllegalCut)?;
+            if cut <= situation.shown.from {
+                return Err(Refusal::NoProgress);
+            }
+            let room = situation.room_at(cut);
+            (cut, room.ok_or(Refusal::TooLittleGain(Tokens::ZERO))?)
+        };
+        let route = Route::Extractive;
+        match self.give(Command::Prepare { cut, budget, route }) {
+            // One that is being made is as good.
+            Ok(()) | Err(Refusal::AlreadyPreparing) => self.give(Command::Pause),
+            Err(refusal) => Err(refusal),
+        }
     }
 
     /// Says that a pin is not kept.

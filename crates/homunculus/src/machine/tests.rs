@@ -707,3 +707,38 @@ proptest! {
         }
     }
 }
+
+/// A strategy that never orders anything.
+struct Nothing;
+
+impl Strategy for Nothing {
+    fn decide(&mut self, _: &mut Orders<'_>) {}
+}
+
+#[test]
+fn a_refused_view_is_made_to_fit_without_the_strategy() {
+    let mut driver = Driver::new(Nothing, limits(10_000), &[1_000; 9]);
+    assert_eq!(sent(&driver.request(9)), Some(Shown::default()));
+    let rescue = |driver: &mut Driver<Nothing>| {
+        let path = Path::new(&driver.outline, 9, &[]);
+        driver.machine.on(Event::Rescue(path), at(driver.second))
+    };
+    assert_eq!(rescue(&mut driver), [], "it fits");
+    let input = Some(Tokens::new(11_000));
+    driver
+        .machine
+        .on(Event::Overflowed { input }, at(driver.second));
+    let order = ordered(&rescue(&mut driver)).expect("a summary");
+    assert_eq!((order.route, order.cut), (Route::Extractive, 8));
+    assert_eq!(ordered(&rescue(&mut driver)), None, "it is being made");
+    driver.finish(order.job, 500);
+    let shown = rescue(&mut driver)
+        .into_iter()
+        .find_map(|action| match action {
+            Action::Show(shown) => Some(shown),
+            _ => None,
+        });
+    assert_eq!(shown.map(|shown| shown.from), Some(8));
+    assert_eq!(rescue(&mut driver), [], "it fits");
+    assert_eq!(sent(&driver.request(9)), shown);
+}

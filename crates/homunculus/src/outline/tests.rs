@@ -225,3 +225,32 @@ fn a_summary_may_stand_for_all_of_it_where_the_answer_comes_next() {
     assert!(Path::new(&longer, 3, &[]).ends_whole());
     assert!(!Path::new(&longer, 2, &[]).ends_whole());
 }
+
+#[test]
+fn turns_that_are_shown_with_other_sizes_count_as_they_are_shown() {
+    let turns = turns("uacrua");
+    let sizes: Vec<Tokens> = (1..=6).map(|size| Tokens::new(size * 10)).collect();
+    let mut expected = Outline::default();
+    for (turn, &tokens) in turns.iter().zip(&sizes) {
+        expected.push(turn, tokens);
+    }
+    for first in 0..=6 {
+        let mut outline = Outline::default();
+        for (index, (turn, &tokens)) in turns.iter().zip(&sizes).enumerate() {
+            let taken = if index < first { tokens } else { turn.tokens() };
+            outline.push(turn, taken);
+        }
+        outline.resize(first, turns.iter().zip(sizes.iter().copied()).skip(first));
+        for at in 0..=6 {
+            let path = Path::new(&outline, 6, &[]);
+            let wanted = Path::new(&expected, 6, &[]);
+            assert_eq!(path.tail(at), wanted.tail(at), "{first} {at}");
+            assert_eq!(path.is_cut(at), wanted.is_cut(at), "{first} {at}");
+            assert_eq!(
+                path.clearable(0, at),
+                wanted.clearable(0, at),
+                "{first} {at}"
+            );
+        }
+    }
+}
