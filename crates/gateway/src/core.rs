@@ -41,6 +41,7 @@ mod reading;
 mod recall;
 mod registry;
 mod reports;
+mod rescue;
 mod retention;
 mod revive;
 mod say;

@@ -28,7 +28,7 @@ use crate::rewrite::{self, RewriteError, beta, betas, may_ask, render_asking};
 use crate::words::Did;
 
 /// How long a request waits at most for a summary that is made without a model.
-const ON_THE_SPOT: std::time::Duration = std::time::Duration::from_secs(30);
+pub(super) const ON_THE_SPOT: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// Why a request is sent as it came though the core looked into it.
 #[derive(Debug, thiserror::Error)]
@@ -153,9 +153,9 @@ impl Inner {
             let size = keep.size();
             let work = keep.work();
             let receipt = self.writer.write_little(call.tenant, work, size).await;
-            if receipt.kept().await.is_err() {
+            if let Err(failure) = receipt.kept().await {
                 // It is still right in memory; only a restart would not know of it.
-                self.not_kept(&flight.joined.shared, call.now);
+                self.not_kept(&flight.joined.shared, &failure, call.now);
                 flight.joined.shared.lock().is_dress_unkept = true;
             }
         }
@@ -205,7 +205,8 @@ impl Inner {
                 let ordered = live.obey(now);
                 let decision = live.ask(joined.len, now).and(&ordered);
                 did.extend(words(self.parts.config.mode, &decision));
-                if let Some(failure) = decision.failed {
+                let pinning = live.flights.strategy_failed.take();
+                for failure in pinning.into_iter().chain(decision.failed) {
                     self.strategy_failed(failure);
                 }
                 flight.swapped |= decision.swapped || decision.reduced;
@@ -357,13 +358,13 @@ impl Inner {
     }
 
     /// The default goes on in this conversation; whoever runs the gateway has to know.
-    fn strategy_failed(&self, failure: StrategyFailure) {
+    pub(super) fn strategy_failed(&self, failure: StrategyFailure) {
         let strategy = self.parts.config.policy.strategy.written();
         tracing::warn!(strategy, %failure, "the strategy failed; the default goes on");
         self.parts.metrics.failed(crate::metrics::Failure::Strategy);
     }
 
-    fn count_swap(&self, live: &Live) {
+    pub(super) fn count_swap(&self, live: &Live) {
         let front = live.dress.as_ref().map(|dress| &dress.front);
         if let Some(mark) = front.and_then(|front| front.mark.as_ref()) {
             self.parts.metrics.swapped(mark.route.as_str());

@@ -44,8 +44,10 @@ pub(super) enum Happened {
     StrategyFailed(String),
     /// The provider refused a request with this status.
     Refused(u16),
-    /// It was refused as too long and made smaller.
+    /// It was refused as too long.
     Overflowed,
+    /// The strategy left it too long, so it was made smaller without it.
+    Rescued,
     /// The provider's window is another one than believed, or is believed in again.
     Window(Tokens),
     /// The client compacts by itself.
@@ -88,6 +90,9 @@ impl fmt::Display for Happened {
             }
             Self::Refused(status) => write!(f, "the provider refused a request: {status}"),
             Self::Overflowed => f.write_str("the provider found a request too long"),
+            Self::Rescued => {
+                f.write_str("made smaller without the strategy, which left it too long")
+            }
             Self::Window(tokens) => write!(f, "the window is taken to be {tokens} tokens"),
             Self::OwnCompaction(client, true) => {
                 write!(f, "the compaction of {client} was answered")

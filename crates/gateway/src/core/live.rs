@@ -133,6 +133,8 @@ pub(super) struct Flights {
     pub tell: bool,
     /// Whether a line that would pin or unpin was not obeyed, and nobody was told.
     pub pin_refused: bool,
+    /// The strategy failed when it was asked about a pin, and nobody was told.
+    pub strategy_failed: Option<StrategyFailure>,
     /// What was ordered from outside, for the next request.
     pub order: Option<Order>,
     /// Identifiers that the next request is to tell, since a summary that it shows does not name them.
@@ -216,6 +218,13 @@ impl Live {
     pub(super) fn ask(&mut self, len: usize, now: Timestamp) -> Decision {
         let path = Path::new(&self.said.outline, len, self.pins.places());
         let actions = self.supervisor.machine.on(Event::Request(path), now);
+        self.carry_out(actions, len, now)
+    }
+
+    /// Has the machine make the view of the first `len` turns fit, which the provider refused.
+    pub(super) fn fit(&mut self, len: usize, now: Timestamp) -> Decision {
+        let path = Path::new(&self.said.outline, len, self.pins.places());
+        let actions = self.supervisor.machine.on(Event::Rescue(path), now);
         self.carry_out(actions, len, now)
     }
 
@@ -431,7 +440,9 @@ impl Live {
         let len = self.len();
         let path = Path::new(&self.said.outline, len, self.pins.places());
         let actions = self.supervisor.machine.on(Event::Pinned(wish, path), now);
-        self.carry_out(actions, len, now);
+        // Nothing else is ordered about a pin.
+        let decision = self.carry_out(actions, len, now);
+        self.flights.strategy_failed = self.flights.strategy_failed.or(decision.failed);
         self.pins.has(pin.id)
     }
 

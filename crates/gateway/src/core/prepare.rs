@@ -318,14 +318,14 @@ impl Inner {
             ..Keep::default()
         };
         let receipt = self.writer.write(shared.tenant, keep.work()).await;
-        let is_kept = receipt.kept().await.is_ok();
-        if !is_kept {
-            self.not_kept(shared, now);
+        let kept = receipt.kept().await;
+        if let Err(failure) = &kept {
+            self.not_kept(shared, failure, now);
         }
         let result = metrics::Preparation::Ready;
         self.parts.metrics.prepared(made.route.as_str(), result);
         let mut live = shared.lock();
-        live.is_dress_unkept |= !is_kept;
+        live.is_dress_unkept |= kept.is_err();
         live.end_job(order);
         for spent in &made.spent {
             money::add_summary(&mut live.record.totals, spent);

@@ -10,7 +10,7 @@ use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant,
 use jiff::Timestamp;
 
 use super::choice::limits;
-use super::live::Shared;
+use super::live::{Live, Shared};
 use super::pins::PinBook;
 use super::writer::StoreFailure;
 use super::{Core, Inner};
@@ -296,7 +296,7 @@ impl Inner {
                 .set(&text, Origin::Api, &counter)
                 .map_err(refused)?;
             match added {
-                Some(pin) if live.keeps(&pin, (self.parts.clock)()) => pin,
+                Some(pin) if self.keeps(&mut live, &pin) => pin,
                 Some(_) => return Err(ReportError::NotKept),
                 None => {
                     let known = PinId::of(&text);
@@ -334,6 +334,15 @@ impl Inner {
         }
         kept?;
         Ok(pin_report(&pin, true))
+    }
+
+    /// Whether the strategy keeps a pin.
+    fn keeps(&self, live: &mut Live, pin: &Pin) -> bool {
+        let keeps = live.keeps(pin, (self.parts.clock)());
+        if let Some(failure) = live.flights.strategy_failed.take() {
+            self.strategy_failed(failure);
+        }
+        keeps
     }
 
     async fn unpin(

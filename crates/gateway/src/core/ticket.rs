@@ -23,7 +23,6 @@ use super::money::{self, Alone, Bill};
 use super::prepare::Source;
 use super::writer::StoreFailure;
 use crate::config::Mode;
-use crate::words::Did;
 
 /// An answer that is no stream is read up to this size; what is longer is passed on unread.
 const LONGEST_ANSWER: usize = 16 << 20;
@@ -52,6 +51,8 @@ pub(super) struct Flight {
     pub swapped: bool,
     /// Whether it waited for a summary.
     pub waited: bool,
+    /// Whether the agent was told of its state with it.
+    pub noted: bool,
     /// The summary to make as soon as the answer begins.
     pub prepare: Option<(Preparation, Source)>,
 }
@@ -75,6 +76,7 @@ impl Flight {
             before: None,
             swapped: false,
             waited: false,
+            noted: false,
             prepare: None,
         }
     }
@@ -323,40 +325,7 @@ impl Proof {
     }
 }
 
-impl super::live::Live {
-    /// Tells the supervisor of an overflow; whether it wants another try.
-    fn is_retried_after_overflow(&mut self, input: Option<Tokens>, now: Timestamp) -> bool {
-        let overflowed = Event::Overflowed { input };
-        let actions = self.supervisor.machine.on(overflowed, now);
-        self.journal.note(now, Happened::Overflowed);
-        actions
-            .iter()
-            .any(|action| matches!(action, homunculus::Action::Retry))
-    }
-}
-
 impl Inner {
-    /// Makes a request that was too long smaller. `None` where it did not get smaller.
-    async fn rescue(
-        self: &Arc<Self>,
-        flight: &mut Flight,
-        now: Timestamp,
-    ) -> Option<super::exchange::Outgoing> {
-        let arrival = flight.arrival.clone();
-        let (request, elements) = self.read(&arrival, flight.dialect, &arrival.body)?;
-        let call = self.call(&arrival, &request, elements, now);
-        let shown = flight.shown;
-        let mut decided = self.decided(&call, flight).await;
-        if flight.shown == shown {
-            return None;
-        }
-        decided.did.retain(|&did| did != Did::Kept);
-        decided.did.push(Did::Rescued);
-        self.outgoing(&call, flight, decided, &arrival.body)
-            .await
-            .ok()
-    }
-
     /// An answer has come whole.
     async fn landed(
         self: &Arc<Self>,
@@ -422,8 +391,8 @@ impl Inner {
             // Somebody purged the conversation while it was in memory.
             kept = self.keep_whole(&flight, reply.as_ref(), now).await;
         }
-        if kept.is_err() {
-            self.not_kept(&shared, now);
+        if let Err(failure) = &kept {
+            self.not_kept(&shared, failure, now);
         }
     }
 
@@ -455,8 +424,15 @@ impl Inner {
         written.kept().await
     }
 
-    /// The store failed: counted and noted, and the next request writes everything again.
-    pub(super) fn not_kept(&self, shared: &super::live::Shared, now: Timestamp) {
+    /// The store failed: told, counted and noted, and the next request writes everything again.
+    pub(super) fn not_kept(
+        &self,
+        shared: &super::live::Shared,
+        failure: &StoreFailure,
+        now: Timestamp,
+    ) {
+        let conversation = shared.id;
+        tracing::warn!(%conversation, %failure, "not kept; the next request writes it again");
         self.parts.metrics.failed(crate::metrics::Failure::Keeping);
         let mut live = shared.lock();
         live.said.is_unkept = true;

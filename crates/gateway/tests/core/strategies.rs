@@ -86,10 +86,7 @@ const BROKEN: &str =
 
 #[tokio::test]
 async fn one_that_fails_gives_way_to_the_default_and_the_client_notices_nothing() {
-    let mut choice = StrategyChoice::of("broken.plumb").expect("a file");
-    assert!(choice.unread().is_some());
-    choice.load(StrategyProgram::new("broken", BROKEN, &BuiltIn).expect("it checks"));
-    let house = House::new(|config| config.policy.strategy = choice).await;
+    let house = House::new(|config| config.policy.strategy = strategy(BROKEN)).await;
     let mut agent = Agent::new("key-one");
     let mut swaps = 0;
     for n in 0..24 {
@@ -102,6 +99,195 @@ async fn one_that_fails_gives_way_to_the_default_and_the_client_notices_nothing(
     let told = "ebbtide_failures_total{at=\"strategy\"} 1\n";
     assert!(metrics.contains(told), "{metrics}");
     house.close().await;
+}
+
+/// The strategy of this text.
+fn strategy(text: &str) -> StrategyChoice {
+    let mut choice = StrategyChoice::of("mine.plumb").expect("a file");
+    assert!(choice.unread().is_some());
+    choice.load(StrategyProgram::new("mine", text, &BuiltIn).expect("it checks"));
+    choice
+}
+
+/// A strategy that never orders anything.
+const IDLE: &str = "let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {
+  reports ; filter(false) ; map({ swap: true }) ; commands
+  answers ; discard
+}";
+
+/// A strategy that says nothing but that requests are to wait.
+const PAUSING: &str =
+    "let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {
+  reports ; map({ pause: true }) ; commands
+  answers ; discard
+}";
+
+/// Grows a conversation over the window: the strategy does nothing, and what is refused is made smaller
+/// without it.
+async fn check_rescue(text: &str, model: &str) {
+    let house = House::new(|config| config.policy.strategy = strategy(text)).await;
+    let mut agent = Agent::new("key-one");
+    agent.model = model.to_owned();
+    let mut rescued = 0;
+    agent.say(&house, "#pin never touch main.rs").await;
+    for n in 0..50 {
+        let came = agent.say(&house, &words(n, 700)).await;
+        assert_eq!(came.status, 200, "{n}: {came:?}");
+        let did = came.did();
+        let is_rescued = did.contains("rescued");
+        rescued += usize::from(is_rescued);
+        assert_eq!(did.contains("swapped"), is_rescued, "{n}: {did}");
+    }
+    assert!(rescued >= 2, "{rescued} times");
+    let sent = house.sent().pop().expect("a request").to_string();
+    assert!(sent.contains("never touch main.rs"), "{sent}");
+    let metrics = house.gateway.metrics().render();
+    let told = format!("ebbtide_rescues_total{{result=\"answered\"}} {rescued}\n");
+    assert!(metrics.contains(&told), "{metrics}");
+    let told = format!("ebbtide_swaps_total{{route=\"extractive\"}} {rescued}\n");
+    assert!(metrics.contains(&told), "{metrics}");
+    let came = agent.say(&house, "and now?").await;
+    let path = format!("/ebbtide/api/conversations/{}", came.conversation());
+    let detail = agent.get(&house, &path).await.body.to_string();
+    assert!(
+        detail.contains("made smaller without the strategy"),
+        "{detail}"
+    );
+    house.close().await;
+}
+
+#[tokio::test]
+async fn what_is_refused_is_made_smaller_whatever_the_strategy() {
+    check_rescue(IDLE, "claude-opus-5-5").await;
+    check_rescue(IDLE, "claude-opus-4-5").await;
+    check_rescue(PAUSING, "claude-opus-5-5").await;
+}
+
+/// A strategy that fails when it is asked about a pin.
+const PINLESS: &str =
+    "let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {
+  reports ; filter(kind = \"pin\") ; map({ drop_to: 1 / (window - window) }) ; commands
+  answers ; discard
+}";
+
+#[tokio::test]
+async fn one_that_fails_on_a_pin_gives_way_to_the_default_and_is_counted() {
+    let check = async |by_line: bool| {
+        let house = House::new(|config| config.policy.strategy = strategy(PINLESS)).await;
+        let mut agent = Agent::new("key-one");
+        let first = if by_line { "#pin p\nhello" } else { "hello" };
+        let came = agent.say(&house, first).await;
+        if !by_line {
+            let path = format!("/ebbtide/api/conversations/{}/pins", came.conversation());
+            let pin = agent.post(&house, &path, &json!({ "text": "p" })).await;
+            assert_eq!(pin.status, 200, "{pin:?}");
+        }
+        let metrics = house.gateway.metrics().render();
+        let told = "ebbtide_failures_total{at=\"strategy\"} 1\n";
+        assert!(metrics.contains(told), "{metrics}");
+        let mut swaps = 0;
+        for n in 0..24 {
+            let came = agent.say(&house, &words(n, 700)).await;
+            swaps += usize::from(came.did().contains("swapped"));
+        }
+        assert!(swaps > 0, "the default is at work");
+        house.close().await;
+    };
+    check(true).await;
+    check(false).await;
+}
+
+/// A strategy that prepares a summary with each pin.
+const ON_PINS: &str =
+    "protocol Preparation = send Mark . recv Marked . send Prepare . recv Prepared . end
+
+let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(ctrl_out, telemetry, ctrl_in) {
+  let answers : !CtrlResp = channel
+  telemetry ; filter(kind = \"pin\") ; map(null) ; preparation@trigger
+  (answers, ctrl_in) <-> Preparation as preparation
+  ctrl_out ;
+    filter(defined(marked) || defined(prepared) || command = \"mark\" || command = \"compressor\") ;
+    answers
+  preparation@trigger ; map({ mark: true, keep: 0.05 }) ; preparation@send(Mark)
+  preparation@recv(Marked) ;
+    map({ memory: marked }) ;
+    Mem.compressor ;
+    map({ prepare: set_memory }) ;
+    preparation@send(Prepare)
+}";
+
+#[tokio::test]
+async fn a_summary_that_is_ordered_with_a_pin_is_made_with_the_request() {
+    let on_pins = format!("use mem\n{ON_PINS}");
+    let check = async |by_line: bool| {
+        let house = House::new(|config| config.policy.strategy = strategy(&on_pins)).await;
+        let mut agent = Agent::new("key-one");
+        for n in 0..6 {
+            agent.say(&house, &words(n, 700)).await;
+        }
+        let came = agent
+            .say(&house, if by_line { "#pin p" } else { "go on" })
+            .await;
+        assert_eq!(came.did().contains("preparing"), by_line, "{came:?}");
+        if !by_line {
+            let path = format!("/ebbtide/api/conversations/{}/pins", came.conversation());
+            agent.post(&house, &path, &json!({ "text": "p" })).await;
+            let came = agent.say(&house, "go on").await;
+            assert!(came.did().contains("preparing"), "{came:?}");
+        }
+        house.close().await;
+    };
+    check(true).await;
+    check(false).await;
+}
+
+#[tokio::test]
+async fn results_that_together_are_too_long_are_shortened_when_they_are_refused() {
+    let check = async |before: usize, each: usize| {
+        let house = House::new(|_| {}).await;
+        let mut agent = Agent::new("key-one");
+        for n in 0..before {
+            agent.say(&house, &words(n, 700)).await;
+        }
+        let call = |n: usize| format!("@sim call read {{\"path\":\"src/module_{n}.rs\"}}");
+        let calls: Vec<String> = (0..6).map(call).collect();
+        let asked = agent.say(&house, &calls.join("\n")).await;
+        let called = asked.body["content"].as_array().expect("content");
+        let called = called.iter().filter(|block| block["type"] == "tool_use");
+        let results: Vec<_> = called
+            .enumerate()
+            .map(|(n, call)| {
+                json!({"type": "tool_result", "tool_use_id": call["id"], "content": words(n, each)})
+            })
+            .collect();
+        assert_eq!(results.len(), 6, "{asked:?}");
+        agent
+            .messages
+            .push(json!({"role": "user", "content": results}));
+        let came = agent.go_on(&house).await;
+        assert_eq!(came.status, 200, "{came:?}");
+        assert!(
+            came.did().contains("rescued") && came.did().contains("shrunk"),
+            "{came:?}"
+        );
+        let shown = house.sent().pop().expect("a request");
+        // It stays as it was shown.
+        let came = agent.say(&house, "and now?").await;
+        assert_eq!(came.status, 200, "{came:?}");
+        assert!(!came.did().contains("rescued"), "{came:?}");
+        let next = house.sent().pop().expect("a request");
+        let (shown, next) = (shown["messages"].as_array(), next["messages"].as_array());
+        let (shown, next) = (shown.expect("a list"), next.expect("a list"));
+        let results = |messages: &Vec<serde_json::Value>| -> Vec<String> {
+            let blocks = messages.iter().filter_map(|it| it["content"].as_array());
+            let results = blocks.flatten().filter(|it| it["type"] == "tool_result");
+            results.map(|it| it["content"].to_string()).collect()
+        };
+        assert_eq!(results(shown), results(next));
+        house.close().await;
+    };
+    check(0, 3_500).await;
+    check(9, 3_000).await;
 }
 
 #[tokio::test]
