@@ -131,6 +131,8 @@ pub(super) struct Flights {
     pub was_soft: bool,
     /// Whether the next request is to tell the agent of a swap.
     pub tell: bool,
+    /// The number of the last request with which the agent was told of its state.
+    pub noted: u64,
     /// Whether a line that would pin or unpin was not obeyed, and nobody was told.
     pub pin_refused: bool,
     /// The strategy failed when it was asked about a pin, and nobody was told.

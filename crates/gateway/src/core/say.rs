@@ -22,7 +22,7 @@ impl Inner {
     pub(super) fn add_pins_and_note(
         &self,
         call: &Call<'_>,
-        flight: &mut Flight,
+        flight: &Flight,
         live: &mut Live,
         (shown, keep, did): (Shown, &mut Keep, &mut Vec<Did>),
     ) {
@@ -55,7 +55,7 @@ impl Inner {
             let addition = noted(call, live, shown, flight.joined.len);
             if let Some(addition) = addition {
                 did.push(Did::Noted);
-                flight.noted = true;
+                live.flights.noted = flight.joined.number;
                 additions.push(addition);
             }
         }
@@ -72,11 +72,13 @@ impl Inner {
     }
 
     /// With a user's new words once there was an answer, after a swap, and when the soft threshold is
-    /// crossed. Not when the same request comes again
-    /// or is sent once more.
+    /// crossed. Not when the same request comes again or is sent once more.
     fn is_note_due(&self, flight: &Flight, live: &mut Live, shown: Shown) -> bool {
         let room = self.parts.config.limits.body.saturating_sub(ROOM);
-        if flight.noted || flight.joined.new == 0 || flight.arrival.body.len() > room {
+        if live.flights.noted == flight.joined.number
+            || flight.joined.new == 0
+            || flight.arrival.body.len() > room
+        {
             return false;
         }
         let len = flight.joined.len;

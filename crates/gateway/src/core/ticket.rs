@@ -51,8 +51,6 @@ pub(super) struct Flight {
     pub swapped: bool,
     /// Whether it waited for a summary.
     pub waited: bool,
-    /// Whether the agent was told of its state with it.
-    pub noted: bool,
     /// The summary to make as soon as the answer begins.
     pub prepare: Option<(Preparation, Source)>,
 }
@@ -76,7 +74,6 @@ impl Flight {
             before: None,
             swapped: false,
             waited: false,
-            noted: false,
             prepare: None,
         }
     }
