@@ -224,7 +224,7 @@ impl Work {
             rescues: register(
                 registry,
                 "rescues",
-                "Requests refused as too long and sent again, by result",
+                "Requests refused as too long, or for their thinking, and sent again, by result",
             ),
             transformations: register(
                 registry,

@@ -117,7 +117,8 @@ impl Did {
             Self::Preparing => "A summary began to be prepared with this request.",
             Self::Waited => "Held until a summary was ready.",
             Self::Rescued => {
-                "The provider refused it as too long; it was made smaller and sent once more."
+                "The provider refused it as too long, or took its thinking for another conversation's; it \
+                 was made smaller, or sent without the thinking, once more."
             }
             Self::Shrunk => {
                 "An oversized tool result in it was shortened before it was first sent."

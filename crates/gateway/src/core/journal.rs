@@ -48,6 +48,8 @@ pub(super) enum Happened {
     Overflowed,
     /// The strategy left it too long, so it was made smaller without it.
     Rescued,
+    /// The provider took the conversation's thinking for another's, and it was sent without.
+    ThinkingRefused,
     /// The provider's window is another one than believed, or is believed in again.
     Window(Tokens),
     /// The client compacts by itself.
@@ -92,6 +94,9 @@ impl fmt::Display for Happened {
             Self::Overflowed => f.write_str("the provider found a request too long"),
             Self::Rescued => {
                 f.write_str("made smaller without the strategy, which left it too long")
+            }
+            Self::ThinkingRefused => {
+                f.write_str("sent without its thinking, which the provider took for another's")
             }
             Self::Window(tokens) => write!(f, "the window is taken to be {tokens} tokens"),
             Self::OwnCompaction(client, true) => {

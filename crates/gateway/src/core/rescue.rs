@@ -1,4 +1,5 @@
-//! Makes a request that the provider refused as too long smaller, whatever the strategy is.
+//! Changes a request that the provider refused so that it takes it: what is too long is made smaller,
+//! whatever the strategy is, and thinking that it takes for another conversation's is left out.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use tokio::time::timeout;
 
 use super::Inner;
 use super::call::Call;
-use super::decide::ON_THE_SPOT;
+use super::decide::{Decided, ON_THE_SPOT};
 use super::exchange::Outgoing;
 use super::join::resized;
 use super::journal::Happened;
@@ -19,6 +20,7 @@ use super::keep::Keep;
 use super::live::Live;
 use super::prepare::Source;
 use super::ticket::Flight;
+use crate::config::Mode;
 use crate::rewrite;
 use crate::words::Did;
 
@@ -67,6 +69,41 @@ impl Inner {
         decided.did.push(Did::Rescued);
         decided.did.sort_unstable();
         decided.did.dedup();
+        self.outgoing(&call, flight, decided, &arrival.body)
+            .await
+            .ok()
+    }
+
+    /// A request whose thinking the provider takes for another conversation's, without it: the
+    /// conversation was shown something else before, through a gateway that knew it by another key, or
+    /// not through one. Thinking may be taken out as a whole and is never put back. `None` where it is out
+    /// already.
+    pub(super) async fn without_thinking(
+        self: &Arc<Self>,
+        flight: &mut Flight,
+        now: Timestamp,
+    ) -> Option<Outgoing> {
+        let arrival = flight.arrival.clone();
+        let (request, elements) = self.read(&arrival, flight.dialect, &arrival.body)?;
+        let call = self.call(&arrival, &request, elements, now);
+        let decided = {
+            let mut live = flight.joined.shared.lock();
+            let (len, head) = (flight.joined.len, flight.joined.head);
+            let is_on = self.parts.config.mode == Mode::On;
+            let is_out = live.record.standing.stripped == head;
+            if !is_on || is_out || !live.leads_to(len, head) {
+                return None;
+            }
+            live.record.standing.stripped = head;
+            live.journal.note(now, Happened::ThinkingRefused);
+            Decided {
+                look: live.look(flight.shown, len),
+                tokens: live.sizes(flight.shown, len).1,
+                did: vec![Did::Rescued],
+                keep: Keep::default(),
+                prepare: None,
+            }
+        };
         self.outgoing(&call, flight, decided, &arrival.body)
             .await
             .ok()

@@ -167,6 +167,9 @@ impl Ticket {
             return Rescue::PassOn;
         };
         let failure = Failure::parse(body).ok().flatten();
+        let is_foreign_thinking = failure
+            .as_ref()
+            .is_some_and(wire::api::Failure::is_foreign_thinking);
         let overflow = failure.and_then(|failure| failure.overflow());
         let inner = Arc::clone(&flight.inner);
         let retry = {
@@ -181,10 +184,12 @@ impl Ticket {
                     && live.is_retried_after_overflow(overflow.input, now)
             })
         };
-        if !retry {
-            return Rescue::PassOn;
-        }
-        match inner.rescue(flight, now).await {
+        let rescued = match retry {
+            true => inner.rescue(flight, now).await,
+            false if is_foreign_thinking => inner.without_thinking(flight, now).await,
+            false => None,
+        };
+        match rescued {
             Some(outgoing) => Rescue::SendAgain(outgoing),
             None => Rescue::PassOn,
         }

@@ -98,6 +98,64 @@ async fn a_branch_from_before_a_summary_is_shown_what_was_shown_there() {
 }
 
 #[tokio::test]
+async fn who_comes_back_with_another_key_goes_on_without_the_thinking() {
+    for swaps in [false, true] {
+        let mut house = House::new(|_| {}).await;
+        let mut agent = Agent::new("key-one");
+        agent.fields = json!({"thinking": {"type": "adaptive"}});
+        let mut n = match swaps {
+            true => until_swapped(&mut agent, &house).await,
+            false => 4,
+        };
+        for n in 0..4 {
+            say(&mut agent, &house, n, 100).await;
+        }
+        agent.key = "key-two".to_owned();
+        let came = say(&mut agent, &house, n, 100).await;
+        // What comes at once and is long is summarised, and has no thinking then.
+        let expected = if swaps { "swapped" } else { "rescued" };
+        assert!(came.did().contains(expected), "{swaps}: {came:?}");
+        assert!(
+            !Value::from(newest(&house))
+                .to_string()
+                .contains("signature")
+        );
+        for restarts in [false, true] {
+            if restarts {
+                house.restart().await;
+            }
+            n += 1;
+            let came = say(&mut agent, &house, n, 100).await;
+            assert!(!came.did().contains("rescued"), "{swaps}: {came:?}");
+            let shown = newest(&house);
+            let thinks = |message: &&Value| message.to_string().contains("signature");
+            assert!(
+                shown.iter().filter(thinks).count() > 0,
+                "new thinking stays"
+            );
+        }
+        let at = format!("/ebbtide/api/conversations/{}", came.conversation());
+        let told = agent.get(&house, &at).await;
+        assert_eq!(told.status, 200, "{told:?}");
+        house.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_only_watched_is_refused_as_it_is() {
+    let house = House::new(|config| config.mode = gateway::config::Mode::Observe).await;
+    let mut agent = Agent::new("key-one");
+    agent.fields = json!({"thinking": {"type": "adaptive"}});
+    for n in 0..3 {
+        say(&mut agent, &house, n, 100).await;
+    }
+    agent.messages[0]["content"][0]["text"] = json!("Something else.");
+    let came = agent.say(&house, "And now?").await;
+    assert_eq!(came.status, 400, "{came:?}");
+    house.close().await;
+}
+
+#[tokio::test]
 async fn a_conversation_is_reported_while_and_after_a_request_is_not_answered() {
     let house = House::new(|_| {}).await;
     let mut agent = Agent::new("key-one");

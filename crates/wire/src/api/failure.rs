@@ -51,6 +51,16 @@ impl Failure {
             .or_else(|| Overflow::read(&self.kind, ""))
     }
 
+    /// Whether the provider finds that thinking was not written in this conversation, or not with what is
+    /// shown before it now.
+    #[must_use]
+    pub fn is_foreign_thinking(&self) -> bool {
+        self.kind == "invalid_request_error"
+            && self
+                .message
+                .contains("Invalid `signature` in `thinking` block")
+    }
+
     /// The error in a body or an event. OpenAI's stream events carry it without an envelope.
     pub(super) fn read(root: Value<'_>) -> Option<Self> {
         let marked = root.get("type").is_some_and(|kind| kind.is("error"));
@@ -97,6 +107,24 @@ mod tests {
         assert_eq!(failure.kind, kind, "{body}");
         assert_eq!(failure.code.as_deref(), code, "{body}");
         assert_eq!(failure.is_overflow(), overflow, "{body}");
+    }
+
+    #[test]
+    fn thinking_of_another_conversation() {
+        let check = |kind: &str, message: &str, expected: bool| {
+            let body =
+                format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}}}}"#);
+            let failure = Failure::parse(body.as_bytes()).unwrap().unwrap();
+            assert_eq!(failure.is_foreign_thinking(), expected, "{body}");
+        };
+        let bound = "messages.5.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation: prefix_binding_mismatch.";
+        check("invalid_request_error", bound, true);
+        check("api_error", bound, false);
+        check(
+            "invalid_request_error",
+            "prompt is too long: 9 tokens > 8 maximum",
+            false,
+        );
     }
 
     #[test]
