@@ -30,29 +30,50 @@ const MOST: usize = 4;
 /// The newest tool results may take this share of the window, whatever stands before them.
 const RESULTS: f64 = 0.25;
 
+/// What the provider refused a request for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// It does not fit the window.
+    TooLong,
+    /// Its thinking is taken for another conversation's.
+    ForeignThinking,
+}
+
 impl Inner {
-    /// Makes a request that was too long smaller. `None` where it did not get smaller.
+    /// A refused request, changed so that the provider takes it. `None` where there is nothing to change.
     pub(super) async fn rescue(
         self: &Arc<Self>,
         flight: &mut Flight,
+        why: Refused,
         now: Timestamp,
     ) -> Option<Outgoing> {
         let arrival = flight.arrival.clone();
         let (request, elements) = self.read(&arrival, flight.dialect, &arrival.body)?;
         let call = self.call(&arrival, &request, elements, now);
+        let decided = match why {
+            Refused::TooLong => self.smaller(&call, flight).await?,
+            Refused::ForeignThinking => self.without_thinking(flight, now)?,
+        };
+        self.outgoing(&call, flight, decided, &arrival.body)
+            .await
+            .ok()
+    }
+
+    /// What is shown of a request that was too long. `None` where it did not get smaller.
+    async fn smaller(self: &Arc<Self>, call: &Call<'_>, flight: &mut Flight) -> Option<Decided> {
         let shown = flight.shown;
-        let mut decided = self.decided(&call, flight).await;
+        let mut decided = self.decided(call, flight).await;
         let mut is_smaller = flight.shown != shown;
         if !is_smaller || !flight.joined.shared.lock().fits(flight) {
             // What it said is said, and kept whether or not it is sent again.
             let mut keep = std::mem::take(&mut decided.keep);
-            if self.make_fit(&call, flight, &mut keep).await {
+            if self.make_fit(call, flight, &mut keep).await {
                 is_smaller = true;
-                let again = self.decided(&call, flight).await;
+                let again = self.decided(call, flight).await;
                 let did = std::mem::replace(&mut decided, again).did;
                 decided.did.extend(did);
                 let live = &mut flight.joined.shared.lock();
-                live.journal.note(now, Happened::Rescued);
+                live.journal.note(call.now, Happened::Rescued);
                 decided.did.extend(flight.swapped.then_some(Did::Swapped));
             }
             if !keep.is_empty() {
@@ -69,44 +90,30 @@ impl Inner {
         decided.did.push(Did::Rescued);
         decided.did.sort_unstable();
         decided.did.dedup();
-        self.outgoing(&call, flight, decided, &arrival.body)
-            .await
-            .ok()
+        Some(decided)
     }
 
     /// A request whose thinking the provider takes for another conversation's, without it: the
     /// conversation was shown something else before, through a gateway that knew it by another key, or
     /// not through one. Thinking may be taken out as a whole and is never put back. `None` where it is out
     /// already.
-    pub(super) async fn without_thinking(
-        self: &Arc<Self>,
-        flight: &mut Flight,
-        now: Timestamp,
-    ) -> Option<Outgoing> {
-        let arrival = flight.arrival.clone();
-        let (request, elements) = self.read(&arrival, flight.dialect, &arrival.body)?;
-        let call = self.call(&arrival, &request, elements, now);
-        let decided = {
-            let mut live = flight.joined.shared.lock();
-            let (len, head) = (flight.joined.len, flight.joined.head);
-            let is_on = self.parts.config.mode == Mode::On;
-            let is_out = live.record.standing.stripped == head;
-            if !is_on || is_out || !live.leads_to(len, head) {
-                return None;
-            }
-            live.record.standing.stripped = head;
-            live.journal.note(now, Happened::ThinkingRefused);
-            Decided {
-                look: live.look(flight.shown, len),
-                tokens: live.sizes(flight.shown, len).1,
-                did: vec![Did::Rescued],
-                keep: Keep::default(),
-                prepare: None,
-            }
-        };
-        self.outgoing(&call, flight, decided, &arrival.body)
-            .await
-            .ok()
+    fn without_thinking(&self, flight: &Flight, now: Timestamp) -> Option<Decided> {
+        let mut live = flight.joined.shared.lock();
+        let (len, head) = (flight.joined.len, flight.joined.head);
+        let is_on = self.parts.config.mode == Mode::On;
+        let is_out = live.record.standing.stripped == head;
+        if !is_on || is_out || !live.leads_to(len, head) {
+            return None;
+        }
+        live.record.standing.stripped = head;
+        live.journal.note(now, Happened::ThinkingRefused);
+        Some(Decided {
+            look: live.look(flight.shown, len),
+            tokens: live.sizes(flight.shown, len).1,
+            did: vec![Did::Rescued],
+            keep: Keep::default(),
+            prepare: None,
+        })
     }
 
     /// Summarises at once what was said, and shortens the newest tool results where they alone are too

@@ -21,6 +21,7 @@ use super::journal::{Happened, Sent};
 use super::keep::Keep;
 use super::money::{self, Alone, Bill};
 use super::prepare::Source;
+use super::rescue::Refused;
 use super::writer::StoreFailure;
 use crate::config::Mode;
 
@@ -184,12 +185,12 @@ impl Ticket {
                     && live.is_retried_after_overflow(overflow.input, now)
             })
         };
-        let rescued = match retry {
-            true => inner.rescue(flight, now).await,
-            false if is_foreign_thinking => inner.without_thinking(flight, now).await,
-            false => None,
+        let why = match retry {
+            true => Refused::TooLong,
+            false if is_foreign_thinking => Refused::ForeignThinking,
+            false => return Rescue::PassOn,
         };
-        match rescued {
+        match inner.rescue(flight, why, now).await {
             Some(outgoing) => Rescue::SendAgain(outgoing),
             None => Rescue::PassOn,
         }
