@@ -184,20 +184,18 @@ impl Inner {
 
     /// What the store has of a conversation.
     async fn past(&self, found: &Found, id: ConversationId) -> Result<Past, ReportError> {
-        let said = found.path.clone();
+        let (mut said, is_live) = (found.path.clone(), found.shared.is_some());
         let read = self.writer.read(found.tenant, move |store: &dyn Store| {
-            // The newest turns are kept once they are answered.
-            let mut kept = TurnId::ROOT;
-            for &turn in said.iter().rev() {
-                if store.node(turn)?.is_some() {
-                    kept = turn;
-                    break;
-                }
+            let mut kept = said.last().copied();
+            while is_live
+                && let Some(turn) = kept
+                && store.node(turn)?.is_none()
+            {
+                // The newest turns are kept once they are answered.
+                said.pop();
+                kept = said.last().copied();
             }
-            let path = match kept {
-                TurnId::ROOT => Vec::new(),
-                kept => store.path(kept)?,
-            };
+            let path = kept.map_or(Ok(Vec::new()), |kept| store.path(kept))?;
             let mut marks = Vec::new();
             for turn in &path {
                 marks.extend(store.marks_at(turn.id())?);

@@ -253,8 +253,8 @@ impl Inner {
     }
 }
 
-/// The newest summary on the turns `behind` that does not stand already, and the identifiers beside it. One that was made with turns in
-/// view that are not on this path tells of another branch.
+/// The newest summary on the turns `behind` that does not stand already, and the identifiers beside it. One
+/// that was made with turns in view that are not on this path tells of another branch.
 fn newest_mark(
     store: &dyn Store,
     (behind, path): (&[TurnId], &[TurnId]),

@@ -67,14 +67,13 @@ pub fn fits(change: &Change, dialect: Dialect, model: &Model) -> bool {
     let Change::Followed(message) = change else {
         return true;
     };
+    let takes_system = match dialect {
+        Dialect::Anthropic => model.can(Capability::MidConversationSystem),
+        Dialect::Chat => model.provider == Provider::OpenAi,
+        Dialect::Responses => true,
+    };
     // Within a text the quotes would be escaped.
-    let is_system = message.contains(r#""role":"system""#);
-    !is_system
-        || match dialect {
-            Dialect::Anthropic => model.can(Capability::MidConversationSystem),
-            Dialect::Chat => model.provider == Provider::OpenAi,
-            Dialect::Responses => true,
-        }
+    takes_system || !message.contains(r#""role":"system""#)
 }
 
 /// Pins restated at the newest message. `None` where `text` is empty or the newest message is the model's

@@ -8,19 +8,7 @@ use crate::house::{Agent, House, words};
 /// however long summaries take.
 async fn grown(house: &House, key: &str) -> Agent {
     let mut agent = Agent::new(key);
-    let mut left = None;
-    let mut n = 0;
-    while left != Some(0) {
-        assert!(n < 60, "no swap in sixty requests");
-        let came = agent.say(house, &words(n, 700)).await;
-        assert_eq!(came.status, 200, "{came:?}");
-        if came.did().contains("swapped") {
-            left = Some(4);
-        } else if let Some(more) = &mut left {
-            *more -= 1;
-        }
-        n += 1;
-    }
+    agent.until_swapped(house, 4, 700).await;
     agent
 }
 
@@ -66,11 +54,11 @@ async fn a_branch_from_before_its_summary_was_made_is_told_nothing_of_what_came_
     }
     let asked = asked.expect("a summary was made");
     // All but one that is in front is shown as it was said.
-    let hidden = agent.messages.len() - messages(&house).len();
+    let hidden = agent.messages.len() - house.newest().len();
     let said = |message: &serde_json::Value| message.to_string();
     let newest = format!("src/module_{asked}.rs");
     assert!(
-        said(&messages(&house)[0]).contains(&newest),
+        said(&house.newest()[0]).contains(&newest),
         "a task of the summary"
     );
 
@@ -79,7 +67,7 @@ async fn a_branch_from_before_its_summary_was_made_is_told_nothing_of_what_came_
     assert!(!branch.messages.iter().any(|it| said(it).contains(&newest)));
     let branched = branch.say(&house, "And the tower?").await;
     assert_eq!(branched.status, 200, "{branched:?}");
-    let shown = messages(&house);
+    let shown = house.newest();
     assert!(
         !shown.iter().any(|it| said(it).contains(&newest)),
         "{shown:?}"
@@ -100,21 +88,15 @@ async fn what_was_taken_back_is_in_no_summary() {
     let came = agent.say(&house, &words(77, 9_600)).await;
     assert!(came.did().contains("swapped"), "{came:?}");
     assert!(
-        messages(&house)[0].to_string().contains("module_77"),
+        house.newest()[0].to_string().contains("module_77"),
         "the summary tells of it"
     );
     let edited = other.say(&house, "And the tower?").await;
     assert_eq!(edited.conversation(), came.conversation());
     assert_eq!(edited.status, 200, "{edited:?}");
-    let shown = serde_json::Value::from(messages(&house)).to_string();
+    let shown = serde_json::Value::from(house.newest()).to_string();
     assert!(!shown.contains("module_77"), "{shown}");
     house.close().await;
-}
-
-/// The messages of a request that the provider got.
-fn messages(house: &House) -> Vec<serde_json::Value> {
-    let newest = house.sent().pop().expect("a request");
-    newest["messages"].as_array().expect("a list").clone()
 }
 
 #[tokio::test]
@@ -139,7 +121,7 @@ async fn branches_that_take_turns_stay_apart_over_their_boundaries() {
                 assert_eq!(came.conversation(), ids[at], "{name} {n}");
             }
             came.conversation().clone_into(&mut ids[at]);
-            let now = messages(&house);
+            let now = house.newest();
             let said = serde_json::Value::from(now.clone()).to_string();
             assert!(
                 said.contains(&format!("Only the {name} tower.")),

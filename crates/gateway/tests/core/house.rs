@@ -116,6 +116,12 @@ impl House {
             .collect()
     }
 
+    /// The messages of the newest request that the provider got.
+    pub fn newest(&self) -> Vec<Value> {
+        let newest = self.sent().pop().expect("a request");
+        newest["messages"].as_array().expect("a list").clone()
+    }
+
     pub async fn close(self) {
         self.gateway.shutdown().await;
         self.sim.shutdown().await;
@@ -181,11 +187,43 @@ impl Agent {
         }
     }
 
+    /// One whose model thinks, and whose thinking is bound to what was shown before it.
+    pub fn thinking(key: &str) -> Self {
+        Self {
+            fields: json!({"thinking": {"type": "adaptive"}}),
+            ..Self::new(key)
+        }
+    }
+
     /// Sends what it has and this.
     pub async fn say(&mut self, house: &House, text: &str) -> Came {
+        let text = match self.fields.get("thinking") {
+            Some(_) => format!("@sim think let me see\n@sim say done\n{text}"),
+            None => text.to_owned(),
+        };
         let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
         self.messages.push(message);
         self.go_on(house).await
+    }
+
+    /// Says some `tokens` tokens about file number `n`, and is answered.
+    pub async fn tell(&mut self, house: &House, n: usize, tokens: usize) -> Came {
+        let came = self.say(house, &words(n, tokens)).await;
+        assert_eq!(came.status, 200, "{} at {n}: {came:?}", self.model);
+        came
+    }
+
+    /// Says things until a summary is swapped in, and so many more of `tokens` tokens. How much was said.
+    pub async fn until_swapped(&mut self, house: &House, more: usize, tokens: usize) -> usize {
+        let mut n = 0;
+        while !self.tell(house, n, 700).await.did().contains("swapped") {
+            assert!(n < 60, "no swap in sixty requests");
+            n += 1;
+        }
+        for behind in 1..=more {
+            self.tell(house, n + behind, tokens).await;
+        }
+        n + more + 1
     }
 
     /// Sends what it has, and takes the answer into it.

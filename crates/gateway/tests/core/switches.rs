@@ -2,35 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{Agent, Came, House, words};
-
-/// Says something and is answered.
-async fn say(agent: &mut Agent, house: &House, n: usize, tokens: usize) -> Came {
-    let mut text = words(n, tokens);
-    if agent.fields.get("thinking").is_some() {
-        text = format!("@sim think let me see\n@sim say done with {n}\n{text}");
-    }
-    let came = agent.say(house, &text).await;
-    assert_eq!(came.status, 200, "{} at {n}: {came:?}", agent.model);
-    came
-}
-
-fn newest(house: &House) -> Vec<Value> {
-    let newest = house.sent().pop().expect("a request");
-    newest["messages"].as_array().expect("a list").clone()
-}
-
-/// Says things until a summary is swapped in, and two more; how much was said.
-async fn until_swapped(agent: &mut Agent, house: &House) -> usize {
-    let mut n = 0;
-    while !say(agent, house, n, 700).await.did().contains("swapped") {
-        assert!(n < 60, "no swap in sixty requests");
-        n += 1;
-    }
-    say(agent, house, n + 1, 100).await;
-    say(agent, house, n + 2, 100).await;
-    n + 3
-}
+use crate::house::{Agent, House};
 
 #[tokio::test]
 async fn another_model_is_told_in_ways_that_it_takes() {
@@ -39,10 +11,10 @@ async fn another_model_is_told_in_ways_that_it_takes() {
             let house = House::new(|_| {}).await;
             let mut agent = Agent::new("key-one");
             agent.model = first.to_owned();
-            let mut n = until_swapped(&mut agent, &house).await;
+            let mut n = agent.until_swapped(&house, 2, 100).await;
             for model in [other, first, other] {
                 agent.model = model.to_owned();
-                let one = say(&mut agent, &house, n, 100).await;
+                let one = agent.tell(&house, n, 100).await;
                 assert!(one.did().contains("compacted"), "{first} {other}: {one:?}");
                 n += 1;
             }
@@ -55,9 +27,8 @@ async fn another_model_is_told_in_ways_that_it_takes() {
 async fn who_goes_back_to_before_a_summary_is_shown_what_was_shown_there() {
     for restarts in [false, true] {
         let mut house = House::new(|_| {}).await;
-        let mut agent = Agent::new("key-one");
-        agent.fields = json!({"thinking": {"type": "adaptive"}});
-        let n = until_swapped(&mut agent, &house).await;
+        let mut agent = Agent::thinking("key-one");
+        let n = agent.until_swapped(&house, 2, 100).await;
         let early = house.sent()[4]["messages"].clone();
         let early = early.as_array().expect("a list").clone();
         assert!(early.iter().any(|it| it["role"] == "system"), "a note");
@@ -66,17 +37,17 @@ async fn who_goes_back_to_before_a_summary_is_shown_what_was_shown_there() {
         if restarts {
             house.restart().await;
         }
-        say(&mut back, &house, n, 100).await;
-        let shown = newest(&house);
+        back.tell(&house, n, 100).await;
+        let shown = house.newest();
         assert_eq!(
             shown[..early.len() - 2],
             early[..early.len() - 2],
             "{restarts}"
         );
         // And so is who goes on with the summary meanwhile.
-        let on = say(&mut agent, &house, n + 1, 100).await;
+        let on = agent.tell(&house, n + 1, 100).await;
         assert_eq!(on.status, 200);
-        say(&mut back, &house, n + 2, 100).await;
+        back.tell(&house, n + 2, 100).await;
         house.close().await;
     }
 }
@@ -84,15 +55,14 @@ async fn who_goes_back_to_before_a_summary_is_shown_what_was_shown_there() {
 #[tokio::test]
 async fn a_branch_from_before_a_summary_is_shown_what_was_shown_there() {
     let house = House::new(|_| {}).await;
-    let mut agent = Agent::new("key-one");
-    agent.fields = json!({"thinking": {"type": "adaptive"}});
-    let n = until_swapped(&mut agent, &house).await;
+    let mut agent = Agent::thinking("key-one");
+    let n = agent.until_swapped(&house, 2, 100).await;
     for messages in [4, 8, 12] {
         let mut branch = agent.clone();
         branch.messages.truncate(messages);
-        say(&mut branch, &house, n, 100).await;
-        say(&mut branch, &house, n + 1, 100).await;
-        say(&mut agent, &house, n + 2, 50).await;
+        branch.tell(&house, n, 100).await;
+        branch.tell(&house, n + 1, 100).await;
+        agent.tell(&house, n + 2, 50).await;
     }
     house.close().await;
 }
@@ -101,22 +71,21 @@ async fn a_branch_from_before_a_summary_is_shown_what_was_shown_there() {
 async fn who_comes_back_with_another_key_goes_on_without_the_thinking() {
     for swaps in [false, true] {
         let mut house = House::new(|_| {}).await;
-        let mut agent = Agent::new("key-one");
-        agent.fields = json!({"thinking": {"type": "adaptive"}});
+        let mut agent = Agent::thinking("key-one");
         let mut n = match swaps {
-            true => until_swapped(&mut agent, &house).await,
+            true => agent.until_swapped(&house, 2, 100).await,
             false => 4,
         };
         for n in 0..4 {
-            say(&mut agent, &house, n, 100).await;
+            agent.tell(&house, n, 100).await;
         }
         agent.key = "key-two".to_owned();
-        let came = say(&mut agent, &house, n, 100).await;
+        let came = agent.tell(&house, n, 100).await;
         // What comes at once and is long is summarised, and has no thinking then.
         let expected = if swaps { "swapped" } else { "rescued" };
         assert!(came.did().contains(expected), "{swaps}: {came:?}");
         assert!(
-            !Value::from(newest(&house))
+            !Value::from(house.newest())
                 .to_string()
                 .contains("signature")
         );
@@ -125,9 +94,9 @@ async fn who_comes_back_with_another_key_goes_on_without_the_thinking() {
                 house.restart().await;
             }
             n += 1;
-            let came = say(&mut agent, &house, n, 100).await;
+            let came = agent.tell(&house, n, 100).await;
             assert!(!came.did().contains("rescued"), "{swaps}: {came:?}");
-            let shown = newest(&house);
+            let shown = house.newest();
             let thinks = |message: &&Value| message.to_string().contains("signature");
             assert!(
                 shown.iter().filter(thinks).count() > 0,
@@ -144,10 +113,9 @@ async fn who_comes_back_with_another_key_goes_on_without_the_thinking() {
 #[tokio::test]
 async fn what_is_only_watched_is_refused_as_it_is() {
     let house = House::new(|config| config.mode = gateway::config::Mode::Observe).await;
-    let mut agent = Agent::new("key-one");
-    agent.fields = json!({"thinking": {"type": "adaptive"}});
+    let mut agent = Agent::thinking("key-one");
     for n in 0..3 {
-        say(&mut agent, &house, n, 100).await;
+        agent.tell(&house, n, 100).await;
     }
     agent.messages[0]["content"][0]["text"] = json!("Something else.");
     let came = agent.say(&house, "And now?").await;
@@ -159,7 +127,7 @@ async fn what_is_only_watched_is_refused_as_it_is() {
 async fn a_conversation_is_reported_while_and_after_a_request_is_not_answered() {
     let house = House::new(|_| {}).await;
     let mut agent = Agent::new("key-one");
-    let came = say(&mut agent, &house, 0, 100).await;
+    let came = agent.tell(&house, 0, 100).await;
     let at = format!("/ebbtide/api/conversations/{}", came.conversation());
     agent
         .messages
@@ -169,7 +137,7 @@ async fn a_conversation_is_reported_while_and_after_a_request_is_not_answered() 
     let told = agent.get(&house, &at).await;
     assert_eq!(told.status, 200, "{told:?}");
     agent.messages.pop();
-    say(&mut agent, &house, 1, 100).await;
+    agent.tell(&house, 1, 100).await;
     let told = agent.get(&house, &at).await;
     assert_eq!(told.status, 200, "{told:?}");
     house.close().await;
