@@ -2,25 +2,38 @@
 //!
 //! ```text
 //!  once ──► state ─┐                       ┌─► state (round again)
-//!                  ├ barrier ─ map ─► turn ┤
-//!  event ──────────┘                       └─► act ─► the chain, the outgoing stream
+//!                  ├ barrier ─ map ─► turn ┼─► act ─► the steps, the outgoing stream
+//!  event ──────────┘                       └─► call ─► the step whose turn it is
 //! ```
 //!
 //! | event | from | what the gate does |
 //! |---|---|---|
 //! | `trigger` | `s@trigger` | `start` a run, or `drop` it during one |
 //! | `message` | the incoming stream | `recv` where the step expects it, else `unexpected` |
-//! | `payload` | `s@send`, `s@select` | `hold` it for its step, marked with the run; `drop` after a failed run |
+//! | `payload` | `s@send`, `s@select` | `send` it in its turn, else `hold` it for its step, marked with the run; `drop` after a failed run |
 //! | `ready` | a step's barrier | `send`, where the run still stands at that step |
+//! | `old` | a step's barrier | `drop`: it was held for an earlier run |
 //! | `late` | the timer | `late`, where nothing has happened since |
 //!
-//! `turn` in the state counts what has moved it, so that a timer that was overtaken is recognised. `stale`
-//! holds from a failed run to the next trigger: a payload that comes then was made for the failed run, and
-//! must not open the next one.
+//! The state:
+//!
+//! | field | what it says |
+//! |---|---|
+//! | `run` | how many runs have started |
+//! | `step` | where the run stands; 0 is none, and -1 none since one failed: a payload that comes then was made for the failed run and must not open the next one |
+//! | `held` | how many payloads wait at the barriers of their steps |
+//! | `called` | whether the step that the run stands at was called, and its barrier has not answered yet |
+//! | `turn` | with a time limit: how often the state has moved, so that a timer that was overtaken is recognised |
+//!
+//! A step is called when its turn comes and payloads are held, its own or others. Where none is called, none
+//! of its own is held, so a payload that comes goes out at once.
+
+mod decision;
+
+use decision::{answers, failed};
 
 use super::make::Make;
-use super::network::{Network, number};
-use super::steps::{Action, Arm, Next};
+use super::network::Network;
 use super::wiring::{Place, describe};
 use crate::syntax::ast::{Binary, Expr, Type, Wire};
 
@@ -29,9 +42,9 @@ impl Network<'_> {
     pub(super) fn gate(&mut self, outgoing: Option<&Type>) {
         let make = self.make;
         let channels = [
-            ("state", state(make)),
+            ("state", self.state()),
             ("event", event(make)),
-            ("turn", turn(make)),
+            ("turn", self.turn()),
             ("act", self.act()),
         ];
         for (name, kind) in channels {
@@ -42,6 +55,55 @@ impl Network<'_> {
         self.goes_out(outgoing);
         self.reports();
         self.waits();
+    }
+
+    /// What the gate is, between two events.
+    fn state(&self) -> Type {
+        let make = self.make;
+        let int = || make.kind("int");
+        let fields = [
+            ("run", int()),
+            ("step", int()),
+            ("held", int()),
+            ("called", make.kind("bool")),
+            ("turn", int()),
+        ];
+        make.fields(self.of_state(fields))
+    }
+
+    fn state_of(&self, values: [Expr; 5]) -> Expr {
+        let [run, step, held, called, turn] = values;
+        let fields = [
+            ("run", run),
+            ("step", step),
+            ("held", held),
+            ("called", called),
+            ("turn", turn),
+        ];
+        self.make.record(self.of_state(fields))
+    }
+
+    /// Only time limits ask how often the state has moved.
+    fn of_state<T>(
+        &self,
+        fields: [(&'static str, T); 5],
+    ) -> impl Iterator<Item = (&'static str, T)> {
+        let kept = if self.is_timed() { 5 } else { 4 };
+        fields.into_iter().take(kept)
+    }
+
+    fn turn(&self) -> Type {
+        let make = self.make;
+        make.fields([
+            ("state", self.state()),
+            ("event", event(make)),
+            ("do", make.kind("string")),
+            ("to", make.kind("int")),
+        ])
+    }
+
+    fn is_timed(&self) -> bool {
+        self.session.bind.within.is_some()
     }
 
     fn comes_in(&mut self) {
@@ -55,21 +117,22 @@ impl Network<'_> {
             ]))
         };
         let from = make.at(&self.session.channel(Place::Trigger));
-        let ([wrap, admit], to) = (event("trigger"), self.at("event"));
-        self.flow([from, wrap, admit, to]);
+        let (admit, to) = (event("trigger"), self.at("event"));
+        self.flow([from, admit, to]);
         let from = make.at(&self.session.bind.incoming.text);
-        let ([wrap, admit], to) = (event("message"), self.at("event"));
-        self.flow([from, wrap, admit, to]);
+        let (admit, to) = (event("message"), self.at("event"));
+        self.flow([from, admit, to]);
     }
 
     /// The loop itself.
     fn turns(&mut self) {
         let make = self.make;
-        let begin = make.record([
-            ("run", make.int(0)),
-            ("step", make.int(0)),
-            ("turn", make.int(0)),
-            ("stale", make.bool(false)),
+        let begin = self.state_of([
+            make.int(0),
+            make.int(0),
+            make.int(0),
+            make.bool(false),
+            make.int(0),
         ]);
         let to = self.at("state");
         self.flow([Wire::Once(make.span, begin), to]);
@@ -91,113 +154,48 @@ impl Network<'_> {
         self.flow([from, make.map(self.moved()), to]);
         let (from, to) = (self.at("turn"), self.at("act"));
         self.flow([from, make.map(self.let_out()), to]);
+        self.calls();
     }
 
-    /// What the gate does about an event.
-    fn decision(&self) -> Expr {
+    /// Calls the step whose turn it is, where payloads are held; again where its barrier has answered with
+    /// one of an earlier run.
+    fn calls(&mut self) {
         let make = self.make;
-        let idle = make.counts("value.0.step", 0);
-        let trigger = make.choose(idle, make.text("start"), make.text("drop"));
-        let payload = make.choose(
-            make.read("value.0.stale"),
-            make.text("drop"),
-            make.text("hold"),
+        if !self.has_sends() {
+            return;
+        }
+        self.channel("call", self.token());
+        let enters = make.or(
+            make.says("do", "start"),
+            make.or(make.says("do", "send"), make.says("do", "recv")),
         );
-        let same =
-            |one: &str, other: &str| make.binary(Binary::Equal, make.read(one), make.read(other));
-        let stands = make.and(
-            same("value.1.run", "value.0.run"),
-            same("value.1.step", "value.0.step"),
+        let enters = make.and(make.and(self.awaits(), enters), self.sends());
+        let again = make.and(
+            make.says("event.kind", "old"),
+            make.and(answers(make), self.more()),
         );
-        let ready = make.choose(stands, make.text("send"), make.text("drop"));
-        let running = make.binary(Binary::Greater, make.read("value.0.step"), make.int(0));
-        let waited = make.and(running, same("value.1.run", "value.0.turn"));
-        let late = make.choose(waited, make.text("late"), make.text("drop"));
-        let message = make.choose(self.expected(), make.text("recv"), make.text("unexpected"));
-        let kinds = [
-            ("trigger", trigger),
-            ("payload", payload),
-            ("ready", ready),
-            ("late", late),
-        ];
-        kinds.into_iter().rev().fold(message, |no, (kind, yes)| {
-            make.choose(make.says("value.1.kind", kind), yes, no)
-        })
-    }
-
-    /// Whether the step that the gate stands at receives this message.
-    fn expected(&self) -> Expr {
-        let make = self.make;
-        let steps = self.session.steps.steps.iter();
-        let leaf = |action: &Action| match action {
-            Action::Recv(kind, _) => make.is("value.1.body", kind.clone()),
-            Action::Offer(arms) => make.is("value.1.body", make.tagged(&labels(arms))),
-            Action::Send(..) | Action::Select(_) => make.bool(false),
-        };
-        let mut leaves = vec![make.bool(false)];
-        leaves.extend(steps.map(|step| leaf(&step.action)));
-        make.by_number("value.0.step", 0, &leaves)
-    }
-
-    /// The step after the one that the gate stands at, if it is done with this event.
-    fn successor(&self) -> Expr {
-        let make = self.make;
-        let steps = self.session.steps.steps.iter();
-        let leaf = |action: &Action| match action {
-            Action::Send(_, next) | Action::Recv(_, next) => make.int(number(*next)),
-            Action::Select(arms) | Action::Offer(arms) => by_label(make, arms),
-        };
-        let mut leaves = vec![make.int(number(self.session.steps.first))];
-        leaves.extend(steps.map(|step| leaf(&step.action)));
-        make.by_number("value.0.step", 0, &leaves)
-    }
-
-    /// The state after an event.
-    fn moved(&self) -> Expr {
-        let make = self.make;
-        let next = |run: Expr, step: Expr, stale: bool| {
-            make.record([
-                ("run", run),
-                ("step", step),
-                ("turn", make.after("state.turn")),
-                ("stale", make.bool(stale)),
-            ])
-        };
-        let start = next(make.after("state.run"), make.read("to"), false);
-        let forward = next(make.read("state.run"), make.read("to"), false);
-        let fail = next(make.read("state.run"), make.int(0), true);
-        let kept = make.choose(failed(make), fail, make.read("state"));
-        let moves = make.or(make.says("do", "send"), make.says("do", "recv"));
-        let moved = make.choose(moves, forward, kept);
-        make.choose(make.says("do", "start"), start, moved)
-    }
-
-    /// What the chain is told. A payload that comes between runs is for the next one.
-    fn let_out(&self) -> Expr {
-        let make = self.make;
-        let held = make.says("do", "hold");
-        let started = make.says("do", "start");
-        let step = make.choose(
-            started.clone(),
-            make.read("to"),
-            make.choose(
-                held.clone(),
-                make.read("event.step"),
-                make.read("state.step"),
+        let waits = make.binary(Binary::Greater, make.read("state.held"), make.int(0));
+        let calls = make.filter(make.and(waits, make.or(enters, again)));
+        let token = make.map(make.record([
+            (
+                "run",
+                make.choose(
+                    make.says("do", "start"),
+                    make.after("state.run"),
+                    make.read("state.run"),
+                ),
             ),
-        );
-        let early = make.and(held, make.counts("state.step", 0));
-        let run = make.choose(
-            make.or(started, early),
-            make.after("state.run"),
-            make.read("state.run"),
-        );
-        make.record([
-            ("do", make.read("do")),
-            ("step", step),
-            ("run", run),
-            ("body", make.read("event.body")),
-        ])
+            (
+                "step",
+                make.choose(
+                    make.says("event.kind", "old"),
+                    make.read("state.step"),
+                    make.read("to"),
+                ),
+            ),
+        ]));
+        let (from, to) = (self.at("turn"), self.at("call"));
+        self.flow([from, calls, token, to]);
     }
 
     /// One way out for all that is sent, so that its order is the order in which the gate let it go.
@@ -216,19 +214,10 @@ impl Network<'_> {
             }
             None => self.flow([from, sent, body, to]),
         }
-        let (from, start) = (self.at("act"), make.filter(make.says("do", "start")));
         if self.session.uses(Place::Started) {
-            let body = make.map(make.read("body"));
+            let (from, start) = (self.at("act"), make.filter(make.says("do", "start")));
             let to = make.at(&self.session.channel(Place::Started));
-            self.flow([from.clone(), start.clone(), body, to]);
-        }
-        match self.session.steps.first {
-            Next::End => {}
-            Next::Step(first) => {
-                let token = make.map(make.record([("run", make.read("run"))]));
-                let to = self.at(&format!("token_{}", first + 1));
-                self.flow([from, start, token, to]);
-            }
+            self.flow([from, start, make.map(make.read("body")), to]);
         }
         let dropped = make.filter(make.says("do", "drop"));
         let from = self.at("act");
@@ -261,10 +250,13 @@ impl Network<'_> {
                 "category",
                 make.choose(late(), make.text("unavailable"), make.text("invalid")),
             ),
-            ("detail", make.by_number("step", 0, &leaves)),
-            ("message", make.read("body")),
+            ("detail", make.by_number("state.step", 0, &leaves)),
+            ("message", make.read("event.body")),
         ]));
-        let (from, to) = (self.at("act"), make.at(&self.session.channel(Place::Error)));
+        let (from, to) = (
+            self.at("turn"),
+            make.at(&self.session.channel(Place::Error)),
+        );
         self.flow([from, wrong, report, to]);
     }
 
@@ -297,15 +289,6 @@ impl Network<'_> {
     }
 }
 
-fn state(make: Make) -> Type {
-    make.fields([
-        ("run", make.kind("int")),
-        ("step", make.kind("int")),
-        ("turn", make.kind("int")),
-        ("stale", make.kind("bool")),
-    ])
-}
-
 fn event(make: Make) -> Type {
     make.fields([
         ("kind", make.kind("string")),
@@ -313,43 +296,4 @@ fn event(make: Make) -> Type {
         ("run", make.kind("int")),
         ("body", make.kind("json")),
     ])
-}
-
-fn turn(make: Make) -> Type {
-    make.fields([
-        ("state", state(make)),
-        ("event", event(make)),
-        ("do", make.kind("string")),
-        ("to", make.kind("int")),
-    ])
-}
-
-/// Whether a run was ended before its time.
-fn failed(make: Make) -> Expr {
-    make.and(
-        make.or(make.says("do", "unexpected"), make.says("do", "late")),
-        make.binary(Binary::Greater, make.read("state.step"), make.int(0)),
-    )
-}
-
-fn labels(arms: &[Arm]) -> Vec<&str> {
-    arms.iter().map(|arm| &*arm.label.text).collect()
-}
-
-/// What comes after a choice, by halving its labels.
-fn by_label(make: Make, arms: &[Arm]) -> Expr {
-    match arms {
-        [] => make.int(0),
-        [first, rest @ ..] if rest.iter().all(|arm| arm.next == first.next) => {
-            make.int(number(first.next))
-        }
-        _ => {
-            let (left, right) = arms.split_at(arms.len() / 2);
-            make.choose(
-                make.is("value.1.body", make.tagged(&labels(left))),
-                by_label(make, left),
-                by_label(make, right),
-            )
-        }
-    }
 }

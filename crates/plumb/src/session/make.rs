@@ -3,7 +3,7 @@
 use crate::span::Span;
 use crate::syntax::ast::{
     Binary, Expr, ExprKind, Field, Name, Path, Presence, Statement, StatementKind, Type, TypeKind,
-    Wire,
+    Unary, Wire,
 };
 
 /// Makes syntax at one place.
@@ -52,6 +52,10 @@ impl Make {
         self.expr(ExprKind::Number(number.to_string().into()))
     }
 
+    pub(super) fn minus(self, number: u64) -> Expr {
+        self.expr(ExprKind::Unary(Unary::Minus, Box::new(self.int(number))))
+    }
+
     pub(super) fn text(self, text: &str) -> Expr {
         self.expr(ExprKind::Text(text.into()))
     }
@@ -64,9 +68,10 @@ impl Make {
         self.expr(ExprKind::Null)
     }
 
-    pub(super) fn record<const N: usize>(self, fields: [(&str, Expr); N]) -> Expr {
+    pub(super) fn record<'n>(self, fields: impl IntoIterator<Item = (&'n str, Expr)>) -> Expr {
+        let fields = fields.into_iter();
         let fields = fields.map(|(name, value)| (self.name(name), value));
-        self.expr(ExprKind::Record(fields.into()))
+        self.expr(ExprKind::Record(fields.collect()))
     }
 
     pub(super) fn binary(self, operator: Binary, left: Expr, right: Expr) -> Expr {
@@ -79,6 +84,10 @@ impl Make {
 
     pub(super) fn or(self, left: Expr, right: Expr) -> Expr {
         self.binary(Binary::Or, left, right)
+    }
+
+    pub(super) fn not(self, inner: Expr) -> Expr {
+        self.expr(ExprKind::Unary(Unary::Not, Box::new(inner)))
     }
 
     /// `path = "text"`.
@@ -135,13 +144,13 @@ impl Make {
         }
     }
 
-    pub(super) fn fields<const N: usize>(self, fields: [(&str, Type); N]) -> Type {
+    pub(super) fn fields<'n>(self, fields: impl IntoIterator<Item = (&'n str, Type)>) -> Type {
         let field = |(name, kind): (&str, Type)| Field {
             name: self.name(name),
             presence: Presence::Required,
             kind,
         };
-        self.typed(TypeKind::Record(fields.map(field).into()))
+        self.typed(TypeKind::Record(fields.into_iter().map(field).collect()))
     }
 
     /// `{ tag: "l", value: json }`, or with a sum of labels.
@@ -165,12 +174,13 @@ impl Make {
     /// Makes an event of a message. It is packed and unpacked once, larger than the gate ever makes it, so
     /// that a message which is too deep or too large is refused before the gate: there it would take the
     /// state with it.
-    pub(super) fn admit(self, event: Expr) -> [Wire; 2] {
+    pub(super) fn admit(self, event: Expr) -> Wire {
         const ROOM: usize = 24;
         let list = |items| self.expr(ExprKind::List(items));
+        let first = |inner| self.expr(ExprKind::Part(Box::new(inner), 0));
         let room = list(vec![self.int(0); ROOM]);
         let packed = list(vec![list(vec![event]), room]);
-        [self.map(packed), self.map(self.read("value.0.0"))]
+        self.map(first(first(packed)))
     }
 
     pub(super) fn filter(self, expression: Expr) -> Wire {

@@ -1,25 +1,23 @@
 //! The functor: a session as channels and wiring statements of the plain morphisms.
 //!
 //! Two parts. The *gate* (`gate`) is one feedback loop with the state of the session in it; everything that
-//! happens goes through it one by one, as an *event*, and leaves it as an *act*. The *chain*, here, is the
-//! image of each step, and these are joined by tokens, which are the `done` of one step and the leave to
-//! begin of the next:
+//! happens goes through it one by one, as an *event*, and leaves it as an *act*. The *steps*, here, are what
+//! leads from their endpoints to the gate and back:
 //!
 //! ```text
-//!  send     map (wrap) → gate → filter by step ─┐
-//!                                 token ────────┴ barrier → map → gate → filter by step → token
-//!  recv     gate → filter by step ─┐
-//!                         token ───┴ barrier → map (unwrap), token
-//!  select   tag, then as send; a filter for each label routes the token
+//!  send     map (wrap) → gate → filter by step → outgoing stream, done
+//!  recv     gate → filter by step → map (unwrap)
+//!  select   tag, then as send
 //!  offer    as recv; copy, a filter for each label
-//!  rec      the channel of a step's tokens, into which its entry and its jumps lead (merge)
-//!  end      discard
+//!  rec      a jump in the state of the gate, as is every step to the next
 //! ```
 //!
-//! Payloads wait at their step's barrier, marked with the run in which they came. A pair whose payload is
-//! older than the token drops the payload and leads the token back; a run that is ended before its time
-//! sends a *flush* to the step that it stands at, which takes the waiting token away. So what is left over
-//! from one run never meets another, and tokens never overtake each other.
+//! A payload that comes before its turn is held at its step's barrier, marked with the run in which it came.
+//! When the step before is done, the gate calls: a *token* goes to the barrier, and the two ask the gate to let
+//! the payload out. A payload that was held for an earlier run goes back as `old`, and the gate calls again. A
+//! run that is ended before its time while a step is called sends that step something to take the token away
+//! with. So every token is answered by what came to the barrier no later than in its run, what is left over
+//! from one run never meets the next, and tokens never overtake each other.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +26,7 @@ use super::steps::{Action, Arm, Next};
 use super::wiring::{Place, Session};
 use crate::syntax::ast::{
     Binary, Body, Declaration, DeclarationKind, Expr, Let, Name, Setting, Signature, Statement,
-    Type, Wire,
+    Type, TypeKind, Wire,
 };
 
 /// The statements that stand for a binding.
@@ -122,8 +120,16 @@ impl Network<'_> {
         ])
     }
 
-    fn token(&self) -> Type {
-        self.make.fields([("run", self.make.kind("int"))])
+    /// The leave to send that the gate gives to a step.
+    pub(super) fn token(&self) -> Type {
+        let make = self.make;
+        make.fields([("run", make.kind("int")), ("step", make.kind("int"))])
+    }
+
+    /// Whether any step sends.
+    pub(super) fn has_sends(&self) -> bool {
+        let mut steps = self.session.steps.steps.iter();
+        steps.any(|step| step.action.sends())
     }
 
     /// The channels of the endpoints that the body names; what it forgets to feed is fed by `empty`, so that
@@ -171,58 +177,37 @@ impl Network<'_> {
 
     /// The image of one step.
     fn step(&mut self, index: usize, action: &Action) {
-        let token = self.token();
-        self.channel(&format!("token_{}", index + 1), token);
         match action {
-            Action::Send(_, next) => {
+            Action::Send(..) => {
                 let payload = self.make.at(&self.session.channel(Place::Send(index)));
-                let [wrap, admit] = self.make.admit(self.payload(index));
+                let admit = self.make.admit(self.payload(index));
                 let event = self.at("event");
-                self.flow([payload, wrap, admit, event]);
-                self.sends(index);
-                self.done(index, *next);
+                self.flow([payload, admit, event]);
+                self.holds(index);
+                self.done(index, "send");
             }
             Action::Select(arms) => {
                 for (arm, Arm { label, .. }) in arms.iter().enumerate() {
                     let place = Place::Select(index, arm);
                     let payload = self.make.at(&self.session.channel(place));
                     let tag = Wire::Tag(self.make.span, label.clone());
-                    let [wrap, admit] = self.make.admit(self.payload(index));
+                    let admit = self.make.admit(self.payload(index));
                     let event = self.at("event");
-                    self.flow([payload, tag, wrap, admit, event]);
+                    self.flow([payload, tag, admit, event]);
                 }
-                self.sends(index);
-                self.route(index, arms);
+                self.holds(index);
             }
-            Action::Recv(_, next) => {
-                self.receives(index);
+            Action::Recv(..) => {
                 if self.session.uses(Place::Recv(index)) {
-                    let (after, unwrap) =
-                        (self.after(index), self.make.map(self.make.read("body")));
+                    let body = self.make.map(self.make.read("body"));
                     let to = self.make.at(&self.session.channel(Place::Recv(index)));
-                    self.flow([after, unwrap, to]);
+                    let (from, mine) = (self.at("act"), self.acts(index, "recv"));
+                    self.flow([from, mine, body, to]);
                 }
-                self.done(index, *next);
+                self.done(index, "recv");
             }
-            Action::Offer(arms) => {
-                self.receives(index);
-                for (arm, Arm { label, .. }) in arms.iter().enumerate() {
-                    let place = Place::Offer(index, arm);
-                    if self.session.uses(place) {
-                        let after = self.after(index);
-                        let chosen = self.labelled(label);
-                        let unwrap = self.make.map(self.make.read("body.value"));
-                        let to = self.make.at(&self.session.channel(place));
-                        self.flow([after, chosen, unwrap, to]);
-                    }
-                }
-                self.route(index, arms);
-            }
+            Action::Offer(arms) => self.offers(index, arms),
         }
-    }
-
-    fn after(&self, index: usize) -> Wire {
-        self.at(&format!("after_{}", index + 1))
     }
 
     /// A payload as an event.
@@ -236,113 +221,84 @@ impl Network<'_> {
         ])
     }
 
-    /// Those acts of this step that do what is said, and those that flush it.
+    /// Those acts of this step that do what is said.
     fn acts(&self, index: usize, does: &str) -> Wire {
         let make = self.make;
-        let flush = make.or(make.says("do", "unexpected"), make.says("do", "late"));
-        make.filter(make.and(
-            make.counts("step", index as u64 + 1),
-            make.or(make.says("do", does), flush),
-        ))
+        let here = make.counts("step", index as u64 + 1);
+        make.filter(make.and(here, make.says("do", does)))
     }
 
-    /// A payload and the token of its step meet, and ask the gate to let it out. Then the step is over.
-    fn sends(&mut self, index: usize) {
-        let make = self.make;
-        let step = index + 1;
-        let [held, pair, token] = ["held", "pair", "token"].map(|what| format!("{what}_{step}"));
-        self.meet(index, "hold", &held);
+    /// Payloads that came before their turn, and the leave to send: they meet, and ask the gate to let the
+    /// payload out.
+    fn holds(&mut self, index: usize) {
+        let (make, span) = (self.make, self.make.span);
+        let step = index as u64 + 1;
+        let [held, token, pair] = ["held", "token", "pair"].map(|what| format!("{what}_{step}"));
+        let product = TypeKind::Product(vec![self.act(), self.token()]);
+        self.channel(&held, self.act());
+        self.channel(&token, self.token());
+        self.channel(&pair, make.typed(product));
+        let ends = make.or(make.says("do", "unexpected"), make.says("do", "late"));
+        let comes = make.and(
+            make.counts("step", step),
+            make.or(make.says("do", "hold"), ends),
+        );
+        let (from, to) = (self.at("act"), self.at(&held));
+        self.flow([from, make.filter(comes), to]);
+        let (from, to) = (self.at("call"), self.at(&token));
+        self.flow([from, make.filter(make.counts("step", step)), to]);
+        let both = vec![self.at(&held), self.at(&token)];
+        let to = self.at(&pair);
+        self.flow([Wire::Parallel(span, both), Wire::Barrier(span), to]);
         let same = make.binary(
             Binary::Equal,
             make.read("value.0.run"),
             make.read("value.1.run"),
         );
-        let ready = make.record([
-            ("kind", make.text("ready")),
-            ("step", make.int(step as u64)),
+        let of_run = make.and(make.says("value.0.do", "hold"), same);
+        let answer = make.map(make.record([
+            (
+                "kind",
+                make.choose(of_run, make.text("ready"), make.text("old")),
+            ),
+            ("step", make.int(step)),
             ("run", make.read("value.1.run")),
             ("body", make.read("value.0.body")),
-        ]);
-        let held = make.filter(make.and(make.says("value.0.do", "hold"), same));
+        ]));
         let (from, to) = (self.at(&pair), self.at("event"));
-        self.flow([from, held, make.map(ready), to]);
-        let older = make.filter(make.binary(
-            Binary::Less,
-            make.read("value.0.run"),
-            make.read("value.1.run"),
-        ));
-        let (from, to) = (self.at(&pair), self.at(&token));
-        self.flow([from, older, Wire::Project(make.span, 1), to]);
-        let act = self.act();
-        self.channel(&format!("after_{step}"), act);
-        let sent = make.filter(make.and(make.says("do", "send"), make.counts("step", step as u64)));
-        let (from, to) = (self.at("act"), self.after(index));
-        self.flow([from, sent, to]);
+        self.flow([from, answer, to]);
     }
 
-    /// What came in for this step and its token meet.
-    fn receives(&mut self, index: usize) {
+    /// What the other side chooses goes to the arm of its label.
+    fn offers(&mut self, index: usize, arms: &[Arm]) {
         let make = self.make;
-        let step = index + 1;
-        let [got, pair, after] = ["got", "pair", "after"].map(|what| format!("{what}_{step}"));
-        self.meet(index, "recv", &got);
-        let act = self.act();
-        self.channel(&after, act);
-        let (from, to) = (self.at(&pair), self.after(index));
-        let come = make.filter(make.says("value.0.do", "recv"));
-        self.flow([from, come, Wire::Project(make.span, 0), to]);
-    }
-
-    /// The acts of a step and its tokens, in pairs.
-    fn meet(&mut self, index: usize, does: &str, acts: &str) {
-        let (step, span) = (index + 1, self.make.span);
-        let (act, token) = (self.act(), self.token());
-        let pair = format!("pair_{step}");
-        self.channel(acts, act.clone());
-        let product = crate::syntax::ast::TypeKind::Product(vec![act, token]);
-        self.channel(&pair, self.make.typed(product));
-        let (from, mine, to) = (self.at("act"), self.acts(index, does), self.at(acts));
+        let used = |arm: &usize| self.session.uses(Place::Offer(index, *arm));
+        let used: Vec<usize> = (0..arms.len()).filter(used).collect();
+        if used.is_empty() {
+            return;
+        }
+        let chosen = format!("chosen_{}", index + 1);
+        self.channel(&chosen, self.act());
+        let (from, mine) = (self.at("act"), self.acts(index, "recv"));
+        let to = self.at(&chosen);
         self.flow([from, mine, to]);
-        let both = vec![self.at(acts), self.at(&format!("token_{step}"))];
-        let to = self.at(&pair);
-        self.flow([Wire::Parallel(span, both), Wire::Barrier(span), to]);
+        for arm in used {
+            let label = arms.get(arm).map_or("", |arm| &arm.label.text);
+            let labelled = make.filter(make.is("body", make.tagged(&[label])));
+            let unwrap = make.map(make.read("body.value"));
+            let to = make.at(&self.session.channel(Place::Offer(index, arm)));
+            let from = self.at(&chosen);
+            self.flow([from, labelled, unwrap, to]);
+        }
     }
 
     /// After a step without a choice.
-    fn done(&mut self, index: usize, next: Next) {
+    fn done(&mut self, index: usize, does: &str) {
         if self.session.uses(Place::Done(index)) {
-            let (after, signal) = (self.after(index), self.make.map(self.make.null()));
+            let (from, mine) = (self.at("act"), self.acts(index, does));
+            let signal = self.make.map(self.make.null());
             let to = self.make.at(&self.session.channel(Place::Done(index)));
-            self.flow([after, signal, to]);
+            self.flow([from, mine, signal, to]);
         }
-        let after = self.after(index);
-        self.go_on(vec![after], next);
-    }
-
-    /// After a step with a choice: a filter for each label.
-    fn route(&mut self, index: usize, arms: &[Arm]) {
-        for arm in arms {
-            let wires = vec![self.after(index), self.labelled(&arm.label)];
-            self.go_on(wires, arm.next);
-        }
-    }
-
-    fn labelled(&self, label: &Name) -> Wire {
-        let make = self.make;
-        make.filter(make.is("body", make.tagged(&[&label.text])))
-    }
-
-    /// The token goes on to the next step, or nowhere.
-    fn go_on(&mut self, mut wires: Vec<Wire>, next: Next) {
-        let make = self.make;
-        match next {
-            Next::End => wires.push(Wire::Discard(make.span)),
-            Next::Step(index) => {
-                wires.push(make.map(make.record([("run", make.read("run"))])));
-                wires.push(self.at(&format!("token_{}", index + 1)));
-            }
-        }
-        let statement = crate::syntax::ast::StatementKind::Wire(Wire::Sequence(wires));
-        self.made.push(make.statement(statement));
     }
 }

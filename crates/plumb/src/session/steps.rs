@@ -47,6 +47,13 @@ pub enum Action {
     Offer(Vec<Arm>),
 }
 
+impl Action {
+    /// Whether this side sends.
+    pub(super) const fn sends(&self) -> bool {
+        matches!(self, Self::Send(..) | Self::Select(_))
+    }
+}
+
 /// An arm of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm {

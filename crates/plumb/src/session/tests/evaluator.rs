@@ -134,6 +134,22 @@ impl Network {
         }
     }
 
+    /// The state that waits before the barrier of the gate, and how many payloads and calls wait before
+    /// those of the steps.
+    pub(super) fn waiting(&self) -> (Value, [usize; 2]) {
+        let (mut state, mut waiting) = (Value::Null, [0, 0]);
+        for node in &self.nodes {
+            match (&node.kind, &*node.inputs) {
+                (Kind::Barrier, [first, second]) => match first.front() {
+                    Some(gate) if gate.get("held").is_some() => state = gate.clone(),
+                    _ => waiting = [waiting[0] + first.len(), waiting[1] + second.len()],
+                },
+                _ => assert!(node.inputs.iter().any(VecDeque::is_empty)),
+            }
+        }
+        (state, waiting)
+    }
+
     /// A message into a place.
     pub(super) fn push(&mut self, name: &str, value: Value) {
         let node = self.names[name];
@@ -238,6 +254,10 @@ fn eval(e: &Expr, message: &Value) -> Value {
         ExprKind::Part(e, n) => eval(e, message).items().unwrap()[*n as usize].clone(),
         ExprKind::Is(e, kind) => Value::Bool(fits(kind, &eval(e, message))),
         ExprKind::Unary(Unary::Not, e) => Value::Bool(eval(e, message) != Value::Bool(true)),
+        ExprKind::Unary(Unary::Minus, e) => match eval(e, message) {
+            Value::Int(number) => Value::Int(-number),
+            other => panic!("{other:?}"),
+        },
         ExprKind::If(c, a, b) => {
             let branch = if eval(c, message) == Value::Bool(true) {
                 a
@@ -270,6 +290,7 @@ fn binary(operator: Binary, a: &Expr, b: &Expr, message: &Value) -> Value {
         Binary::Less => Value::Bool(ints().0 < ints().1),
         Binary::Greater => Value::Bool(ints().0 > ints().1),
         Binary::Plus => Value::Int(ints().0 + ints().1),
+        Binary::Minus => Value::Int(ints().0 - ints().1),
         other => panic!("{other:?}"),
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Tally {
     pub(super) chosen: usize,
     pub(super) dropped: usize,
     pub(super) three_runs: usize,
+    pub(super) held: usize,
+    pub(super) called: usize,
 }
 
 fn body(program: &Program) -> &Plumb {
@@ -133,7 +135,8 @@ fn given(network: &mut Network) -> Ports {
     ports
 }
 
-/// One protocol, one sequence of events; after each, network and protocol have done the same.
+/// One protocol, one sequence of events; after each, network and protocol have done the same, and the gate
+/// knows what waits.
 fn agrees(
     protocol: &[u8],
     events: &[u8],
@@ -179,6 +182,12 @@ fn agrees(
             ports.entry(port.into()).or_default().push(value.clone());
         }
         prop_assert_eq!(given(&mut network), ports, "event {}: {:?}", number, event);
+        let (state, [held, called]) = network.waiting();
+        prop_assert_eq!(state.get("held"), Some(&Value::Int(held as i64)));
+        prop_assert_eq!(state.get("called"), Some(&Value::Bool(called > 0)));
+        prop_assert!(called <= held.min(1));
+        tally.held = tally.held.max(held);
+        tally.called += called;
     }
     tally.three_runs += usize::from(tally.runs >= runs + 3);
     Ok(())
@@ -200,6 +209,7 @@ fn the_network_does_what_the_protocol_says() {
     assert!(tally.finished > 200 && tally.failed > 200, "{tally:?}");
     assert!(tally.sent > 500 && tally.received > 500, "{tally:?}");
     assert!(tally.chosen > 100 && tally.dropped > 100, "{tally:?}");
+    assert!(tally.held > 10 && tally.called > 100, "{tally:?}");
 }
 
 /// Everything at once and in any order: what the gate lets through is still a trace of the protocol.
