@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use context::{Pressure, Tokens, TurnId};
+use context::{Pressure, Tokens, Turn, TurnId};
 use history::{MarkId, Route};
 use jiff::Timestamp;
 
 use crate::outline::Path;
-use crate::strategy::Command;
+use crate::strategy::{Command, When};
 use crate::view::Shown;
 
 /// Names one preparation of one machine.
@@ -67,6 +67,9 @@ pub enum Event<'a> {
     Rescue(Path<'a>),
     /// A text was pinned: does the strategy keep it?
     Pinned(Wish<'a>, Path<'a>),
+    /// These turns were said: those that are new, before the request that brings them, or all that were
+    /// said before. A strategy that is told how its agent is reads it off them; to others it is nothing.
+    Said(When, &'a [Turn]),
     /// Nothing happened for a while.
     Idle(Path<'a>),
 }

@@ -20,21 +20,25 @@ mod report;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod vitals;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use context::Turn;
 use history::Route;
+use jiff::Timestamp;
 use plumb::machine::{Effect, EffectId, FaultKind, Machine, Request, State, Step};
 use plumb::value::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Refusal, Telemetry, Wish};
 use crate::machine::Orders;
-use crate::strategy::{Command, Stage, Strategy};
+use crate::strategy::{Command, Stage, Strategy, When};
 use control::{Control, Keep, answer, done, marked_at, memory, refused};
 use news::News;
 use report::Report;
+use vitals::Vitals;
 
 pub use program::{SHIPPED, StrategyError, StrategyProgram};
 pub use terms::{Guards, PinKeeping, Terms};
@@ -79,8 +83,9 @@ pub struct Hosted {
     /// Requests are held, as far as there is something to wait for.
     paused: bool,
     /// What it said when it was asked about a pin, and is done when it is asked about the conversation.
-    owed: VecDeque<Said>,
+    owed: Vec<Said>,
     news: News,
+    vitals: Vitals,
 }
 
 /// A compressor's request that waits for its preparation.
@@ -142,8 +147,9 @@ impl Hosted {
             machine,
             waiting: None,
             paused: false,
-            owed: VecDeque::new(),
+            owed: Vec::new(),
             news: News::default(),
+            vitals: Vitals::default(),
         }
     }
 
@@ -164,6 +170,7 @@ impl Hosted {
                 waiting: stored.waiting,
                 paused: stored.paused,
                 news: News::default(),
+                vitals: Vitals::default(),
             },
             Err(_) => Self::new(program, settings),
         }
@@ -186,6 +193,15 @@ impl Hosted {
         &self.program
     }
 
+    /// With what another one knew of how the agent of this conversation is.
+    #[must_use]
+    pub fn with_vitals_of(mut self, other: &Self) -> Self {
+        if self.program.reads_pulses() {
+            self.vitals.clone_from(&other.vitals);
+        }
+        self
+    }
+
     /// The bytes it holds, its own included; messages within it count by their number.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -193,6 +209,7 @@ impl Hosted {
         size_of::<Self>() - size_of::<State>()
             + self.machine.state().bytes()
             + self.news.bytes()
+            + self.vitals.bytes()
             + owed
     }
 
@@ -200,9 +217,14 @@ impl Hosted {
     fn consider(&mut self, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
         self.settle(orders)?;
         let owed = std::mem::take(&mut self.owed);
-        self.work_off(owed, orders)?;
+        self.work_off(owed.into(), orders)?;
         for record in self.news.told(orders.situation().compactions) {
             self.tell(REPORTS, record, orders)?;
+        }
+        if self.vitals.has_news() {
+            for record in self.vitals.told(&orders.situation()) {
+                self.tell(REPORTS, record, orders)?;
+            }
         }
         let report = Report::of(&orders.situation(), self.settings).to_value();
         self.tell(REPORTS, report, orders)
@@ -302,7 +324,7 @@ impl Hosted {
                 return Ok(());
             };
             let Some(message) = next.about_a_pin()? else {
-                self.owed.push_back(next);
+                self.owed.push(next);
                 continue;
             };
             let answer = self.obey(&message, orders)?;
@@ -460,8 +482,19 @@ impl Strategy for Hosted {
         self.news.hear(telemetry);
     }
 
+    fn said(&mut self, when: When, turns: &[Turn], now: Timestamp) {
+        if !self.program.reads_pulses() {
+            return;
+        }
+        match when {
+            When::Now => self.vitals.take(turns, now),
+            When::Before => self.vitals.recall(turns, now),
+        }
+    }
+
     fn rest(&mut self) {
         self.machine.shrink();
+        self.vitals.rest();
     }
 }
 
@@ -497,7 +530,7 @@ impl Said {
 
 /// What is still to be done for a program that was stored: its commands, and what it asked for that nobody
 /// works on.
-fn owed(machine: &Machine, waiting: Option<Waiting>, commands: Vec<Value>) -> VecDeque<Said> {
+fn owed(machine: &Machine, waiting: Option<Waiting>, commands: Vec<Value>) -> Vec<Said> {
     let in_work = waiting.map(|waiting| waiting.effect);
     let asked = machine
         .in_flight()

@@ -45,5 +45,5 @@ pub use machine::{Homunculus, Orders, Restored};
 pub use outline::{Outline, Path, PinnedAt};
 pub use pace::Writing;
 pub use price::{CacheState, Prices};
-pub use strategy::{Command, Moment, Situation, Stage, Strategy};
+pub use strategy::{Command, Moment, Situation, Stage, Strategy, When};
 pub use view::Shown;

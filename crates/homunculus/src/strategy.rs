@@ -1,8 +1,8 @@
 //! Policy: when, and with what.
 
-use context::{Pressure, Tokens};
+use context::{Pressure, Tokens, Turn};
 use history::{MarkId, Route};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::event::{Refusal, Reported, Telemetry, Wish};
 use crate::gauge::Gauge;
@@ -29,6 +29,11 @@ pub trait Strategy {
         let _ = telemetry;
     }
 
+    /// Turns were said. It can act on them when it is asked next.
+    fn said(&mut self, when: When, turns: &[Turn], now: Timestamp) {
+        let _ = (when, turns, now);
+    }
+
     /// It will not be asked for a while: memory that it can do without may go.
     fn rest(&mut self) {}
 }
@@ -46,9 +51,23 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
         (**self).hear(telemetry);
     }
 
+    fn said(&mut self, when: When, turns: &[Turn], now: Timestamp) {
+        (**self).said(when, turns, now);
+    }
+
     fn rest(&mut self) {
         (**self).rest();
     }
+}
+
+/// When turns were said that a strategy is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// They are new.
+    Now,
+    /// All of them were said before, and nothing else was: the conversation came back from the store, or goes
+    /// on from an earlier turn.
+    Before,
 }
 
 /// What a strategy can order. Indices count the turns of the path.

@@ -149,6 +149,20 @@ impl VitalityAnalyzer {
         }
     }
 
+    /// The bytes it holds besides its own, apart from names and what else was said of a pulse.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let streams = self.agents.values();
+        let held: usize = streams.map(Stream::bytes).sum();
+        // A node of the map has room for eleven.
+        held + self.agents.len().next_multiple_of(11) * size_of::<(String, Stream)>()
+    }
+
+    /// Gives back memory that is held for pulses to come.
+    pub fn shrink_to_fit(&mut self) {
+        self.agents.values_mut().for_each(Stream::shrink_to_fit);
+    }
+
     /// Forgets an agent.
     pub fn forget(&mut self, agent: &str) {
         self.agents.remove(agent);

@@ -17,7 +17,7 @@ mod stream;
 pub use analyzer::{Options, Statistics, VitalityAnalyzer};
 pub use fingerprint::{ContentHash, Shape};
 pub use log::PulseError;
-pub use observe::pulses;
+pub use observe::{newest_pulses, pulses};
 pub use pulse::{Answer, Phase, Pulse};
 pub use status::{Level, Loop, LoopKind, Rhythm, Severity, Silence, Status};
 

@@ -1,5 +1,7 @@
 //! Pulses read off a conversation.
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -24,16 +26,40 @@ pub fn pulses(agent: &str, turns: &[Turn], window: Tokens) -> Vec<Pulse> {
             .at()
             .or_else(|| time.checked_add(SignedDuration::from_secs(1)).ok())
             .unwrap_or(time);
-        if turn.role() != Role::Assistant {
+        let Some(pulse) = pulse_at(agent, time, turns, index) else {
             continue;
-        }
-        let rest = turns.get(index + 1..).unwrap_or(&[]);
-        let pulse = Pulse::new(agent, time, phase(turn, rest), &done(turn))
-            .with_pressure(Pressure::of(used, window))
-            .with_turns(index as u64 + 1);
-        out.push(answered(pulse, turn, rest));
+        };
+        out.push(
+            pulse
+                .with_pressure(Pressure::of(used, window))
+                .with_turns(index as u64 + 1),
+        );
     }
     out
+}
+
+/// One pulse for each of the last `most` assistant turns, as [`pulses`] reads them, all of the time `at` and
+/// without a pressure. No other turn is looked at but for its role.
+#[must_use]
+pub fn newest_pulses(agent: &str, turns: &[Turn], most: usize, at: Timestamp) -> Vec<Pulse> {
+    let spoken = turns.iter().enumerate();
+    let spoken = spoken.filter(|(_, turn)| turn.role() == Role::Assistant);
+    let newest: Vec<usize> = spoken.rev().take(most).map(|(index, _)| index).collect();
+    let newest = newest.into_iter().rev();
+    newest
+        .filter_map(|index| pulse_at(agent, at, turns, index))
+        .collect()
+}
+
+/// The pulse of the turn with this index, where it is one of the assistant.
+fn pulse_at(agent: &str, at: Timestamp, turns: &[Turn], index: usize) -> Option<Pulse> {
+    let turn = turns.get(index)?;
+    if turn.role() != Role::Assistant {
+        return None;
+    }
+    let rest = turns.get(index + 1..).unwrap_or(&[]);
+    let pulse = Pulse::new(agent, at, phase(turn, rest), &done(turn));
+    Some(answered(pulse, turn, rest))
 }
 
 /// What an assistant turn did.
@@ -107,11 +133,17 @@ fn answered(pulse: Pulse, turn: &Turn, rest: &[Turn]) -> Pulse {
     let all_failed = results
         .iter()
         .all(|result| result.outcome == Outcome::Failed);
-    let texts: Vec<&str> = results.iter().map(|result| result.text.as_str()).collect();
+    let text = match results.as_slice() {
+        [one] => Cow::Borrowed(one.text.as_str()),
+        several => {
+            let texts: Vec<&str> = several.iter().map(|result| result.text.as_str()).collect();
+            Cow::Owned(texts.join("\n"))
+        }
+    };
     let outcome = if all_failed {
         Outcome::Failed
     } else {
         Outcome::Succeeded
     };
-    pulse.with_answer(&texts.join("\n"), outcome)
+    pulse.with_answer(&text, outcome)
 }

@@ -1,5 +1,6 @@
 //! Pulses: one health signal each.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -9,6 +10,31 @@ use crate::turn::{Outcome, Turn};
 use crate::units::{Pressure, Tokens};
 
 use super::fingerprint::{ContentHash, Shape};
+
+/// So many bytes of a text go into its hash, and so many into its shape, which costs more. Of a longer one its
+/// first and its last half as many, and its length, stand for it: a file that was read costs no more than a
+/// page.
+const HASHED: usize = 8_192;
+const SHAPED: usize = 1_024;
+
+/// What `most` bytes tell of a text.
+fn excerpt(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let head = text.split_at_checked(text.floor_char_boundary(most / 2));
+    let tail = text.split_at_checked(text.ceil_char_boundary(text.len() - most / 2));
+    let (head, tail) = (head.map_or("", |cut| cut.0), tail.map_or("", |cut| cut.1));
+    Cow::Owned(format!("{head}\n{}\n{tail}", text.len()))
+}
+
+fn hash(text: &str) -> ContentHash {
+    ContentHash::of(&excerpt(text, HASHED))
+}
+
+fn shape(text: &str) -> Shape {
+    Shape::of(&excerpt(text, SHAPED))
+}
 
 /// What the agent is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,12 +98,12 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The fingerprints of an answer.
+    /// The fingerprints of an answer: of a long one, those of its head, its tail and its length.
     #[must_use]
     pub fn of(text: &str, outcome: Outcome) -> Self {
         Self {
-            hash: ContentHash::of(text),
-            shape: Shape::of(text),
+            hash: hash(text),
+            shape: shape(text),
             outcome,
         }
     }
@@ -107,7 +133,8 @@ pub struct Pulse {
 }
 
 impl Pulse {
-    /// A pulse of an agent that did `content`, at pressure 0 and with no turns.
+    /// A pulse of an agent that did `content`, at pressure 0 and with no turns. Of a long content the head,
+    /// the tail and the length count.
     #[must_use]
     pub fn new(agent: impl Into<String>, at: Timestamp, phase: Phase, content: &str) -> Self {
         Self {
@@ -115,8 +142,8 @@ impl Pulse {
             at,
             pressure: Pressure::default(),
             phase,
-            hash: ContentHash::of(content),
-            shape: Some(Shape::of(content)),
+            hash: hash(content),
+            shape: Some(shape(content)),
             answer: None,
             turns: 0,
             metadata: BTreeMap::new(),

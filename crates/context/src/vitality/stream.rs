@@ -39,6 +39,15 @@ impl Stream {
         self.pulses.iter()
     }
 
+    /// The bytes it holds on the heap, apart from names and what else was said of a pulse.
+    pub(super) fn bytes(&self) -> usize {
+        self.pulses.capacity() * size_of::<Pulse>()
+    }
+
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.pulses.shrink_to_fit();
+    }
+
     pub(super) fn newest(&self) -> Option<&Pulse> {
         self.pulses.back()
     }
@@ -89,14 +98,16 @@ impl Stream {
         together / spread
     }
 
-    /// Quartiles, because one long pause says nothing.
+    /// Quartiles, because one long pause says nothing. Pulses of one moment were told together, which says
+    /// nothing either.
     pub(super) fn rhythm(&self) -> Rhythm {
-        let intervals = self.recent_intervals();
+        let mut intervals = self.recent_intervals();
+        intervals.retain(|interval| *interval > 0.0);
         if intervals.len() < 8 {
             return Rhythm::Unknown;
         }
         match (quantile(&intervals, 0.25), quantile(&intervals, 0.75)) {
-            (Some(low), Some(high)) if high > 9.0 * low && high > 0.0 => Rhythm::Erratic,
+            (Some(low), Some(high)) if high > 9.0 * low => Rhythm::Erratic,
             _ => Rhythm::Regular,
         }
     }

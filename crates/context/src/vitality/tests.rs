@@ -5,11 +5,12 @@ use proptest::prelude::*;
 
 use super::{
     ContentHash, LoopKind, Options, Phase, Pulse, PulseError, Rhythm, Severity, Shape, Status,
-    VitalityAnalyzer,
+    VitalityAnalyzer, newest_pulses, pulses,
 };
 use crate::coded::Coded as _;
-use crate::turn::Outcome;
-use crate::units::Pressure;
+use crate::counter::Heuristic;
+use crate::turn::{Outcome, Role, Turn, TurnDraft, TurnId};
+use crate::units::{Pressure, Tokens};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_700_000_000 + seconds).unwrap()
@@ -286,6 +287,55 @@ fn rising_pressure_says_when_it_will_be_critical() {
     assert_eq!(status.critical_in, Some(3));
     assert!(status.is_healthy());
     assert_eq!(status.recommendations(), ["prepare a compaction"]);
+}
+
+#[test]
+fn pulses_of_one_moment_say_nothing_of_the_rhythm() {
+    let together = (0..12).map(|number| pulse(0, &format!("kind k{number}")));
+    let apart = (1..7).map(|number| pulse(number * 40, &format!("kind l{number}")));
+    let mut all: Vec<Pulse> = together.chain(apart).collect();
+    assert_eq!(last(all.clone()).rhythm, Rhythm::Unknown);
+    all.extend((7..10).map(|number| pulse(number * 40, &format!("kind m{number}"))));
+    assert_eq!(last(all).rhythm, Rhythm::Regular);
+}
+
+#[test]
+fn of_a_long_text_head_tail_and_length_count() {
+    let line = "a line like any other ".repeat(400);
+    let text = |head: &str, middle: &str, tail: &str| {
+        pulse(0, &format!("{head} {line} {middle} {line} {tail}"))
+    };
+    let one = text("head", "middle", "tail");
+    assert_eq!(one.hash, text("head", "fiddle", "tail").hash);
+    for other in [
+        text("heat", "middle", "tail"),
+        text("head", "middle", "tale"),
+        text("head", "middles", "tail"),
+    ] {
+        assert_ne!(one.hash, other.hash);
+    }
+    let answer = |text: &str| pulse(0, "x").with_answer(text, Outcome::Succeeded).answer;
+    let long = "ä".repeat(9_000);
+    assert_eq!(answer(&long), answer(&long));
+    assert_ne!(answer(&long), answer(&format!("{long}ä")));
+}
+
+#[test]
+fn the_newest_pulses_are_the_last_of_all() {
+    let turns: Vec<Turn> = (0..9)
+        .map(|number| {
+            let role = [Role::User, Role::Assistant][number % 2];
+            let said = TurnDraft::text(role, format!("kind k{number}"));
+            said.after(TurnId::ROOT, &Heuristic)
+        })
+        .collect();
+    let all = pulses("a", &turns, Tokens::new(1_000));
+    let newest = newest_pulses("a", &turns, 3, at(0));
+    let hashes = |pulses: &[Pulse]| -> Vec<(ContentHash, Phase)> {
+        pulses.iter().map(|it| (it.hash, it.phase)).collect()
+    };
+    assert_eq!(hashes(&newest), hashes(&all[1..]));
+    assert!(newest_pulses("a", &turns, 0, at(0)).is_empty());
 }
 
 #[test]

@@ -262,3 +262,66 @@ fn a_copy_of_a_shipped_strategy_under_another_name_does_the_same() {
     };
     assert_eq!(outcomes(&names), outcomes(&copies));
 }
+
+/// A strategy that gives an agent another view of things when it goes in circles.
+const CIRCLES: &str = "let terms : () -> !Terms = once({ guards: false })
+let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {
+  reports ; filter(kind = \"pulse\" && repeats = 3) ; map({ extract: true, keep: 0.05 }) ; commands
+  reports ; filter(kind = \"held\" && swap = \"ok\") ; map({ swap: true }) ; commands
+  answers ; discard
+}
+";
+
+#[test]
+fn a_strategy_hears_that_the_agent_goes_in_circles() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let filler = "the parser reads the next line and looks at it. ".repeat(40);
+    // Each step is another command, or from the step `circles` on the same one.
+    let session = |circles: usize| {
+        let mut said = vec![serde_json::json!({ "role": "user", "content": filler })];
+        for step in 0..12 {
+            let file = if step < circles { step } else { circles };
+            said.push(
+                serde_json::json!({ "role": "assistant", "content": null, "tool_calls": [{
+                "id": format!("call-{step}"), "type": "function", "function": {
+                    "name": "read", "arguments": format!("{{\"path\":\"src/module_{file}.rs\"}}"),
+                },
+            }] }),
+            );
+            said.push(
+                serde_json::json!({ "role": "tool", "tool_call_id": format!("call-{step}"),
+                "content": format!("src/module_{file}.rs {filler}") }),
+            );
+        }
+        said.push(serde_json::json!({ "role": "assistant", "content": "It is as it was." }));
+        let path = folder.path().join(format!("{circles}.json"));
+        fs::write(&path, serde_json::to_vec(&said).expect("JSON")).expect("written");
+        path.display().to_string()
+    };
+    let file = folder.path().join("circles.plumb");
+    fs::write(&file, CIRCLES).expect("written");
+    let file = file.display().to_string();
+    let check = |circles: usize, expected: &[u64]| {
+        let path = session(circles);
+        let report = json(&ebbtide(&[
+            "replay",
+            &path,
+            "--window",
+            "16k",
+            "--strategy",
+            &file,
+            "--json",
+        ]));
+        let outcome = &report["comparisons"][0]["strategies"][0];
+        let compactions = outcome["compactions"].as_array().expect("a list");
+        let before: Vec<u64> = compactions
+            .iter()
+            .filter_map(|it| it["before_request"].as_u64())
+            .collect();
+        assert_eq!(before, expected, "{outcome}");
+    };
+    // The third step of a kind has been seen with the request behind it.
+    check(4, &[7]);
+    check(0, &[3]);
+    check(12, &[]);
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use context::shrink::Limits as ShrinkLimits;
 use context::{Role, TokenCounter, Tokens, Turn, TurnId};
 use history::{Change, ConversationId, Edition, Route};
-use homunculus::{Command, Event, Shown};
+use homunculus::{Command, Event, Shown, When};
 use jiff::Timestamp;
 
 use super::Inner;
@@ -271,7 +271,9 @@ impl Inner {
             }
             live.go_back(common);
             live.journal.note(call.now, Happened::WentBack);
-            take_known(&mut live, call.turns().get(..common).unwrap_or_default());
+            let known = call.turns().get(..common).unwrap_or_default();
+            take_known(&mut live, known);
+            live.hear(When::Before, known, call.now);
             let last = compared
                 .new
                 .iter()
@@ -336,6 +338,7 @@ impl Inner {
             }
             live.push(turn, tokens);
         }
+        live.hear(When::Now, new, call.now);
         editions
     }
 

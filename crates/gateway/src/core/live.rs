@@ -9,7 +9,7 @@ use context::{Text, Tokens, Turn, TurnId};
 use history::{Conversation, ConversationId, Standing, Tenant};
 use homunculus::hosted::{Hosted, StrategyFailure};
 use homunculus::{
-    Action, Event, Homunculus, JobId, Outline, Path, Preparation, Shown, Telemetry, Wish,
+    Action, Event, Homunculus, JobId, Outline, Path, Preparation, Shown, Telemetry, When, Wish,
 };
 use jiff::Timestamp;
 use tokens::{Capability, Model};
@@ -446,6 +446,12 @@ impl Live {
         let decision = self.carry_out(actions, len, now);
         self.flights.strategy_failed = self.flights.strategy_failed.or(decision.failed);
         self.pins.has(pin.id)
+    }
+
+    /// Shows the strategy turns that were said.
+    pub(super) fn hear(&mut self, when: When, turns: &[Turn], now: Timestamp) {
+        // Nothing is ordered about them before there is a request.
+        self.supervisor.machine.on(Event::Said(when, turns), now);
     }
 
     /// Sees which pins are restated by what is sent beside the turns.

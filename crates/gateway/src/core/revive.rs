@@ -8,7 +8,7 @@ use history::{
     Conversation, ConversationId, HistoryError, Labels, Mark, MarkId, Pinned, Route, Standing,
     Store, Totals,
 };
-use homunculus::{Homunculus, Path, Restored, Shown};
+use homunculus::{Homunculus, Path, Restored, Shown, When};
 
 use super::Inner;
 use super::call::Call;
@@ -214,6 +214,7 @@ impl Inner {
             .to_vec();
         live.said.previous = turns.len();
         self.resume(call, &mut live, inherited.standing);
+        live.hear(When::Before, turns, call.now);
         live
     }
 

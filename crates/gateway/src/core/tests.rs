@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use history::{Limits, MemoryEngine, Tenant};
+use homunculus::hosted::StrategyProgram;
 use http::HeaderMap;
 use jiff::Timestamp;
+use plumb::modules::BuiltIn;
 use wire::api::Dialect;
 
 use super::{Arrival, Core, Endpoint, Outgoing, Parts, Ticket, Verdict};
@@ -15,8 +17,12 @@ use crate::config::Config;
 use crate::metrics::Metrics;
 
 fn core() -> Core {
+    core_of(Config::default())
+}
+
+fn core_of(config: Config) -> Core {
     Core::new(Parts {
-        config: Arc::new(Config::default()),
+        config: Arc::new(config),
         engine: Arc::new(MemoryEngine::new([7; 32], Limits::default())),
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),
         metrics: Arc::new(Metrics::default()),
@@ -54,9 +60,24 @@ async fn sent(core: &Core, arrival: Arrival) -> (Outgoing, Ticket) {
     }
 }
 
+/// A strategy that reads pulses, which are kept for it.
+const READS_PULSES: &str = "
+let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {
+  reports ; filter(repeats > 100) ; map({ swap: true }) ; commands
+  answers ; discard
+}";
+
 #[tokio::test]
 async fn an_idle_conversation_of_200k_tokens_takes_64_kb() {
-    let core = core();
+    check_idle(Config::default()).await;
+    let mut config = Config::default();
+    let program = StrategyProgram::new("mine", READS_PULSES, &BuiltIn).unwrap();
+    config.policy.strategy.load(program);
+    check_idle(config).await;
+}
+
+async fn check_idle(config: Config) {
+    let core = core_of(config);
     let messages = said(999, &"read the next file ".repeat(42));
     for len in [1, 501, 999] {
         let (outgoing, ticket) = sent(&core, arrival(1, &messages[..len])).await;

@@ -90,8 +90,9 @@ impl Live {
     pub(super) fn supervise(&mut self, chosen: Choice, shown: Shown) {
         let outline = &self.said.outline;
         let path = Path::new(outline, outline.len(), self.pins.places());
-        let machine = Homunculus::resume(chosen.strategy, chosen.limits, shown, &path);
-        self.supervisor.machine = machine;
+        let before = self.supervisor.machine.strategy();
+        let strategy = chosen.strategy.with_vitals_of(before);
+        self.supervisor.machine = Homunculus::resume(strategy, chosen.limits, shown, &path);
     }
 
     /// What has to be read to show it.

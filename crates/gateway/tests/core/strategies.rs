@@ -332,3 +332,55 @@ async fn its_state_is_kept_with_the_conversation() {
     let program = StrategyChoice::default().program().id();
     assert_eq!(state["state"]["program"], format!("{:016x}", program.0));
 }
+
+/// A strategy that gives an agent another view of things when it goes in circles.
+const CIRCLES: &str = "let terms : () -> !Terms = once({ guards: false })
+let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {
+  reports ; filter(kind = \"pulse\" && repeats = 3) ; map({ extract: true, keep: 0.05 }) ; commands
+  reports ; filter(kind = \"held\" && swap = \"ok\") ; map({ swap: true }) ; commands
+  answers ; discard
+}";
+
+/// A step of the agent: it calls a tool with this argument and gets this. What was done to the request that
+/// brings the result.
+async fn step(agent: &mut Agent, house: &House, path: &str, got: &str) -> String {
+    let id = format!("call-{}", agent.messages.len());
+    let call = json!({"type": "tool_use", "id": id, "name": "read", "input": {"path": path}});
+    let result = json!({"type": "tool_result", "tool_use_id": id, "content": got});
+    agent.messages.pop();
+    agent
+        .messages
+        .push(json!({"role": "assistant", "content": [call]}));
+    agent
+        .messages
+        .push(json!({"role": "user", "content": [result]}));
+    let came = agent.go_on(house).await;
+    assert_eq!(came.status, 200, "{came:?}");
+    came.did().to_owned()
+}
+
+#[tokio::test]
+async fn one_that_reads_pulses_acts_when_the_agent_goes_in_circles() {
+    let check = async |restarts: bool| {
+        let mut house = House::new(|config| config.policy.strategy = strategy(CIRCLES)).await;
+        let mut agent = Agent::new("key-one");
+        agent.say(&house, &words(0, 700)).await;
+        for n in 0..6 {
+            let got = words(n, 500);
+            let did = step(&mut agent, &house, &format!("src/module_{n}.rs"), &got).await;
+            assert!(!did.contains("swapped"), "{n}: {did}");
+        }
+        for n in 0..2 {
+            let did = step(&mut agent, &house, "src/main.rs", "it is empty").await;
+            assert!(!did.contains("swapped"), "{n}: {did}");
+        }
+        if restarts {
+            house.restart().await;
+        }
+        let did = step(&mut agent, &house, "src/main.rs", "it is empty").await;
+        assert!(did.contains("swapped"), "{restarts}: {did}");
+        house.close().await;
+    };
+    check(false).await;
+    check(true).await;
+}

@@ -14,6 +14,7 @@ use plumb::types::{Fit, Type, fits};
 
 use super::report::{Counts, Report, Thresholds};
 use super::terms::Terms;
+use super::vitals;
 use super::{ANSWERS, REPORTS};
 
 /// The strategies that are built in: the name and the text of each, the default first.
@@ -97,6 +98,7 @@ const LIMITS: Limits = Limits {
 pub struct StrategyProgram {
     name: Arc<str>,
     terms: Terms,
+    reads_pulses: bool,
     graph: Graph,
     sessions: Vec<Session>,
     program: Arc<Program>,
@@ -204,6 +206,7 @@ impl StrategyProgram {
         Ok(Arc::new(Self {
             name: name.into(),
             terms,
+            reads_pulses: vitals::reads_pulses(&graph),
             graph,
             sessions: checked.sessions().to_vec(),
             program: Arc::new(program),
@@ -243,6 +246,13 @@ impl StrategyProgram {
     #[must_use]
     pub const fn terms(&self) -> Terms {
         self.terms
+    }
+
+    /// Whether it is told how the agent is: one of its expressions names the kind `pulse`, or a field that
+    /// only records of this kind have.
+    #[must_use]
+    pub const fn reads_pulses(&self) -> bool {
+        self.reads_pulses
     }
 
     /// Its network as a picture in SVG, each of its sessions as one node.

@@ -1,5 +1,7 @@
 //! Programs as strategies, one conversation at a time.
 
+mod pulses;
+
 use std::sync::Arc;
 
 use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};

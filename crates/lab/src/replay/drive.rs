@@ -8,7 +8,7 @@ use context::{Provenance, Tokens, Turn};
 use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
 use homunculus::hosted::{Hosted, PinKeeping, StrategyProgram};
 use homunculus::{
-    Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Telemetry, Wish,
+    Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Telemetry, When, Wish,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -140,8 +140,10 @@ impl<'a> Drive<'a> {
     fn request(&mut self, turn: usize) {
         let scene = self.scene;
         self.record(turn);
-        self.seen.said = turn;
+        let since = std::mem::replace(&mut self.seen.said, turn);
         self.clock.advance(&scene.session.turns, turn);
+        let new = scene.session.turns.get(since..turn).unwrap_or_default();
+        self.tell(Event::Said(When::Now, new), self.clock.now());
         self.deliver_finished();
         if self.seen.before.is_none() {
             // The first view: it restates the pins that nobody says, which are in force from the start.
