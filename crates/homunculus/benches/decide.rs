@@ -7,12 +7,14 @@
 
 use std::hint::black_box;
 
-use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
+use context::turn::{CallId, Outcome, ToolCall, ToolResult};
+use context::{Heuristic, Part, Role, Tokens, Turn, TurnDraft, TurnId};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use history::MarkId;
 use homunculus::hosted::{HostSettings, Hosted, StrategyProgram};
-use homunculus::{Action, Event, Homunculus, Limits, Outline, Path, Prices};
+use homunculus::{Action, Event, Homunculus, Limits, Outline, Path, Prices, When};
 use jiff::{SignedDuration, Timestamp};
+use plumb::modules::BuiltIn;
 
 const TURNS: usize = 400;
 
@@ -93,5 +95,47 @@ fn decide(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, decide);
+/// What a strategy that reads pulses pays for each step of its agent, and what others pay.
+fn hear(criterion: &mut Criterion) {
+    let call = ToolCall {
+        id: CallId::from("call"),
+        name: "read".into(),
+        arguments: "{\"path\":\"src/main.rs\"}".into(),
+    };
+    let result = ToolResult {
+        call: call.id.clone(),
+        text: "the parser reads the next line and looks at it. "
+            .repeat(1_000)
+            .into(),
+        outcome: Outcome::Succeeded,
+    };
+    let drafts = [
+        TurnDraft::said(Role::Assistant, vec![Part::Call(call)]),
+        TurnDraft::said(Role::Tool, vec![Part::Result(result)]),
+    ];
+    let step = drafts.map(|draft| draft.after(TurnId::ROOT, &Heuristic));
+    let outline = outline();
+    let path = Path::new(&outline, TURNS, &[]);
+    let now = Timestamp::from_second(1_000_000).expect("a time");
+    let reads = StrategyProgram::new("reads", READS, &BuiltIn).expect("it checks");
+    let mut group = criterion.benchmark_group("a step of 48 kB");
+    for program in [StrategyProgram::default_one(), reads] {
+        let mut machine = machine(&program, 600_000);
+        group.bench_function(&**program.name(), |bencher| {
+            bencher.iter(|| {
+                machine.on(Event::Said(When::Now, &step), now);
+                black_box(machine.on(Event::Request(path), now))
+            });
+        });
+    }
+    group.finish();
+}
+
+const READS: &str =
+    "let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {
+  reports ; filter(kind = \"pulse\" && repeats > 100) ; map({ swap: true }) ; commands
+  answers ; discard
+}";
+
+criterion_group!(benches, decide, hear);
 criterion_main!(benches);
