@@ -190,6 +190,22 @@ fn a_module_that_is_open_is_the_one_that_is_used() {
 }
 
 #[test]
+fn modules_that_are_on_no_disk() {
+    let (folder, uri) = folder();
+    let mut editor = Editor::start(folder.path());
+    // One that is only open, and one that is shipped.
+    let text = "use fresh\nuse truncate\nlet main : !int -> !int = Fresh.one\n";
+    let told = editor.open(&uri, text);
+    assert_eq!(told[0]["code"], "P0203");
+    assert_eq!(told[0]["range"]["start"]["line"], 0);
+    let module = format!("file://{}/fresh.plumb", folder.path().display());
+    let opened = editor.open(&module, "let one : !int -> !int = id\n");
+    assert_eq!(opened, json!([]));
+    assert_eq!(editor.diagnostics(&uri), json!([]));
+    assert_eq!(editor.leave(), 0);
+}
+
+#[test]
 fn types_definitions_and_completions() {
     let (folder, uri) = folder();
     let mut editor = Editor::start(folder.path());

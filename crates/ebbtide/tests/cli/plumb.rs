@@ -86,6 +86,27 @@ fn folder_with_far() -> TempDir {
 }
 
 #[test]
+fn what_a_strategy_may_use_where_it_runs_it_may_use_where_it_is_written() {
+    let pinning = include_str!("../../../../strategies/pinning.plumb");
+    let page = format!("```plumb\n{pinning}```\n");
+    let folder = folder(&[("mine.plumb", pinning), ("mine.md", &page)]);
+    for arguments in [
+        ["check", "mine.plumb"],
+        ["graph", "mine.plumb"],
+        ["desugar", "mine.plumb"],
+        ["test", "mine.md"],
+    ] {
+        let ran = plumb(folder.path(), &arguments, "");
+        assert_eq!(ran.exit, 0, "{arguments:?}: {}", ran.stderr);
+    }
+    // A file of that name comes first.
+    let own = "let main : !int -> !int = id\n";
+    fs::write(folder.path().join("prepared.plumb"), own).expect("a file");
+    let ran = plumb(folder.path(), &["check", "mine.plumb"], "");
+    assert_eq!(ran.exit, 2, "{}", ran.stderr);
+}
+
+#[test]
 fn programs_are_formatted_in_place_and_broken_ones_left_alone() {
     let folder = folder(&[("loose.plumb", LOOSE), ("broken.plumb", BROKEN)]);
     let files = ["fmt", "loose.plumb", "broken.plumb"];

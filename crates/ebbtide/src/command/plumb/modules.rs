@@ -1,7 +1,8 @@
-//! Modules as files.
+//! Modules as files, and the shipped strategies behind them.
 
 use std::path::{Path, PathBuf};
 
+use homunculus::hosted::SHIPPED;
 use plumb::modules::Modules;
 
 /// The folders in which `use name` finds `name.plumb`, the first one first.
@@ -26,7 +27,7 @@ impl Folders {
 impl Modules for Folders {
     fn load(&self, name: &str) -> Option<String> {
         let mut texts = self.places(name).map(std::fs::read_to_string);
-        texts.find_map(Result::ok)
+        texts.find_map(Result::ok).or_else(|| shipped(name))
     }
 
     fn place(&self, name: &str) -> Option<String> {
@@ -34,4 +35,11 @@ impl Modules for Folders {
         let found = places.find(|path| std::fs::read_to_string(path).is_ok());
         found.map(|path| path.display().to_string())
     }
+}
+
+/// The text of the shipped strategy of this name: what a strategy may `use` where it runs, it may use where
+/// it is written.
+pub fn shipped(name: &str) -> Option<String> {
+    let mut all = SHIPPED.iter();
+    all.find_map(|(known, text)| (*known == name).then(|| (*text).to_owned()))
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use plumb::check::{Checked, check};
 use plumb::modules::Modules;
+use plumb::syntax::ast::{DeclarationKind, Program};
 
 use super::place::{file, uri};
-use crate::command::plumb::modules::Folders;
+use crate::command::plumb::modules::{Folders, shipped};
 
 /// The texts that are open.
 pub struct Workspace {
@@ -63,7 +64,8 @@ impl Workspace {
         let name = name.map(|name| name.to_string_lossy().into_owned());
         let uses = |open: &Open| {
             let mut modules = open.checked.sources.iter().skip(1);
-            modules.any(|(_, source)| Some(&*source.name) == name.as_deref())
+            let found = modules.any(|(_, source)| Some(&*source.name) == name.as_deref());
+            found || wants(&open.checked.program, name.as_deref())
         };
         let of = self
             .open
@@ -104,6 +106,15 @@ impl Workspace {
     }
 }
 
+/// Whether a program says that it uses a module, found or not.
+fn wants(program: &Program, module: Option<&str>) -> bool {
+    let mut declarations = program.declarations.iter();
+    declarations.any(|declaration| match &declaration.kind {
+        DeclarationKind::Use(name) => Some(&*name.text) == module,
+        _ => false,
+    })
+}
+
 /// Modules as one text sees them.
 struct Found<'a> {
     workspace: &'a Workspace,
@@ -113,9 +124,10 @@ struct Found<'a> {
 impl Modules for Found<'_> {
     fn load(&self, name: &str) -> Option<String> {
         let mut places = self.folders.places(name);
-        places.find_map(|path| match self.workspace.get(&uri(&path)) {
+        let found = places.find_map(|path| match self.workspace.get(&uri(&path)) {
             Some(open) => Some(open.text.clone()),
             None => std::fs::read_to_string(path).ok(),
-        })
+        });
+        found.or_else(|| shipped(name))
     }
 }
