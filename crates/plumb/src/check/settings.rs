@@ -13,7 +13,7 @@ use super::codes;
 use super::process::{Process, Role};
 
 /// The providers of agents.
-const PROVIDERS: &[&str] = &["anthropic", "openai", "sim", "eliza", "script"];
+pub(super) const PROVIDERS: &[&str] = &["anthropic", "openai", "sim", "eliza", "script"];
 
 /// What a setting may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +59,17 @@ const OF_TOOLS: &[(&str, Wanted)] = &[
     ("name", Wanted::Text),
     ("timer", Wanted::Bool),
 ];
+
+/// The settings that an agent or a tool may have, each with what it may be.
+pub(super) fn described_of(role: Role) -> impl Iterator<Item = (&'static str, String)> {
+    let known = match role {
+        Role::Agent => OF_AGENTS,
+        _ => OF_TOOLS,
+    };
+    known
+        .iter()
+        .map(|(name, wanted)| (*name, described(*wanted)))
+}
 
 /// Finds a process by its name, from where the settings stand.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&Path) -> Result<&'a Process, Diagnostic>;

@@ -42,12 +42,83 @@ fn what_stands_at_a_place() {
             0,
             "type Verdict = { resolved: bool, topic: string, score?: int }",
         ),
+        // Where they are declared.
+        ("judge : !string", 0, "judge : !string -> !Verdict"),
+        (
+            "Verdict = {",
+            0,
+            "type Verdict = { resolved: bool, topic: string, score?: int }",
+        ),
+        (
+            "Ask = send",
+            0,
+            "protocol Ask = send string . recv Verdict . end",
+        ),
+        ("mem\n", 0, "use mem"),
     ];
     for (text, nth, shown) in cases {
         let (checked, at) = asked(text, nth, 1);
         let place = checked.at(at).expect(text);
         assert_eq!(place.text, shown, "at `{text}`");
     }
+}
+
+/// A body with a session.
+const SESSION: &str = "
+protocol Ask = send string . recv (int | bool) . end
+let main : (!(int | bool), !string) -> (!string, !json) = plumb(heard, go, said, out) {
+  let again : !string = channel
+  (heard, said) <-> Ask as s
+  go ; again
+  go ; s@trigger
+  again ; s@send(string)
+  s@recv(int | bool) ; out
+}
+";
+
+#[test]
+fn sessions_show_what_is_written_and_not_what_becomes_of_them() {
+    let checked = super::super::check("test.plumb", SESSION, &BuiltIn);
+    let byte = |text: &str| u32::try_from(SESSION.find(text).expect(text)).expect("short");
+    let at = |text: &str| checked.at(byte(text));
+    let cases = [
+        ("heard, said) <->", "heard : !(int | bool)", "heard, go"),
+        ("said) <->", "said : !string", "said, out"),
+        ("Ask as s", "s : Ask", "Ask = send"),
+        ("s@trigger", "s@trigger : !json\ns : Ask", "s\n  go"),
+        ("s@send", "s@send(string) : !string\ns : Ask", "s\n  go"),
+        (
+            "s@recv",
+            "s@recv(int | bool) : !(int | bool)\ns : Ask",
+            "s\n  go",
+        ),
+    ];
+    for (text, shown, defined) in cases {
+        let place = at(text).expect(text);
+        assert_eq!(place.text, shown, "at `{text}`");
+        let start = place.definition.map(|span| span.start);
+        assert_eq!(start, Some(byte(defined)), "of `{text}`");
+    }
+    assert_eq!(at("<-> Ask"), None);
+    let found = checked.completions(byte("go ; again"));
+    let found = found.iter();
+    let streams: Vec<&str> = found
+        .filter(|one| one.kind == CompletionKind::Channel)
+        .map(|one| one.label.as_str())
+        .collect();
+    assert_eq!(streams, ["again", "go", "heard", "out", "s", "said"]);
+}
+
+#[test]
+fn nothing_is_shown_of_what_is_not_known() {
+    let text = "let f : !string -> !string = map(\"x\") ; filtr";
+    let checked = super::super::check("test.plumb", text, &BuiltIn);
+    let at = u32::try_from(text.find("map").expect("it is there")).expect("short");
+    let shown = checked.at(at).map(|place| place.text);
+    assert!(
+        !shown.as_deref().is_some_and(|text| text.contains("never")),
+        "{shown:?}"
+    );
 }
 
 #[test]
@@ -81,6 +152,27 @@ fn what_could_stand_there() {
         (text.replace('¦', ""), at)
     };
     let body = |statement: &str| PROGRAM.replace("again ; judge", statement);
+    let agent = |inside: &str| format!("let f : !string -> !string = agent {{ {inside} }}");
+    let tool = |inside: &str| format!("let f : int -> int = tool {{ {inside} }}");
+    let providers = ["anthropic", "eliza", "openai", "script", "sim"];
+    let quoted = providers.map(|name| format!("\"{name}\""));
+    let rest = [
+        "amnesiac",
+        "endpoint",
+        "max_messages",
+        "max_retries",
+        "max_tokens",
+        "max_tool_calls",
+        "mcp",
+        "prompt",
+        "prompts",
+        "provider",
+        "runtime_context",
+        "temperature",
+        "thinking_budget",
+        "tools",
+    ]
+    .join(" ");
     let cases = [
         (
             body("judge@¦"),
@@ -109,6 +201,36 @@ fn what_could_stand_there() {
             CompletionKind::Port,
             "done(Verdict) done(string) error recv(Verdict) send(string) trigger",
         ),
+        (
+            PROGRAM.replace("use mem", "use ¦"),
+            CompletionKind::Word,
+            "mem",
+        ),
+        (
+            PROGRAM.replace("let judge", "let ¦"),
+            CompletionKind::Word,
+            "",
+        ),
+        (agent("model: \"m\", ¦"), CompletionKind::Field, &rest),
+        (agent("model: \"m\", pro¦"), CompletionKind::Field, &rest),
+        (
+            agent("provider: ¦"),
+            CompletionKind::Word,
+            &quoted.join(" "),
+        ),
+        (
+            agent("provider: \"¦\""),
+            CompletionKind::Word,
+            &providers.join(" "),
+        ),
+        (agent("tools: [¦]"), CompletionKind::Process, "f"),
+        (agent("prompt: \"a ¦\""), CompletionKind::Process, ""),
+        (
+            tool("¦"),
+            CompletionKind::Field,
+            "description mcp name process timer",
+        ),
+        (tool("process: ¦"), CompletionKind::Process, "f"),
     ];
     for (text, kind, wanted) in cases {
         let (text, at) = marked(&text);

@@ -1,0 +1,366 @@
+//! What could stand at a place of the program.
+
+use std::sync::Arc;
+
+use crate::expr::fields_of;
+use crate::names::{Sort, Unit, member_name};
+use crate::syntax::ast::{
+    Bind, Body, DeclarationKind, Name, Plumb, Protocol, ProtocolKind, Side, StatementKind,
+};
+use crate::syntax::type_text;
+use crate::types::{Presence, Type};
+
+use super::super::Checked;
+use super::super::notes::Shows;
+use super::super::process::{Process, Role};
+use super::super::settings;
+use super::{holds, own_streams, session, streamed};
+
+/// What could stand at a place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Completion {
+    /// What would be written.
+    pub label: String,
+    /// What kind of thing it is.
+    pub kind: CompletionKind,
+    /// Its type, or nothing.
+    pub detail: String,
+}
+
+/// What kind of thing a completion is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CompletionKind {
+    /// A field of the message.
+    Field,
+    /// A port of a process, or an endpoint of a session.
+    Port,
+    /// A channel or a boundary port.
+    Channel,
+    /// A process.
+    Process,
+    /// A type.
+    Type,
+    /// A word of the language.
+    Word,
+}
+
+/// The morphisms that the language has.
+const MORPHISMS: &[&str] = &[
+    "id", "copy", "merge", "discard", "empty", "once", "barrier", "map", "filter", "project", "tag",
+];
+
+/// What an expression may begin with, besides fields.
+const IN_EXPRESSIONS: &[&str] = &[
+    "value", "len", "contains", "defined", "is", "if", "not", "true", "false", "null",
+];
+
+/// What statements begin with, and channels are.
+const IN_BODIES: &[&str] = &["let", "spawn", "channel"];
+
+/// What declarations begin with, and processes are.
+const AT_THE_TOP: &[&str] = &["use", "type", "let", "protocol", "agent", "tool", "plumb"];
+
+impl Checked {
+    /// What could stand at a byte of the program, in alphabetical order, whatever letters of it stand there
+    /// already.
+    #[must_use]
+    pub fn completions(&self, offset: u32) -> Vec<Completion> {
+        let text = self
+            .sources
+            .get(crate::span::SourceId(0))
+            .map(|source| &*source.text);
+        let before = text
+            .and_then(|text| text.get(..offset as usize))
+            .unwrap_or_default();
+        let before = before.trim_end_matches(is_letter);
+        let mut found = match before.chars().next_back() {
+            Some('@') => self.ports_of(last_word(before.trim_end_matches('@')), offset),
+            Some('.') => self.members(before.trim_end_matches('.'), offset),
+            _ => match last_word(before.trim_end()) {
+                "use" => vec![completion("mem", CompletionKind::Word, String::new())],
+                // What stands here is new.
+                "type" | "let" | "protocol" | "as" => Vec::new(),
+                _ => self
+                    .settings(before, offset)
+                    .unwrap_or_else(|| self.words(offset)),
+            },
+        };
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    fn ports_of(&self, name: &str, offset: u32) -> Vec<Completion> {
+        let bind = self.body_at(offset).and_then(|plumb| session(plumb, name));
+        if let Some(bind) = bind {
+            return self.endpoints(bind);
+        }
+        let mut processes = self.processes.iter();
+        let process = processes.find(|process| *process.name == *name);
+        let all = process.map(|process| process.inputs.iter().chain(&process.outputs));
+        all.into_iter()
+            .flatten()
+            .map(|port| completion(&port.name, CompletionKind::Port, streamed(&port.kind)))
+            .collect()
+    }
+
+    fn endpoints(&self, bind: &Bind) -> Vec<Completion> {
+        let port = |label: &str| completion(label, CompletionKind::Port, String::new());
+        let mut found = vec![port("trigger"), port("error")];
+        let declared = self.units.find(0, &bind.protocol, Sort::Protocol).ok();
+        let declaration = declared.and_then(|found| self.units.declaration(found));
+        if let Some(DeclarationKind::Protocol(_, protocol)) = declaration.map(|one| &one.kind) {
+            let dual = bind.side == Side::Dual;
+            let mut labels = Vec::new();
+            steps(protocol, dual, &mut labels);
+            found.extend(labels.iter().map(|label| port(label)));
+        }
+        found
+    }
+
+    /// What may follow a `.`: members of a module, fields of a part of the message.
+    fn members(&self, before: &str, offset: u32) -> Vec<Completion> {
+        let start = before
+            .trim_end_matches(|letter| is_letter(letter) || letter == '.')
+            .len();
+        let chain: Vec<&str> = before.get(start..).unwrap_or_default().split('.').collect();
+        if let [module] = chain.as_slice()
+            && let Some(unit) = self.module(module)
+        {
+            return self.members_of(unit);
+        }
+        let Some(mut kind) = self.message_at(offset) else {
+            return Vec::new();
+        };
+        for name in chain.iter().filter(|name| **name != "value") {
+            kind = field_of(&kind, name).map_or(Type::Unknown, |(_, kind)| kind);
+        }
+        fields(&kind)
+    }
+
+    fn members_of(&self, unit: &Unit) -> Vec<Completion> {
+        let of = |process: &Process| {
+            let home = self.units.get(process.definition.unit);
+            home.is_some_and(|home| home.source == unit.source)
+        };
+        let processes = self.processes.iter().enumerate();
+        let processes = processes.filter(|(_, process)| of(process));
+        let processes = processes.filter_map(|(id, process)| {
+            let label = process.name.rsplit('.').next()?;
+            let detail = self.shown_process(id).unwrap_or_default();
+            Some(completion(label, CompletionKind::Process, detail))
+        });
+        processes.chain(types_of(unit)).collect()
+    }
+
+    /// In the braces of an agent or a tool: its settings, or what one of them may be.
+    fn settings(&self, before: &str, offset: u32) -> Option<Vec<Completion>> {
+        let mut declarations = self.program.declarations.iter();
+        let (role, list) = declarations.find_map(|declaration| {
+            let DeclarationKind::Let(declared) = &declaration.kind else {
+                return None;
+            };
+            let (role, span, list) = match &declared.body {
+                Body::Agent(span, list) => (Role::Agent, span, list),
+                Body::Tool(span, list) => (Role::Tool, span, list),
+                _ => return None,
+            };
+            let brace = span.start + u32::try_from("tool".len()).ok()?;
+            (brace < offset && holds(*span, offset)).then_some((role, list))
+        })?;
+        let written = list.iter().find(|setting| {
+            let value = setting.value.span;
+            value.start < offset && offset <= value.end
+        });
+        let key = written.map(|setting| &*setting.key.text).or_else(|| {
+            let named = before.trim_end().strip_suffix(':')?;
+            Some(last_word(named.trim_end()))
+        });
+        let Some(key) = key else {
+            let left = settings::described_of(role);
+            let left = left.filter(|(name, _)| list.iter().all(|one| *one.key.text != **name));
+            let left = left.map(|(name, what)| completion(name, CompletionKind::Field, what));
+            return Some(left.collect());
+        };
+        Some(match key {
+            "provider" => settings::PROVIDERS
+                .iter()
+                .map(|name| match before.ends_with('"') {
+                    true => completion(name, CompletionKind::Word, String::new()),
+                    false => {
+                        completion(&format!("\"{name}\""), CompletionKind::Word, String::new())
+                    }
+                })
+                .collect(),
+            "tools" | "process" => self.own_processes().collect(),
+            _ => Vec::new(),
+        })
+    }
+
+    fn own_processes(&self) -> impl Iterator<Item = Completion> {
+        let processes = self.processes.iter().enumerate();
+        let own = processes.filter(|(_, process)| process.definition.unit == 0);
+        own.map(|(id, process)| {
+            let detail = self.shown_process(id).unwrap_or_default();
+            completion(&process.name, CompletionKind::Process, detail)
+        })
+    }
+
+    fn module(&self, name: &str) -> Option<&Unit> {
+        let mut modules = self.units.list.iter().skip(1);
+        modules.find(|unit| *member_name(&unit.name) == *name)
+    }
+
+    /// The type of the message that the expression at a place reads.
+    fn message_at(&self, offset: u32) -> Option<Type> {
+        let notes = self.notes.iter();
+        let around = notes.filter(|note| note.span.start < offset && offset < note.span.end);
+        let messages = around.filter_map(|note| match &note.shows {
+            Shows::Morphism(from, _) => Some((note.span, from)),
+            _ => None,
+        });
+        let (_, message) = messages.min_by_key(|(span, _)| span.end - span.start)?;
+        Some(message.clone())
+    }
+
+    /// The streams and the sessions that a body names.
+    fn streams_of(&self, plumb: &Plumb) -> Vec<Completion> {
+        let noted = |name: &Name| {
+            let mut notes = self.notes.iter();
+            notes.find_map(|note| match &note.shows {
+                Shows::Stream(_, kind) if note.span == name.span => Some(streamed(kind)),
+                _ => None,
+            })
+        };
+        let streams = own_streams(plumb).map(|name| {
+            let detail = noted(name).unwrap_or_default();
+            completion(&name.text, CompletionKind::Channel, detail)
+        });
+        let sessions = plumb.statements.iter();
+        let sessions = sessions.filter_map(|statement| match &statement.kind {
+            StatementKind::Bind(bind) => {
+                let detail = bind.protocol.name.text.to_string();
+                Some(completion(
+                    &bind.session.text,
+                    CompletionKind::Channel,
+                    detail,
+                ))
+            }
+            _ => None,
+        });
+        streams.chain(sessions).collect()
+    }
+
+    fn words(&self, offset: u32) -> Vec<Completion> {
+        let word = |label: &&str| completion(label, CompletionKind::Word, String::new());
+        if let Some(message) = self.message_at(offset) {
+            let mut found = fields(&message);
+            found.extend(IN_EXPRESSIONS.iter().map(word));
+            return found;
+        }
+        let mut found: Vec<Completion> = MORPHISMS.iter().map(word).collect();
+        if let Some(plumb) = self.body_at(offset) {
+            found.extend(IN_BODIES.iter().map(word));
+            found.extend(self.streams_of(plumb));
+        } else {
+            found.extend(AT_THE_TOP.iter().map(word));
+        }
+        found.extend(self.own_processes());
+        let known = self.units.list.first().into_iter().flat_map(|unit| {
+            let used = unit.uses.iter().map(|(_, unit)| *unit);
+            std::iter::once(0).chain(used).chain(self.units.mem)
+        });
+        let types = known
+            .filter_map(|unit| self.units.get(unit))
+            .flat_map(types_of);
+        found.extend(types);
+        found
+    }
+}
+
+fn is_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+fn last_word(text: &str) -> &str {
+    text.rsplit(|letter| !is_letter(letter))
+        .next()
+        .unwrap_or_default()
+}
+
+fn completion(label: &str, kind: CompletionKind, detail: String) -> Completion {
+    Completion {
+        label: label.to_owned(),
+        kind,
+        detail,
+    }
+}
+
+/// The endpoints of the steps of a protocol.
+fn steps(protocol: &Protocol, dual: bool, labels: &mut Vec<String>) {
+    let step = |word: &str, kind: &crate::syntax::ast::Type, labels: &mut Vec<String>| {
+        labels.push(format!("{word}({})", type_text(kind)));
+        labels.push(format!("done({})", type_text(kind)));
+    };
+    match &protocol.kind {
+        ProtocolKind::Send(kind, rest) => {
+            step(if dual { "recv" } else { "send" }, kind, labels);
+            steps(rest, dual, labels);
+        }
+        ProtocolKind::Recv(kind, rest) => {
+            step(if dual { "send" } else { "recv" }, kind, labels);
+            steps(rest, dual, labels);
+        }
+        ProtocolKind::Select(arms) | ProtocolKind::Offer(arms) => {
+            let selects = matches!(protocol.kind, ProtocolKind::Select(_)) != dual;
+            let word = if selects { "select" } else { "offer" };
+            for (label, rest) in arms {
+                labels.push(format!("{word}({})", label.text));
+                steps(rest, dual, labels);
+            }
+        }
+        ProtocolKind::Rec(_, rest) => steps(rest, dual, labels),
+        _ => {}
+    }
+}
+
+fn types_of(unit: &Unit) -> impl Iterator<Item = Completion> {
+    unit.program
+        .declarations
+        .iter()
+        .filter_map(|declaration| match &declaration.kind {
+            DeclarationKind::Type(name, kind) => Some(completion(
+                &name.text,
+                CompletionKind::Type,
+                type_text(kind),
+            )),
+            _ => None,
+        })
+}
+
+fn fields(kind: &Type) -> Vec<Completion> {
+    let of = |name: &Arc<str>| {
+        let (presence, kind) = field_of(kind, name)?;
+        let mark = match presence {
+            Presence::Required => "",
+            Presence::Optional => "?",
+        };
+        Some(completion(
+            name,
+            CompletionKind::Field,
+            format!("{name}{mark}: {kind}"),
+        ))
+    };
+    fields_of(kind).iter().filter_map(of).collect()
+}
+
+/// A field of a record, or of the first variant of a sum that has it.
+fn field_of(kind: &Type, name: &str) -> Option<(Presence, Type)> {
+    kind.variants().iter().find_map(|variant| match variant {
+        Type::Record(fields) => {
+            let field = fields.iter().find(|field| *field.name == *name)?;
+            Some((field.presence, field.kind.clone()))
+        }
+        _ => None,
+    })
+}
