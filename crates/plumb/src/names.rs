@@ -29,6 +29,8 @@ pub(crate) struct Unit {
     pub program: Program,
     /// The modules that it uses: as members of them are written, and which.
     pub uses: Vec<(Arc<str>, UnitId)>,
+    /// The modules that it names and does not get, as members of them would be written, and what was said of it.
+    pub missing: Vec<(Arc<str>, Diagnostic)>,
     /// Where in the declarations each name is defined.
     pub types: HashMap<Arc<str>, usize>,
     /// Alike, the processes.
@@ -181,7 +183,7 @@ impl Units {
         let found = match &path.module {
             Some(module) => {
                 let Some(other) = self.module(unit, module) else {
-                    return Err(unknown_module(module));
+                    return Err(unknown_module(here, module));
                 };
                 within(other)
             }
@@ -248,7 +250,12 @@ impl Units {
     }
 }
 
-fn unknown_module(module: &Name) -> Diagnostic {
+/// Where its `use` has been refused, that is the mistake, and told once.
+fn unknown_module(here: &Unit, module: &Name) -> Diagnostic {
+    let mut missing = here.missing.iter();
+    if let Some((_, told)) = missing.find(|(name, _)| *name == module.text) {
+        return told.clone();
+    }
     let mut letters = module.text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     let file: String = first.into_iter().chain(letters).collect();

@@ -8,7 +8,7 @@ use crate::syntax::ast::{Expr, ExprKind, Name, Path, Spawn, Wire};
 
 use super::codes;
 use super::draft::{Drafter, End, Ends, Instances, Local, PartId, Stage, end};
-use super::process::{Port, PortState, Process, ProcessId, Role, ports};
+use super::process::{Port, PortState, Process, ProcessId, Role};
 
 impl<'a> Drafter<'a, '_> {
     /// A wire, where so many streams come from its left, and so many are taken on its right, as far as
@@ -401,8 +401,12 @@ impl<'a> Drafter<'a, '_> {
                     codes::SPAWN,
                     spawn.process.span(),
                     format!(
-                        "{} are joined, and `{}` has {expected}",
-                        ports(spawn.arguments.len()),
+                        "{} joined, and `{}` has {expected}",
+                        match spawn.arguments.len() {
+                            0 => "no port is".to_owned(),
+                            1 => "1 port is".to_owned(),
+                            several => format!("{several} ports are"),
+                        },
                         found.name
                     ),
                 )

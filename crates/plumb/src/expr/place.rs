@@ -36,6 +36,20 @@ pub(super) fn place(expr: &Expr) -> Option<Place> {
     }
 }
 
+/// A place as a program names it: `f`, `f.g`, `value.0.f`.
+pub(super) fn spelt(place: &[Step]) -> String {
+    let whole = match place.first() {
+        None | Some(Step::Part(_)) => true,
+        Some(Step::Field(first)) => &**first == "value",
+    };
+    let mut parts: Vec<String> = whole.then(|| "value".to_owned()).into_iter().collect();
+    parts.extend(place.iter().map(|step| match step {
+        Step::Field(name) => name.to_string(),
+        Step::Part(index) => index.to_string(),
+    }));
+    parts.join(".")
+}
+
 /// What is known of a part of a value before the value is there.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {

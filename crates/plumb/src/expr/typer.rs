@@ -13,7 +13,7 @@ use crate::value::Value;
 
 use super::Resolve;
 use super::facts::{Fact, Facts};
-use super::place::{Found, Step, place, step};
+use super::place::{Found, Step, place, spelt, step};
 
 /// One expression against one message.
 pub(super) struct Typer<'a> {
@@ -175,7 +175,7 @@ impl<'a> Typer<'a> {
                 if self.lenient() {
                     return kind;
                 }
-                self.wrong(unguarded(whole, one, place.is_some(), span))
+                self.wrong(unguarded(whole, one, place.as_deref(), span))
             }
             Found::Dynamic => {
                 self.partial = true;
@@ -348,14 +348,16 @@ fn constant(op: &Op) -> Option<Value> {
     }
 }
 
-fn unguarded(whole: &Type, one: &Step, named: bool, span: Span) -> Diagnostic {
+/// That a step leads to what may be missing; `to` is the place to which it leads, where it has a name.
+fn unguarded(whole: &Type, one: &Step, to: Option<&[Step]>, span: Span) -> Diagnostic {
     let name = shown(one);
     let why = match whole {
         Type::Sum(_) => format!("not every variant has {name}"),
         _ => format!("{name} may be missing"),
     };
-    let hint = match (one, named) {
-        (Step::Field(field), true) => {
+    let hint = match (one, to) {
+        (Step::Field(_), Some(to)) => {
+            let field = spelt(to);
             format!(
                 "Ask first: `if defined({field}) then … else …`, or let a `filter` drop what lacks it."
             )

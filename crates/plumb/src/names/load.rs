@@ -108,6 +108,7 @@ impl Loader<'_> {
             source,
             program,
             uses: Vec::new(),
+            missing: Vec::new(),
             types: HashMap::new(),
             processes: HashMap::new(),
             protocols: HashMap::new(),
@@ -116,46 +117,39 @@ impl Loader<'_> {
         unit.index(self.out);
         self.units.list.push(unit);
         for name in uses {
-            if let Some(used) = self.used(&name)
-                && let Some(unit) = self.units.list.get_mut(number)
-            {
-                unit.uses.push((member_name(&name.text), used));
+            let used = self.used(&name);
+            let Some(unit) = self.units.list.get_mut(number) else {
+                continue;
+            };
+            match used {
+                Ok(used) => unit.uses.push((member_name(&name.text), used)),
+                Err(told) => {
+                    self.out.push((*told).clone());
+                    unit.missing.push((member_name(&name.text), *told));
+                }
             }
         }
         number
     }
 
-    fn used(&mut self, name: &Name) -> Option<UnitId> {
+    /// The module that a `use` names.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn used(&mut self, name: &Name) -> Result<UnitId, Box<Diagnostic>> {
+        let refused = |code, why| Err(Box::new(Diagnostic::error(code, name.span, why)));
         if let Some(at) = self.open.iter().position(|open| *open == name.text) {
             let circle: Vec<&str> = self.open.iter().skip(at).map(|name| &**name).collect();
-            self.out.push(Diagnostic::error(
-                codes::MODULE_CYCLE,
-                name.span,
-                format!(
-                    "`{}` uses itself: {} → {}",
-                    name.text,
-                    circle.join(" → "),
-                    name.text
-                ),
-            ));
-            return None;
+            let circle = circle.join(" → ");
+            let why = format!("`{0}` uses itself: {circle} → {0}", name.text);
+            return refused(codes::MODULE_CYCLE, why);
         }
         if self.open.len() >= DEEPEST {
-            self.out.push(Diagnostic::error(
-                codes::MODULE_CYCLE,
-                name.span,
-                format!("more than {DEEPEST} modules use each other in a row"),
-            ));
-            return None;
+            let why = format!("more than {DEEPEST} modules use each other in a row");
+            return refused(codes::MODULE_CYCLE, why);
         }
-        let found = self.module(&name.text);
-        if found.is_none() {
-            self.out.push(Diagnostic::error(
-                codes::UNKNOWN_MODULE,
-                name.span,
-                format!("the module `{}` cannot be found", name.text),
-            ));
-        }
-        found
+        let unknown = || format!("the module `{}` cannot be found", name.text);
+        self.module(&name.text)
+            .map_or_else(|| refused(codes::UNKNOWN_MODULE, unknown()), Ok)
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::check::codes;
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::syntax::ast::{self, DeclarationKind, Path, TypeKind};
+use crate::syntax::ast::{self, DeclarationKind, Name, Path, TypeKind};
 use crate::types::{Field, Type, measured, overlap};
 
-use super::{Definition, Sort, UnitId, Units};
+use super::{Definition, Sort, UnitId, Units, named};
 
 /// The types that every program knows.
 pub(super) const BUILT_IN: &[(&str, Type)] = &[
@@ -27,6 +27,20 @@ const VARIANTS: usize = 512;
 
 /// How many aliases may stand for each other in a row.
 const DEEPEST: usize = 128;
+
+/// That a type is a part of itself, and through which others, where it is.
+fn circle(units: &Units, open: &[Definition], of: Definition, name: &Name) -> String {
+    let within = open.iter().skip_while(|open| **open != of);
+    let declarations = within.filter_map(|definition| units.declaration(*definition));
+    let names: Vec<&str> = declarations
+        .filter_map(|declaration| Some(&*named(declaration)?.text))
+        .collect();
+    let itself = format!("`{}` is a part of itself", name.text);
+    if names.len() < 2 {
+        return itself;
+    }
+    format!("{itself}: {} → {}", names.join(" → "), name.text)
+}
 
 /// The types that the declarations of all units stand for.
 #[derive(Debug, Default)]
@@ -69,7 +83,7 @@ impl TypeNames {
         };
         if open.contains(&definition) || open.len() >= DEEPEST {
             let why = if open.contains(&definition) {
-                format!("`{}` is a part of itself", name.text)
+                circle(units, open, definition, name)
             } else {
                 format!("more than {DEEPEST} types stand for each other in a row")
             };

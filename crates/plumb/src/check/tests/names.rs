@@ -12,6 +12,15 @@ fn names_that_mean_nothing_or_two_things() {
         ("type A = Pause", &[]),
         ("use nowhere", &["P0203"]),
         ("type A = Nowhere.Pause", &["P0203"]),
+        (
+            "use nowhere type A = Nowhere.T let f : !A -> !int = Nowhere.f",
+            &["P0203"],
+        ),
+        ("use Nowhere", &["P0110"]),
+        (
+            "let f : !int -> !int = plumb(i, o) { i ; o spawn map(i, o) }",
+            &["P0111"],
+        ),
         ("type A = int type A = string", &["P0205"]),
         (
             "let f : !int -> !int = id let f : !int -> !int = id",
@@ -81,8 +90,28 @@ fn processes_of_mem_have_graphs_though_nothing_names_them() {
 }
 
 #[test]
+fn a_type_says_through_which_others_it_is_a_part_of_itself() {
+    let text = "type A = R type R = { y: Y } type Y = [R]";
+    let checked = crate::check::check("test.plumb", text, &crate::modules::BuiltIn);
+    let told: Vec<&str> = checked
+        .diagnostics
+        .iter()
+        .map(|one| &*one.message)
+        .collect();
+    assert_eq!(told, ["`R` is a part of itself: R → Y → R"]);
+}
+
+#[test]
 fn a_slip_of_the_fingers_is_recognised() {
     let cases = [
+        (
+            "let f : !{ a: { b?: int } } -> !bool = map(a.b > 3)",
+            "Ask first: `if defined(a.b) then … else …`, or let a `filter` drop what lacks it.",
+        ),
+        (
+            "let f : !({ b?: int }, int) -> !bool = map(value.0.b > 3)",
+            "Ask first: `if defined(value.0.b) then … else …`, or let a `filter` drop what lacks it.",
+        ),
         (
             "type Verdict = int type A = Verdcit",
             "Did you mean `Verdict`?",

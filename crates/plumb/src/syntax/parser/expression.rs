@@ -28,12 +28,7 @@ impl Parser<'_> {
             if strength < floor {
                 break;
             }
-            if self.at_symbol(Symbol::DoubleEqual) {
-                let message = "`==` is no operator";
-                let told = Diagnostic::error(codes::UNEXPECTED, self.token().span, message)
-                    .hint("Equality is written `=`.");
-                self.tell(told);
-            }
+            self.refuse_foreign_sign();
             let sign = self.bump().span;
             let right = self.operators(strength.above())?;
             let height = left.height.max(right.height);
@@ -49,9 +44,26 @@ impl Parser<'_> {
         Ok(left)
     }
 
+    /// Tells of an operator as other languages write it. It is read as what it means there.
+    fn refuse_foreign_sign(&mut self) {
+        let token = self.token();
+        let (sign, hint) = match self.text_of(token) {
+            sign @ "==" => (sign, "Equality is written `=`."),
+            sign @ "and" => (sign, "It is written `&&`."),
+            sign @ "or" => (sign, "It is written `||`."),
+            _ => return,
+        };
+        let message = format!("`{sign}` is no operator");
+        self.tell(Diagnostic::error(codes::UNEXPECTED, token.span, message).hint(hint));
+    }
+
     fn binary_operator(&self) -> Option<(Binary, Strength)> {
-        let TokenKind::Symbol(symbol) = self.kind() else {
-            return None;
+        let symbol = match self.kind() {
+            TokenKind::Symbol(symbol) => symbol,
+            // Behind an operand no name can stand.
+            TokenKind::Lower if self.at_word("and") => Symbol::And,
+            TokenKind::Lower if self.at_word("or") => Symbol::Or,
+            _ => return None,
         };
         let operator = match symbol {
             Symbol::Or => Binary::Or,

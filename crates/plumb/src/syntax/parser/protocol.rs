@@ -69,7 +69,14 @@ impl Parser<'_> {
             (TokenKind::Upper, _) => {
                 ProtocolKind::Named(self.path("the name of a protocol", TokenKind::Upper)?)
             }
-            _ => return Err(self.expected("a step of a protocol")),
+            _ => {
+                let mut told = self.unexpected("a step of a protocol");
+                if self.at_word("dual") {
+                    told =
+                        told.hint("Write `dual` where it is bound: `(in, out) <-> dual P as s`.");
+                }
+                return Err(self.tell(told));
+            }
         };
         Ok(Protocol {
             span: token.span.to(self.last_span()),

@@ -191,6 +191,14 @@ fn what_other_languages_write_is_told_by_what_plumb_writes() {
         assert!(told.contains(hint), "{told}");
     }
     check("let f : !A -> !B = map(a == 1)", "==", "P0101", "`=`");
+    check("let f : !A -> !B = map(a and b)", "and", "P0101", "`&&`");
+    check("let f : !A -> !B = map(a or b)", "or", "P0101", "`||`");
+    check(
+        "protocol P = dual Q",
+        "dual",
+        "P0101",
+        "`(in, out) <-> dual P as s`",
+    );
     check("let f : !A -> !B = filter(!a)", "!", "P0101", "`not`");
     check("let f : !A -> !B = filter(a < b < c)", "<", "P0117", "&&");
     check("// text\nuse mem", "// text", "P0107", "(*");
