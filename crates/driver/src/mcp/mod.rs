@@ -2,8 +2,10 @@
 //! which tools it serves, call them.
 //!
 //! Messages are JSON-RPC 2.0, one a line. Requests go one after the other. What the program asks of its own
-//! accord is refused, but for `ping`; what it tells is not listened to. Its standard error goes nowhere.
+//! accord is refused, but for `ping`; what it tells is not listened to. Of its standard error the end is
+//! kept, to be told where the program ends.
 
+mod overheard;
 mod wire;
 
 use std::io::ErrorKind;
@@ -17,6 +19,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use crate::settings::Command;
+use overheard::Overheard;
 use wire::Incoming;
 
 /// The version of the protocol that is asked for; a server answers with one that it speaks.
@@ -34,8 +37,19 @@ const LONGEST: usize = 16 << 20;
 /// How many pages of tools are asked for.
 const PAGES: usize = 64;
 
-/// Said where a program is not there any more.
-const ENDED: &str = "it has ended";
+/// Why a request has no answer.
+enum Silent {
+    /// The program is not there any more.
+    Ended,
+    /// Something else, as a phrase.
+    Because(String),
+}
+
+impl From<String> for Silent {
+    fn from(why: String) -> Self {
+        Self::Because(why)
+    }
+}
 
 /// A tool as a server lists it.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +83,7 @@ pub(crate) struct Server {
     /// A message was being written when nobody waited for it any more: the rest will never come.
     torn: bool,
     tools: Vec<Listed>,
+    overheard: Overheard,
 }
 
 impl Server {
@@ -83,7 +98,7 @@ impl Server {
             .args(&command.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .kill_on_drop(true);
         if !folder.as_os_str().is_empty() {
             program.current_dir(folder);
@@ -94,8 +109,10 @@ impl Server {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(format!("`{name}` cannot be spoken with"));
         };
+        let overheard = Overheard::of(child.stderr.take());
         let mut server = Self {
             name,
+            overheard,
             child,
             input,
             output: BufReader::new(output),
@@ -143,8 +160,11 @@ impl Server {
             "clientInfo": {"name": "ebbtide", "version": env!("CARGO_PKG_VERSION")},
         });
         self.ask("initialize", &parameters).await?;
-        self.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
-            .await
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        match self.tell(&told).await {
+            Ok(()) => Ok(()),
+            Err(silent) => Err(self.told(silent).await),
+        }
     }
 
     async fn list(&mut self) -> Result<Vec<Listed>, String> {
@@ -170,7 +190,7 @@ impl Server {
             loop {
                 match Incoming::read(&self.read().await?) {
                     Incoming::Result { of, result } if of == id => return Ok(result),
-                    Incoming::Error { of, message } if of == id => return Err(message),
+                    Incoming::Error { of, message } if of == id => return Err(message.into()),
                     Incoming::Request { answer } => self.tell(&answer).await?,
                     // Answers that nobody waits for any more, and what is only told.
                     _ => {}
@@ -178,14 +198,25 @@ impl Server {
             }
         };
         let answer = timeout(PATIENCE, answer).await;
-        answer
-            .unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}")))
-            .map_err(|why: String| format!("`{}`: {why}", self.name))
+        let late = || Silent::Because(format!("no answer within {PATIENCE:?}"));
+        match answer.unwrap_or_else(|_| Err(late())) {
+            Ok(answer) => Ok(answer),
+            Err(silent) => Err(self.told(silent).await),
+        }
     }
 
-    async fn tell(&mut self, message: &Value) -> Result<(), String> {
+    /// Why there is no answer, as a phrase.
+    async fn told(&mut self, silent: Silent) -> String {
+        let why = match silent {
+            Silent::Ended => self.overheard.ended(&mut self.child).await,
+            Silent::Because(why) => why,
+        };
+        format!("`{}`: {why}", self.name)
+    }
+
+    async fn tell(&mut self, message: &Value) -> Result<(), Silent> {
         if std::mem::replace(&mut self.torn, true) {
-            return Err("a message to it was broken off".to_owned());
+            return Err("a message to it was broken off".to_owned().into());
         }
         let line = format!("{message}\n");
         let mut written = self.input.write_all(line.as_bytes()).await;
@@ -196,18 +227,18 @@ impl Server {
         self.torn = false;
         written.map_err(|error| match error.kind() {
             // It ended before it was asked: the same as if it ended instead of an answer.
-            ErrorKind::BrokenPipe => ENDED.to_owned(),
-            _ => format!("it has gone: {error}"),
+            ErrorKind::BrokenPipe => Silent::Ended,
+            _ => Silent::Because(format!("it has gone: {error}")),
         })
     }
 
     /// The next line. May be dropped at any time: what has been read of it stays.
-    async fn read(&mut self) -> Result<Vec<u8>, String> {
+    async fn read(&mut self) -> Result<Vec<u8>, Silent> {
         loop {
             let piece = self.output.fill_buf().await;
             let piece = piece.map_err(|error| format!("it has gone: {error}"))?;
             if piece.is_empty() {
-                return Err(ENDED.to_owned());
+                return Err(Silent::Ended);
             }
             let end = piece.iter().position(|byte| *byte == b'\n');
             let (taken, used) = match end {
@@ -217,7 +248,8 @@ impl Server {
             self.line.extend_from_slice(taken);
             self.output.consume(used);
             if self.line.len() > LONGEST {
-                return Err(format!("its message has more than {LONGEST} bytes"));
+                let why = format!("its message has more than {LONGEST} bytes");
+                return Err(Silent::Because(why));
             }
             if end.is_some() {
                 return Ok(std::mem::take(&mut self.line));

@@ -1,5 +1,6 @@
 //! A program that serves tools by the Model Context Protocol, for the tests: `repeat`, which says a word
-//! several times, on a second page `fail`, which fails, and `leave`, at which the program ends.
+//! several times, on a second page `fail`, which fails, and `leave`, at which the program says
+//! something on its standard error and ends.
 //!
 //! It says a line that is no message before it does anything, asks its client something of its own before it
 //! answers a call, and writes a file `ended` in its folder when its input has ended.
@@ -24,6 +25,7 @@ fn main() -> io::Result<()> {
                 r#"{{"jsonrpc":"2.0","id":"own","method":"roots/list"}}"#
             )?;
             if parameters.get("name") == Some(&json!("leave")) {
+                writeln!(io::stderr(), "leaving\n\nthe tide is out")?;
                 return Ok(());
             }
         }

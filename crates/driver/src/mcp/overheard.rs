@@ -1,0 +1,77 @@
+//! What a program that serves tools writes on its standard error: nobody reads it while all goes well, and
+//! where the program ends it is what says why.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// How many bytes of it are kept, the last ones.
+const KEPT: usize = 4 << 10;
+
+/// How many lines of these are told.
+const LINES: usize = 8;
+
+/// How long a program that has closed its output may take to end.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// The end of what was written, as it is read.
+#[derive(Debug)]
+pub(super) struct Overheard {
+    tail: Arc<Mutex<Vec<u8>>>,
+    /// The task that reads; it ends with this.
+    reading: JoinSet<()>,
+}
+
+impl Overheard {
+    /// Reads from now on, so that the program never waits for a reader.
+    pub fn of(written: Option<ChildStderr>) -> Self {
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        let mut reading = JoinSet::new();
+        if let Some(written) = written {
+            reading.spawn(read(written, Arc::clone(&tail)));
+        }
+        Self { tail, reading }
+    }
+
+    /// That a program has ended, how, and what it wrote at last.
+    pub async fn ended(&mut self, child: &mut Child) -> String {
+        let status = timeout(GRACE, child.wait()).await;
+        // What was written may still be on its way, or be kept open by a child of the program.
+        let _ = timeout(GRACE, self.reading.join_next()).await;
+        let mut told = "it has ended".to_owned();
+        if let Ok(Ok(status)) = status {
+            told = format!("{told} ({status})");
+        }
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&tail);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        let mut last: Vec<&str> = lines
+            .into_iter()
+            .rev()
+            .filter(|one| !one.is_empty())
+            .collect();
+        last.truncate(LINES);
+        last.reverse();
+        match last.as_slice() {
+            [] => told,
+            lines => format!("{told}: {}", lines.join("\n")),
+        }
+    }
+}
+
+async fn read(mut written: ChildStderr, tail: Arc<Mutex<Vec<u8>>>) {
+    let mut piece = [0; 1 << 10];
+    while let Ok(count) = written.read(&mut piece).await {
+        if count == 0 {
+            return;
+        }
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend_from_slice(piece.get(..count).unwrap_or_default());
+        let surplus = tail.len().saturating_sub(KEPT);
+        tail.drain(..surplus);
+    }
+}
