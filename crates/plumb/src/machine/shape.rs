@@ -71,7 +71,6 @@ impl Shape {
             | (Self::Int, Value::Int(_))
             | (Self::Number, Value::Int(_) | Value::Number(_) | Value::Big(_))
             | (Self::Text, Value::Text(_)) => true,
-            (Self::Int, Value::Big(text)) => Decimal::parse(text).is_whole(),
             (Self::Literal(wanted), Value::Text(text)) => wanted == text,
             (Self::Sum(variants), _) => variants.iter().any(|variant| variant.fits(value)),
             (Self::List(item), Value::List(_, items)) => items.iter().all(|it| item.fits(it)),
@@ -178,6 +177,10 @@ fn explain(kind: &Type, value: &Value, path: &mut String) -> String {
         (Type::Product(parts), Value::List(_, items)) => {
             format!("expected {} items, found {}", parts.len(), items.len())
         }
+        (Type::Sum(variants), Value::Record(_, fields)) => one_of(variants, fields, value, path),
+        (Type::Int, Value::Big(text)) if Decimal::parse(text).is_whole() => {
+            "expected int, found a whole number of more than 64 bits".to_owned()
+        }
         (Type::Literal(wanted), Value::Text(_)) => {
             format!(
                 "expected {}, found another string",
@@ -185,5 +188,52 @@ fn explain(kind: &Type, value: &Value, path: &mut String) -> String {
             )
         }
         _ => format!("expected {kind}, found {}", value.kind()),
+    }
+}
+
+/// Of so many fields the names are told.
+const TOLD: usize = 6;
+
+/// What is wrong with a record that is none of these: where one of them alone has a field of it and no other
+/// word in one, what that one misses; else which fields they have.
+fn one_of(
+    variants: &[Type],
+    fields: &[(Arc<str>, Value)],
+    value: &Value,
+    path: &mut String,
+) -> String {
+    let has = |variant: &&Type| match variant {
+        Type::Record(wanted) => {
+            let common = wanted
+                .iter()
+                .filter_map(|field| Some((&field.kind, value.get(&field.name)?)));
+            let is_other = |(kind, value): (&Type, &Value)| match (kind, value) {
+                (Type::Literal(wanted), Value::Text(text)) => wanted != text,
+                _ => false,
+            };
+            common.clone().next().is_some() && !common.clone().any(is_other)
+        }
+        _ => false,
+    };
+    let mut meant = variants.iter().filter(has);
+    if let (Some(variant), None) = (meant.next(), meant.next()) {
+        return explain(variant, value, path);
+    }
+    let texts = variants.iter().map(|variant| match variant {
+        Type::Record(wanted) => braced(wanted.iter().map(|field| &*field.name)),
+        other => other.to_string(),
+    });
+    let texts: Vec<String> = texts.collect();
+    let found = braced(fields.iter().map(|(name, _)| &**name));
+    format!("expected {}, found {found}", texts.join(" | "))
+}
+
+/// `{ f, g }`.
+fn braced<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = if names.len() > TOLD { ", …" } else { "" };
+    let names: Vec<&str> = names.take(TOLD).collect();
+    match &*names {
+        [] => "{ }".to_owned(),
+        _ => format!("{{ {}{more} }}", names.join(", ")),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::net::{below, check, field, filter, lit, map, net, plus};
 use crate::graph::{Graph, Kind, Op, Selector};
-use crate::types::Type;
+use crate::machine::mismatch;
+use crate::types::{Field, Presence, Type};
 
 /// Input, this, output.
 fn between(kind: Kind) -> Graph {
@@ -80,6 +81,47 @@ fn narrowing_sends_what_does_not_fit_to_the_errors() {
         step.errors[0].to_value().to_string(),
         r#"{"error":"type_mismatch","category":"invalid","detail":"it: expected string, found a list","message":[1]}"#
     );
+}
+
+#[test]
+fn of_several_types_the_one_that_is_meant_says_what_is_wrong() {
+    let part = |name: &str, kind: Type| Field {
+        name: name.into(),
+        presence: Presence::Required,
+        kind,
+    };
+    let word = |word: &str| part("kind", Type::Literal(word.into()));
+    let of = |fields: Vec<Field>| Type::Record(fields.into());
+    let sum = Type::Sum(
+        vec![
+            of(vec![part("stop", Type::Bool)]),
+            of(vec![word("use"), part("tokens", Type::Int)]),
+            of(vec![word("end"), part("at", Type::Text)]),
+            Type::Unit,
+        ]
+        .into(),
+    );
+    let check = |message: &str, expected: &str| {
+        let wrong = mismatch(&sum, &super::net::value(message)).unwrap();
+        assert_eq!(wrong.to_string(), expected);
+    };
+    check(
+        r#"{"stop":1}"#,
+        "expected bool, found a whole number at .stop",
+    );
+    check(
+        r#"{"kind":"use","tokens":1.5}"#,
+        "expected int, found a number at .tokens",
+    );
+    check(
+        r#"{"kind":"end"}"#,
+        "expected the field `at`, which is missing",
+    );
+    let all = "expected { stop } | { kind, tokens } | { kind, at } | unit";
+    check(r#"{"kind":"no"}"#, &format!("{all}, found {{ kind }}"));
+    check("{}", &format!("{all}, found {{ }}"));
+    let many = r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}"#;
+    check(many, &format!("{all}, found {{ a, b, c, d, e, f, … }}"));
 }
 
 #[test]
