@@ -1,5 +1,7 @@
 //! The layer of each box.
 
+use std::collections::VecDeque;
+
 use super::Line;
 
 /// The layer of each box: every line leads down but those that lead back on a cycle.
@@ -33,6 +35,11 @@ pub(super) fn layers(boxes: usize, lines: &[Line]) -> Vec<usize> {
 }
 
 /// The lines as pairs of boxes, those that lead back turned round, loops at one box left out.
+///
+/// Which of the lines of a cycle leads back is said by how far boxes are from where everything begins: what
+/// leads away from there leads down. Of the others those that go back least are taken first, and lead down
+/// where they close no cycle. So what is fed alike stands side by side, and the line that is turned is the
+/// one that a reader would call feedback.
 fn downward(boxes: usize, lines: &[Line]) -> Vec<(usize, usize)> {
     let known = |line: &&Line| line.from != line.to && line.from < boxes && line.to < boxes;
     let pairs: Vec<(usize, usize)> = lines
@@ -40,17 +47,95 @@ fn downward(boxes: usize, lines: &[Line]) -> Vec<(usize, usize)> {
         .filter(known)
         .map(|it| (it.from, it.to))
         .collect();
-    let rank = depth_first(boxes, &pairs);
-    let rank = |it: usize| rank.get(it).copied().unwrap_or_default();
-    // In the order in which a depth-first walk leaves boxes, last first, only lines back lead up.
-    let turned = |(from, to): (usize, usize)| {
-        if rank(from) > rank(to) {
-            (from, to)
-        } else {
-            (to, from)
-        }
+    let away = distances(boxes, &pairs);
+    let back = |(from, to): (usize, usize)| {
+        let at = |it: usize| away.get(it).copied().unwrap_or_default();
+        (at(to) <= at(from)).then(|| at(from) - at(to))
     };
-    pairs.into_iter().map(turned).collect()
+    let mut down = Ways::new(boxes);
+    for (from, to) in pairs.iter().filter(|pair| back(**pair).is_none()) {
+        down.lead(*from, *to);
+    }
+    let mut turned = vec![false; pairs.len()];
+    let numbered = pairs.iter().enumerate();
+    let mut others: Vec<(usize, usize)> = numbered
+        .filter_map(|(number, pair)| Some((back(*pair)?, number)))
+        .collect();
+    others.sort_unstable();
+    for (_, number) in others {
+        let (Some((from, to)), Some(turned)) = (pairs.get(number), turned.get_mut(number)) else {
+            continue;
+        };
+        *turned = down.leads(*to, *from);
+        if !*turned {
+            down.lead(*from, *to);
+        }
+    }
+    let directed = pairs.into_iter().zip(turned);
+    let directed =
+        directed.map(|((from, to), turned)| if turned { (to, from) } else { (from, to) });
+    directed.collect()
+}
+
+/// Where one gets from each box.
+struct Ways(Vec<Vec<usize>>);
+
+impl Ways {
+    fn new(boxes: usize) -> Self {
+        Self(vec![Vec::new(); boxes])
+    }
+
+    fn lead(&mut self, from: usize, to: usize) {
+        if let Some(list) = self.0.get_mut(from) {
+            list.push(to);
+        }
+    }
+
+    fn from(&self, it: usize) -> &[usize] {
+        self.0.get(it).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there is a way from one box to another.
+    fn leads(&self, from: usize, to: usize) -> bool {
+        let mut seen = vec![false; self.0.len()];
+        let mut open = vec![from];
+        while let Some(it) = open.pop() {
+            if it == to {
+                return true;
+            }
+            if let Some(seen) = seen.get_mut(it).filter(|seen| !**seen) {
+                *seen = true;
+                open.extend(self.from(it));
+            }
+        }
+        false
+    }
+}
+
+/// How many lines each box is from one that nothing leads into, or else, on a cycle that nothing enters,
+/// from its first box.
+fn distances(boxes: usize, pairs: &[(usize, usize)]) -> Vec<usize> {
+    let mut ways = Ways::new(boxes);
+    let mut entered = vec![false; boxes];
+    for (from, to) in pairs {
+        ways.lead(*from, *to);
+        if let Some(entered) = entered.get_mut(*to) {
+            *entered = true;
+        }
+    }
+    let is_free = |it: &usize| !entered.get(*it).copied().unwrap_or_default();
+    let mut away: Vec<Option<usize>> = vec![None; boxes];
+    let free: Vec<usize> = (0..boxes).filter(is_free).collect();
+    for starts in std::iter::once(free).chain((0..boxes).map(|it| vec![it])) {
+        let mut open: VecDeque<(usize, usize)> = starts.into_iter().map(|it| (it, 0)).collect();
+        while let Some((it, far)) = open.pop_front() {
+            if let Some(place @ None) = away.get_mut(it) {
+                *place = Some(far);
+                open.extend(ways.from(it).iter().map(|next| (*next, far + 1)));
+            }
+        }
+    }
+    away.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// The time at which a depth-first walk leaves each box; the walk begins where nothing leads into, and

@@ -39,6 +39,16 @@ fn a_cycle_has_one_line_back() {
 }
 
 #[test]
+fn what_is_fed_alike_stands_side_by_side() {
+    // Two agents (1, 2) before a barrier (3), whose verdict (4) goes back to both.
+    let lines = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 1), (4, 2)];
+    let layout = layout(&drawing(5, &lines));
+    assert!((layout.boxes[1].1 - layout.boxes[2].1).abs() < 0.01);
+    let back: Vec<bool> = layout.lines.iter().map(|line| line.back).collect();
+    assert_eq!(back, [false, false, false, false, false, true, true]);
+}
+
+#[test]
 fn crossings_that_need_not_be_are_not() {
     // Two chains whose lower boxes are numbered the other way round.
     let layout = layout(&drawing(4, &[(0, 3), (1, 2)]));
