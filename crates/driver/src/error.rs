@@ -88,7 +88,11 @@ pub enum Why {
     Tool(String),
     /// The network has come to rest, and messages wait for an agent that is paused.
     #[error(
-        "{waiting} messages wait for an agent that is paused, and nothing is left that could resume it"
+        "{} for an agent that is paused, and nothing is left that could resume it",
+        match waiting {
+            1 => "1 message waits".to_owned(),
+            several => format!("{several} messages wait"),
+        }
     )]
     Paused {
         /// How many.
@@ -160,7 +164,7 @@ pub const CODES: &[CodeEntry] = &[
     entry(
         "E0903",
         "an agent or a tool has a setting that cannot be carried out here",
-        "docs/plumb/running.md says what each provider needs.",
+        "docs/plumb/running.md says what each provider needs; keys stand in ANTHROPIC_API_KEY and OPENAI_API_KEY.",
     ),
     entry(
         "E0904",

@@ -80,7 +80,10 @@ impl Agent {
                 Stays::Tokens(self.provider.window().scaled(share))
             }
             (Some(_), _) => return Err("a share of the window is a number from 0 to 1".to_owned()),
-            (None, Some(Value::Int(most))) => Stays::Turns((*most).try_into().unwrap_or_default()),
+            (None, Some(Value::Int(most))) => {
+                let most = usize::try_from(*most);
+                Stays::Turns(most.map_err(|_| "a number of messages is 0 or more".to_owned())?)
+            }
             (None, _) => Stays::Nothing,
         };
         Ok(with(word, self.memory.dump(stays)))

@@ -103,6 +103,10 @@ fn what_is_to_stay_is_not_in_the_dump() {
             ],
         ),
         (
+            r#"{"ctrl":{"keep_messages":-1,"mark":true}}"#,
+            &[r#"1: {"refused":"a number of messages is 0 or more","command":"mark"}"#],
+        ),
+        (
             r#"{"ctrl":{"hold":true}}"#,
             &[
                 r#"1: {"refused":"only the host of a strategy obeys this command","command":"hold"}"#,

@@ -122,7 +122,7 @@ fn input_may_come_from_a_file_and_the_log_names_no_message() {
 fn what_goes_wrong_is_json_on_standard_error() {
     let text = "let main : !int -> !int = map(10 / value) ; filter(value > 0)";
     let text = text.replace("!int -> !int", "!int -> !number");
-    let ran = run_text(&text, &[], "0 \"a\" 5 { 7");
+    let ran = run_text(&text, &[], "0 \"a\"\n\n5 { 7");
     assert_eq!((ran.exit, ran.stdout.as_str()), (1, "2.0\n"));
     let words: Vec<String> = ran
         .stderr
@@ -134,6 +134,11 @@ fn what_goes_wrong_is_json_on_standard_error() {
         .collect();
     assert!(
         ran.stderr.ends_with(",\"message\":\"{ 7\"}\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("\"detail\":\"line 3: "),
         "{}",
         ran.stderr
     );
@@ -163,7 +168,12 @@ fn what_cannot_run_says_why() {
         "",
     );
     assert_eq!(ran.exit, 2);
-    assert!(ran.stderr.starts_with("error[E0901]: "), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error[E0014]: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("it has main;"), "{}", ran.stderr);
+    let keyless = "let main : !int -> !int = agent { provider: \"openai\", model: \"m\" }";
+    let ran = run_text(keyless, &[], "");
+    assert_eq!(ran.exit, 2);
+    assert!(ran.stderr.contains("OPENAI_API_KEY"), "{}", ran.stderr);
     let agent = "let main : !int -> !int = agent { provider: \"script\", model: \"none.jsonl\" }";
     let ran = run_text(agent, &[], "");
     assert_eq!(ran.exit, 2);
@@ -187,6 +197,7 @@ let main : !string -> !string = plumb(input, output) {
         "{}",
         ran.stderr
     );
+    assert!(ran.stderr.contains("1 message waits"), "{}", ran.stderr);
 }
 
 #[cfg(unix)]

@@ -46,7 +46,7 @@ impl Form {
         };
         let Ok(text) = std::str::from_utf8(line) else {
             let line = String::from_utf8_lossy(line);
-            return vec![Err(malformed("a line is not UTF-8".to_owned(), &line))];
+            return vec![Err(malformed("it is not UTF-8".to_owned(), &line))];
         };
         let mut reader = Value::parse_all(text);
         let mut rest = text;

@@ -5,6 +5,7 @@ mod show;
 
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::vec::IntoIter;
 
 use clap::Args;
 use driver::{Driver, Network, Surroundings};
@@ -79,6 +80,8 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
     if !checked.is_sound() {
         return Ok(Exit::NotUnderstood);
     }
+    // Where there is no such process, this says which there are.
+    source::graph(&checked, &args.file, &args.process)?;
     let form = Form::of(checked.signature(&args.process).as_ref());
     let folder = args.file.parent().unwrap_or(Path::new(""));
     let accounts = accounts();
@@ -103,6 +106,7 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
             form,
             ahead: args.ahead,
             shown: Shown::new(&network, log),
+            lines: 0,
             network,
             waiting: None,
             rest: false,
@@ -131,6 +135,8 @@ struct Running {
     form: Form,
     ahead: bool,
     shown: Shown,
+    /// How many lines were read.
+    lines: u64,
     /// A message for which there was no room, with its input.
     waiting: Option<(u32, Value)>,
     /// Nothing is worked on, waited for or to be shown.
@@ -162,7 +168,7 @@ impl Running {
             }
             if self.rest && has_room {
                 if open && let Some(line) = lines.read() {
-                    messages = self.form.messages(&line?).into_iter();
+                    messages = self.read(&line?);
                     continue;
                 }
                 // What was said is shown before something new is waited for.
@@ -190,7 +196,7 @@ impl Running {
                     None => self.rest = true,
                 },
                 line = lines.next(), if open && has_room => match line {
-                    Some(line) => messages = self.form.messages(&line?).into_iter(),
+                    Some(line) => messages = self.read(&line?),
                     None => {
                         open = false;
                         self.close();
@@ -202,6 +208,16 @@ impl Running {
             self.shown.problem(&problem, console);
         }
         Ok(Ended::InOrder)
+    }
+
+    /// The messages of the next line.
+    fn read(&mut self, line: &[u8]) -> IntoIter<Result<Value, Malformed>> {
+        self.lines += 1;
+        let mut messages = self.form.messages(line);
+        for malformed in messages.iter_mut().filter_map(|one| one.as_mut().err()) {
+            malformed.detail = format!("line {}: {}", self.lines, malformed.detail);
+        }
+        messages.into_iter()
     }
 
     fn close(&mut self) {
