@@ -18,6 +18,7 @@ mod infer;
 mod inline;
 mod live;
 mod notes;
+mod once;
 mod process;
 mod scope;
 mod settings;
@@ -100,10 +101,11 @@ fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing)
     out.sort_by_key(|diagnostic| (diagnostic.span.source, diagnostic.span.start));
     out.dedup();
     once_of_each_name(&mut out);
+    let program = program.unwrap_or_default();
     Checked {
         sources,
-        program: program.unwrap_or_default(),
-        diagnostics: out,
+        diagnostics: once::once(out, &program),
+        program,
         processes,
         fragments: bodies.fragments,
         settings: bodies.settings,

@@ -3,6 +3,7 @@
 mod editors;
 mod listings;
 mod names;
+mod once;
 mod outside;
 mod typing;
 mod wiring;
