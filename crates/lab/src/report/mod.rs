@@ -25,13 +25,20 @@ pub fn html(comparisons: &[Comparison]) -> Result<String, askama::Error> {
 #[template(path = "report.html")]
 struct Page<'a> {
     title: String,
-    /// The table over all sessions, where there are several.
-    total: Option<Table>,
+    /// All sessions together, where there are several.
+    total: Option<Sum>,
     sessions: Vec<Section<'a>>,
     /// Ways to compact at equal size, over all sessions.
     recall: Option<Board>,
     definitions: Vec<Score>,
     assumptions: Vec<(&'static str, String)>,
+}
+
+/// All sessions.
+struct Sum {
+    table: Table,
+    /// Which strategies failed, and in how many sessions.
+    warnings: Vec<String>,
 }
 
 /// One session.
@@ -82,7 +89,10 @@ impl<'a> Page<'a> {
         let all = totals(comparisons);
         Self {
             title,
-            total: (comparisons.len() > 1).then(|| Table::of(&all)),
+            total: (comparisons.len() > 1).then(|| Sum {
+                table: Table::of(&all),
+                warnings: all.iter().filter_map(Total::replaced).collect(),
+            }),
             sessions: comparisons.iter().map(Section::of).collect(),
             recall: board(comparisons),
             definitions: scoreboard(&[]),

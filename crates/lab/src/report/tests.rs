@@ -2,7 +2,7 @@
 
 use super::html;
 use crate::compare::{
-    Compaction, Comparison, Fate, Outcome, Overflows, PinCount, RecallFigures, SCHEMA,
+    Compaction, Comparison, Failed, Fate, Outcome, Overflows, PinCount, RecallFigures, SCHEMA,
     SessionFacts, Simulated, Simulation, Stalls, Thresholds, TokenUse,
 };
 
@@ -124,6 +124,24 @@ fn a_session_shows_its_plots_bars_and_figures() {
         !page.contains("NaN") && !page.contains("inf"),
         "every figure is one"
     );
+}
+
+#[test]
+fn a_strategy_that_failed_is_told_with_its_session_and_with_all() {
+    let mut bad = comparison("a");
+    bad.strategies[1].failed = Some(Failed {
+        before_request: 6,
+        reason: "it did not come to rest".to_owned(),
+    });
+    let with_session = "stop_the_world failed at request 7: it did not come to rest.";
+    let with_all = "stop_the_world failed in 1 of 2 sessions, where `prepared` then ran";
+    let page = html(&[bad.clone(), comparison("b")]).expect("renders");
+    assert_eq!(page.matches(with_session).count(), 1, "{page}");
+    assert_eq!(page.matches(with_all).count(), 1, "{page}");
+    let page = html(&[bad]).expect("renders");
+    assert!(page.contains(with_session) && !page.contains("failed in"));
+    let page = html(&[comparison("a"), comparison("b")]).expect("renders");
+    assert!(!page.contains("class=\"warning\""));
 }
 
 #[test]
