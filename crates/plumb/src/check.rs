@@ -35,9 +35,8 @@ use crate::modules::Modules;
 use crate::names::{Definition, Processing, TypeNames, Units, load, named};
 use crate::picture::Session;
 use crate::source::{Source, Sources};
-use crate::span::{SourceId, Span};
+use crate::span::SourceId;
 use crate::syntax::ast::{DeclarationKind, Program};
-use crate::syntax::codes as syntax;
 
 pub use ask::{Completion, CompletionKind, Place};
 use fragment::Fragment;
@@ -100,7 +99,6 @@ fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing)
     }
     out.sort_by_key(|diagnostic| (diagnostic.span.source, diagnostic.span.start));
     out.dedup();
-    once_of_each_name(&mut out);
     let program = program.unwrap_or_default();
     Checked {
         sources,
@@ -113,17 +111,6 @@ fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing)
         sessions,
         notes: notes.into_list(),
     }
-}
-
-/// A name that no name may be means nothing either: that follows, and is not told.
-fn once_of_each_name(out: &mut Vec<Diagnostic>) {
-    let no_name = |told: &Diagnostic| {
-        let codes = [syntax::KEYWORD_AS_NAME, syntax::WRONG_CASE];
-        codes.contains(&told.code).then_some(told.span)
-    };
-    let refused: Vec<Span> = out.iter().filter_map(no_name).collect();
-    let of_the_text = |told: &Diagnostic| told.code.0.starts_with("P01");
-    out.retain(|told| of_the_text(told) || !refused.contains(&told.span));
 }
 
 /// All processes of all units, and where each is declared.
