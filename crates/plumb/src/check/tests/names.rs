@@ -90,6 +90,32 @@ fn processes_of_mem_have_graphs_though_nothing_names_them() {
 }
 
 #[test]
+fn what_is_half_written_is_there_nevertheless() {
+    check_all(&[
+        (
+            "let f : !int -> !int = plumb(i, o) { let c : !int = i ; c  c ; o  c ; discard }",
+            &["P0101"],
+        ),
+        (
+            "let f : !int -> !int = plumb(i, o) { let c : !int channel  i ; c  c ; o }",
+            &["P0101"],
+        ),
+        (
+            "let f : !int -> !int = plumb(i, o) { let c  i ; c  c ; o }",
+            &["P0101"],
+        ),
+        (
+            "type V = { a: , b: int } let f : !V -> !V = filter(a && b > 3)",
+            &["P0101"],
+        ),
+        (
+            "type V = { b: int, a: } let f : !V -> !V = filter(a && b > 3)",
+            &["P0101"],
+        ),
+    ]);
+}
+
+#[test]
 fn a_type_says_through_which_others_it_is_a_part_of_itself() {
     let text = "type A = R type R = { y: Y } type Y = [R]";
     let checked = crate::check::check("test.plumb", text, &crate::modules::BuiltIn);

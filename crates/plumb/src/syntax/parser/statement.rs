@@ -3,7 +3,9 @@
 use super::{Parsed, Parser, Told};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::syntax::ast::{Argument, Bind, Side, Spawn, Statement, StatementKind};
+use crate::syntax::ast::{
+    Argument, Bind, Name, Side, Spawn, Statement, StatementKind, Type, TypeKind,
+};
 use crate::syntax::codes;
 use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 
@@ -101,10 +103,23 @@ impl Parser<'_> {
         }
     }
 
-    /// `let c : !T = channel`.
+    /// `let c : !T = channel`. One that cannot be read behind its name is declared nevertheless: that it is
+    /// not there would be told wherever it is named.
     fn channel(&mut self) -> Parsed<StatementKind> {
+        let start = self.at;
         self.bump();
         let name = self.lower("the name of a channel")?;
+        let kind = self.channel_kind(&name).unwrap_or_else(|Told| {
+            self.next_statement(start);
+            Type {
+                span: name.span,
+                kind: TypeKind::Broken,
+            }
+        });
+        Ok(StatementKind::Channel(name, kind))
+    }
+
+    fn channel_kind(&mut self, name: &Name) -> Parsed<Type> {
         if self.at_symbol(Symbol::Equal) {
             let told = self
                 .unexpected("`:` and the type of the channel")
@@ -121,7 +136,7 @@ impl Parser<'_> {
             return Err(self.tell(told));
         }
         self.expect_keyword(Keyword::Channel)?;
-        Ok(StatementKind::Channel(name, kind))
+        Ok(kind)
     }
 
     /// `spawn p(port=channel, …)`.

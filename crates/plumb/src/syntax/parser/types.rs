@@ -242,10 +242,20 @@ impl Parser<'_> {
             None => Presence::Required,
         };
         self.expect(Symbol::Colon)?;
+        let kind = match self.message_type() {
+            // The field is there nevertheless: what reads it is not to be told that it is not.
+            Err(Told) if self.at_symbol(Symbol::Comma) || self.at_symbol(Symbol::CloseBrace) => {
+                Type {
+                    span: name.span,
+                    kind: TypeKind::Broken,
+                }
+            }
+            read => read?,
+        };
         Ok(Field {
             name,
             presence,
-            kind: self.message_type()?,
+            kind,
         })
     }
 
