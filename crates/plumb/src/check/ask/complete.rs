@@ -82,6 +82,7 @@ impl Checked {
                 "type" | "let" | "protocol" | "as" => Vec::new(),
                 _ => self
                     .settings(before, offset)
+                    .or_else(|| self.in_binding(offset))
                     .unwrap_or_else(|| self.words(offset)),
             },
         };
@@ -223,6 +224,31 @@ impl Checked {
         Some(message.clone())
     }
 
+    /// In a binding: the streams of the body, and protocols.
+    fn in_binding(&self, offset: u32) -> Option<Vec<Completion>> {
+        let (plumb, statement) = self.statement_at(offset)?;
+        if !matches!(statement.kind, StatementKind::Bind(_)) {
+            return None;
+        }
+        let protocols = self.known_units().flat_map(|unit| unit.protocols.keys());
+        let protocols = protocols.map(|name| completion(name, CompletionKind::Type, String::new()));
+        Some(
+            self.streams_of(plumb)
+                .into_iter()
+                .chain(protocols)
+                .collect(),
+        )
+    }
+
+    /// The units whose types and protocols the program knows by their bare names.
+    fn known_units(&self) -> impl Iterator<Item = &Unit> {
+        let own = self.units.list.first();
+        let used = own.into_iter().flat_map(|unit| &unit.uses);
+        let used = used.map(|(_, unit)| *unit);
+        let known = std::iter::once(0).chain(used).chain(self.units.mem);
+        known.filter_map(|unit| self.units.get(unit))
+    }
+
     /// The streams and the sessions that a body names.
     fn streams_of(&self, plumb: &Plumb) -> Vec<Completion> {
         let noted = |name: &Name| {
@@ -266,13 +292,7 @@ impl Checked {
             found.extend(AT_THE_TOP.iter().map(word));
         }
         found.extend(self.own_processes());
-        let known = self.units.list.first().into_iter().flat_map(|unit| {
-            let used = unit.uses.iter().map(|(_, unit)| *unit);
-            std::iter::once(0).chain(used).chain(self.units.mem)
-        });
-        let types = known
-            .filter_map(|unit| self.units.get(unit))
-            .flat_map(types_of);
+        let types = self.known_units().flat_map(types_of);
         found.extend(types);
         found
     }

@@ -107,6 +107,23 @@ fn sessions_show_what_is_written_and_not_what_becomes_of_them() {
         .map(|one| one.label.as_str())
         .collect();
     assert_eq!(streams, ["again", "go", "heard", "out", "s", "said"]);
+    let found = checked.completions(byte("Ask as s"));
+    let labels: Vec<&str> = found.iter().map(|one| one.label.as_str()).collect();
+    let wanted = [
+        "Ask",
+        "Compaction",
+        "again",
+        "go",
+        "heard",
+        "out",
+        "s",
+        "said",
+    ];
+    assert!(
+        wanted.iter().all(|name| labels.contains(name)),
+        "{labels:?}"
+    );
+    assert!(!labels.contains(&"defined"), "{labels:?}");
 }
 
 #[test]
