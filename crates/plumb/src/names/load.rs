@@ -148,8 +148,13 @@ impl Loader<'_> {
             let why = format!("more than {DEEPEST} modules use each other in a row");
             return refused(codes::MODULE_CYCLE, why);
         }
-        let unknown = || format!("the module `{}` cannot be found", name.text);
-        self.module(&name.text)
-            .map_or_else(|| refused(codes::UNKNOWN_MODULE, unknown()), Ok)
+        self.module(&name.text).ok_or_else(|| {
+            let why = format!("the module `{}` cannot be found", name.text);
+            let place = format!("`{}.plumb`", name.text);
+            let told = Diagnostic::error(codes::UNKNOWN_MODULE, name.span, why).hint(format!(
+                "Put {place} beside the program, or its folder on the search path."
+            ));
+            Box::new(told)
+        })
     }
 }

@@ -139,6 +139,10 @@ fn a_slip_of_the_fingers_is_recognised() {
             "Ask first: `if defined(value.0.b) then … else …`, or let a `filter` drop what lacks it.",
         ),
         (
+            "use nowhere",
+            "Put `nowhere.plumb` beside the program, or its folder on the search path.",
+        ),
+        (
             "type Verdict = int type A = Verdcit",
             "Did you mean `Verdict`?",
         ),
