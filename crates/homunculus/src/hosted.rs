@@ -51,6 +51,10 @@ const REPORTS: u32 = 1;
 /// How many commands one report may cause before the strategy is taken to go round in circles.
 const MOST_COMMANDS: usize = 64;
 
+/// How much may be kept from one request to the next, since it is stored with the conversation each time: 1 MiB,
+/// in units of 16 bytes. The shipped strategies keep some dozens.
+const MOST_KEPT: u64 = 1 << 16;
+
 /// What a summary is called within a strategy: its words stay with the host.
 const SUMMARY: &str = "kept by the host";
 
@@ -121,6 +125,9 @@ pub enum StrategyFailure {
     /// What came out is not a command.
     #[error("what it says is not a command")]
     NotACommand,
+    /// What it keeps from one request to the next is more than is stored for a conversation: 1 MiB.
+    #[error("it keeps more than 1 MiB")]
+    Large,
 }
 
 impl StrategyFailure {
@@ -132,6 +139,7 @@ impl StrategyFailure {
             Self::Restless => "restless",
             Self::Deaf => "deaf",
             Self::NotACommand => "not_a_command",
+            Self::Large => "large",
         }
     }
 }
@@ -227,7 +235,11 @@ impl Hosted {
             }
         }
         let report = Report::of(&orders.situation(), self.settings).to_value();
-        self.tell(REPORTS, report, orders)
+        self.tell(REPORTS, report, orders)?;
+        if self.machine.state().weight() > MOST_KEPT {
+            return Err(StrategyFailure::Large);
+        }
+        Ok(())
     }
 
     /// Answers a compressor whose preparation has ended, well or not.

@@ -301,6 +301,25 @@ fn one_that_fails_gives_way_to_the_default() {
 }
 
 #[test]
+fn one_that_keeps_ever_more_gives_way_to_the_default() {
+    let mut house = House::of(&with(
+        "let kept : !json = channel
+         once([]) ; kept
+         (kept * reports) ; barrier ; map([value.0, value.0, value.1.pressure]) ; kept
+         answers ; discard
+         empty ; commands",
+    ));
+    let failure = StrategyFailure::Large.to_string();
+    let told: Vec<bool> = (0..20)
+        .map(|_| told(&house.request(3)).contains(&failure))
+        .collect();
+    let failed = told.iter().position(|told| *told);
+    assert!(failed.is_some_and(|at| (12..18).contains(&at)), "{told:?}");
+    assert_eq!(told.iter().filter(|told| **told).count(), 1, "told once");
+    assert_eq!(&**house.machine.strategy().program().name(), "prepared");
+}
+
+#[test]
 fn a_preparation_that_fails_ends_the_run() {
     for name in ["prepared", "stop_the_world"] {
         let mut house = House::new(StrategyProgram::shipped(name).unwrap(), limits());

@@ -212,6 +212,18 @@ impl State {
         self.queues.total()
     }
 
+    /// How much text the messages are that it holds, waiting and in flight, in the units of
+    /// [`Value::weight`]: what it takes to store it.
+    #[must_use]
+    pub fn weight(&self) -> u64 {
+        let waiting = self.queues.iter().map(|(_, _, message)| message);
+        let asked = self.flights.iter().map(|flight| &flight.message);
+        waiting
+            .chain(asked)
+            .map(|message| u64::from(message.weight()))
+            .sum()
+    }
+
     /// Whether everything has ended and nothing is in flight.
     #[must_use]
     pub fn ended(&self, program: &Program) -> bool {

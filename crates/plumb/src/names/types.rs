@@ -102,8 +102,8 @@ impl TypeNames {
         let mut needed = Vec::new();
         named_in(kind, &mut needed);
         for path in needed {
-            if let Ok(other) = units.find(definition.unit, path, Sort::Type)
-                && !is_built_in(path)
+            if !is_built_in(path)
+                && let Ok(other) = units.find(definition.unit, path, Sort::Type)
             {
                 self.declared(units, other, open, out);
             }

@@ -36,6 +36,9 @@ fn finish(machine: &mut Machine) {
     }
 }
 
+/// A network that doubles its messages has soon more than can be written again and again.
+const MOST_WEIGHT: u64 = 1 << 14;
+
 /// All laws on one network and a row of calls.
 pub fn check(bytes: &[u8]) {
     let mut bytes = Bytes(bytes);
@@ -46,6 +49,9 @@ pub fn check(bytes: &[u8]) {
         let call = Call::new(&mut bytes, &plain);
         let before = stored(&plain);
         let step = call.make(&mut plain);
+        if plain.state().weight() > MOST_WEIGHT {
+            return;
+        }
         // Deterministic, and the same when its state is stored and restored between any two calls.
         assert_eq!(&step, &call.make(&mut twin), "{:?}", call);
         assert_eq!(stored(&plain), stored(&twin));

@@ -151,7 +151,8 @@ impl Page {
                     mode: Mode::Flat,
                     doc,
                 };
-                let fits = *forced == Mode::Flat && self.fits(flat, rest);
+                // Within a group that fits, all does.
+                let fits = *forced == Mode::Flat && (mode == Mode::Flat || self.fits(flat, rest));
                 let mode = if fits { Mode::Flat } else { Mode::Broken };
                 rest.push(Frame { mode, ..flat });
             }
