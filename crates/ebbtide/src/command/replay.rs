@@ -69,6 +69,7 @@ Strategies:
   clear_tool_results  replaces old tool results by a placeholder
   keep_last_n         waits for a summary, keeps it and the last 20 messages
   cold_cache          swaps after a pause, when the provider has forgotten it
+  thrifty             as prepared; swaps as soon as that pays
   pinning             as prepared; agrees with whoever pins on how much
   FILE.plumb          your own (docs/strategies.md)
 

@@ -54,7 +54,7 @@ fn at_128k_prepared_never_waits_and_loses_no_pin() {
     let outcomes = report["comparisons"][0]["strategies"]
         .as_array()
         .expect("outcomes");
-    assert_eq!(outcomes.len(), 7);
+    assert_eq!(outcomes.len(), 8);
     for outcome in outcomes {
         let stalls = outcome["simulated"]["stalls"]["count"].as_u64();
         match outcome["strategy"].as_str() {

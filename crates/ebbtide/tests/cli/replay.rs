@@ -238,7 +238,7 @@ fn a_copy_of_a_shipped_strategy_under_another_name_does_the_same() {
         names.push(name.into_owned());
         copies.push(copy.display().to_string());
     }
-    assert_eq!(names.len(), 7);
+    assert_eq!(names.len(), 8);
     let outcomes = |strategies: &[String]| {
         let strategies = strategies.join(",");
         let arguments = ["replay", &session, "--window", "32k", "--json"];

@@ -73,6 +73,11 @@ async fn cold_cache() {
 }
 
 #[tokio::test]
+async fn thrifty() {
+    check("thrifty", "swapped", 2).await;
+}
+
+#[tokio::test]
 async fn pinning() {
     check("pinning", "swapped", 2).await;
 }

@@ -18,7 +18,7 @@ use super::vitals;
 use super::{ANSWERS, REPORTS};
 
 /// The strategies that are built in: the name and the text of each, the default first.
-pub const SHIPPED: [(&str, &str); 7] = [
+pub const SHIPPED: [(&str, &str); 8] = [
     (
         DEFAULT,
         include_str!("../../../../strategies/prepared.plumb"),
@@ -42,6 +42,10 @@ pub const SHIPPED: [(&str, &str); 7] = [
     (
         "cold_cache",
         include_str!("../../../../strategies/cold_cache.plumb"),
+    ),
+    (
+        "thrifty",
+        include_str!("../../../../strategies/thrifty.plumb"),
     ),
     (
         "pinning",

@@ -527,6 +527,8 @@ fn a_strategy_begins_to_act_where_its_text_says() {
     for (name, soft, from) in [
         ("prepared", None, 2.0 / 3.0),
         ("prepared", Some(0.5), 0.5),
+        ("thrifty", None, 0.65),
+        ("thrifty", Some(0.5), 0.5),
         ("stop_the_world", Some(0.5), 0.85),
         ("clear_tool_results", None, 0.5),
         ("truncate", None, 0.85),
@@ -640,6 +642,23 @@ fn one_that_fails_when_it_is_asked_about_a_pin_is_replaced() {
     house
         .machine
         .strategy_mut(|strategy| assert_eq!(strategy.program().id(), default.id()));
+}
+
+#[test]
+fn thrifty_swaps_as_soon_as_it_pays() {
+    let swapped_at = |name: &str| {
+        let program = StrategyProgram::shipped(name).unwrap();
+        let mut limits = limits();
+        // Writing to the cache costs no more than reading from it: a smaller view pays at once.
+        limits.prices.cache_write = limits.prices.cache_read;
+        let mut house = House::new(program, limits);
+        let order = ordered(&house.request(7));
+        house.finish(&order);
+        let mut turns = (7..12).filter(|&turns| told(&house.request(turns)) != ["send from 0"]);
+        turns.next()
+    };
+    assert_eq!(swapped_at("thrifty"), Some(7));
+    assert_eq!(swapped_at("prepared"), Some(9));
 }
 
 #[test]

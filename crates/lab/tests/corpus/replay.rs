@@ -87,7 +87,7 @@ fn check(session: &Session, window: u64) -> Comparison {
         nothing_is_lost(session, outcome, &place);
         views_are_legal(session, outcome, &place);
         match name {
-            "prepared" | "pinning" | "cold_cache" => prepared(outcome, &place),
+            "prepared" | "pinning" | "cold_cache" | "thrifty" => prepared(outcome, &place),
             "stop_the_world" => {
                 assert_eq!(outcome.fate.dropped + outcome.fate.cleared, 0, "{place}");
                 assert_eq!(outcome.pins.intact, outcome.pins.requests, "{place}");
@@ -172,12 +172,18 @@ fn views_are_legal(session: &Session, outcome: &Outcome, place: &str) {
 fn long_sessions_under_every_strategy() {
     let Some(corpus) = corpus() else { return };
     let mut boundaries = 0;
+    let mut costs = [0.0; 2];
     let logs = ["entire-cli", "pi-mono"].map(|folder| files(&corpus.join(folder), &["jsonl"]));
     for path in logs.into_iter().flatten() {
         for session in sessions(&path) {
             for window in [32_000, 64_000, 128_000] {
                 let comparison = check(&session, window);
                 boundaries += comparison.strategies[0].boundaries;
+                for (cost, name) in costs.iter_mut().zip(["prepared", "thrifty"]) {
+                    let mut outcomes = comparison.strategies.iter();
+                    let outcome = outcomes.find(|it| &*it.strategy == name);
+                    *cost += outcome.expect("it is shipped").simulated.cost_usd;
+                }
             }
         }
     }
@@ -185,6 +191,8 @@ fn long_sessions_under_every_strategy() {
         boundaries > 100,
         "the corpus crosses {boundaries} boundaries"
     );
+    let [prepared, thrifty] = costs;
+    assert!(thrifty < prepared * 0.95, "{thrifty} of {prepared} dollars");
 }
 
 #[test]
