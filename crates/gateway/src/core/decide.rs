@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use context::{Tokens, Turn};
-use history::{Change, Route};
+use history::{Change, ConversationId, Route};
 use homunculus::hosted::StrategyFailure;
 use homunculus::{Preparation, Shown};
 use jiff::Timestamp;
@@ -207,7 +207,7 @@ impl Inner {
                 did.extend(words(self.parts.config.mode, &decision));
                 let pinning = live.flights.strategy_failed.take();
                 for failure in pinning.into_iter().chain(decision.failed) {
-                    self.strategy_failed(failure);
+                    self.strategy_failed(live.record.id, failure);
                 }
                 flight.swapped |= decision.swapped || decision.reduced;
                 if decision.swapped && self.parts.config.mode == Mode::On {
@@ -358,9 +358,9 @@ impl Inner {
     }
 
     /// The default goes on in this conversation; whoever runs the gateway has to know.
-    pub(super) fn strategy_failed(&self, failure: StrategyFailure) {
+    pub(super) fn strategy_failed(&self, conversation: ConversationId, failure: StrategyFailure) {
         let strategy = self.parts.config.policy.strategy.written();
-        tracing::warn!(strategy, %failure, "the strategy failed; the default goes on");
+        tracing::warn!(strategy, %conversation, %failure, "the strategy failed; the default goes on");
         self.parts.metrics.failed(crate::metrics::Failure::Strategy);
     }
 

@@ -119,7 +119,7 @@ impl Network<'_> {
         let from = make.at(&self.session.channel(Place::Trigger));
         let (admit, to) = (event("trigger"), self.at("event"));
         self.flow([from, admit, to]);
-        let from = make.at(&self.session.bind.incoming.text);
+        let from = make.named(&self.session.bind.incoming);
         let (admit, to) = (event("message"), self.at("event"));
         self.flow([from, admit, to]);
     }
@@ -201,7 +201,7 @@ impl Network<'_> {
     /// One way out for all that is sent, so that its order is the order in which the gate let it go.
     fn goes_out(&mut self, outgoing: Option<&Type>) {
         let make = self.make;
-        let to = make.at(&self.session.bind.outgoing.text);
+        let to = make.named(&self.session.bind.outgoing);
         let (from, sent) = (self.at("act"), make.filter(make.says("do", "send")));
         let body = make.map(make.read("body"));
         match outgoing {

@@ -167,6 +167,12 @@ impl Make {
         Wire::Named(self.path(channel))
     }
 
+    /// What is named in the program, where it is named.
+    pub(super) fn named(self, name: &Name) -> Wire {
+        let name = name.clone();
+        Wire::Named(Path { module: None, name })
+    }
+
     pub(super) fn map(self, expression: Expr) -> Wire {
         Wire::Map(self.span, expression)
     }

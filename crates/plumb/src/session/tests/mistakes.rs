@@ -240,3 +240,16 @@ fn streams_and_sessions() {
         &["P0601 at `Q`: no protocol is called `Q`"],
     );
 }
+
+#[test]
+fn streams_that_are_not_there_are_underlined() {
+    let text = "type A = { a: int } protocol P = send A .  end
+        let main : (!A, !A) -> !A = plumb(i, go, o) {
+          (nope, none) <-> P as s  i ; discard  go ; s@trigger  go ; s@send(A)  i ; o }";
+    let found = crate::check::check("main", text, &crate::modules::BuiltIn).diagnostics;
+    let at: Vec<&str> = found
+        .iter()
+        .map(|it| &text[it.span.start as usize..it.span.end as usize])
+        .collect();
+    assert_eq!(at, ["nope", "none"]);
+}
