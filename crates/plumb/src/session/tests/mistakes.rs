@@ -249,7 +249,10 @@ fn streams_that_are_not_there_are_underlined() {
     let found = crate::check::check("main", text, &crate::modules::BuiltIn).diagnostics;
     let at: Vec<&str> = found
         .iter()
-        .map(|it| &text[it.span.start as usize..it.span.end as usize])
+        .map(|it| {
+            text.get(it.span.start as usize..it.span.end as usize)
+                .unwrap()
+        })
         .collect();
     assert_eq!(at, ["nope", "none"]);
 }
