@@ -192,7 +192,7 @@ fn long_sessions_under_every_strategy() {
         "the corpus crosses {boundaries} boundaries"
     );
     let [prepared, thrifty] = costs;
-    assert!(thrifty < prepared, "{thrifty} against {prepared} dollars");
+    assert!(thrifty < prepared * 0.95, "{thrifty} of {prepared} dollars");
 }
 
 #[test]
