@@ -1,5 +1,6 @@
 //! A comparison as text: a heading, the table, and what one needs to know to read it.
 
+use homunculus::hosted::StrategyProgram;
 use lab::compare::{Comparison, Simulation};
 use lab::equal_size::board;
 use lab::scoreboard::{scoreboard, verdict};
@@ -113,7 +114,14 @@ fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
         notes.push(never_full(comparison));
     }
     for outcome in &comparison.strategies {
-        notes.extend(outcome.replaced());
+        match outcome.replaced() {
+            Some(replaced) => notes.push(replaced),
+            // Who writes a strategy wants to know; of those that are shipped it is in the JSON.
+            None if StrategyProgram::shipped(&outcome.strategy).is_none() => {
+                notes.push(outcome.ordered());
+            }
+            None => {}
+        }
         if let Some(reason) = &outcome.stopped {
             notes.push(format!(
                 "{} stopped compacting: {reason}.",

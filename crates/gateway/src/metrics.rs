@@ -285,6 +285,13 @@ impl Metrics {
         self.traffic.failures.get_or_create(&labels).inc();
     }
 
+    /// How often something failed there.
+    #[must_use]
+    pub fn failures(&self, at: Failure) -> u64 {
+        let labels = Labels::one("at", at.as_str());
+        self.traffic.failures.get_or_create(&labels).get()
+    }
+
     /// So many bytes of a request's body came.
     pub fn received(&self, bytes: usize) {
         let labels = Labels::one("direction", "in");

@@ -208,8 +208,28 @@ pub enum StopReason {
     Thrashing(u32),
 }
 
+impl Refusal {
+    /// A word for logs and for strategies.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::AlreadyPreparing => "preparing",
+            Self::BackingOff(_) => "backing_off",
+            Self::IllegalCut => "illegal_cut",
+            Self::NoProgress => "no_progress",
+            Self::NothingReady => "nothing_ready",
+            Self::Stale => "stale",
+            Self::TailTooLong(_) => "tail_too_long",
+            Self::TooLittleGain(_) => "no_gain",
+            Self::LosesMoney(_) => "loses_money",
+            Self::CanNotHold => "no_hold",
+        }
+    }
+}
+
 /// For logs and metrics. No text of the conversation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Telemetry {
     /// A request is sent with this pressure.
     Sent(Pressure),
@@ -230,6 +250,8 @@ pub enum Telemetry {
     Branched,
     /// The provider refused a view as too long.
     Overflowed,
+    /// The strategy's program gave a command: its name, and what became of it.
+    Commanded(&'static str, Verdict),
     /// The strategy failed; the default takes its place in this conversation.
     StrategyFailed(crate::hosted::StrategyFailure),
 }

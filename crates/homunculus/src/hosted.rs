@@ -32,7 +32,7 @@ use plumb::machine::{Effect, EffectId, FaultKind, Machine, Request, State, Step}
 use plumb::value::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Refusal, Telemetry, Wish};
+use crate::event::{Refusal, Telemetry, Verdict, Wish};
 use crate::machine::Orders;
 use crate::strategy::{Command, Stage, Strategy, When};
 use control::{Control, Keep, answer, done, marked_at, memory, refused};
@@ -54,6 +54,9 @@ const MOST_COMMANDS: usize = 64;
 /// How much may be kept from one request to the next, since it is stored with the conversation each time: 1 MiB,
 /// in units of 16 bytes. The shipped strategies keep some dozens.
 const MOST_KEPT: u64 = 1 << 16;
+
+/// The name of what has a summary made, in answers and reports.
+const COMPRESSOR: &str = "compressor";
 
 /// What a summary is called within a strategy: its words stay with the host.
 const SUMMARY: &str = "kept by the host";
@@ -111,11 +114,18 @@ pub struct StoredStrategy {
 }
 
 /// What a strategy did that it may not. The default then takes its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum StrategyFailure {
     /// A message of it could not be worked on; an error of its network.
-    #[error("an error in its network: {}", .0.word())]
-    Fault(FaultKind),
+    #[error("{}: {what}", .at.as_deref().unwrap_or("in its network"))]
+    Fault {
+        /// Of which kind.
+        kind: FaultKind,
+        /// Where in its text, as `file:line:column`.
+        at: Option<Box<str>>,
+        /// At which node, and what precisely.
+        what: Box<str>,
+    },
     /// It did not come to rest.
     #[error("it did not come to rest")]
     Restless,
@@ -133,9 +143,9 @@ pub enum StrategyFailure {
 impl StrategyFailure {
     /// A word for metrics.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn word(&self) -> &'static str {
         match self {
-            Self::Fault(kind) => kind.word(),
+            Self::Fault { kind, .. } => kind.word(),
             Self::Restless => "restless",
             Self::Deaf => "deaf",
             Self::NotACommand => "not_a_command",
@@ -276,7 +286,8 @@ impl Hosted {
         self.paused = false;
         let step = self.machine.finished(effect);
         self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)?;
-        self.tell(ANSWERS, refused("compressor", why), orders)
+        orders.tell(Telemetry::Commanded(COMPRESSOR, Verdict::Refused(*why)));
+        self.tell(ANSWERS, refused(COMPRESSOR, why), orders)
     }
 
     /// Gives the program a message and does what it says.
@@ -294,7 +305,7 @@ impl Hosted {
     /// Does what a step says, and what the steps say that come of it.
     fn follow(&mut self, step: Step, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
         let mut todo = VecDeque::new();
-        take(step, &mut todo)?;
+        self.take(step, &mut todo)?;
         self.work_off(todo, orders)
     }
 
@@ -314,10 +325,20 @@ impl Hosted {
             };
             if let Some(answer) = answer {
                 let step = self.machine.push(ANSWERS, answer);
-                take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+                self.take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
             }
         }
         Err(StrategyFailure::Restless)
+    }
+
+    /// What a step says, behind what was said before.
+    fn take(&self, step: Step, todo: &mut VecDeque<Said>) -> Result<(), StrategyFailure> {
+        if let Some(fault) = step.errors.first() {
+            return Err(self.program.failure(fault));
+        }
+        todo.extend(step.outputs.into_iter().map(|(_, it)| Said::Command(it)));
+        todo.extend(step.effects.into_iter().map(Said::Effect));
+        Ok(())
     }
 
     /// Tells the program of a pin. What it says of pins is done at once; all else is owed, since the path may
@@ -330,7 +351,7 @@ impl Hosted {
         let wish = report::wish(wish, &orders.situation()).ok_or(StrategyFailure::Deaf)?;
         let mut todo = VecDeque::new();
         let step = self.machine.push(REPORTS, wish);
-        take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+        self.take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
         for _ in 0..MOST_COMMANDS {
             let Some(next) = todo.pop_front() else {
                 return Ok(());
@@ -341,14 +362,15 @@ impl Hosted {
             };
             let answer = self.obey(&message, orders)?;
             let step = self.machine.push(ANSWERS, answer);
-            take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+            self.take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
         }
         Err(StrategyFailure::Restless)
     }
 
     /// Carries out a command. The answer is what the program is told.
     fn obey(&mut self, message: &Value, orders: &mut Orders<'_>) -> Result<Value, StrategyFailure> {
-        let (name, control) = Control::read(message).ok_or(StrategyFailure::NotACommand)?;
+        let control = Control::read(message).ok_or(StrategyFailure::NotACommand)?;
+        let name = control.name();
         let outcome = match control {
             Control::Pause => {
                 self.paused = true;
@@ -381,10 +403,13 @@ impl Hosted {
             }
             Control::Other => Err(Refusal::NothingReady),
         };
+        let verdict = outcome.as_ref().err().copied();
+        let verdict = verdict.map_or(Verdict::Done, Verdict::Refused);
+        orders.tell(Telemetry::Commanded(name, verdict));
         let answer = outcome.unwrap_or_else(|refusal| {
             // What a pause was for may never come.
             self.paused = false;
-            refused(&name, &refusal)
+            refused(name, &refusal)
         });
         answer.ok_or(StrategyFailure::Deaf)
     }
@@ -442,14 +467,16 @@ impl Hosted {
                     effect: effect.id.0,
                     cut,
                 });
+                orders.tell(Telemetry::Commanded(COMPRESSOR, Verdict::Done));
                 Ok(None)
             }
             (outcome, _) => {
                 self.paused = false;
                 let why = outcome.err().unwrap_or(Refusal::IllegalCut);
                 let step = self.machine.finished(effect.id);
-                take(step.map_err(|_| StrategyFailure::Deaf)?, todo)?;
-                Ok(refused("compressor", &why))
+                self.take(step.map_err(|_| StrategyFailure::Deaf)?, todo)?;
+                orders.tell(Telemetry::Commanded(COMPRESSOR, Verdict::Refused(why)));
+                Ok(refused(COMPRESSOR, &why))
             }
         }
     }
@@ -534,7 +561,7 @@ impl Said {
         let Self::Command(message) = self else {
             return Ok(None);
         };
-        let (_, control) = Control::read(message).ok_or(StrategyFailure::NotACommand)?;
+        let control = Control::read(message).ok_or(StrategyFailure::NotACommand)?;
         let is = matches!(control, Control::Pin | Control::Unpin(_));
         Ok(is.then(|| message.clone()))
     }
@@ -549,16 +576,6 @@ fn owed(machine: &Machine, waiting: Option<Waiting>, commands: Vec<Value>) -> Ve
         .filter(|effect| Some(effect.id.0) != in_work);
     let commands = commands.into_iter().map(Said::Command);
     commands.chain(asked.map(Said::Effect)).collect()
-}
-
-/// What a step says, behind what was said before.
-fn take(step: Step, todo: &mut VecDeque<Said>) -> Result<(), StrategyFailure> {
-    if let Some(fault) = step.errors.first() {
-        return Err(StrategyFailure::Fault(fault.kind));
-    }
-    todo.extend(step.outputs.into_iter().map(|(_, it)| Said::Command(it)));
-    todo.extend(step.effects.into_iter().map(Said::Effect));
-    Ok(())
 }
 
 /// Shows the summary that is ready; one that may not be shown is thrown away.

@@ -5,6 +5,7 @@
 //!
 //! The shape is versioned by [`SCHEMA`]. Within a version, fields are only added.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -120,6 +121,8 @@ pub struct Outcome {
     pub compactions: Vec<Compaction>,
     /// The pressure of each request, in order.
     pub pressure: Vec<f64>,
+    /// The commands that the strategy gave, in order, and what became of them.
+    pub commands: Vec<Given>,
     /// What became of the turns by the last request.
     pub fate: Fate,
     /// Why the machine stopped compacting, where it did.
@@ -128,6 +131,17 @@ pub struct Outcome {
     pub failed: Option<Failed>,
     /// What is modelled, not measured.
     pub simulated: Simulated,
+}
+
+/// A command of a strategy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Given {
+    /// How many requests had been sent before.
+    pub before_request: usize,
+    /// Its name; `compressor` where a summary was asked for.
+    pub command: &'static str,
+    /// Why it was refused, if it was.
+    pub refused: Option<&'static str>,
 }
 
 /// A strategy that did what it may not, and was replaced.
@@ -140,6 +154,40 @@ pub struct Failed {
 }
 
 impl Outcome {
+    /// What the strategy ordered, and what of it was refused and why, in a sentence.
+    #[must_use]
+    pub fn ordered(&self) -> String {
+        if self.commands.is_empty() {
+            return format!("{} gave no commands.", self.strategy);
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for given in &self.commands {
+            if !names.contains(&given.command) {
+                names.push(given.command);
+            }
+        }
+        let told: Vec<String> = names.into_iter().map(|name| self.told_of(name)).collect();
+        format!("{} gave the commands {}.", self.strategy, told.join(", "))
+    }
+
+    /// How often a command was given and how often refused: `swap 3 (1 refused: stale)`.
+    fn told_of(&self, command: &str) -> String {
+        let given = || self.commands.iter().filter(|it| it.command == command);
+        let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+        for reason in given().filter_map(|it| it.refused) {
+            *reasons.entry(reason).or_default() += 1;
+        }
+        let told = format!("{command} {}", given().count());
+        if reasons.is_empty() {
+            return told;
+        }
+        let reasons: Vec<String> = reasons
+            .into_iter()
+            .map(|(reason, times)| format!("{times} refused: {reason}"))
+            .collect();
+        format!("{told} ({})", reasons.join(", "))
+    }
+
     /// What a reader of the figures has to know where they are not the strategy's own.
     #[must_use]
     pub fn replaced(&self) -> Option<String> {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::span::SourceId;
+use crate::diagnostic::Lines;
+use crate::span::{SourceId, Span};
 
 /// A text with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,15 @@ impl Sources {
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<&Source> {
         self.list.get(usize::from(id.0))
+    }
+
+    /// Where something begins, as `place:line:column`, both from 1. `None` where it is in none of these texts.
+    #[must_use]
+    pub fn locate(&self, span: Span) -> Option<String> {
+        let source = self.get(span.source)?;
+        let start = Lines::new(&source.text).position(span.range().start);
+        let (line, column) = (start.line + 1, start.character + 1);
+        Some(format!("{}:{line}:{column}", source.place))
     }
 
     /// All of them, in order.

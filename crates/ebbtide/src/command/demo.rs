@@ -13,7 +13,7 @@ use crate::demo::{self, Plan, Screen, closing};
 use crate::environment::{Environment, clock};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
-use crate::size;
+use crate::{size, strategy};
 
 /// What `ebbtide demo` takes.
 #[derive(Debug, Args)]
@@ -25,6 +25,7 @@ leaves the computer. Times are those of a large hosted model, on a faster clock.
 
 Examples:
   ebbtide demo
+  ebbtide demo --strategy thrifty
   ebbtide demo --stay
   ebbtide demo --keep kept && ebbtide replay kept/with-session.json")]
 pub struct DemoArgs {
@@ -46,6 +47,9 @@ pub struct DemoArgs {
     /// How the gateway makes its summaries
     #[arg(long, value_enum, default_value_t = Route::Auto)]
     pub route: Route,
+    /// Which strategy decides when: one that is shipped, or your own
+    #[arg(long, value_name = "NAME|FILE.plumb", default_value = "prepared")]
+    pub strategy: String,
     /// Leave the gateway and its dashboard up when all is done, until interrupted
     #[arg(long)]
     pub stay: bool,
@@ -102,6 +106,7 @@ pub fn run(
         model: args.model.clone(),
         window: args.window,
         route: args.route.into(),
+        strategy: strategy::named(&args.strategy, console)?,
         speed: f64::from(args.speed),
         boundaries: args.boundaries.into(),
         keep: args.keep.clone(),

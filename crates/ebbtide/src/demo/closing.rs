@@ -13,7 +13,7 @@ use crate::table::{self, Column, columns};
 pub fn lines(report: &Report, width: usize) -> Vec<String> {
     let introduction = format!(
         "An agent has reviewed {} over HTTP: {}, {} to a model whose window holds {} tokens. First \
-         Ebbtide stood between it and its provider. Then it did the same without, and summarised for \
+         Ebbtide, with the strategy {}, stood between it and its provider. Then it did the same without, and summarised for \
          itself when its window was full.",
         match report.folder.as_str() {
             "." => "the files here".to_owned(),
@@ -22,6 +22,7 @@ pub fn lines(report: &Report, width: usize) -> Vec<String> {
         figures::plural(report.tasks, "task"),
         figures::plural(report.with.requests, "request"),
         figures::count(report.window),
+        report.strategy,
     );
     let names: Vec<String> = ROWS.iter().map(|row| row.name.to_owned()).collect();
     let column = |heading: &str, side: &Side| {
@@ -36,6 +37,15 @@ pub fn lines(report: &Report, width: usize) -> Vec<String> {
     lines.push(String::new());
     lines.extend(table::render("", &names, &figures, width));
     lines.push(String::new());
+    if report.strategy_failed {
+        let failed = format!(
+            "The strategy {} failed, and `prepared` went on in its place; ebbtide replay on a session kept \
+             with --keep says where.",
+            report.strategy
+        );
+        lines.extend(table::wrap(&failed, width));
+        lines.push(String::new());
+    }
     lines.extend(table::wrap(&explanation(report), width));
     lines
 }
@@ -214,6 +224,8 @@ mod tests {
             folder: "src".to_owned(),
             model: "claude-opus-5-5".to_owned(),
             window: 32_000,
+            strategy: "prepared".to_owned(),
+            strategy_failed: false,
             speed: 25.0,
             tasks: 11,
             with: side(1),

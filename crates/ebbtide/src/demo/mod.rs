@@ -20,9 +20,11 @@ mod tree;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use context::Tokens;
 use gateway::config::RouteChoice;
+use homunculus::hosted::StrategyProgram;
 use sim::Clock;
 
 use self::agent::{Agent, Keeper, Sent, Who};
@@ -53,6 +55,8 @@ pub struct Plan {
     pub window: Tokens,
     /// How the gateway makes summaries.
     pub route: RouteChoice,
+    /// When it does.
+    pub strategy: Arc<StrategyProgram>,
     /// How many times as fast as a real provider it answers.
     pub speed: f64,
     /// How often the window is to be crossed.
@@ -115,6 +119,8 @@ pub async fn play(plan: &Plan, clock: &Clock, screen: &mut Screen<'_>) -> Result
         folder: plan.folder.display().to_string(),
         model: plan.model.clone(),
         window: plan.window.get(),
+        strategy: plan.strategy.name().to_string(),
+        strategy_failed: stage.strategy_failed(),
         speed: plan.speed,
         tasks: tasks.len(),
         with,

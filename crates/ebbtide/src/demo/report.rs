@@ -22,6 +22,10 @@ pub struct Report {
     pub model: String,
     /// The window, in tokens.
     pub window: u64,
+    /// The strategy of the gateway.
+    pub strategy: String,
+    /// Whether it failed, and `prepared` took its place.
+    pub strategy_failed: bool,
     /// How many times as fast as a real provider the simulated one answered.
     pub speed: f64,
     /// Tasks that the user gave.

@@ -4,7 +4,6 @@
 //! the lines that stay are written. All of it goes to standard error.
 
 use context::{Tokens, figures};
-use homunculus::hosted::StrategyProgram;
 use homunculus::{Limits, Prices};
 use tokens::ModelTable;
 
@@ -44,7 +43,8 @@ impl<'c> Screen<'c> {
             progress,
             window: plan.window,
             pace: Pace::new(plan.speed),
-            soft: StrategyProgram::default_one()
+            soft: plan
+                .strategy
                 .acts_from(limits.hard, None)
                 .unwrap_or(limits.hard),
             hard: limits.hard,
@@ -214,6 +214,7 @@ mod tests {
     use crate::demo::tests::environment;
     use context::Tokens;
     use gateway::config::RouteChoice;
+    use homunculus::hosted::StrategyProgram;
     use std::time::Duration;
     use wire::api::Counts;
 
@@ -241,6 +242,7 @@ mod tests {
             model: "claude-opus-5-5".to_owned(),
             window: Tokens::new(32_000),
             route: RouteChoice::Auto,
+            strategy: StrategyProgram::default_one(),
             speed: 25.0,
             boundaries: 3,
             keep: None,

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use gateway::Gateway;
-use gateway::config::{Config as GatewayConfig, Policy, Upstreams};
+use gateway::config::{Config as GatewayConfig, Policy, StrategyChoice, Upstreams};
+use gateway::metrics::Failure as Failed;
 use history::{Engine, Limits, MemoryEngine};
 use history_sqlite::Sqlite;
 use jiff::SignedDuration;
@@ -65,6 +66,7 @@ impl Stage {
             policy: Policy {
                 window: Some(plan.window),
                 route: plan.route,
+                strategy: StrategyChoice::from(Arc::clone(&plan.strategy)),
                 // No request is held for the provider: what is measured beside its time is ours.
                 patience: SignedDuration::ZERO,
                 ..Policy::default()
@@ -105,6 +107,13 @@ impl Stage {
     #[must_use]
     pub fn account(&self) -> Account {
         self.provider.provider().total()
+    }
+
+    /// Whether the strategy failed, and the default took its place.
+    #[must_use]
+    pub fn strategy_failed(&self) -> bool {
+        let metrics = self.gateway.as_ref().map(gateway::Running::metrics);
+        metrics.is_some_and(|metrics| metrics.failures(Failed::Strategy) > 0)
     }
 
     /// Stops both, the gateway first.

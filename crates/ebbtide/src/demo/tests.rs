@@ -5,7 +5,10 @@ use std::path::Path;
 
 use context::Tokens;
 use gateway::config::RouteChoice;
+use homunculus::hosted::StrategyProgram;
+use plumb::modules::BuiltIn;
 
+use super::closing::lines;
 use super::evidence::examine;
 use super::script::Script;
 use super::{Plan, Played, Screen, Tree, play};
@@ -47,6 +50,7 @@ fn plan(folder: &Path) -> Plan {
         model: "claude-opus-5-5".to_owned(),
         window: Tokens::new(32_000),
         route: RouteChoice::Auto,
+        strategy: StrategyProgram::default_one(),
         speed: 200.0,
         boundaries: 3,
         keep: None,
@@ -59,11 +63,12 @@ async fn played(plan: &Plan) -> Result<Played, Failure> {
     play(plan, &clock(), &mut screen).await
 }
 
-/// Plays it over this route and checks what must hold on any.
-async fn check(route: RouteChoice) {
+/// Plays it over this route, under this strategy, and checks what must hold on any.
+async fn check(route: RouteChoice, strategy: &str) {
     let folder = folder(48);
     let plan = Plan {
         route,
+        strategy: StrategyProgram::shipped(strategy).expect("a strategy"),
         ..plan(folder.path())
     };
     let Played { report, stage } = played(&plan).await.expect("it plays");
@@ -91,12 +96,39 @@ async fn check(route: RouteChoice) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn over_native_blocks() {
-    check(RouteChoice::Auto).await;
+    check(RouteChoice::Auto, "prepared").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn over_summaries_in_words() {
-    check(RouteChoice::Readable).await;
+    check(RouteChoice::Readable, "prepared").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_another_strategy() {
+    check(RouteChoice::Auto, "thrifty").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_strategy_that_fails_is_told() {
+    let folder = folder(48);
+    let text = "let main : (!json, !json) -> !json = plumb(answers, reports, commands) {
+        answers ; discard
+        reports ; map({ drop_to: 1 / 0 }) ; commands
+    }";
+    let plan = Plan {
+        strategy: StrategyProgram::new("mine.plumb", text, &BuiltIn).expect("a strategy"),
+        ..plan(folder.path())
+    };
+    let Played { report, stage } = played(&plan).await.expect("it plays");
+    stage.shutdown().await;
+    assert!(report.strategy_failed, "{report:#?}");
+    let told = lines(&report, 200).join(" ");
+    assert!(
+        told.contains("The strategy mine.plumb failed, and `prepared` went on"),
+        "{told}"
+    );
+    assert!(report.with.boundaries >= 3, "{report:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

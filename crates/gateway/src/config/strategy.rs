@@ -57,7 +57,12 @@ impl StrategyChoice {
 
 impl Default for StrategyChoice {
     fn default() -> Self {
-        let program = StrategyProgram::default_one();
+        Self::from(StrategyProgram::default_one())
+    }
+}
+
+impl From<Arc<StrategyProgram>> for StrategyChoice {
+    fn from(program: Arc<StrategyProgram>) -> Self {
         Self {
             written: program.name().to_string(),
             program: Some(program),

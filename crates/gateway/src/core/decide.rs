@@ -203,10 +203,10 @@ impl Inner {
                     return overtaken(did);
                 }
                 let ordered = live.obey(now);
-                let decision = live.ask(joined.len, now).and(&ordered);
+                let mut decision = live.ask(joined.len, now).and(ordered);
                 did.extend(words(self.parts.config.mode, &decision));
                 let pinning = live.flights.strategy_failed.take();
-                for failure in pinning.into_iter().chain(decision.failed) {
+                for failure in pinning.into_iter().chain(decision.failed.take()) {
                     self.strategy_failed(live.record.id, failure);
                 }
                 flight.swapped |= decision.swapped || decision.reduced;

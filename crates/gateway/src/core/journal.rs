@@ -40,6 +40,8 @@ pub(super) enum Happened {
     Held(String),
     /// The machine stopped.
     Stopped(String),
+    /// A command of the strategy was refused: which, and why, in a word.
+    CommandRefused(&'static str, &'static str),
     /// The strategy failed, and the default took its place.
     StrategyFailed(String),
     /// The provider refused a request with this status.
@@ -87,6 +89,9 @@ impl fmt::Display for Happened {
             }
             Self::Held(why) => write!(f, "a swap was refused: {why}"),
             Self::Stopped(why) => write!(f, "compaction has stopped: {why}"),
+            Self::CommandRefused(command, why) => {
+                write!(f, "the strategy's command `{command}` was refused: {why}")
+            }
             Self::StrategyFailed(why) => {
                 write!(f, "the strategy failed, the default goes on: {why}")
             }

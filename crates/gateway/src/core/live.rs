@@ -186,7 +186,7 @@ pub(super) struct Decision {
 
 impl Decision {
     /// With what was decided just before.
-    pub(super) fn and(self, before: &Self) -> Self {
+    pub(super) fn and(self, before: Self) -> Self {
         Self {
             prepare: self.prepare.or(before.prepare),
             swapped: self.swapped || before.swapped,
@@ -267,10 +267,10 @@ impl Live {
                 Action::Send(shown) => decision.send = Some(shown),
                 Action::Hold { until } => decision.until = until,
                 Action::Telemetry(telemetry) => {
+                    self.note(&telemetry, now);
                     if let Telemetry::StrategyFailed(failure) = telemetry {
                         decision.failed = Some(failure);
                     }
-                    self.note(&telemetry, now);
                 }
                 Action::Stop(reason) => {
                     self.journal
@@ -292,11 +292,24 @@ impl Live {
     }
 
     fn note(&mut self, telemetry: &Telemetry, now: Timestamp) {
-        let happened = match *telemetry {
-            Telemetry::Swapped { before, after, .. } => Happened::Swapped(before, after),
+        let happened = match telemetry {
+            Telemetry::Swapped { before, after, .. } => Happened::Swapped(*before, *after),
             Telemetry::Branched => Happened::WentBack,
             Telemetry::Overflowed => Happened::Overflowed,
             Telemetry::StrategyFailed(failure) => Happened::StrategyFailed(failure.to_string()),
+            Telemetry::Commanded(command, verdict) => {
+                let conversation = self.record.id;
+                let refused = match verdict {
+                    homunculus::Verdict::Done => None,
+                    homunculus::Verdict::Refused(refusal) => Some(refusal.word()),
+                };
+                tracing::debug!(
+                    target: "ebbtide::strategy",
+                    %conversation, command, refused, "the strategy gave a command"
+                );
+                let Some(refused) = refused else { return };
+                Happened::CommandRefused(command, refused)
+            }
             Telemetry::Sent(_) | Telemetry::PreparationFailed(_) | Telemetry::LateResult(_) => {
                 return;
             }
@@ -444,7 +457,8 @@ impl Live {
         let actions = self.supervisor.machine.on(Event::Pinned(wish, path), now);
         // Nothing else is ordered about a pin.
         let decision = self.carry_out(actions, len, now);
-        self.flights.strategy_failed = self.flights.strategy_failed.or(decision.failed);
+        let failed = self.flights.strategy_failed.take();
+        self.flights.strategy_failed = failed.or(decision.failed);
         self.pins.has(pin.id)
     }
 

@@ -106,6 +106,22 @@ async fn one_that_fails_gives_way_to_the_default_and_the_client_notices_nothing(
     house.close().await;
 }
 
+#[tokio::test]
+async fn what_it_is_refused_stands_in_the_journal() {
+    let swaps = BROKEN.replace("drop_to: 1 / (window - window)", "swap: true");
+    let house = House::new(|config| config.policy.strategy = strategy(&swaps)).await;
+    let mut agent = Agent::new("key-one");
+    let mut newest = String::new();
+    for n in 0..16 {
+        newest = agent.tell(&house, n, 700).await.conversation().to_owned();
+    }
+    let at = format!("/ebbtide/api/conversations/{newest}");
+    let told = agent.get(&house, &at).await.body.to_string();
+    let entry = "the strategy's command `swap` was refused: nothing_ready";
+    assert_eq!(told.matches(entry).count(), 1, "{told}");
+    house.close().await;
+}
+
 /// The strategy of this text.
 fn strategy(text: &str) -> StrategyChoice {
     let mut choice = StrategyChoice::of("mine.plumb").expect("a file");

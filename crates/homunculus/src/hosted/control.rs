@@ -5,7 +5,6 @@ use std::sync::Arc;
 use context::{Tokens, TurnId};
 use plumb::value::Value;
 
-use super::report::word;
 use crate::event::Refusal;
 use crate::machine::Orders;
 use crate::outline::Path;
@@ -13,6 +12,9 @@ use crate::strategy::{Command, Situation};
 
 /// What stays verbatim behind a mark where a command does not say.
 const KEEP: f64 = 0.1;
+
+/// What agents have and conversations have not.
+const SET_TEMP: &str = "set_temp";
 
 /// A control message, understood.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,11 +61,11 @@ pub(super) enum Keep {
 }
 
 impl Control {
-    /// Reads a message: its command by name, and what it asks for. `None` where it is no command.
-    pub fn read(message: &Value) -> Option<(Arc<str>, Self)> {
+    /// Reads a message: what it asks for. `None` where it is no command.
+    pub fn read(message: &Value) -> Option<Self> {
         let fields = message.fields()?;
         fields.iter().find_map(|(name, value)| {
-            let control = match &**name {
+            Some(match &**name {
                 "pause" => Self::Pause,
                 "resume" => Self::Resume,
                 "get_memory" => Self::GetMemory(Keep::of(message)),
@@ -81,11 +83,31 @@ impl Control {
                 "abandon" => Self::Abandon,
                 "pin" => Self::Pin,
                 "unpin" => Self::Unpin(value.as_text()?.into()),
-                "set_temp" => Self::Other,
+                SET_TEMP => Self::Other,
                 _ => return None,
-            };
-            Some((Arc::clone(name), control))
+            })
         })
+    }
+
+    /// The field that names it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::GetMemory(_) => "get_memory",
+            Self::SetMemory => "set_memory",
+            Self::Mark(_) => "mark",
+            Self::Prepare => "prepare",
+            Self::Swap => "swap",
+            Self::Hold => "hold",
+            Self::Extract(_) => "extract",
+            Self::DropTo(_) => "drop_to",
+            Self::Clear(..) => "clear",
+            Self::Abandon => "abandon",
+            Self::Pin => "pin",
+            Self::Unpin(_) => "unpin",
+            Self::Other => SET_TEMP,
+        }
     }
 }
 
@@ -133,7 +155,7 @@ pub(super) fn done(name: &str) -> Option<Value> {
 /// The answer to a command that was refused.
 pub(super) fn refused(command: &str, refusal: &Refusal) -> Option<Value> {
     let field = |name: &str, value: &str| (Arc::from(name), Value::from(value));
-    Value::record([field("refused", word(refusal)), field("command", command)]).ok()
+    Value::record([field("refused", refusal.word()), field("command", command)]).ok()
 }
 
 /// The memory before a cut. The words stay with the host.

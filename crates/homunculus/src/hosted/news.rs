@@ -38,6 +38,7 @@ impl News {
             Telemetry::Sent(_)
             | Telemetry::LateResult(_)
             | Telemetry::Branched
+            | Telemetry::Commanded(..)
             | Telemetry::StrategyFailed(_) => return,
         };
         let Items(items) = &mut **self.0.get_or_insert_default();

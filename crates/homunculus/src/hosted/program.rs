@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use plumb::check::{Checked, check};
 use plumb::diagnostic::{Colour, Diagnostic, render};
 use plumb::graph::{External, ExternalKind, Graph, Kind};
-use plumb::machine::{GraphError, Limits, Machine, Program, ProgramId};
+use plumb::machine::{Fault, GraphError, Limits, Machine, Program, ProgramId};
 use plumb::modules::{BuiltIn, Modules};
 use plumb::picture::{self, Session};
 use plumb::source::Sources;
@@ -15,7 +15,7 @@ use plumb::types::{Fit, Type, fits};
 use super::report::{Counts, Report, Thresholds};
 use super::terms::Terms;
 use super::vitals;
-use super::{ANSWERS, REPORTS};
+use super::{ANSWERS, REPORTS, StrategyFailure};
 
 /// The strategies that are built in: the name and the text of each, the default first.
 pub const SHIPPED: [(&str, &str); 8] = [
@@ -105,6 +105,8 @@ pub struct StrategyProgram {
     reads_pulses: bool,
     graph: Graph,
     sessions: Vec<Session>,
+    /// Its text, and those of the modules it uses.
+    sources: Sources,
     program: Arc<Program>,
 }
 
@@ -213,6 +215,7 @@ impl StrategyProgram {
             reads_pulses: vitals::reads_pulses(&graph),
             graph,
             sessions: checked.sessions().to_vec(),
+            sources: checked.sources,
             program: Arc::new(program),
         }))
     }
@@ -320,6 +323,15 @@ impl StrategyProgram {
             }
         }
         Some(from)
+    }
+
+    /// What an error of its network comes to, and where in its text it comes from.
+    pub(super) fn failure(&self, fault: &Fault) -> StrategyFailure {
+        StrategyFailure::Fault {
+            kind: fault.kind,
+            at: self.sources.locate(fault.span).map(Box::from),
+            what: fault.to_string().into(),
+        }
     }
 
     pub(super) fn program(&self) -> Arc<Program> {

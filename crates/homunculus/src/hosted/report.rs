@@ -7,7 +7,7 @@ use history::Route;
 use plumb::value::Value;
 
 use super::HostSettings;
-use crate::event::{Refusal, Reported, Wish};
+use crate::event::{Reported, Wish};
 use crate::price::CacheState;
 use crate::strategy::{Moment, Situation, Stage};
 
@@ -118,7 +118,7 @@ impl Report {
             swap: match swap {
                 None => "none",
                 Some(Ok(_)) => "ok",
-                Some(Err(refusal)) => word(&refusal),
+                Some(Err(refusal)) => refusal.word(),
             },
             after: after.map_or(pressure, share),
             standby: matches!(situation.standby, Some(Ok(_))),
@@ -198,21 +198,4 @@ fn share(number: f64) -> Option<Value> {
 
 fn milliseconds(time: jiff::SignedDuration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// Why something is refused, in a word.
-pub(super) const fn word(refusal: &Refusal) -> &'static str {
-    match refusal {
-        Refusal::Stopped => "stopped",
-        Refusal::AlreadyPreparing => "preparing",
-        Refusal::BackingOff(_) => "backing_off",
-        Refusal::IllegalCut => "illegal_cut",
-        Refusal::NoProgress => "no_progress",
-        Refusal::NothingReady => "nothing_ready",
-        Refusal::Stale => "stale",
-        Refusal::TailTooLong(_) => "tail_too_long",
-        Refusal::TooLittleGain(_) => "no_gain",
-        Refusal::LosesMoney(_) => "loses_money",
-        Refusal::CanNotHold => "no_hold",
-    }
 }

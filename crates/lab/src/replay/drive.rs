@@ -8,7 +8,8 @@ use context::{Provenance, Tokens, Turn};
 use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
 use homunculus::hosted::{Hosted, PinKeeping, StrategyProgram};
 use homunculus::{
-    Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Telemetry, When, Wish,
+    Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Telemetry, Verdict,
+    When, Wish,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,7 +20,7 @@ use super::pins::PinSpan;
 use super::prefix::{self, Before};
 use super::{Scene, fate};
 use crate::cache::{Charge, PrefixCache};
-use crate::compare::{Compaction, Failed, Outcome, RecallFigures};
+use crate::compare::{Compaction, Failed, Given, Outcome, RecallFigures};
 use crate::latency::Latency;
 use crate::options::Progress;
 use crate::strategies::{Built, build};
@@ -86,6 +87,8 @@ struct Seen {
     /// The pins that the strategy was asked about, and those of them that it does not keep.
     wished: HashSet<PinId>,
     refused: HashSet<PinId>,
+    /// What the strategy ordered.
+    commands: Vec<Given>,
     /// Where the strategy failed; it fails once, since another takes its place.
     failed: Option<Failed>,
 }
@@ -221,17 +224,30 @@ impl<'a> Drive<'a> {
             .collect()
     }
 
-    /// Tells the machine what happened and notes where its strategy fails of it.
+    /// Tells the machine what happened and notes what its strategy orders, and where it fails of it.
     fn tell(&mut self, event: Event<'_>, at: Timestamp) -> Vec<Action> {
         let actions = self.machine.on(event, at);
+        let before_request = self.ledger.pressure.len();
         for action in &actions {
-            if let Action::Telemetry(Telemetry::StrategyFailed(failure)) = action
-                && self.seen.failed.is_none()
-            {
-                self.seen.failed = Some(Failed {
-                    before_request: self.ledger.pressure.len(),
-                    reason: failure.to_string(),
-                });
+            let Action::Telemetry(telemetry) = action else {
+                continue;
+            };
+            match telemetry {
+                Telemetry::Commanded(command, verdict) => self.seen.commands.push(Given {
+                    before_request,
+                    command,
+                    refused: match verdict {
+                        Verdict::Done => None,
+                        Verdict::Refused(refusal) => Some(refusal.word()),
+                    },
+                }),
+                Telemetry::StrategyFailed(failure) if self.seen.failed.is_none() => {
+                    self.seen.failed = Some(Failed {
+                        before_request,
+                        reason: failure.to_string(),
+                    });
+                }
+                _ => {}
             }
         }
         actions
@@ -528,6 +544,7 @@ impl Drive<'_> {
             pins: self.ledger.pins,
             fate: fate::of(&self.scene.session.turns, shown, summarised),
             stopped: self.machine.stopped().map(|reason| reason.to_string()),
+            commands: self.seen.commands,
             failed: self.seen.failed,
             simulated: self.ledger.simulated,
             compactions: self.compactions,

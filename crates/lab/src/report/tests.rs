@@ -49,6 +49,7 @@ fn outcome(strategy: &'static str, wait: f64) -> Outcome {
         pressure,
         fate: Fate::default(),
         stopped: None,
+        commands: Vec::new(),
         failed: None,
         simulated: Simulated {
             stalls: Stalls {
