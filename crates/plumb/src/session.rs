@@ -30,6 +30,7 @@ mod tests;
 pub mod traces;
 mod wiring;
 
+use crate::check::codes::UNKNOWN_MODULE;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{
     Bind, Body, Declaration, DeclarationKind, Let, Path, Plumb, Program, Protocol, Side, Statement,
@@ -46,6 +47,13 @@ pub trait Scope {
     /// The protocol of this name, with the names in it such that they mean the same in the program: where
     /// it comes from a module, its types and the protocols it names are `Module.Name`.
     fn protocol(&self, path: &Path) -> Option<Protocol>;
+
+    /// Why there is no protocol of this name, where more can be said than that: its module is not there, or
+    /// another name is near.
+    fn missing(&self, path: &Path) -> Option<Diagnostic> {
+        let _ = path;
+        None
+    }
 
     /// The type, resolved. `None` where it names something that is not defined; the answer is only for
     /// comparing types, and that diagnostic is the checker's.
@@ -93,6 +101,16 @@ pub fn desugar(program: &Program, scope: &dyn Scope) -> (Program, Vec<Diagnostic
     (program, pass.diagnostics)
 }
 
+/// That there is no protocol of this name; where not even its module is there, that.
+fn unknown_protocol(scope: &dyn Scope, path: &Path, text: String) -> Diagnostic {
+    let unknown = Diagnostic::error(codes::UNKNOWN_PROTOCOL, path.span(), text);
+    match scope.missing(path) {
+        Some(missing) if missing.code == UNKNOWN_MODULE => missing,
+        Some(Diagnostic { hint, .. }) => Diagnostic { hint, ..unknown },
+        None => unknown,
+    }
+}
+
 struct Pass<'a> {
     scope: &'a dyn Scope,
     /// Names that new ones must not begin with: those of declarations.
@@ -117,6 +135,7 @@ impl Pass<'_> {
             Body::Plumb(plumb) => Body::Plumb(self.plumb(definition, plumb)),
             Body::Wire(wire) => {
                 let mut rewrite = Rewrite::new(self.scope);
+                rewrite.look_for_unbound(wire);
                 let wire = rewrite.statement(wire);
                 self.tell(rewrite.diagnostics);
                 Body::Wire(wire)
@@ -135,6 +154,11 @@ impl Pass<'_> {
         for statement in &plumb.statements {
             if let StatementKind::Bind(bind) = &statement.kind {
                 self.bind(bind, statement, plumb, &mut rewrite);
+            }
+        }
+        for statement in &plumb.statements {
+            if let StatementKind::Wire(wire) = &statement.kind {
+                rewrite.look_for_unbound(wire);
             }
         }
         let mut kept = Vec::with_capacity(plumb.statements.len());
@@ -190,10 +214,9 @@ impl Pass<'_> {
         all.streams(bind, statement.span);
         let steps = match self.scope.protocol(&bind.protocol) {
             None => {
-                let span = bind.protocol.span();
                 let text = format!("no protocol is called `{}`", bind.protocol.name.text);
-                self.diagnostics
-                    .push(Diagnostic::error(codes::UNKNOWN_PROTOCOL, span, text));
+                let unknown = unknown_protocol(self.scope, &bind.protocol, text);
+                self.diagnostics.push(unknown);
                 None
             }
             // What is wrong with it is told where it is declared.

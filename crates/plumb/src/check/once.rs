@@ -9,7 +9,7 @@ use crate::syntax::codes as syntax;
 
 /// What is said of a declaration as a whole: where a part of it could not be read, that part may be what is
 /// missing.
-const OF_THE_WHOLE: [Code; 7] = [
+const OF_THE_WHOLE: [Code; 8] = [
     codes::NEVER_FED,
     codes::NEVER_FILLS,
     codes::PORTS,
@@ -17,6 +17,7 @@ const OF_THE_WHOLE: [Code; 7] = [
     codes::UNREACHABLE,
     codes::UNUSED,
     sessions::MISSING_STEP,
+    sessions::UNKNOWN_SESSION,
 ];
 
 /// Leaves out, of diagnostics in the order of the text,

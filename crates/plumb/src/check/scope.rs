@@ -96,6 +96,10 @@ impl Scope for View<'_> {
         Some(self.moved(found.unit, protocol, &mut Vec::new()))
     }
 
+    fn missing(&self, path: &Path) -> Option<Diagnostic> {
+        self.units.find(self.unit, path, Sort::Protocol).err()
+    }
+
     fn resolve(&self, kind: &Type) -> Option<types::Type> {
         self.names.quietly(self.units, self.unit, kind)
     }

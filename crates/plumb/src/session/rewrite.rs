@@ -57,6 +57,24 @@ impl<'a> Rewrite<'a> {
         self.binds.push((bind.clone(), span));
     }
 
+    /// Tells, once a name, of steps of sessions that are not bound. What else is said of these sessions
+    /// would only follow.
+    pub(super) fn look_for_unbound(&mut self, wire: &Wire) {
+        match wire {
+            Wire::Sequence(parts) | Wire::Parallel(_, parts) => {
+                for part in parts {
+                    self.look_for_unbound(part);
+                }
+            }
+            Wire::Field(inner, _) => self.look_for_unbound(inner),
+            Wire::Step(step) if !self.sessions.contains_key(&step.session.text) => {
+                self.diagnostics.push(unknown_session(&step.session));
+                self.sessions.insert(step.session.text.clone(), None);
+            }
+            _ => {}
+        }
+    }
+
     /// A whole statement's wire without endpoints.
     pub(super) fn statement(&mut self, wire: &Wire) -> Wire {
         let stand = Stand {
@@ -92,8 +110,7 @@ impl<'a> Rewrite<'a> {
             }
             Wire::Step(step) => {
                 let found = match self.sessions.get(&step.session.text) {
-                    None => Err(Some(unknown_session(&step.session))),
-                    Some(None) => Err(None),
+                    None | Some(None) => Err(None),
                     Some(Some(session)) => session
                         .find(&step.endpoint, step.span, self.scope)
                         .map_err(Some),

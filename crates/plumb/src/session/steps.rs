@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Scope, codes};
+use super::{Scope, codes, unknown_protocol};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Name, Path, Protocol, ProtocolKind, Type};
@@ -347,11 +347,7 @@ impl Build<'_> {
         }
         let Some(protocol) = self.scope.protocol(path) else {
             let text = format!("`{key}` is neither a variable of a `rec` around it nor a protocol");
-            return self.wrong(Diagnostic::error(
-                codes::UNKNOWN_PROTOCOL,
-                path.span(),
-                text,
-            ));
+            return self.wrong(unknown_protocol(self.scope, path, text));
         };
         let label = self.label(path.span());
         self.named.insert(key, label);

@@ -1,6 +1,7 @@
 //! What follows from a mistake is not told beside it; what does not is.
 
 use super::{check_all, codes_of};
+use crate::check::check;
 use crate::modules::BuiltIn;
 
 #[test]
@@ -55,6 +56,39 @@ fn what_a_declaration_lacks_is_not_told_where_a_part_of_it_is_missing() {
 }
 
 #[test]
+fn a_session_that_is_not_bound_is_told_once() {
+    let body = |bind: &str| {
+        format!(
+            "use mem
+             protocol P = send int . recv int . end
+             let main : (!int, !int) -> (!int, !int) = plumb(i, j, o, p) {{
+               {bind}
+               j ; map(null) ; s@trigger
+               j ; s@send(int)
+               s@recv(int) ; p
+             }}"
+        )
+    };
+    check_all(&[
+        (&body("(i, o) <-> P as s"), &[]),
+        (&body("i ; o"), &["P0610"]),
+        (&body("(i o) <-> P as s"), &["P0102", "P0101"]),
+        (&body("(i, o) <-> Nothing as s"), &["P0601"]),
+        (&body("(i, o) <-> Memory.Compaction as s"), &["P0203"]),
+    ]);
+    let near = check(
+        "test.plumb",
+        &body("(i, o) <-> Mem.Compactoin as s"),
+        &BuiltIn,
+    );
+    let hints = near.diagnostics.iter().map(|one| one.hint.as_deref());
+    assert_eq!(
+        hints.collect::<Vec<_>>(),
+        [Some("Did you mean `Compaction`?")]
+    );
+}
+
+#[test]
 fn the_inner_mistake_explains_the_outer_one() {
     check_all(&[(
         "let f : !{ r: [string] } -> !{ r: [string] } = filter(len(r > 0))",
@@ -98,7 +132,7 @@ fn something_is_always_told() {
             format!("{}{}", part(0..from), part(to..text.len())),
             format!("{}{}", part(0..to), part(from..text.len())),
         ] {
-            let checked = super::super::check("test.plumb", &changed, &BuiltIn);
+            let checked = check("test.plumb", &changed, &BuiltIn);
             let read = crate::syntax::parse(crate::span::SourceId(0), &changed).1;
             if let Some(first) = read.first() {
                 assert!(codes_of(&checked).contains(&first.code.0), "{changed}");
