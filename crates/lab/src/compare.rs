@@ -121,16 +121,24 @@ pub struct Outcome {
     pub compactions: Vec<Compaction>,
     /// The pressure of each request, in order.
     pub pressure: Vec<f64>,
-    /// The commands that the strategy gave, in order, and what became of them.
-    pub commands: Vec<Given>,
     /// What became of the turns by the last request.
     pub fate: Fate,
     /// Why the machine stopped compacting, where it did.
     pub stopped: Option<String>,
-    /// Where the strategy failed, if it did: `prepared` ran in its place from there on.
-    pub failed: Option<Failed>,
+    /// What the strategy did.
+    #[serde(flatten)]
+    pub conduct: Conduct,
     /// What is modelled, not measured.
     pub simulated: Simulated,
+}
+
+/// What a strategy did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Conduct {
+    /// The commands that it gave, in order, and what became of them.
+    pub commands: Vec<Given>,
+    /// Where it failed, if it did: `prepared` ran in its place from there on.
+    pub failed: Option<Failed>,
 }
 
 /// A command of a strategy.
@@ -157,11 +165,12 @@ impl Outcome {
     /// What the strategy ordered, and what of it was refused and why, in a sentence.
     #[must_use]
     pub fn ordered(&self) -> String {
-        if self.commands.is_empty() {
+        let commands = &self.conduct.commands;
+        if commands.is_empty() {
             return format!("{} gave no commands.", self.strategy);
         }
         let mut names: Vec<&str> = Vec::new();
-        for given in &self.commands {
+        for given in commands {
             if !names.contains(&given.command) {
                 names.push(given.command);
             }
@@ -172,7 +181,12 @@ impl Outcome {
 
     /// How often a command was given and how often refused: `swap 3 (1 refused: stale)`.
     fn told_of(&self, command: &str) -> String {
-        let given = || self.commands.iter().filter(|it| it.command == command);
+        let given = || {
+            self.conduct
+                .commands
+                .iter()
+                .filter(|it| it.command == command)
+        };
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
         for reason in given().filter_map(|it| it.refused) {
             *reasons.entry(reason).or_default() += 1;
@@ -194,7 +208,7 @@ impl Outcome {
         let Failed {
             before_request,
             reason,
-        } = self.failed.as_ref()?;
+        } = self.conduct.failed.as_ref()?;
         Some(format!(
             "{} failed at request {}: {reason}. From there on `prepared` ran in its place, and the figures \
              are that strategy's.",

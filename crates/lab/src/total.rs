@@ -39,7 +39,7 @@ impl Total {
         Self {
             strategy: Arc::clone(&outcome.strategy),
             sessions: 1,
-            failed_sessions: usize::from(outcome.failed.is_some()),
+            failed_sessions: usize::from(outcome.conduct.failed.is_some()),
             boundaries: outcome.boundaries,
             peak_pressure: outcome.peak_pressure,
             overflows: outcome.overflows,

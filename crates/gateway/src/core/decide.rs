@@ -207,7 +207,7 @@ impl Inner {
                 did.extend(words(self.parts.config.mode, &decision));
                 let pinning = live.flights.strategy_failed.take();
                 for failure in pinning.into_iter().chain(decision.failed.take()) {
-                    self.strategy_failed(live.record.id, failure);
+                    self.strategy_failed(live.record.id, &failure);
                 }
                 flight.swapped |= decision.swapped || decision.reduced;
                 if decision.swapped && self.parts.config.mode == Mode::On {
@@ -358,7 +358,7 @@ impl Inner {
     }
 
     /// The default goes on in this conversation; whoever runs the gateway has to know.
-    pub(super) fn strategy_failed(&self, conversation: ConversationId, failure: StrategyFailure) {
+    pub(super) fn strategy_failed(&self, conversation: ConversationId, failure: &StrategyFailure) {
         let strategy = self.parts.config.policy.strategy.written();
         tracing::warn!(strategy, %conversation, %failure, "the strategy failed; the default goes on");
         self.parts.metrics.failed(crate::metrics::Failure::Strategy);

@@ -338,7 +338,7 @@ impl Inner {
     fn keeps(&self, live: &mut Live, pin: &Pin) -> bool {
         let keeps = live.keeps(pin, (self.parts.clock)());
         if let Some(failure) = live.flights.strategy_failed.take() {
-            self.strategy_failed(live.record.id, failure);
+            self.strategy_failed(live.record.id, &failure);
         }
         keeps
     }

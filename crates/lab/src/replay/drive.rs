@@ -20,7 +20,7 @@ use super::pins::PinSpan;
 use super::prefix::{self, Before};
 use super::{Scene, fate};
 use crate::cache::{Charge, PrefixCache};
-use crate::compare::{Compaction, Failed, Given, Outcome, RecallFigures};
+use crate::compare::{Compaction, Conduct, Failed, Given, Outcome, RecallFigures};
 use crate::latency::Latency;
 use crate::options::Progress;
 use crate::strategies::{Built, build};
@@ -87,10 +87,8 @@ struct Seen {
     /// The pins that the strategy was asked about, and those of them that it does not keep.
     wished: HashSet<PinId>,
     refused: HashSet<PinId>,
-    /// What the strategy ordered.
-    commands: Vec<Given>,
-    /// Where the strategy failed; it fails once, since another takes its place.
-    failed: Option<Failed>,
+    /// What the strategy did. It fails once, since another takes its place.
+    conduct: Conduct,
 }
 
 /// What is left of [`Built`] when the strategy has moved into the machine.
@@ -233,7 +231,7 @@ impl<'a> Drive<'a> {
                 continue;
             };
             match telemetry {
-                Telemetry::Commanded(command, verdict) => self.seen.commands.push(Given {
+                Telemetry::Commanded(command, verdict) => self.seen.conduct.commands.push(Given {
                     before_request,
                     command,
                     refused: match verdict {
@@ -241,8 +239,8 @@ impl<'a> Drive<'a> {
                         Verdict::Refused(refusal) => Some(refusal.word()),
                     },
                 }),
-                Telemetry::StrategyFailed(failure) if self.seen.failed.is_none() => {
-                    self.seen.failed = Some(Failed {
+                Telemetry::StrategyFailed(failure) if self.seen.conduct.failed.is_none() => {
+                    self.seen.conduct.failed = Some(Failed {
                         before_request,
                         reason: failure.to_string(),
                     });
@@ -544,8 +542,7 @@ impl Drive<'_> {
             pins: self.ledger.pins,
             fate: fate::of(&self.scene.session.turns, shown, summarised),
             stopped: self.machine.stopped().map(|reason| reason.to_string()),
-            commands: self.seen.commands,
-            failed: self.seen.failed,
+            conduct: self.seen.conduct,
             simulated: self.ledger.simulated,
             compactions: self.compactions,
             pressure: self.ledger.pressure,

@@ -2,8 +2,8 @@
 
 use super::html;
 use crate::compare::{
-    Compaction, Comparison, Failed, Fate, Outcome, Overflows, PinCount, RecallFigures, SCHEMA,
-    SessionFacts, Simulated, Simulation, Stalls, Thresholds, TokenUse,
+    Compaction, Comparison, Conduct, Failed, Fate, Outcome, Overflows, PinCount, RecallFigures,
+    SCHEMA, SessionFacts, Simulated, Simulation, Stalls, Thresholds, TokenUse,
 };
 
 fn compaction(before_request: usize, wait: f64) -> Compaction {
@@ -49,8 +49,7 @@ fn outcome(strategy: &'static str, wait: f64) -> Outcome {
         pressure,
         fate: Fate::default(),
         stopped: None,
-        commands: Vec::new(),
-        failed: None,
+        conduct: Conduct::default(),
         simulated: Simulated {
             stalls: Stalls {
                 count: if wait > 0.0 { 2 } else { 0 },
@@ -130,7 +129,7 @@ fn a_session_shows_its_plots_bars_and_figures() {
 #[test]
 fn a_strategy_that_failed_is_told_with_its_session_and_with_all() {
     let mut bad = comparison("a");
-    bad.strategies[1].failed = Some(Failed {
+    bad.strategies[1].conduct.failed = Some(Failed {
         before_request: 6,
         reason: "it did not come to rest".to_owned(),
     });
