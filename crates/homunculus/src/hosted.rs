@@ -133,8 +133,8 @@ pub enum StrategyFailure {
     #[error("it takes no more messages")]
     Deaf,
     /// What came out is not a command.
-    #[error("what it says is not a command")]
-    NotACommand,
+    #[error("what it says is not a command: {0}")]
+    NotACommand(Box<str>),
     /// What it keeps from one request to the next is more than is stored for a conversation: 1 MiB.
     #[error("it keeps more than 1 MiB")]
     Large,
@@ -148,7 +148,7 @@ impl StrategyFailure {
             Self::Fault { kind, .. } => kind.word(),
             Self::Restless => "restless",
             Self::Deaf => "deaf",
-            Self::NotACommand => "not_a_command",
+            Self::NotACommand(_) => "not_a_command",
             Self::Large => "large",
         }
     }
@@ -369,7 +369,7 @@ impl Hosted {
 
     /// Carries out a command. The answer is what the program is told.
     fn obey(&mut self, message: &Value, orders: &mut Orders<'_>) -> Result<Value, StrategyFailure> {
-        let control = Control::read(message).ok_or(StrategyFailure::NotACommand)?;
+        let control = Control::read(message).ok_or_else(|| not_a_command(message))?;
         let name = control.name();
         let outcome = match control {
             Control::Pause => {
@@ -561,10 +561,24 @@ impl Said {
         let Self::Command(message) = self else {
             return Ok(None);
         };
-        let control = Control::read(message).ok_or(StrategyFailure::NotACommand)?;
+        let control = Control::read(message).ok_or_else(|| not_a_command(message))?;
         let is = matches!(control, Control::Pin | Control::Unpin(_));
         Ok(is.then(|| message.clone()))
     }
+}
+
+/// What a message is that is no command, in short: it may be large.
+fn not_a_command(message: &Value) -> StrategyFailure {
+    let short = |name: &str| format!("`{}`", name.chars().take(40).collect::<String>());
+    let names = message.fields().map(|fields| {
+        let names = fields.iter().take(4).map(|(name, _)| short(name));
+        names.collect::<Vec<_>>()
+    });
+    StrategyFailure::NotACommand(match names {
+        None => "no record".into(),
+        Some(names) if names.is_empty() => "a record without fields".into(),
+        Some(names) => format!("a record of {}", names.join(", ")).into(),
+    })
 }
 
 /// What is still to be done for a program that was stored: its commands, and what it asked for that nobody

@@ -290,11 +290,17 @@ fn one_that_fails_gives_way_to_the_default() {
         assert_eq!(told(&actions), [&*failure, "prepare 6", "send from 0"]);
         assert_eq!(told(&house.request(7)), ["send from 0"], "told once");
     }
-    let mut house = House::of(
-        "let main : (!json, !json) -> !json = plumb(a, b, c) { a ; discard b ; map({ hello: true }) ; c }",
-    );
-    let failure = StrategyFailure::NotACommand.to_string();
-    assert_eq!(told(&house.request(3)), [&*failure, "send from 0"]);
+    for (said, what) in [
+        ("{ hello: true, a: 1 }", "a record of `hello`, `a`"),
+        ("{ drop_to: \"half\" }", "a record of `drop_to`"),
+        ("[1]", "no record"),
+    ] {
+        let mut house = House::of(&format!(
+            "let main : (!json, !json) -> !json = plumb(a, b, c) {{ a ; discard b ; map({said}) ; c }}",
+        ));
+        let failure = format!("what it says is not a command: {what}");
+        assert_eq!(told(&house.request(3)), [&*failure, "send from 0"]);
+    }
 }
 
 #[test]
