@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use jiff::Timestamp;
@@ -14,7 +15,7 @@ use tokio::net::TcpListener;
 use wire::api::Dialect;
 
 use crate::account::Account;
-use crate::error::Unfit;
+use crate::error::{Unfit, Why};
 use crate::mcp::Server;
 use crate::network::{Log, Network, Plan};
 use crate::provider::{Eliza, Model, Provider, Reach, Script};
@@ -42,6 +43,9 @@ pub struct Surroundings {
     pub openai: Account,
     /// How long models are waited for, and how often they are asked again.
     pub calling: model::Settings,
+    /// How often agents may call their models, all together; as often as they like where nothing is said.
+    /// What goes round in a loop of the network is bounded by nothing else.
+    pub max_calls: Option<u64>,
 }
 
 impl Surroundings {
@@ -54,6 +58,7 @@ impl Surroundings {
             anthropic: Account::default(),
             openai: Account::default(),
             calling: model::Settings::default(),
+            max_calls: None,
         }
     }
 }
@@ -73,6 +78,8 @@ pub struct Driver(Arc<Inner>);
 struct Inner {
     checked: Checked,
     surroundings: Surroundings,
+    /// How often agents have called their models, where that is bounded.
+    calls: AtomicU64,
     /// Made when it is first needed: it reads the system's root certificates.
     client: OnceLock<Client>,
     /// The scripts that are being read from, by the name of the agent.
@@ -104,6 +111,7 @@ impl Driver {
             client: OnceLock::new(),
             checked,
             surroundings,
+            calls: AtomicU64::new(0),
             scripts: Mutex::default(),
             called: Mutex::default(),
             sim: tokio::sync::Mutex::default(),
@@ -158,6 +166,20 @@ impl Driver {
 
     pub(crate) fn folder(&self) -> &Path {
         &self.0.surroundings.folder
+    }
+
+    /// Counts a call of a model.
+    ///
+    /// # Errors
+    /// Where there have been as many as there may be.
+    pub(crate) fn count_call(&self) -> Result<(), Why> {
+        let Some(most) = self.0.surroundings.max_calls else {
+            return Ok(());
+        };
+        let one_more = |calls: u64| (calls < most).then_some(calls + 1);
+        let order = Ordering::Relaxed;
+        let counted = self.0.calls.fetch_update(order, order, one_more);
+        counted.map(|_| ()).map_err(|_| Why::CallsSpent { most })
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -83,6 +83,12 @@ pub enum Why {
     /// The model ended without an answer.
     #[error("the model gave no answer: {0}")]
     NoAnswer(String),
+    /// Models have been called as often as they may be.
+    #[error("models have been called as often as they may be: {most} times")]
+    CallsSpent {
+        /// How often that is.
+        most: u64,
+    },
     /// A tool could not do what it was asked.
     #[error("{0}")]
     Tool(String),
@@ -109,6 +115,7 @@ impl Why {
             Self::ScriptEnded => "script_ended",
             Self::Model(_) => "model_unavailable",
             Self::NoAnswer(_) => "no_answer",
+            Self::CallsSpent { .. } => "calls_spent",
             Self::Tool(_) => "tool_failed",
             Self::Paused { .. } => "paused",
         }
@@ -120,6 +127,7 @@ impl Why {
         match self {
             Self::Answer { .. } => Category::Invalid,
             Self::ScriptEnded => Category::NotFound,
+            Self::CallsSpent { .. } => Category::Denied,
             Self::Model(error) => category(error),
             Self::NoAnswer(_) | Self::Tool(_) => Category::Unavailable,
             Self::Paused { .. } => Category::Internal,

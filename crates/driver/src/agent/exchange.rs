@@ -124,6 +124,7 @@ impl Agent {
             },
             temperature: self.temperature,
         };
+        self.driver.count_call()?;
         let said = self.provider.ask(&question).await?;
         self.vitals.used = Some(said.spent.input + said.spent.output);
         let (window, compactions) = (self.provider.window(), self.memory.compactions());

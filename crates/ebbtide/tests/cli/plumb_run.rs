@@ -200,6 +200,31 @@ let main : !string -> !string = plumb(input, output) {
     assert!(ran.stderr.contains("1 message waits"), "{}", ran.stderr);
 }
 
+#[test]
+fn calls_of_models_are_bounded_where_that_is_wanted() {
+    // What it says goes back to it until it says "stop", which it never does.
+    let text = r#"
+let bot : !string -> !string = agent { provider: "eliza" }
+let main : !string -> !string = plumb(input, output) {
+  let said : !string = channel
+  input ; bot
+  said ; bot
+  bot ; filter(value != "stop") ; said
+  bot ; output
+}
+"#;
+    let ran = run_text(text, &["--max-calls", "7"], "I need a rest.\n");
+    assert_eq!(ran.exit, 1);
+    assert_eq!(ran.stdout.lines().count(), 7, "{}", ran.stdout);
+    let told: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(told.len(), 1, "{}", ran.stderr);
+    let error: serde_json::Value = serde_json::from_str(told[0]).expect("JSON");
+    assert_eq!(error["error"], "calls_spent");
+    assert_eq!(error["category"], "denied");
+    let detail = "bot: models have been called as often as they may be: 7 times";
+    assert_eq!(error["detail"], detail);
+}
+
 #[cfg(unix)]
 mod interrupted {
     use std::fs;

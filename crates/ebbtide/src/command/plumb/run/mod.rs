@@ -61,6 +61,9 @@ pub struct RunArgs {
     /// Read messages while those before them are worked on
     #[arg(long)]
     pub ahead: bool,
+    /// Let agents call their models at most so often, all together; each call beyond is an error
+    #[arg(long, value_name = "N")]
+    pub max_calls: Option<u64>,
     /// Say on standard error who is asked and who answers, which commands are given and
     /// acknowledged, and what telemetry says; a JSON object a line, without messages
     #[arg(long)]
@@ -88,6 +91,7 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
     let surroundings = Surroundings {
         anthropic: accounts.anthropic,
         openai: accounts.openai,
+        max_calls: args.max_calls,
         ..Surroundings::new(folder, clock())
     };
     let driver = Driver::new(checked, surroundings);
