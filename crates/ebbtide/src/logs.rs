@@ -10,14 +10,23 @@ use crate::environment::{Colour, Environment};
 /// What is logged where nothing else is asked for.
 const USUAL: &str = "info";
 
+/// Starts a log of warnings, for a program that says by itself what it does.
+pub fn start_quietly(environment: &Environment) {
+    begin(LogForm::Text, environment, "warn");
+}
+
 /// Starts the log. `EBBTIDE_LOG` says what goes into it: `debug`, `ebbtide::request=off,info`, ….
 pub fn start(form: LogForm, environment: &Environment) {
+    begin(form, environment, USUAL);
+}
+
+fn begin(form: LogForm, environment: &Environment, usual: &str) {
     let asked = environment
         .settings
         .iter()
         .find(|(name, _)| name == "EBBTIDE_LOG")
-        .map_or(USUAL, |(_, value)| value.as_str());
-    let filter = EnvFilter::try_new(asked).unwrap_or_else(|_| EnvFilter::new(USUAL));
+        .map_or(usual, |(_, value)| value.as_str());
+    let filter = EnvFilter::try_new(asked).unwrap_or_else(|_| EnvFilter::new(usual));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

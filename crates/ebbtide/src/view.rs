@@ -1,7 +1,7 @@
 //! A comparison as text: a heading, the table, and what one needs to know to read it.
 
-use homunculus::hosted::StrategyProgram;
-use lab::compare::{Comparison, Simulation};
+use homunculus::hosted::SHIPPED;
+use lab::compare::{Comparison, Outcome, Simulation};
 use lab::equal_size::board;
 use lab::scoreboard::{scoreboard, verdict};
 use lab::total::{Total, totals};
@@ -110,17 +110,15 @@ pub fn recall(comparisons: &[Comparison], console: &mut Console) -> Result<(), F
 fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
     let mut notes: Vec<String> = verdict(totals).into_iter().collect();
     let session = &comparison.session;
-    if totals.iter().all(|total| total.boundaries == 0) {
+    let fitted = |outcome: &Outcome| outcome.boundaries == 0 && outcome.peak_pressure <= 1.0;
+    if comparison.strategies.iter().all(fitted) {
         notes.push(never_full(comparison));
     }
     for outcome in &comparison.strategies {
-        match outcome.replaced() {
-            Some(replaced) => notes.push(replaced),
-            // Who writes a strategy wants to know; of those that are shipped it is in the JSON.
-            None if StrategyProgram::shipped(&outcome.strategy).is_none() => {
-                notes.push(outcome.ordered());
-            }
-            None => {}
+        notes.extend(outcome.replaced());
+        // Who writes a strategy wants to know; of those that are shipped it is in the JSON.
+        if !SHIPPED.iter().any(|(name, _)| *name == &*outcome.strategy) {
+            notes.push(outcome.ordered());
         }
         if let Some(reason) = &outcome.stopped {
             notes.push(format!(

@@ -252,6 +252,8 @@ pub enum Telemetry {
     Overflowed,
     /// The strategy's program gave a command: its name, and what became of it.
     Commanded(&'static str, Verdict),
+    /// The summary that the strategy's program had asked its compressor for will not come.
+    CameToNothing(Refusal),
     /// The strategy failed; the default takes its place in this conversation.
     StrategyFailed(crate::hosted::StrategyFailure),
 }

@@ -55,8 +55,8 @@ const MOST_COMMANDS: usize = 64;
 /// in units of 16 bytes. The shipped strategies keep some dozens.
 const MOST_KEPT: u64 = 1 << 16;
 
-/// The name of what has a summary made, in answers and reports.
-const COMPRESSOR: &str = "compressor";
+/// The name under which a summary is asked for, in answers and in [`Telemetry::Commanded`].
+pub const COMPRESSOR: &str = "compressor";
 
 /// What a summary is called within a strategy: its words stay with the host.
 const SUMMARY: &str = "kept by the host";
@@ -121,7 +121,7 @@ pub enum StrategyFailure {
     Fault {
         /// Of which kind.
         kind: FaultKind,
-        /// Where in its text, as `file:line:column`.
+        /// Where in its text, as `file:line:column`, with the name of a module that stands in no file.
         at: Option<Box<str>>,
         /// At which node, and what precisely.
         what: Box<str>,
@@ -286,7 +286,7 @@ impl Hosted {
         self.paused = false;
         let step = self.machine.finished(effect);
         self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)?;
-        orders.tell(Telemetry::Commanded(COMPRESSOR, Verdict::Refused(*why)));
+        orders.tell(Telemetry::CameToNothing(*why));
         self.tell(ANSWERS, refused(COMPRESSOR, why), orders)
     }
 

@@ -135,7 +135,7 @@ pub struct Outcome {
 /// What a strategy did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Conduct {
-    /// The commands that it gave, in order, and what became of them.
+    /// The commands that it gave until it failed, in order, and what became of them.
     pub commands: Vec<Given>,
     /// Where it failed, if it did: `prepared` ran in its place from there on.
     pub failed: Option<Failed>,
@@ -148,7 +148,8 @@ pub struct Given {
     pub before_request: usize,
     /// Its name; `compressor` where a summary was asked for.
     pub command: &'static str,
-    /// Why it was refused, if it was.
+    /// Why it was refused, if it was; `nothing_ready` also where a summary that was asked for came to nothing
+    /// later.
     pub refused: Option<&'static str>,
 }
 
@@ -166,8 +167,12 @@ impl Outcome {
     #[must_use]
     pub fn ordered(&self) -> String {
         let commands = &self.conduct.commands;
+        let before = match &self.conduct.failed {
+            Some(_) => "Before that ",
+            None => "",
+        };
         if commands.is_empty() {
-            return format!("{} gave no commands.", self.strategy);
+            return format!("{before}{} gave no commands.", self.strategy);
         }
         let mut names: Vec<&str> = Vec::new();
         for given in commands {
@@ -176,7 +181,11 @@ impl Outcome {
             }
         }
         let told: Vec<String> = names.into_iter().map(|name| self.told_of(name)).collect();
-        format!("{} gave the commands {}.", self.strategy, told.join(", "))
+        format!(
+            "{before}{} gave the commands {}.",
+            self.strategy,
+            told.join(", ")
+        )
     }
 
     /// How often a command was given and how often refused: `swap 3 (1 refused: stale)`.

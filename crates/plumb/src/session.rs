@@ -30,11 +30,11 @@ mod tests;
 pub mod traces;
 mod wiring;
 
-use crate::check::codes::UNKNOWN_MODULE;
+use crate::check::codes::UNKNOWN_NAME;
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{
-    Bind, Body, Declaration, DeclarationKind, Let, Path, Plumb, Program, Protocol, Side, Statement,
-    StatementKind, Type, TypeKind, Wire,
+    Bind, Body, Declaration, DeclarationKind, Let, Name, Path, Plumb, Program, Protocol, Side,
+    Statement, StatementKind, Type, TypeKind, Wire,
 };
 use crate::types;
 use rewrite::Rewrite;
@@ -53,6 +53,12 @@ pub trait Scope {
     fn missing(&self, path: &Path) -> Option<Diagnostic> {
         let _ = path;
         None
+    }
+
+    /// Whether a process is called so.
+    fn has_process(&self, name: &Name) -> bool {
+        let _ = name;
+        true
     }
 
     /// The type, resolved. `None` where it names something that is not defined; the answer is only for
@@ -101,11 +107,11 @@ pub fn desugar(program: &Program, scope: &dyn Scope) -> (Program, Vec<Diagnostic
     (program, pass.diagnostics)
 }
 
-/// That there is no protocol of this name; where not even its module is there, that.
+/// That there is no protocol of this name; where not even its module is there, or goes in circles, that.
 fn unknown_protocol(scope: &dyn Scope, path: &Path, text: String) -> Diagnostic {
     let unknown = Diagnostic::error(codes::UNKNOWN_PROTOCOL, path.span(), text);
     match scope.missing(path) {
-        Some(missing) if missing.code == UNKNOWN_MODULE => missing,
+        Some(missing) if missing.code != UNKNOWN_NAME => missing,
         Some(Diagnostic { hint, .. }) => Diagnostic { hint, ..unknown },
         None => unknown,
     }

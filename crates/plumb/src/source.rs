@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::Lines;
 use crate::span::{SourceId, Span};
 
 /// A text with its name.
@@ -45,12 +44,13 @@ impl Sources {
         self.list.get(usize::from(id.0))
     }
 
-    /// Where something begins, as `place:line:column`, both from 1. `None` where it is in none of these texts.
+    /// Where something begins, as `place:line:column`, both from 1, in characters, as in diagnostics. `None` where it is in none of these texts.
     #[must_use]
     pub fn locate(&self, span: Span) -> Option<String> {
         let source = self.get(span.source)?;
-        let start = Lines::new(&source.text).position(span.range().start);
-        let (line, column) = (start.line + 1, start.character + 1);
+        let before = source.text.get(..span.range().start)?;
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
         Some(format!("{}:{line}:{column}", source.place))
     }
 

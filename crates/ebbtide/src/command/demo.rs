@@ -13,7 +13,7 @@ use crate::demo::{self, Plan, Screen, closing};
 use crate::environment::{Environment, clock};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
-use crate::{size, strategy};
+use crate::{logs, size, strategy};
 
 /// What `ebbtide demo` takes.
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ pub struct DemoArgs {
     /// How the gateway makes its summaries
     #[arg(long, value_enum, default_value_t = Route::Auto)]
     pub route: Route,
-    /// Which strategy decides when: one that is shipped, or your own
+    /// Which strategy of the gateway decides when: one that is shipped, or your own
     #[arg(long, value_name = "NAME|FILE.plumb", default_value = "prepared")]
     pub strategy: String,
     /// Leave the gateway and its dashboard up when all is done, until interrupted
@@ -111,6 +111,7 @@ pub fn run(
         boundaries: args.boundaries.into(),
         keep: args.keep.clone(),
     };
+    logs::start_quietly(environment);
     let runtime = Runtime::new().map_err(|source| Failure::DemoBroken {
         reason: source.to_string(),
     })?;

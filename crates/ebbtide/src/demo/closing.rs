@@ -13,8 +13,8 @@ use crate::table::{self, Column, columns};
 pub fn lines(report: &Report, width: usize) -> Vec<String> {
     let introduction = format!(
         "An agent has reviewed {} over HTTP: {}, {} to a model whose window holds {} tokens. First \
-         Ebbtide, with the strategy {}, stood between it and its provider. Then it did the same without, and summarised for \
-         itself when its window was full.",
+         Ebbtide, with the strategy {}, stood between it and its provider. Then it did the same \
+         without, and summarised for itself when its window was full.",
         match report.folder.as_str() {
             "." => "the files here".to_owned(),
             folder => format!("the files in {folder}"),
@@ -39,8 +39,7 @@ pub fn lines(report: &Report, width: usize) -> Vec<String> {
     lines.push(String::new());
     if report.strategy_failed {
         let failed = format!(
-            "The strategy {} failed, and `prepared` went on in its place; ebbtide replay on a session kept \
-             with --keep says where.",
+            "The strategy {} failed, and `prepared` went on in its place. The warning says where.",
             report.strategy
         );
         lines.extend(table::wrap(&failed, width));
@@ -58,7 +57,7 @@ struct Row {
 
 const ROWS: [Row; 12] = [
     Row {
-        name: "the window was full",
+        name: "the conversation was made smaller",
         cell: |side| match side.boundaries {
             1 => "once".to_owned(),
             times => format!("{times} times"),

@@ -231,7 +231,7 @@ impl<'a> Performance<'a> {
             account: self.stage.account(),
             evidence,
             pins: self.pinned.len(),
-            pace: Pace::new(plan.speed),
+            pace: Pace::new(plan.speed).under(&plan.strategy),
             window: plan.window,
         };
         Ok(run.side())

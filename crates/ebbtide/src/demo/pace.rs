@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use context::Tokens;
+use homunculus::hosted::{Guards, StrategyProgram};
 use sim::Latency;
 
 use super::agent::Sent;
@@ -14,6 +15,9 @@ pub struct Pace {
     pub latency: Latency,
     /// How many times as fast.
     pub speed: f64,
+    /// Whether requests that the gateway holds wait for a model's summary. Else they wait for one that takes
+    /// no model, and that time is the gateway's own.
+    pub holds: bool,
 }
 
 impl Pace {
@@ -23,7 +27,22 @@ impl Pace {
         Self {
             latency: Latency::default(),
             speed,
+            holds: false,
         }
+    }
+
+    /// The same under this strategy.
+    #[must_use]
+    pub fn under(self, strategy: &StrategyProgram) -> Self {
+        // In a demo only those without guards have patience.
+        let holds = strategy.terms().guards == Guards::Off;
+        Self { holds, ..self }
+    }
+
+    /// Whether the gateway held a request until a model's summary was there.
+    #[must_use]
+    pub fn was_held(&self, sent: &Sent) -> bool {
+        self.holds && sent.did("waited")
     }
 
     /// The latency of the provider that runs.
@@ -51,6 +70,13 @@ impl Pace {
         (seconds(sent.first) - self.simulated(sent) / self.speed).max(0.0)
     }
 
+    /// The same in seconds at real speed: what a request was held is the provider's time.
+    #[must_use]
+    pub fn own_or_held(&self, sent: &Sent) -> f64 {
+        let scale = if self.was_held(sent) { self.speed } else { 1.0 };
+        self.own(sent) * scale
+    }
+
     /// How long whoever waits for the answer waits, in seconds at real speed: until it begins; until it
     /// is all there if it is a summary.
     #[must_use]
@@ -60,7 +86,7 @@ impl Pace {
         } else {
             0.0
         };
-        self.simulated(sent) + written + self.own(sent)
+        self.simulated(sent) + written + self.own_or_held(sent)
     }
 
     /// How much longer the provider takes than if only so many tokens were new to it.

@@ -177,12 +177,12 @@ impl Run<'_> {
         let own_ms = |sent: &Sent| self.pace.own(sent) * 1e3;
         let fresh = median_tokens(usual.iter().map(|sent| fresh(sent)).collect());
         let felt = usual.iter().map(|sent| self.pace.felt(sent));
-        let own = self.sent.iter().map(own_ms);
-        let own = median(own.collect());
+        let answered = || self.sent.iter().filter(|sent| !self.pace.was_held(sent));
+        let own = median(answered().map(own_ms).collect());
         let at: Vec<usize> = (0..self.sent.len())
             .filter(|&at| self.sent.get(at).is_some_and(Sent::is_boundary))
             .collect();
-        let at_boundaries = at.iter().filter_map(|&at| self.sent.get(at));
+        let at_boundaries = answered().filter(|sent| sent.is_boundary());
         let extra = at.iter().map(|&at| self.extra(at, fresh, own / 1e3));
         Waits {
             longest_seconds: extra.clone().fold(0.0, f64::max),
@@ -218,7 +218,7 @@ impl Run<'_> {
             let after = after.map_or(0.0, |sent| self.pace.beyond(sent, usual_fresh));
             return self.pace.felt(sent) + after;
         }
-        (self.pace.beyond(sent, usual_fresh) + self.pace.own(sent) - usual_own).max(0.0)
+        (self.pace.beyond(sent, usual_fresh) + self.pace.own_or_held(sent) - usual_own).max(0.0)
     }
 }
 

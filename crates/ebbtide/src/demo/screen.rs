@@ -42,7 +42,7 @@ impl<'c> Screen<'c> {
             console,
             progress,
             window: plan.window,
-            pace: Pace::new(plan.speed),
+            pace: Pace::new(plan.speed).under(&plan.strategy),
             soft: plan
                 .strategy
                 .acts_from(limits.hard, None)

@@ -110,6 +110,19 @@ async fn under_another_strategy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_that_waits_is_seen_to_wait() {
+    let folder = folder(48);
+    let plan = Plan {
+        strategy: StrategyProgram::shipped("stop_the_world").expect("a strategy"),
+        ..plan(folder.path())
+    };
+    let Played { report, stage } = played(&plan).await.expect("it plays");
+    stage.shutdown().await;
+    let longest = report.with.waits.longest_seconds;
+    assert!(longest > 10.0, "{report:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_strategy_that_fails_is_told() {
     let folder = folder(48);
     let text = "let main : (!json, !json) -> !json = plumb(answers, reports, commands) {

@@ -140,13 +140,15 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Notes what happened; the oldest entry goes. The same again is noted once.
+    /// Notes what happened; the oldest entry goes. The same again is noted once; of commands that are
+    /// refused, which may come in turns with each request, while the first entry stands.
     pub(super) fn note(&mut self, at: Timestamp, happened: Happened) {
-        if self
-            .entries
-            .back()
-            .is_some_and(|(_, last)| *last == happened)
-        {
+        let looked_at = match happened {
+            Happened::CommandRefused(..) => ENTRIES,
+            _ => 1,
+        };
+        let mut newest = self.entries.iter().rev().take(looked_at);
+        if newest.any(|(_, noted)| *noted == happened) {
             return;
         }
         if self.entries.len() >= ENTRIES {
@@ -202,6 +204,15 @@ mod tests {
         assert_eq!(journal.entries().count(), ENTRIES);
         let (_, newest) = journal.entries().next().unwrap();
         assert_eq!(newest.to_string(), "the provider refused a request: 199");
+        for _ in 0..200 {
+            for command in ["swap", "hold"] {
+                let refused = Happened::CommandRefused(command, "nothing_ready");
+                journal.note(Timestamp::UNIX_EPOCH, refused);
+            }
+        }
+        let refused =
+            |entry: &&(Timestamp, Happened)| matches!(entry.1, Happened::CommandRefused(..));
+        assert_eq!(journal.entries().filter(refused).count(), 2);
         for at in 0..500 {
             let sent = Sent {
                 at,

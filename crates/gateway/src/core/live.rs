@@ -310,6 +310,14 @@ impl Live {
                 let Some(refused) = refused else { return };
                 Happened::CommandRefused(command, refused)
             }
+            Telemetry::CameToNothing(refusal) => {
+                let conversation = self.record.id;
+                tracing::debug!(
+                    target: "ebbtide::strategy",
+                    %conversation, why = refusal.word(), "a summary that the strategy asked for came to nothing"
+                );
+                return;
+            }
             Telemetry::Sent(_) | Telemetry::PreparationFailed(_) | Telemetry::LateResult(_) => {
                 return;
             }

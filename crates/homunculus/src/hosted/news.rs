@@ -39,6 +39,7 @@ impl News {
             | Telemetry::LateResult(_)
             | Telemetry::Branched
             | Telemetry::Commanded(..)
+            | Telemetry::CameToNothing(_)
             | Telemetry::StrategyFailed(_) => return,
         };
         let Items(items) = &mut **self.0.get_or_insert_default();

@@ -91,6 +91,9 @@ let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(ctrl_out, telemetry, ctrl_in) 
 }
 let compressor : !MemoryDump -> !SetMemory = map({ set_memory: memory })";
 
+/// So many characters are told of an error: a cycle can be as long as the program.
+const MOST_TOLD: usize = 300;
+
 /// What may happen between two reports; the shipped strategies take some dozens of steps.
 const LIMITS: Limits = Limits {
     fuel: 100_000,
@@ -327,10 +330,15 @@ impl StrategyProgram {
 
     /// What an error of its network comes to, and where in its text it comes from.
     pub(super) fn failure(&self, fault: &Fault) -> StrategyFailure {
+        let mut what = fault.to_string();
+        if let Some((end, _)) = what.char_indices().nth(MOST_TOLD) {
+            what.truncate(end);
+            what.push('…');
+        }
         StrategyFailure::Fault {
             kind: fault.kind,
             at: self.sources.locate(fault.span).map(Box::from),
-            what: fault.to_string().into(),
+            what: what.into(),
         }
     }
 

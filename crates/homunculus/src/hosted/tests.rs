@@ -313,6 +313,9 @@ fn each_command_is_told_and_what_became_of_it() {
             Action::Telemetry(Telemetry::Commanded(command, Verdict::Refused(refusal))) => {
                 Some(format!("{command} refused: {}", refusal.word()))
             }
+            Action::Telemetry(Telemetry::CameToNothing(refusal)) => {
+                Some(format!("came to nothing: {}", refusal.word()))
+            }
             _ => None,
         };
         actions.iter().filter_map(word).collect()
@@ -334,7 +337,7 @@ fn each_command_is_told_and_what_became_of_it() {
     let next = commands(&house.request(9));
     assert_eq!(
         next.first().map(String::as_str),
-        Some("compressor refused: nothing_ready"),
+        Some("came to nothing: nothing_ready"),
         "{next:?}"
     );
 

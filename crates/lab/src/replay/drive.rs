@@ -6,7 +6,7 @@ use std::sync::Arc;
 use context::pin::{PinId, intact};
 use context::{Provenance, Tokens, Turn};
 use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
-use homunculus::hosted::{Hosted, PinKeeping, StrategyProgram};
+use homunculus::hosted::{COMPRESSOR, Hosted, PinKeeping, StrategyProgram};
 use homunculus::{
     Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Telemetry, Verdict,
     When, Wish,
@@ -230,8 +230,13 @@ impl<'a> Drive<'a> {
             let Action::Telemetry(telemetry) = action else {
                 continue;
             };
+            let conduct = &mut self.seen.conduct;
+            if conduct.failed.is_some() {
+                // What comes now is ordered by the one in its place.
+                break;
+            }
             match telemetry {
-                Telemetry::Commanded(command, verdict) => self.seen.conduct.commands.push(Given {
+                Telemetry::Commanded(command, verdict) => conduct.commands.push(Given {
                     before_request,
                     command,
                     refused: match verdict {
@@ -239,8 +244,14 @@ impl<'a> Drive<'a> {
                         Verdict::Refused(refusal) => Some(refusal.word()),
                     },
                 }),
-                Telemetry::StrategyFailed(failure) if self.seen.conduct.failed.is_none() => {
-                    self.seen.conduct.failed = Some(Failed {
+                Telemetry::CameToNothing(refusal) => {
+                    let asked = |given: &&mut Given| given.command == COMPRESSOR;
+                    if let Some(given) = conduct.commands.iter_mut().rfind(asked) {
+                        given.refused = Some(refusal.word());
+                    }
+                }
+                Telemetry::StrategyFailed(failure) => {
+                    conduct.failed = Some(Failed {
                         before_request,
                         reason: failure.to_string(),
                     });

@@ -100,6 +100,14 @@ impl Scope for View<'_> {
         self.units.find(self.unit, path, Sort::Protocol).err()
     }
 
+    fn has_process(&self, name: &Name) -> bool {
+        let path = Path {
+            module: None,
+            name: name.clone(),
+        };
+        self.units.find(self.unit, &path, Sort::Process).is_ok()
+    }
+
     fn resolve(&self, kind: &Type) -> Option<types::Type> {
         self.names.quietly(self.units, self.unit, kind)
     }

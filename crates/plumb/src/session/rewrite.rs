@@ -67,11 +67,21 @@ impl<'a> Rewrite<'a> {
                 }
             }
             Wire::Field(inner, _) => self.look_for_unbound(inner),
-            Wire::Step(step) if !self.sessions.contains_key(&step.session.text) => {
-                self.diagnostics.push(unknown_session(&step.session));
-                self.sessions.insert(step.session.text.clone(), None);
+            Wire::Step(step) => self.look_for(&step.session),
+            // Of a process these would be ports.
+            Wire::Port(name, port)
+                if matches!(&*port.text, "trigger" | "error") && !self.scope.has_process(name) =>
+            {
+                self.look_for(name);
             }
             _ => {}
+        }
+    }
+
+    fn look_for(&mut self, session: &Name) {
+        if !self.sessions.contains_key(&session.text) {
+            self.diagnostics.push(unknown_session(session));
+            self.sessions.insert(session.text.clone(), None);
         }
     }
 

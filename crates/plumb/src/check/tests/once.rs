@@ -76,6 +76,21 @@ fn a_session_that_is_not_bound_is_told_once() {
         (&body("(i, o) <-> Nothing as s"), &["P0601"]),
         (&body("(i, o) <-> Memory.Compaction as s"), &["P0203"]),
     ]);
+    let starts = |bind: &str| {
+        format!(
+            "protocol P = recv int . end
+             let main : (!int, !int) -> !int = plumb(i, j, o) {{
+               {bind}
+               i ; map(null) ; s@trigger
+               j ; map(null) ; s@trigger
+               s@error ; map(0) ; o
+             }}"
+        )
+    };
+    check_all(&[
+        (&starts(""), &["P0610"]),
+        (&starts("(i o) <-> P as s"), &["P0102", "P0101"]),
+    ]);
     let near = check(
         "test.plumb",
         &body("(i, o) <-> Mem.Compactoin as s"),
