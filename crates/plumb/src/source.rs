@@ -44,7 +44,8 @@ impl Sources {
         self.list.get(usize::from(id.0))
     }
 
-    /// Where something begins, as `place:line:column`, both from 1, in characters, as in diagnostics. `None` where it is in none of these texts.
+    /// Where something begins, as `place:line:column`, both from 1, in characters, as in diagnostics. `None`
+    /// where it is in none of these texts.
     #[must_use]
     pub fn locate(&self, span: Span) -> Option<String> {
         let source = self.get(span.source)?;

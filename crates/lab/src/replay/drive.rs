@@ -245,8 +245,10 @@ impl<'a> Drive<'a> {
                     },
                 }),
                 Telemetry::CameToNothing(refusal) => {
-                    let asked = |given: &&mut Given| given.command == COMPRESSOR;
-                    if let Some(given) = conduct.commands.iter_mut().rfind(asked) {
+                    // Others that it asked for meanwhile were refused at once.
+                    let waits =
+                        |given: &&mut Given| given.command == COMPRESSOR && given.refused.is_none();
+                    if let Some(given) = conduct.commands.iter_mut().rfind(waits) {
                         given.refused = Some(refusal.word());
                     }
                 }
