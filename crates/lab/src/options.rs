@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use context::Tokens;
 use context::coded::{self, CodeEntry, Coded, ErrorCode};
-use homunculus::hosted::StrategyProgram;
+use conversation::homunculus::hosted::StrategyProgram;
 use tokens::ModelTable;
 
 /// The codes of this crate.

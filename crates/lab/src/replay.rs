@@ -1,7 +1,7 @@
 //! Replays one session under each strategy, in virtual time.
 //!
 //! The session's client sent, before each assistant turn, one request with the whole history so far.
-//! Each of these requests goes through a [`Homunculus`](homunculus::Homunculus) that the strategy
+//! Each of these requests goes through a [`Homunculus`](conversation::homunculus::Homunculus) that the strategy
 //! steers. Time is virtual: between requests it passes as the session recorded it, or as the latency
 //! model says where nothing was recorded; a request that is held passes time as well. The texts of
 //! summaries come from extractive compaction; a strategy that has a model write them waits as long as
@@ -21,7 +21,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use context::{TokenCounter, Tokens};
-use homunculus::{Limits, Outline, Prices};
+use conversation::homunculus::{Limits, Outline, Prices};
 use tokens::Model;
 use wire::session::Session;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use homunculus::Limits;
-use homunculus::hosted::{Guards, HostSettings, Hosted, PinKeeping, StrategyProgram};
+use conversation::homunculus::Limits;
+use conversation::homunculus::hosted::{Guards, HostSettings, Hosted, PinKeeping, StrategyProgram};
 
 use crate::compare::Thresholds;
 

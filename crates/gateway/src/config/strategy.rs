@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use homunculus::hosted::StrategyProgram;
+use conversation::homunculus::hosted::StrategyProgram;
 
 /// A strategy by its name, or by the file in which its program stands.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! The strategy and the guards that a configuration asks for, for one model.
 
 use context::Tokens;
+use conversation::homunculus::hosted::{Guards, HostSettings, Hosted};
+use conversation::homunculus::{Limits, Prices};
 use history::Route;
-use homunculus::hosted::{Guards, HostSettings, Hosted};
-use homunculus::{Limits, Prices};
 use jiff::SignedDuration;
 use tokens::{Capability, Model};
 use wire::api::Dialect;

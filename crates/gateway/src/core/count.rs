@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use context::TurnId;
-use homunculus::Shown;
+use conversation::homunculus::Shown;
 use jiff::Timestamp;
 use wire::api::Dialect;
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use context::{Tokens, Turn};
+use conversation::homunculus::hosted::StrategyFailure;
+use conversation::homunculus::{Preparation, Shown};
 use history::{Change, ConversationId, Route};
-use homunculus::hosted::StrategyFailure;
-use homunculus::{Preparation, Shown};
 use jiff::Timestamp;
 use model::Shows;
 use tokio::time::timeout;

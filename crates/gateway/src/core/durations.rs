@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use homunculus::Writing;
+use conversation::homunculus::Writing;
 
 use super::identity::Key;
 
@@ -38,7 +38,7 @@ impl Durations {
 
 #[cfg(test)]
 mod tests {
-    use homunculus::Writing;
+    use conversation::homunculus::Writing;
     use jiff::SignedDuration;
 
     use super::{Durations, MOST};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use context::shrink::Limits as ShrinkLimits;
 use context::{Role, TokenCounter, Tokens, Turn, TurnId};
+use conversation::homunculus::{Command, Event, Shown, When};
 use history::{Change, ConversationId, Edition, Route};
-use homunculus::{Command, Event, Shown, When};
 use jiff::Timestamp;
 
 use super::Inner;

@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use context::pin::{Pin, PinId};
 use context::{Text, Tokens, Turn, TurnId};
-use history::{Conversation, ConversationId, Standing, Tenant};
-use homunculus::hosted::{Hosted, StrategyFailure};
-use homunculus::{
+use conversation::homunculus::hosted::{Hosted, StrategyFailure};
+use conversation::homunculus::{
     Action, Event, Homunculus, JobId, Outline, Path, Preparation, Shown, Telemetry, When, Wish,
 };
+use history::{Conversation, ConversationId, Standing, Tenant};
 use jiff::Timestamp;
 use tokens::{Capability, Model};
 use tokio::sync::Notify;
@@ -240,17 +240,17 @@ impl Live {
     /// Gives the supervisor an order from outside.
     pub(super) fn command(
         &mut self,
-        command: homunculus::Command,
+        command: conversation::homunculus::Command,
         now: Timestamp,
-    ) -> (Decision, Option<homunculus::Refusal>) {
+    ) -> (Decision, Option<conversation::homunculus::Refusal>) {
         let len = self.len();
         let path = Path::new(&self.said.outline, len, self.pins.places());
         let event = Event::Command(command, path);
         let actions = self.supervisor.machine.on(event, now);
         let refusal = actions.iter().find_map(|action| match action {
             Action::Acknowledge(told) => match told.verdict {
-                homunculus::Verdict::Refused(refusal) => Some(refusal),
-                homunculus::Verdict::Done => None,
+                conversation::homunculus::Verdict::Refused(refusal) => Some(refusal),
+                conversation::homunculus::Verdict::Done => None,
             },
             _ => None,
         });
@@ -300,8 +300,8 @@ impl Live {
             Telemetry::Commanded(command, verdict) => {
                 let conversation = self.record.id;
                 let refused = match verdict {
-                    homunculus::Verdict::Done => None,
-                    homunculus::Verdict::Refused(refusal) => Some(refusal.word()),
+                    conversation::homunculus::Verdict::Done => None,
+                    conversation::homunculus::Verdict::Refused(refusal) => Some(refusal.word()),
                 };
                 tracing::debug!(
                     target: "ebbtide::strategy",

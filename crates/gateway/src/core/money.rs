@@ -7,8 +7,8 @@
 //! `n = 1 + ⌊(U − H) / (H − S)⌋`, and the view would have had `U − n (H − S)` tokens.
 
 use context::Tokens;
+use conversation::homunculus::{Limits, Reported};
 use history::Totals;
-use homunculus::{Limits, Reported};
 use tokens::{Consumption, Price};
 use wire::api::{Counts, Reply};
 
@@ -50,7 +50,7 @@ impl Bill {
             .map(|pass| pass.counts)
             .next();
         let input = message.unwrap_or(reply.usage.counts).all_input();
-        let is_whole = flight.shown == homunculus::Shown::default();
+        let is_whole = flight.shown == conversation::homunculus::Shown::default();
         let before = flight
             .before
             .map_or(Tokens::ZERO, |sent| Tokens::new(u64::from(sent.unchanged)));

@@ -1,7 +1,7 @@
 //! What is ordered from outside: carried out with the next request, which brings what it takes.
 
+use conversation::homunculus::{Command, Refusal};
 use history::Route;
-use homunculus::{Command, Refusal};
 use jiff::Timestamp;
 
 use super::journal::Happened;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use context::extract::extract;
 use context::{Part, Tokens};
+use conversation::homunculus::Command;
 use history::Route;
-use homunculus::Command;
 use tokio::task::spawn_blocking;
 use wire::api::{Dialect, Request};
 

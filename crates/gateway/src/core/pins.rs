@@ -2,8 +2,8 @@
 
 use context::pin::{Directive, Origin, Pin, PinError, PinId, Pinned as Set, Pins, directives};
 use context::{TokenCounter, Turn};
+use conversation::homunculus::PinnedAt;
 use history::Pinned;
-use homunculus::PinnedAt;
 
 /// The pins in force and where they are said.
 #[derive(Clone, Debug, Default)]

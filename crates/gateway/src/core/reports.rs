@@ -370,10 +370,12 @@ impl Inner {
         let mut live = shared.lock();
         let machine = &live.supervisor.machine;
         let refusal = match order {
-            _ if machine.stopped().is_some() => Some(homunculus::Refusal::Stopped),
-            Order::Swap if machine.ready().is_none() => Some(homunculus::Refusal::NothingReady),
+            _ if machine.stopped().is_some() => Some(conversation::homunculus::Refusal::Stopped),
+            Order::Swap if machine.ready().is_none() => {
+                Some(conversation::homunculus::Refusal::NothingReady)
+            }
             Order::Prepare if machine.preparing().is_some() => {
-                Some(homunculus::Refusal::AlreadyPreparing)
+                Some(conversation::homunculus::Refusal::AlreadyPreparing)
             }
             Order::Prepare | Order::Swap => None,
         };

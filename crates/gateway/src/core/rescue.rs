@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use context::shrink::Limits as ShrinkLimits;
 use context::{Role, Tokens, Turn, TurnId};
+use conversation::homunculus::{Action, Event};
 use history::{Change, Edition};
-use homunculus::{Action, Event};
 use jiff::Timestamp;
 use tokio::time::timeout;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use context::{Text, Tokens, Turn, TurnId};
+use conversation::homunculus::{Homunculus, Path, Restored, Shown, When};
 use history::{
     Conversation, ConversationId, HistoryError, Labels, Mark, MarkId, Pinned, Route, Standing,
     Store, Totals,
 };
-use homunculus::{Homunculus, Path, Restored, Shown, When};
 
 use super::Inner;
 use super::call::Call;

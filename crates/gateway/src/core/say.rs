@@ -2,8 +2,8 @@
 //! name, and the note.
 
 use context::note::{Removed, RuntimeContext};
+use conversation::homunculus::Shown;
 use history::Edition;
-use homunculus::Shown;
 use jiff::SignedDuration;
 
 use super::Inner;

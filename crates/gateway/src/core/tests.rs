@@ -5,8 +5,8 @@ mod resting;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use conversation::homunculus::hosted::StrategyProgram;
 use history::{Limits, MemoryEngine, Tenant};
-use homunculus::hosted::StrategyProgram;
 use http::HeaderMap;
 use jiff::Timestamp;
 use plumb::modules::BuiltIn;

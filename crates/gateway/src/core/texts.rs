@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use conversation::homunculus::{Homunculus, Path, Shown};
 use history::Standing;
-use homunculus::{Homunculus, Path, Shown};
 
 use super::Inner;
 use super::choice::Choice;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use context::{Text, Tokens};
+use conversation::homunculus::{Event, Preparation, Shown};
 use history::HistoryError;
-use homunculus::{Event, Preparation, Shown};
 use http::{HeaderMap, StatusCode, header};
 use jiff::Timestamp;
 use serde_json::Value;

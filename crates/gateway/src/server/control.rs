@@ -154,7 +154,7 @@ impl IntoResponse for Problem {
         let tables = [
             crate::CODES,
             context::CODES,
-            homunculus::CODES,
+            conversation::homunculus::CODES,
             history::CODES,
         ];
         let hint = tables.iter().find_map(|table| coded::remedy(table, code));

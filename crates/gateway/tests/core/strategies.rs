@@ -1,7 +1,7 @@
 //! Each strategy that can be named, over sockets.
 
+use conversation::homunculus::hosted::StrategyProgram;
 use gateway::config::StrategyChoice;
-use homunculus::hosted::StrategyProgram;
 use plumb::modules::BuiltIn;
 use serde_json::json;
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use context::pin::{PinId, intact};
 use context::{Provenance, Tokens, Turn};
-use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
-use homunculus::hosted::{COMPRESSOR, Hosted, PinKeeping, StrategyProgram};
-use homunculus::{
+use conversation::homunculus::hosted::{COMPRESSOR, Hosted, PinKeeping, StrategyProgram};
+use conversation::homunculus::{
     Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Telemetry, Verdict,
     When, Wish,
 };
+use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
 use jiff::{SignedDuration, Timestamp};
 
 use super::clock::Clock;
@@ -93,7 +93,7 @@ struct Seen {
 
 /// What is left of [`Built`] when the strategy has moved into the machine.
 struct Thin {
-    limits: homunculus::Limits,
+    limits: conversation::homunculus::Limits,
     thresholds: crate::compare::Thresholds,
     pins: PinKeeping,
 }

@@ -1,7 +1,7 @@
 //! What became of each turn.
 
 use context::{Role, Turn};
-use homunculus::Shown;
+use conversation::homunculus::Shown;
 
 use crate::compare::Fate;
 

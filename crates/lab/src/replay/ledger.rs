@@ -1,7 +1,7 @@
 //! What is counted while a strategy runs.
 
 use context::{Pressure, Tokens};
-use homunculus::{Limits, MINIMUM_SUMMARY, Path};
+use conversation::homunculus::{Limits, MINIMUM_SUMMARY, Path};
 use jiff::SignedDuration;
 use tokens::{Consumption, Price};
 

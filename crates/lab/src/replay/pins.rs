@@ -2,8 +2,8 @@
 
 use context::pin::{Directive, Origin, Pin, PinId, Pins, directives, intact};
 use context::{TokenCounter, Turn};
+use conversation::homunculus::{PinnedAt, Shown};
 use history::Pinned;
-use homunculus::{PinnedAt, Shown};
 use wire::session::Session;
 
 use crate::options::ReplayError;

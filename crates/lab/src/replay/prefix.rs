@@ -1,7 +1,7 @@
 //! A view as the provider's cache sees it.
 
 use context::Tokens;
-use homunculus::{Path, Shown};
+use conversation::homunculus::{Path, Shown};
 
 use crate::cache::{Breakpoint, Request};
 

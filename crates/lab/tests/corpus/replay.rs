@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use context::{Heuristic, Role, Text, TokenCounter, Tokens, Turn};
-use homunculus::hosted::StrategyProgram;
+use conversation::homunculus::hosted::StrategyProgram;
 use lab::compare::{Comparison, Outcome};
 use lab::replay::{Summarise, run, run_with};
 use lab::{Options, RecallMeasure};

@@ -21,7 +21,7 @@ const WRITES_OUT: [&str; 8] = [
     "crates/lab/",
     "crates/gateway/src/report.rs",
     "crates/gateway/src/server/",
-    "crates/ebbtide/",
+    "crates/cli/",
     "crates/xtask/",
 ];
 

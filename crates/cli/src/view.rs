@@ -1,0 +1,204 @@
+//! A comparison as text: a heading, the table, and what one needs to know to read it.
+
+use conversation::homunculus::hosted::SHIPPED;
+use lab::compare::{Comparison, Outcome, Simulation};
+use lab::equal_size::board;
+use lab::scoreboard::{scoreboard, verdict};
+use lab::total::{Total, totals};
+use lab::{figures, options};
+
+use crate::console::{Console, Tone};
+use crate::failure::Failure;
+use crate::table::{self, Column};
+
+/// One session: what it is, and its strategies side by side.
+///
+/// # Errors
+/// Where standard output cannot be written to.
+pub fn session(comparison: &Comparison, console: &mut Console) -> Result<(), Failure> {
+    let session = &comparison.session;
+    let title = table::shorten(&session.title, console.width);
+    console.line(console.palette.paint(Tone::Heading, &title))?;
+    let mut facts = vec![session.format.to_owned()];
+    facts.extend(session.model.clone());
+    facts.extend([
+        figures::plural(session.turns, "turn"),
+        format!("{} tokens", figures::count(session.tokens)),
+        format!(
+            "window {}",
+            figures::short(context::Tokens::new(comparison.simulation.window))
+        ),
+    ]);
+    if !session.pins.is_empty() {
+        facts.push(figures::plural(session.pins.len(), "pin"));
+    }
+    paragraph(&facts.join(" · "), console)?;
+    console.line("")?;
+    let totals: Vec<Total> = comparison.strategies.iter().map(Total::of).collect();
+    scores(&totals, console)?;
+    for note in notes(comparison, &totals) {
+        console.line("")?;
+        paragraph(&note, console)?;
+    }
+    Ok(())
+}
+
+/// All sessions together.
+///
+/// # Errors
+/// Where standard output cannot be written to.
+pub fn total(comparisons: &[Comparison], console: &mut Console) -> Result<(), Failure> {
+    let heading = format!("{} together", figures::plural(comparisons.len(), "session"));
+    console.line(console.palette.paint(Tone::Heading, &heading))?;
+    console.line("")?;
+    let totals = totals(comparisons);
+    scores(&totals, console)?;
+    for note in totals.iter().filter_map(Total::replaced) {
+        console.line("")?;
+        paragraph(&note, console)?;
+    }
+    Ok(())
+}
+
+/// The table.
+fn scores(totals: &[Total], console: &mut Console) -> Result<(), Failure> {
+    let names: Vec<String> = totals
+        .iter()
+        .map(|total| total.strategy.to_string())
+        .collect();
+    let columns: Vec<Column> = scoreboard(totals)
+        .into_iter()
+        .map(|score| Column {
+            heading: score.heading.iter().map(|&word| word.to_owned()).collect(),
+            cells: score.cells,
+        })
+        .collect();
+    for line in table::render("strategy", &names, &columns, console.width) {
+        console.line(line)?;
+    }
+    Ok(())
+}
+
+/// Ways to compact at equal size, over these sessions, with an empty line behind; nothing where
+/// nothing could be measured.
+///
+/// # Errors
+/// Where standard output cannot be written to.
+pub fn recall(comparisons: &[Comparison], console: &mut Console) -> Result<(), Failure> {
+    let Some(board) = board(comparisons) else {
+        return Ok(());
+    };
+    let heading = "Recall by the size of the summary, whatever the strategy";
+    for line in table::wrap(heading, console.width) {
+        console.line(console.palette.paint(Tone::Heading, &line))?;
+    }
+    let names: Vec<String> = board.ways.iter().map(|&way| way.to_owned()).collect();
+    let columns = board.columns.into_iter().map(|column| Column {
+        heading: vec![column.budget, column.figure.to_owned()],
+        cells: column.cells,
+    });
+    let columns: Vec<Column> = columns.collect();
+    for line in table::render("way to compact", &names, &columns, console.width) {
+        console.line(line)?;
+    }
+    console.line("")?;
+    paragraph(&board.note, console)?;
+    console.line("")
+}
+
+/// What the table does not say, each as a paragraph.
+fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
+    let mut notes: Vec<String> = verdict(totals).into_iter().collect();
+    let session = &comparison.session;
+    let fitted = |outcome: &Outcome| outcome.boundaries == 0 && outcome.peak_pressure <= 1.0;
+    if comparison.strategies.iter().all(fitted) {
+        notes.push(never_full(comparison));
+    }
+    for outcome in &comparison.strategies {
+        notes.extend(outcome.replaced());
+        // Who writes a strategy wants to know; of those that are shipped it is in the JSON.
+        if !SHIPPED.iter().any(|(name, _)| *name == &*outcome.strategy) {
+            notes.push(outcome.ordered());
+        }
+        if let Some(reason) = &outcome.stopped {
+            notes.push(format!(
+                "{} stopped compacting: {reason}.",
+                outcome.strategy
+            ));
+        }
+    }
+    let unavoidable = totals.iter().map(|total| total.overflows.unavoidable).max();
+    if let Some(unavoidable) = unavoidable.filter(|&requests| requests > 0) {
+        notes.push(format!(
+            "{} could not have been made to fit by any strategy: what must stay is larger than the \
+             window.",
+            figures::plural(unavoidable, "request")
+        ));
+    }
+    if !session.product_compactions.is_empty() {
+        notes.push(format!(
+            "The product that recorded the session compacted it {} itself.",
+            match session.product_compactions.len() {
+                1 => "once".to_owned(),
+                more => format!("{more} times"),
+            }
+        ));
+    }
+    notes
+}
+
+/// What to do about a window that the session never filled.
+fn never_full(comparison: &Comparison) -> String {
+    let tokens = context::Tokens::new(comparison.session.tokens);
+    let mut note = format!(
+        "The session of {} tokens never filled the window of {}, so no strategy had anything to do.",
+        figures::count(tokens.get()),
+        figures::count(comparison.simulation.window),
+    );
+    // Much smaller ones hold little but the newest step.
+    let quarter = tokens.get() / 4_000;
+    if quarter * 1_000 >= options::SMALLEST_WINDOW.get() * 4 {
+        note.push_str(&format!(
+            " To see them work, try a smaller window: --window {quarter}k"
+        ));
+    }
+    note
+}
+
+/// What was assumed and what the last columns mean; said once, below everything.
+///
+/// # Errors
+/// Where standard output cannot be written to.
+pub fn legend(simulation: &Simulation, console: &mut Console) -> Result<(), Failure> {
+    let assumed = format!(
+        "No model was called. Stalls, waits, input, cache and cost are simulated: prices of {} (input \
+         {}, cache read {}, cache write {}, output {} a million tokens), {:.0} tokens written a \
+         second, a cache that lasts {}.",
+        simulation.model,
+        figures::price(simulation.usd_per_million_input),
+        figures::price(simulation.usd_per_million_cache_read),
+        figures::price(simulation.usd_per_million_cache_write),
+        figures::price(simulation.usd_per_million_output),
+        simulation.decode_tokens_per_second,
+        figures::seconds(
+            u32::try_from(simulation.cache_ttl_seconds).map_or(f64::INFINITY, f64::from)
+        ),
+    );
+    paragraph(&assumed, console)?;
+    paragraph(
+        "Recall: of the identifiers that the agent went on to use after a compaction, those its \
+         context still named, and those that stood there beside words of the original.",
+        console,
+    )
+}
+
+/// A text in lines that fit.
+///
+/// # Errors
+/// Where standard output cannot be written to.
+pub fn paragraph(text: &str, console: &mut Console) -> Result<(), Failure> {
+    for line in table::wrap(text, console.width) {
+        console.line(line)?;
+    }
+    Ok(())
+}

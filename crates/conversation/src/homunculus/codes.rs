@@ -1,0 +1,159 @@
+//! The codes of refused commands and of a stop, which a person who gives commands meets.
+
+use context::coded::{self, CodeEntry, Coded, ErrorCode};
+
+use crate::homunculus::event::{Refusal, StopReason};
+use crate::homunculus::hosted::StrategyError;
+
+/// The error codes of this crate.
+pub const CODES: &[CodeEntry] = &[
+    CodeEntry {
+        code: ErrorCode::new("E0601"),
+        meaning: "a command was refused because compaction has stopped",
+        remedy: "Make what is kept smaller (fewer pins, a shorter tail), then give `resume`.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0602"),
+        meaning: "a preparation is under way already",
+        remedy: "Wait until it has ended, or abandon it first.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0603"),
+        meaning: "the last preparations failed, and the next may not start yet",
+        remedy: "Wait until the time that is named, or prepare an extractive summary, which needs no model.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0604"),
+        meaning: "the conversation may not be cut at this place",
+        remedy: "Name a place between two steps where the speaker changes and something stands on both sides.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0605"),
+        meaning: "the cut is not behind the mark that stands",
+        remedy: "Name a later place, or wait until more was said.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0606"),
+        meaning: "no summary is ready",
+        remedy: "Prepare one first.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0607"),
+        meaning: "the prepared summary is too old",
+        remedy: "Prepare again, from a later place.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0608"),
+        meaning: "too much was said since the prepared summary",
+        remedy: "Prepare again, from a later place.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0609"),
+        meaning: "the view would hardly get smaller",
+        remedy: "Wait until more was said, or cut later.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0610"),
+        meaning: "a swap would not pay for itself soon enough",
+        remedy: "Wait for the hard threshold or until the provider's cache has expired.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0611"),
+        meaning: "the request can not be held",
+        remedy: "Prepare something to wait for, or raise the patience.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0612"),
+        meaning: "compaction has stopped: swap after swap freed almost nothing",
+        remedy: "What is kept fills the window: take out pins, shorten the tail, or use a larger window.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0613"),
+        meaning: "a strategy does not check",
+        remedy: "Look at what is shown; `ebbtide plumb check` shows it again.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0614"),
+        meaning: "a program is not a strategy",
+        remedy: "Give it a process `main : (!CtrlResp, !json) -> !CtrlCmd`; docs/strategies.md shows one.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0615"),
+        meaning: "a strategy asks for something that it cannot have",
+        remedy: "Leave out tools, time limits and agents; `Mem.compressor` is what a strategy has.",
+    },
+    CodeEntry {
+        code: ErrorCode::new("E0616"),
+        meaning: "a strategy has a process `terms` that does not say its terms",
+        remedy: "Write `let terms : () -> !Terms = once({ guards: false })`, or call the process something else.",
+    },
+];
+
+impl Coded for Refusal {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::new(match self {
+            Self::Stopped => "E0601",
+            Self::AlreadyPreparing => "E0602",
+            Self::BackingOff(_) => "E0603",
+            Self::IllegalCut => "E0604",
+            Self::NoProgress => "E0605",
+            Self::NothingReady => "E0606",
+            Self::Stale => "E0607",
+            Self::TailTooLong(_) => "E0608",
+            Self::TooLittleGain(_) => "E0609",
+            Self::LosesMoney(_) => "E0610",
+            Self::CanNotHold => "E0611",
+        })
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
+    }
+}
+
+impl Coded for StopReason {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Thrashing(_) => ErrorCode::new("E0612"),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
+    }
+}
+
+impl Coded for StrategyError {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::new(match self {
+            Self::Unsound { .. } => "E0613",
+            Self::NoMain(_) | Self::Graph { .. } => "E0614",
+            Self::Outside { .. } => "E0615",
+            Self::Terms(_) => "E0616",
+        })
+    }
+
+    fn hint(&self) -> Option<String> {
+        coded::remedy(CODES, self.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use context::coded::Coded;
+
+    use super::CODES;
+    use crate::homunculus::event::{Refusal, StopReason};
+    use crate::homunculus::hosted::StrategyError;
+
+    #[test]
+    fn every_refusal_has_a_hint_from_the_table() {
+        assert!(CODES.is_sorted_by(|one, two| one.code < two.code));
+        assert!(Refusal::Stopped.hint().is_some());
+        assert!(StopReason::Thrashing(3).hint().is_some());
+        assert_eq!(
+            StrategyError::NoMain("mine".to_owned()).hint().as_deref(),
+            Some(CODES[CODES.len() - 3].remedy)
+        );
+    }
+}

@@ -1,0 +1,607 @@
+//! Strategies that are plumb programs, one machine a conversation.
+//!
+//! ```text
+//!                 telemetry                      ctrl_in
+//!   situation ──────────────► ┌───────────────┐ ──────────► commands, carried out at once
+//!                 ctrl_out    │ main, a plumb │
+//!   answers   ──────────────► │ process       │ ──────────► Mem.compressor: a preparation
+//!                             └───────────────┘
+//! ```
+//!
+//! Each time the strategy is asked, one record says how things stand, behind those of what happened since it
+//! was asked last. Every command that comes out is carried
+//! out or refused and answered before the next, until nothing moves. The program is compiled once and shared;
+//! what a conversation has of it is a value of some hundred bytes, which can be stored and resumed.
+
+mod control;
+mod news;
+mod program;
+mod report;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod vitals;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use context::Turn;
+use history::Route;
+use jiff::Timestamp;
+use plumb::machine::{Effect, EffectId, FaultKind, Machine, Request, State, Step};
+use plumb::value::Value;
+use serde::{Deserialize, Serialize};
+
+use crate::homunculus::event::{Refusal, Telemetry, Verdict, Wish};
+use crate::homunculus::machine::Orders;
+use crate::homunculus::strategy::{Command, Stage, Strategy, When};
+use control::{Control, Keep, answer, done, marked_at, memory, refused};
+use news::News;
+use report::Report;
+use vitals::Vitals;
+
+pub use program::{SHIPPED, StrategyError, StrategyProgram};
+pub use terms::{Guards, PinKeeping, Terms};
+
+/// The input that takes answers.
+const ANSWERS: u32 = 0;
+/// The input that takes reports.
+const REPORTS: u32 = 1;
+
+/// How many commands one report may cause before the strategy is taken to go round in circles.
+const MOST_COMMANDS: usize = 64;
+
+/// How much may be kept from one request to the next, since it is stored with the conversation each time: 1 MiB,
+/// in units of 16 bytes. The shipped strategies keep some dozens.
+const MOST_KEPT: u64 = 1 << 16;
+
+/// The name under which a summary is asked for, in answers and in [`Telemetry::Commanded`].
+pub const COMPRESSOR: &str = "compressor";
+
+/// What a summary is called within a strategy: its words stay with the host.
+const SUMMARY: &str = "kept by the host";
+
+/// What is the host's to say, whatever the strategy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostSettings {
+    /// How summaries are made in the background. One that a request waits for is never the provider's own,
+    /// which could not be cut where the strategy wants.
+    pub route: Route,
+    /// The share of the window from which on the operator wants a strategy that works ahead to do so.
+    pub soft: Option<f64>,
+}
+
+impl Default for HostSettings {
+    fn default() -> Self {
+        Self {
+            route: Route::Readable,
+            soft: None,
+        }
+    }
+}
+
+/// A strategy's program in one conversation.
+#[derive(Clone, Debug)]
+pub struct Hosted {
+    program: Arc<StrategyProgram>,
+    settings: HostSettings,
+    machine: Machine,
+    waiting: Option<Waiting>,
+    /// Requests are held, as far as there is something to wait for.
+    paused: bool,
+    /// What it said when it was asked about a pin, and is done when it is asked about the conversation.
+    owed: Vec<Said>,
+    news: News,
+    vitals: Vitals,
+}
+
+/// A compressor's request that waits for its preparation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Waiting {
+    effect: u64,
+    cut: usize,
+}
+
+/// What is stored of a conversation's strategy.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StoredStrategy {
+    waiting: Option<Waiting>,
+    paused: bool,
+    /// Commands that are still to be carried out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    owed: Vec<Value>,
+    state: State,
+}
+
+/// What a strategy did that it may not. The default then takes its place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum StrategyFailure {
+    /// A message of it could not be worked on; an error of its network.
+    #[error("{}: {what}", .at.as_deref().unwrap_or("in its network"))]
+    Fault {
+        /// Of which kind.
+        kind: FaultKind,
+        /// Where in its text, as `file:line:column`, with the name of a module that stands in no file.
+        at: Option<Box<str>>,
+        /// At which node, and what precisely.
+        what: Box<str>,
+    },
+    /// It did not come to rest.
+    #[error("it did not come to rest")]
+    Restless,
+    /// A message could not be given to it: its queues are full, or it has ended.
+    #[error("it takes no more messages")]
+    Deaf,
+    /// What came out is not a command.
+    #[error("what it says is not a command: {0}")]
+    NotACommand(Box<str>),
+    /// What it keeps from one request to the next is more than is stored for a conversation: 1 MiB.
+    #[error("it keeps more than 1 MiB")]
+    Large,
+}
+
+impl StrategyFailure {
+    /// A word for metrics.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Fault { kind, .. } => kind.word(),
+            Self::Restless => "restless",
+            Self::Deaf => "deaf",
+            Self::NotACommand(_) => "not_a_command",
+            Self::Large => "large",
+        }
+    }
+}
+
+impl Hosted {
+    /// The strategy of a conversation that begins.
+    #[must_use]
+    pub fn new(program: Arc<StrategyProgram>, settings: HostSettings) -> Self {
+        let machine = Machine::new(program.program());
+        Self {
+            program,
+            settings,
+            machine,
+            waiting: None,
+            paused: false,
+            owed: Vec::new(),
+            news: News::default(),
+            vitals: Vitals::default(),
+        }
+    }
+
+    /// The strategy of a conversation that was stored. The state of another program, or a damaged one, is
+    /// not used: it begins anew.
+    #[must_use]
+    pub fn resume(
+        program: Arc<StrategyProgram>,
+        settings: HostSettings,
+        stored: StoredStrategy,
+    ) -> Self {
+        match Machine::resume(program.program(), stored.state) {
+            Ok(machine) => Self {
+                program,
+                settings,
+                owed: owed(&machine, stored.waiting, stored.owed),
+                machine,
+                waiting: stored.waiting,
+                paused: stored.paused,
+                news: News::default(),
+                vitals: Vitals::default(),
+            },
+            Err(_) => Self::new(program, settings),
+        }
+    }
+
+    /// What has to be stored to go on later.
+    #[must_use]
+    pub fn to_stored(&self) -> StoredStrategy {
+        StoredStrategy {
+            waiting: self.waiting,
+            paused: self.paused,
+            owed: self.owed.iter().filter_map(Said::command).collect(),
+            state: self.machine.state().clone(),
+        }
+    }
+
+    /// The program that runs: the default, once another has failed.
+    #[must_use]
+    pub const fn program(&self) -> &Arc<StrategyProgram> {
+        &self.program
+    }
+
+    /// With what another one knew of how the agent of this conversation is.
+    #[must_use]
+    pub fn with_vitals_of(mut self, other: &Self) -> Self {
+        if self.program.reads_pulses() {
+            self.vitals.clone_from(&other.vitals);
+        }
+        self
+    }
+
+    /// The bytes it holds, its own included; messages within it count by their number.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let owed = self.owed.capacity() * size_of::<Said>();
+        size_of::<Self>() - size_of::<State>()
+            + self.machine.state().bytes()
+            + self.news.bytes()
+            + self.vitals.bytes()
+            + owed
+    }
+
+    /// Tells the program how things stand and does what it says.
+    fn consider(&mut self, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
+        self.settle(orders)?;
+        let owed = std::mem::take(&mut self.owed);
+        self.work_off(owed.into(), orders)?;
+        for record in self.news.told(orders.situation().compactions) {
+            self.tell(REPORTS, record, orders)?;
+        }
+        if self.vitals.has_news() {
+            for record in self.vitals.told(&orders.situation()) {
+                self.tell(REPORTS, record, orders)?;
+            }
+        }
+        let report = Report::of(&orders.situation(), self.settings).to_value();
+        self.tell(REPORTS, report, orders)?;
+        if self.machine.state().weight() > MOST_KEPT {
+            return Err(StrategyFailure::Large);
+        }
+        Ok(())
+    }
+
+    /// Answers a compressor whose preparation has ended, well or not.
+    fn settle(&mut self, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
+        let Some(Waiting { effect, cut }) = self.waiting else {
+            return Ok(());
+        };
+        let effect = EffectId(effect);
+        let made = match orders.situation().stage {
+            Stage::Preparing { cut: at } if at == cut => return Ok(()),
+            Stage::Ready { cut: at, .. } => at == cut,
+            Stage::Preparing { .. } | Stage::None => false,
+        };
+        self.waiting = None;
+        if !made {
+            return self.give_up(effect, &Refusal::NothingReady, orders);
+        }
+        let memory = memory(&orders.situation().path, cut, Some(SUMMARY));
+        let message = memory.and_then(|memory| answer("set_memory", memory));
+        let message = message.ok_or(StrategyFailure::Deaf)?;
+        let step = self.machine.answer(effect, 0, message);
+        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)?;
+        let step = self.machine.finished(effect);
+        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)
+    }
+
+    /// Says that there will be no summary.
+    fn give_up(
+        &mut self,
+        effect: EffectId,
+        why: &Refusal,
+        orders: &mut Orders<'_>,
+    ) -> Result<(), StrategyFailure> {
+        self.paused = false;
+        let step = self.machine.finished(effect);
+        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)?;
+        orders.tell(Telemetry::CameToNothing(*why));
+        self.tell(ANSWERS, refused(COMPRESSOR, why), orders)
+    }
+
+    /// Gives the program a message and does what it says.
+    fn tell(
+        &mut self,
+        port: u32,
+        message: Option<Value>,
+        orders: &mut Orders<'_>,
+    ) -> Result<(), StrategyFailure> {
+        let message = message.ok_or(StrategyFailure::Deaf)?;
+        let step = self.machine.push(port, message);
+        self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)
+    }
+
+    /// Does what a step says, and what the steps say that come of it.
+    fn follow(&mut self, step: Step, orders: &mut Orders<'_>) -> Result<(), StrategyFailure> {
+        let mut todo = VecDeque::new();
+        self.take(step, &mut todo)?;
+        self.work_off(todo, orders)
+    }
+
+    /// Does what was said, and what comes of it.
+    fn work_off(
+        &mut self,
+        mut todo: VecDeque<Said>,
+        orders: &mut Orders<'_>,
+    ) -> Result<(), StrategyFailure> {
+        for _ in 0..MOST_COMMANDS {
+            let Some(next) = todo.pop_front() else {
+                return Ok(());
+            };
+            let answer = match next {
+                Said::Command(message) => Some(self.obey(&message, orders)?),
+                Said::Effect(effect) => self.compress(&effect, orders, &mut todo)?,
+            };
+            if let Some(answer) = answer {
+                let step = self.machine.push(ANSWERS, answer);
+                self.take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+            }
+        }
+        Err(StrategyFailure::Restless)
+    }
+
+    /// What a step says, behind what was said before.
+    fn take(&self, step: Step, todo: &mut VecDeque<Said>) -> Result<(), StrategyFailure> {
+        if let Some(fault) = step.errors.first() {
+            return Err(self.program.failure(fault));
+        }
+        todo.extend(step.outputs.into_iter().map(|(_, it)| Said::Command(it)));
+        todo.extend(step.effects.into_iter().map(Said::Effect));
+        Ok(())
+    }
+
+    /// Tells the program of a pin. What it says of pins is done at once; all else is owed, since the path may
+    /// be on its way and there may be no request to send.
+    fn consider_pin(
+        &mut self,
+        wish: &Wish<'_>,
+        orders: &mut Orders<'_>,
+    ) -> Result<(), StrategyFailure> {
+        let wish = report::wish(wish, &orders.situation()).ok_or(StrategyFailure::Deaf)?;
+        let mut todo = VecDeque::new();
+        let step = self.machine.push(REPORTS, wish);
+        self.take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+        for _ in 0..MOST_COMMANDS {
+            let Some(next) = todo.pop_front() else {
+                return Ok(());
+            };
+            let Some(message) = next.about_a_pin()? else {
+                self.owed.push(next);
+                continue;
+            };
+            let answer = self.obey(&message, orders)?;
+            let step = self.machine.push(ANSWERS, answer);
+            self.take(step.map_err(|_| StrategyFailure::Deaf)?, &mut todo)?;
+        }
+        Err(StrategyFailure::Restless)
+    }
+
+    /// Carries out a command. The answer is what the program is told.
+    fn obey(&mut self, message: &Value, orders: &mut Orders<'_>) -> Result<Value, StrategyFailure> {
+        let control = Control::read(message).ok_or_else(|| not_a_command(message))?;
+        let name = control.name();
+        let outcome = match control {
+            Control::Pause => {
+                self.paused = true;
+                Ok(done("paused"))
+            }
+            Control::Resume => {
+                self.paused = false;
+                Ok(done("resumed"))
+            }
+            Control::GetMemory(keep) => self
+                .mark(keep, orders)
+                .map(|memory| answer("memory", memory)),
+            Control::Mark(keep) => self
+                .mark(keep, orders)
+                .map(|memory| answer("marked", memory)),
+            Control::SetMemory => set_memory(orders).map(|()| done("memory_set")),
+            Control::Prepare => is_summarised(message).map(|()| done("prepared")),
+            Control::Swap => orders.give(Command::Swap).map(|()| done("swapped")),
+            Control::Hold => orders.give(Command::Pause).map(|()| done("held")),
+            Control::Extract(keep) => orders.extract(keep).map(|()| done("extracted")),
+            Control::DropTo(share) => control::drop_to(orders, share).map(|()| done("dropped")),
+            Control::Clear(keep, least) => {
+                control::clear(orders, keep, least).map(|()| done("cleared"))
+            }
+            Control::Abandon => orders.give(Command::Abandon).map(|()| done("abandoned")),
+            Control::Pin => Ok(done("pinned")),
+            Control::Unpin(id) => {
+                orders.unpin(&id);
+                Ok(done("unpinned"))
+            }
+            Control::Other => Err(Refusal::NothingReady),
+        };
+        let verdict = outcome.as_ref().err().copied();
+        let verdict = verdict.map_or(Verdict::Done, Verdict::Refused);
+        orders.tell(Telemetry::Commanded(name, verdict));
+        let answer = outcome.unwrap_or_else(|refusal| {
+            // What a pause was for may never come.
+            self.paused = false;
+            refused(name, &refusal)
+        });
+        answer.ok_or(StrategyFailure::Deaf)
+    }
+
+    /// Marks a place. The provider's own summary stands for a whole request, wherever the strategy would cut.
+    fn mark(&self, keep: Keep, orders: &Orders<'_>) -> Result<Value, Refusal> {
+        let situation = orders.situation();
+        let path = &situation.path;
+        let cut = if self.route() == Route::Native {
+            path.ends_whole().then_some(path.len())
+        } else {
+            keep.cut(&situation)
+        };
+        let cut = cut.ok_or(Refusal::IllegalCut)?;
+        if cut <= situation.shown.from {
+            return Err(Refusal::NoProgress);
+        }
+        memory(path, cut, None).ok_or(Refusal::IllegalCut)
+    }
+
+    /// Orders the summary that a compressor was asked for. The answer is what the program is told at once.
+    fn compress(
+        &mut self,
+        effect: &Effect,
+        orders: &mut Orders<'_>,
+        todo: &mut VecDeque<Said>,
+    ) -> Result<Option<Value>, StrategyFailure> {
+        let Request::Ask { message, .. } = &effect.request else {
+            return Ok(None);
+        };
+        let ordered = {
+            let situation = orders.situation();
+            let cut = message
+                .get("memory")
+                .and_then(|memory| marked_at(memory, &situation.path));
+            let summary = situation.limits.summary;
+            cut.map(|cut| Command::Prepare {
+                cut,
+                // A summary that a request waits for has to make it fit.
+                budget: match self.paused {
+                    true => situation.room_at(cut).unwrap_or(summary),
+                    false => summary,
+                },
+                route: self.route(),
+            })
+        };
+        let outcome = match (ordered, self.waiting) {
+            (None, _) => Err(Refusal::IllegalCut),
+            (_, Some(_)) => Err(Refusal::AlreadyPreparing),
+            (Some(command), None) => orders.give(command),
+        };
+        match (outcome, ordered) {
+            (Ok(()), Some(Command::Prepare { cut, .. })) => {
+                self.waiting = Some(Waiting {
+                    effect: effect.id.0,
+                    cut,
+                });
+                orders.tell(Telemetry::Commanded(COMPRESSOR, Verdict::Done));
+                Ok(None)
+            }
+            (outcome, _) => {
+                self.paused = false;
+                let why = outcome.err().unwrap_or(Refusal::IllegalCut);
+                let step = self.machine.finished(effect.id);
+                self.take(step.map_err(|_| StrategyFailure::Deaf)?, todo)?;
+                orders.tell(Telemetry::Commanded(COMPRESSOR, Verdict::Refused(why)));
+                Ok(refused(COMPRESSOR, &why))
+            }
+        }
+    }
+
+    /// How a summary is made now.
+    const fn route(&self) -> Route {
+        match (self.settings.route, self.paused) {
+            (Route::Native, true) => Route::Readable,
+            (route, _) => route,
+        }
+    }
+
+    /// The default, from the beginning, in the place of what failed.
+    fn replace(&mut self) {
+        *self = Self::new(StrategyProgram::default_one(), self.settings);
+    }
+}
+
+impl Strategy for Hosted {
+    fn decide(&mut self, orders: &mut Orders<'_>) {
+        if let Err(failure) = self.consider(orders) {
+            orders.tell(Telemetry::StrategyFailed(failure));
+            self.replace();
+            if self.consider(orders).is_err() {
+                self.replace();
+            }
+        }
+        if self.paused {
+            // Where there is nothing to wait for, the request goes as it is.
+            let _ = orders.give(Command::Pause);
+        }
+    }
+
+    fn pinned(&mut self, wish: &Wish<'_>, orders: &mut Orders<'_>) {
+        if let Err(failure) = self.consider_pin(wish, orders) {
+            orders.tell(Telemetry::StrategyFailed(failure));
+            self.replace();
+        }
+    }
+
+    fn hear(&mut self, telemetry: &Telemetry) {
+        self.news.hear(telemetry);
+    }
+
+    fn said(&mut self, when: When, turns: &[Turn], now: Timestamp) {
+        if !self.program.reads_pulses() {
+            return;
+        }
+        match when {
+            When::Now => self.vitals.take(turns, now),
+            When::Before => self.vitals.recall(turns, now),
+        }
+    }
+
+    fn rest(&mut self) {
+        self.machine.shrink();
+        self.vitals.rest();
+    }
+}
+
+/// What came out of a program.
+#[derive(Clone, Debug)]
+enum Said {
+    Command(Value),
+    Effect(Effect),
+}
+
+impl Said {
+    /// The message, where it is a command.
+    fn command(&self) -> Option<Value> {
+        match self {
+            Self::Command(message) => Some(message.clone()),
+            Self::Effect(_) => None,
+        }
+    }
+
+    /// The message, where it is a command about a pin.
+    ///
+    /// # Errors
+    /// Where it is to be a command and is none.
+    fn about_a_pin(&self) -> Result<Option<Value>, StrategyFailure> {
+        let Self::Command(message) = self else {
+            return Ok(None);
+        };
+        let control = Control::read(message).ok_or_else(|| not_a_command(message))?;
+        let is = matches!(control, Control::Pin | Control::Unpin(_));
+        Ok(is.then(|| message.clone()))
+    }
+}
+
+/// What a message is that is no command, in short: it may be large.
+fn not_a_command(message: &Value) -> StrategyFailure {
+    let short = |name: &str| format!("`{}`", name.chars().take(40).collect::<String>());
+    let names = message.fields().map(|fields| {
+        let names = fields.iter().take(4).map(|(name, _)| short(name));
+        names.collect::<Vec<_>>()
+    });
+    StrategyFailure::NotACommand(match names {
+        None => "no record".into(),
+        Some(names) if names.is_empty() => "a record without fields".into(),
+        Some(names) => format!("a record of {}", names.join(", ")).into(),
+    })
+}
+
+/// What is still to be done for a program that was stored: its commands, and what it asked for that nobody
+/// works on.
+fn owed(machine: &Machine, waiting: Option<Waiting>, commands: Vec<Value>) -> Vec<Said> {
+    let in_work = waiting.map(|waiting| waiting.effect);
+    let asked = machine
+        .in_flight()
+        .filter(|effect| Some(effect.id.0) != in_work);
+    let commands = commands.into_iter().map(Said::Command);
+    commands.chain(asked.map(Said::Effect)).collect()
+}
+
+/// Shows the summary that is ready; one that may not be shown is thrown away.
+fn set_memory(orders: &mut Orders<'_>) -> Result<(), Refusal> {
+    orders.give(Command::Swap).inspect_err(|_| {
+        let _ = orders.give(Command::Abandon);
+    })
+}
+
+/// Whether the memory that is to be kept ready has a summary: a compressor made it, and it is ready.
+fn is_summarised(message: &Value) -> Result<(), Refusal> {
+    let memory = message.get("prepare");
+    let summary = memory.and_then(|memory| memory.get("summary"));
+    summary.map(|_| ()).ok_or(Refusal::NothingReady)
+}

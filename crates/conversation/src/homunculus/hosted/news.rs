@@ -1,0 +1,92 @@
+//! What happened since a strategy was asked last: told before the next report, one record each.
+
+use std::sync::Arc;
+
+use context::Tokens;
+use plumb::value::Value;
+
+use crate::homunculus::event::Telemetry;
+
+/// So many are kept; of more the oldest are not told.
+const MOST: usize = 8;
+
+/// What a strategy has not been told yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct News(Option<Box<Items>>);
+
+/// Apart, since most conversations never have any.
+#[derive(Clone, Debug, Default)]
+struct Items(Vec<Item>);
+
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    /// A summary was swapped in: the tokens of the view before and after.
+    Swap(Tokens, Tokens),
+    /// A preparation failed, the n-th in a row.
+    Failed(u32),
+    /// The provider refused the view as too long.
+    Overflowed,
+}
+
+impl News {
+    /// Takes up what happened, where a strategy is told of it.
+    pub(super) fn hear(&mut self, telemetry: &Telemetry) {
+        let item = match *telemetry {
+            Telemetry::Swapped { before, after, .. } => Item::Swap(before, after),
+            Telemetry::PreparationFailed(attempt) => Item::Failed(attempt),
+            Telemetry::Overflowed => Item::Overflowed,
+            Telemetry::Sent(_)
+            | Telemetry::LateResult(_)
+            | Telemetry::Branched
+            | Telemetry::Commanded(..)
+            | Telemetry::CameToNothing(_)
+            | Telemetry::StrategyFailed(_) => return,
+        };
+        let Items(items) = &mut **self.0.get_or_insert_default();
+        if items.len() == MOST {
+            items.remove(0);
+        }
+        items.push(item);
+    }
+
+    /// The records, in order; there are none then.
+    pub(super) fn told(&mut self, compactions: u32) -> impl Iterator<Item = Option<Value>> + use<> {
+        let items = self.0.take().into_iter().flat_map(|items| items.0);
+        items.map(move |item| item.to_value(compactions))
+    }
+
+    /// The bytes that it holds besides its own.
+    pub(super) fn bytes(&self) -> usize {
+        let items = self.0.as_ref();
+        items.map_or(0, |items| {
+            size_of::<Items>() + items.0.capacity() * size_of::<Item>()
+        })
+    }
+}
+
+impl Item {
+    fn to_value(self, compactions: u32) -> Option<Value> {
+        let tokens = |tokens: Tokens| Value::Int(i64::try_from(tokens.get()).unwrap_or(i64::MAX));
+        let error = |error: &str, attempt: u32| {
+            record([
+                ("kind", Value::from("error")),
+                ("error", Value::from(error)),
+                ("attempt", Value::Int(attempt.into())),
+            ])
+        };
+        match self {
+            Self::Swap(before, after) => record([
+                ("kind", Value::from("swap")),
+                ("tokens_before", tokens(before)),
+                ("tokens_after", tokens(after)),
+                ("compactions", Value::Int(compactions.into())),
+            ]),
+            Self::Failed(attempt) => error("preparation_failed", attempt),
+            Self::Overflowed => error("overflowed", 0),
+        }
+    }
+}
+
+fn record<const N: usize>(fields: [(&str, Value); N]) -> Option<Value> {
+    Value::record(fields.map(|(name, value)| (Arc::from(name), value))).ok()
+}

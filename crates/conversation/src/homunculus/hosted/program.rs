@@ -1,0 +1,401 @@
+//! Strategies as programs: checked and compiled once, shared by all conversations.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use plumb::check::{Checked, check};
+use plumb::diagnostic::{Colour, Diagnostic, render};
+use plumb::graph::{External, ExternalKind, Graph, Kind};
+use plumb::machine::{Fault, GraphError, Limits, Machine, Program, ProgramId};
+use plumb::modules::{BuiltIn, Modules};
+use plumb::picture::{self, Session};
+use plumb::source::Sources;
+use plumb::types::{Fit, Type, fits};
+
+use super::report::{Counts, Report, Thresholds};
+use super::terms::Terms;
+use super::vitals;
+use super::{ANSWERS, REPORTS, StrategyFailure};
+
+/// The strategies that are built in: the name and the text of each, the default first.
+pub const SHIPPED: [(&str, &str); 8] = [
+    (DEFAULT, include_str!("../../../strategies/prepared.plumb")),
+    (
+        "stop_the_world",
+        include_str!("../../../strategies/stop_the_world.plumb"),
+    ),
+    (
+        "truncate",
+        include_str!("../../../strategies/truncate.plumb"),
+    ),
+    (
+        "clear_tool_results",
+        include_str!("../../../strategies/clear_tool_results.plumb"),
+    ),
+    (
+        "keep_last_n",
+        include_str!("../../../strategies/keep_last_n.plumb"),
+    ),
+    (
+        "cold_cache",
+        include_str!("../../../strategies/cold_cache.plumb"),
+    ),
+    ("thrifty", include_str!("../../../strategies/thrifty.plumb")),
+    ("pinning", include_str!("../../../strategies/pinning.plumb")),
+];
+
+/// The name of the default.
+const DEFAULT: &str = "prepared";
+
+/// It stands behind every other where that one fails.
+static DEFAULT_PROGRAM: LazyLock<Arc<StrategyProgram>> = LazyLock::new(|| {
+    #[expect(
+        clippy::expect_used,
+        reason = "what is shipped checks: a test sees to it"
+    )]
+    StrategyProgram::shipped(DEFAULT).expect("the default is shipped")
+});
+
+/// The shipped strategies as modules: `use prepared` names them, behind the caller's own.
+struct Beside<'a>(&'a dyn Modules);
+
+impl Modules for Beside<'_> {
+    fn load(&self, name: &str) -> Option<String> {
+        let shipped = || {
+            let mut all = SHIPPED.iter();
+            all.find_map(|(known, text)| (*known == name).then(|| (*text).to_owned()))
+        };
+        self.0.load(name).or_else(shipped)
+    }
+
+    fn place(&self, name: &str) -> Option<String> {
+        self.0.place(name)
+    }
+}
+
+/// The ports that a strategy has, as a program.
+const PORTS: &str = "
+let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(ctrl_out, telemetry, ctrl_in) {
+  ctrl_out ; discard
+  telemetry ; discard
+  empty ; ctrl_in
+}
+let compressor : !MemoryDump -> !SetMemory = map({ set_memory: memory })";
+
+/// So many characters are told of an error: a cycle can be as long as the program.
+const MOST_TOLD: usize = 300;
+
+/// What may happen between two reports; the shipped strategies take some dozens of steps.
+const LIMITS: Limits = Limits {
+    fuel: 100_000,
+    queue: 64,
+    high_water: 64,
+};
+
+/// A strategy, checked and compiled. Its state is apart: [`Hosted`](super::Hosted).
+pub struct StrategyProgram {
+    name: Arc<str>,
+    terms: Terms,
+    reads_pulses: bool,
+    graph: Graph,
+    sessions: Vec<Session>,
+    /// Its text, and those of the modules it uses.
+    sources: Sources,
+    program: Arc<Program>,
+}
+
+/// Why a text is not a strategy.
+#[derive(Debug, thiserror::Error)]
+pub enum StrategyError {
+    /// It does not check.
+    #[error("{name} does not check")]
+    Unsound {
+        /// What it is called.
+        name: String,
+        /// All that is wrong with it.
+        diagnostics: Vec<Diagnostic>,
+        /// Its text, and those of the modules it uses.
+        sources: Sources,
+    },
+    /// It has no process `main`, or one with other ports.
+    #[error("{0} has no process `main : (!CtrlResp, !json) -> !CtrlCmd`")]
+    NoMain(String),
+    /// Its process `terms` says something else, or nothing.
+    #[error("{0} has a process `terms` that does not say its terms")]
+    Terms(String),
+    /// It asks for something that a strategy cannot have.
+    #[error(
+        "{name} cannot use `{process}`: of what is outside, a strategy has only the compressor"
+    )]
+    Outside {
+        /// What it is called.
+        name: String,
+        /// The process.
+        process: String,
+    },
+    /// It cannot be made ready for running.
+    #[error("{name} cannot be run: {error}")]
+    Graph {
+        /// What it is called.
+        name: String,
+        /// Why.
+        error: GraphError,
+    },
+}
+
+impl StrategyError {
+    /// What is wrong with the text, with excerpts of it in lines of about `width` columns; empty where it
+    /// checks.
+    #[must_use]
+    pub fn rendered(&self, colour: Colour, width: usize) -> String {
+        match self {
+            Self::Unsound {
+                diagnostics,
+                sources,
+                ..
+            } => render(diagnostics, sources, colour, width),
+            Self::NoMain(_) | Self::Terms(_) | Self::Outside { .. } | Self::Graph { .. } => {
+                String::new()
+            }
+        }
+    }
+}
+
+impl StrategyProgram {
+    /// Checks a text and compiles its process `main`. `name` is what it is called in diagnostics and
+    /// reports. The shipped strategies are modules too, behind those of `modules`.
+    ///
+    /// # Errors
+    /// Where it does not check, has not the ports of a strategy, or uses what a strategy cannot have.
+    pub fn new(name: &str, text: &str, modules: &dyn Modules) -> Result<Arc<Self>, StrategyError> {
+        Self::in_file(name, name, text, modules)
+    }
+
+    /// As [`new`](Self::new); diagnostics name `place`, the file in which the text stands.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn in_file(
+        name: &str,
+        place: &str,
+        text: &str,
+        modules: &dyn Modules,
+    ) -> Result<Arc<Self>, StrategyError> {
+        let checked = check(place, text, &Beside(modules));
+        if !checked.is_sound() {
+            return Err(StrategyError::Unsound {
+                name: name.to_owned(),
+                diagnostics: checked.diagnostics,
+                sources: checked.sources,
+            });
+        }
+        let graph = checked.graph("main").filter(|_| has_ports(&checked));
+        let graph = graph.ok_or_else(|| StrategyError::NoMain(name.to_owned()))?;
+        if let Some(process) = outside(&graph) {
+            return Err(StrategyError::Outside {
+                name: name.to_owned(),
+                process,
+            });
+        }
+        let program =
+            Program::with_limits(&graph, LIMITS).map_err(|error| StrategyError::Graph {
+                name: name.to_owned(),
+                error,
+            })?;
+        let terms = Terms::of(&checked).ok_or_else(|| StrategyError::Terms(name.to_owned()))?;
+        Ok(Arc::new(Self {
+            name: name.into(),
+            terms,
+            reads_pulses: vitals::reads_pulses(&graph),
+            graph,
+            sessions: checked.sessions().to_vec(),
+            sources: checked.sources,
+            program: Arc::new(program),
+        }))
+    }
+
+    /// A strategy that is built in, by its name in [`SHIPPED`]; `keep_last_20` is another name of
+    /// `keep_last_n`.
+    #[must_use]
+    pub fn shipped(name: &str) -> Option<Arc<Self>> {
+        let name = match name {
+            "keep_last_20" => "keep_last_n",
+            name => name,
+        };
+        let (name, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
+        Self::new(name, text, &BuiltIn).ok()
+    }
+
+    /// All that are built in, the default first.
+    pub fn all() -> impl Iterator<Item = Arc<Self>> {
+        SHIPPED.iter().filter_map(|(name, _)| Self::shipped(name))
+    }
+
+    /// The default, `prepared`.
+    #[must_use]
+    pub fn default_one() -> Arc<Self> {
+        Arc::clone(&DEFAULT_PROGRAM)
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub const fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// On what terms it runs.
+    #[must_use]
+    pub const fn terms(&self) -> Terms {
+        self.terms
+    }
+
+    /// Whether it is told how the agent is: one of its expressions names the kind `pulse`, or a field that
+    /// only records of this kind have.
+    #[must_use]
+    pub const fn reads_pulses(&self) -> bool {
+        self.reads_pulses
+    }
+
+    /// Its network as a picture in SVG, each of its sessions as one node.
+    #[must_use]
+    pub fn picture(&self) -> String {
+        picture::svg_of(&self.graph, &self.sessions)
+    }
+
+    /// Its network, for pictures.
+    #[must_use]
+    pub const fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Which program it is: another text that does the same has the same one.
+    #[must_use]
+    pub fn id(&self) -> ProgramId {
+        self.program.id()
+    }
+
+    /// The share of the window at which it begins to act, under this hard threshold and this setting of
+    /// the operator. `None` where a full window alone does not move it.
+    ///
+    /// It is found out by asking: the smallest pressure at which a new conversation makes it give a command.
+    #[must_use]
+    pub fn acts_from(&self, hard: f64, soft: Option<f64>) -> Option<f64> {
+        let acts = |pressure: f64| {
+            let report = Report {
+                kind: "usage",
+                pressure,
+                thresholds: Thresholds {
+                    hard,
+                    ahead: hard,
+                    soft,
+                },
+                stage: "none",
+                swap: "none",
+                after: pressure,
+                standby: false,
+                cache: "warm",
+                held: (0, 0),
+                counts: Counts::default(),
+            };
+            let mut machine = Machine::new(self.program());
+            let step = report
+                .to_value()
+                .map(|report| machine.push(REPORTS, report));
+            step.is_some_and(|step| step.is_ok_and(|step| !step.outputs.is_empty()))
+        };
+        if !acts(1.0) {
+            return None;
+        }
+        let (mut below, mut from) = (0.0, 1.0);
+        // As often as a number of 53 bits can be halved.
+        for _ in 0..60 {
+            let middle = f64::midpoint(below, from);
+            if acts(middle) {
+                from = middle;
+            } else {
+                below = middle;
+            }
+        }
+        Some(from)
+    }
+
+    /// What an error of its network comes to, and where in its text it comes from.
+    pub(super) fn failure(&self, fault: &Fault) -> StrategyFailure {
+        let mut what = fault.to_string();
+        if let Some((end, _)) = what.char_indices().nth(MOST_TOLD) {
+            what.truncate(end);
+            what.push('…');
+        }
+        StrategyFailure::Fault {
+            kind: fault.kind,
+            at: self.sources.locate(fault.span).map(Box::from),
+            what: what.into(),
+        }
+    }
+
+    pub(super) fn program(&self) -> Arc<Program> {
+        Arc::clone(&self.program)
+    }
+}
+
+impl PartialEq for StrategyProgram {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.id()) == (&other.name, other.id())
+    }
+}
+
+impl fmt::Debug for StrategyProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.program.id();
+        write!(f, "StrategyProgram({}, {:016x})", self.name, id.0)
+    }
+}
+
+/// Whether `main` has the ports of a strategy.
+fn has_ports(checked: &Checked) -> bool {
+    let wanted = check("ports", PORTS, &BuiltIn);
+    let (Some(wanted), Some(has)) = (wanted.signature("main"), checked.signature("main")) else {
+        return false;
+    };
+    let fit = |from: &Type, to: &Type| fits(from, to) != Fit::Never;
+    let places = [REPORTS, ANSWERS].map(|port| port as usize);
+    let inputs = places.iter().all(|&port| {
+        let (there, here) = (wanted.inputs.get(port), has.inputs.get(port));
+        there
+            .zip(here)
+            .is_some_and(|(there, here)| fit(&there.kind, &here.kind))
+    });
+    let outputs = match (&wanted.outputs[..], &has.outputs[..]) {
+        ([there], [here]) => fit(&here.kind, &there.kind),
+        _ => false,
+    };
+    inputs && outputs && has.inputs.len() == places.len()
+}
+
+/// What a strategy cannot have, if it asks for any: tools, agents that are not compressors, clocks.
+fn outside(graph: &Graph) -> Option<String> {
+    let wanted = check("ports", PORTS, &BuiltIn);
+    let wanted = wanted.signature("compressor");
+    let same = |one: &Type, other: &Type| {
+        fits(one, other) == Fit::Always && fits(other, one) == Fit::Always
+    };
+    let is_compressor = |external: &&External| {
+        let ports = match (&external.inputs[..], &external.outputs[..]) {
+            ([input], [output]) => Some((input, output)),
+            _ => None,
+        };
+        let wanted = wanted.as_ref().map(|it| (&it.inputs[..], &it.outputs[..]));
+        external.kind == ExternalKind::Agent
+            && matches!(
+                (ports, wanted),
+                (Some((from, to)), Some(([memory], [summary])))
+                    if same(&from.kind, &memory.kind) && same(&to.kind, &summary.kind)
+            )
+    };
+    let mut externals = graph.externals.iter();
+    let other = externals.find(|external| !is_compressor(external));
+    let timer = graph.nodes.iter().find(|node| node.kind == Kind::Timer);
+    other
+        .map(|external| external.name.to_string())
+        .or_else(|| timer.map(|_| "within".to_owned()))
+}

@@ -1,0 +1,138 @@
+//! The guards' numbers.
+
+use context::Tokens;
+use jiff::SignedDuration;
+
+use crate::homunculus::price::Prices;
+
+/// The smallest summary that is worth having: the template's headings and a line or two.
+pub const MINIMUM_SUMMARY: Tokens = Tokens::new(256);
+
+/// What the machine holds every strategy to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The model's window.
+    pub window: Tokens,
+    /// The share of the window from which on a view has to be made smaller.
+    pub hard: f64,
+    /// How large a summary may be.
+    pub summary: Tokens,
+    /// How much may stand verbatim behind the mark at a swap below the hard threshold.
+    pub tail_cap: Tokens,
+    /// When a prepared summary is too old.
+    pub staleness: Staleness,
+    /// The share of the view that a swap must free.
+    pub minimum_gain: f64,
+    /// A swap below the hard threshold must pay for itself within this many requests.
+    pub horizon: f64,
+    /// How many swaps in a row may free less than the minimum gain before the machine stops.
+    pub thrash: u32,
+    /// How long to leave off after failures.
+    pub back_off: BackOff,
+    /// How long a request may be held.
+    pub patience: SignedDuration,
+    /// What the provider asks for.
+    pub prices: Prices,
+}
+
+/// When a prepared summary is too old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staleness {
+    /// After so many requests since its preparation began.
+    pub requests: u32,
+    /// After so much time since its preparation began.
+    pub age: SignedDuration,
+}
+
+/// How long to leave off after failures: doubled with each, up to a longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackOff {
+    /// After the first failure.
+    pub first: SignedDuration,
+    /// At most.
+    pub longest: SignedDuration,
+}
+
+impl BackOff {
+    /// How long to leave off after so many failures in a row.
+    #[must_use]
+    pub fn after(&self, failures: u32) -> SignedDuration {
+        let factor = 1_i32
+            .checked_shl(failures.saturating_sub(1).min(30))
+            .unwrap_or(i32::MAX);
+        self.first
+            .checked_mul(factor)
+            .map_or(self.longest, |wait| wait.min(self.longest))
+    }
+}
+
+impl Limits {
+    /// The share of the window from which on a view has to be made smaller, where nothing else is set.
+    pub const HARD: f64 = 0.85;
+
+    /// The default guards for a window: hard threshold 0.85, summary a sixteenth of the window
+    /// between 1,000 and 8,000 tokens, tail at most three tenths of the window, a gain of a tenth,
+    /// three swaps without gain, a horizon of 30 requests, no waiting.
+    #[must_use]
+    pub fn for_window(window: Tokens, prices: Prices) -> Self {
+        let sixteenth = window.get() / 16;
+        Self {
+            window,
+            hard: Self::HARD,
+            summary: Tokens::new(sixteenth.clamp(1_000, 8_000).min(window.get() / 4)),
+            tail_cap: window.scaled(0.3),
+            staleness: Staleness {
+                requests: 100,
+                age: SignedDuration::from_hours(12),
+            },
+            minimum_gain: 0.1,
+            horizon: 30.0,
+            thrash: 3,
+            back_off: BackOff {
+                first: SignedDuration::from_secs(5),
+                longest: SignedDuration::from_mins(10),
+            },
+            patience: SignedDuration::ZERO,
+            prices,
+        }
+    }
+
+    /// The same window and prices without guards against long tails, small gains, thrashing and
+    /// waiting: what products without such guards do. The rules about where to cut still hold.
+    #[must_use]
+    pub fn unguarded(self) -> Self {
+        Self {
+            tail_cap: self.window,
+            minimum_gain: 0.0,
+            horizon: f64::INFINITY,
+            thrash: u32::MAX,
+            patience: SignedDuration::MAX,
+            ..self
+        }
+    }
+
+    /// The size of a view at the hard threshold.
+    #[must_use]
+    pub fn hard_tokens(&self) -> Tokens {
+        self.window.scaled(self.hard)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::BackOff;
+
+    #[test]
+    fn back_off_doubles_and_ends_at_the_longest() {
+        let back_off = BackOff {
+            first: SignedDuration::from_secs(5),
+            longest: SignedDuration::from_secs(60),
+        };
+        let seconds: Vec<i64> = [1, 2, 3, 4, 5, 1000]
+            .map(|failures| back_off.after(failures).as_secs())
+            .to_vec();
+        assert_eq!(seconds, [5, 10, 20, 40, 60, 60]);
+    }
+}

@@ -1,0 +1,342 @@
+//! Carrying out commands: every guard is here.
+
+use context::{Tokens, TurnId};
+use history::{MarkId, Route};
+use jiff::Timestamp;
+
+use super::{Asked, Machine, Point, Preparing, Ready, State, acknowledge, later};
+use crate::homunculus::event::{
+    Action, JobId, Preparation, Refusal, StopReason, Telemetry, Verdict,
+};
+use crate::homunculus::outline::Path;
+use crate::homunculus::strategy::{Command, Moment};
+use crate::homunculus::view::Shown;
+
+impl Machine {
+    /// Carries out a command or refuses it, and acknowledges it. The answer is the hold, where one
+    /// was ordered and granted.
+    ///
+    /// # Errors
+    /// Where the command would break a rule; then nothing has changed.
+    pub(super) fn obey(
+        &mut self,
+        command: Command,
+        asked: &Asked<'_>,
+        actions: &mut Vec<Action>,
+    ) -> Result<Option<Action>, Refusal> {
+        let &Asked {
+            ref path,
+            moment,
+            now,
+        } = asked;
+        let mut hold = None;
+        let outcome = match command {
+            Command::Prepare { cut, budget, route } => {
+                let order = Order { cut, budget, route };
+                self.prepare(&order, path, now, actions)
+            }
+            Command::Swap => self.swap_in(path, now, actions),
+            Command::Drop { cut } => self.drop_before(cut, path, actions),
+            Command::Clear { upto } => self.clear_before(upto, path, actions),
+            Command::Pause => self.pause(moment, now).map(|until| {
+                hold = Some(Action::Hold { until });
+            }),
+            Command::Abandon => {
+                self.abandon(actions);
+                Ok(())
+            }
+            Command::Resume => {
+                self.stopped = None;
+                self.fruitless = 0;
+                Ok(())
+            }
+        };
+        let verdict = outcome.map_or_else(Verdict::Refused, |()| Verdict::Done);
+        actions.push(acknowledge(command, verdict));
+        outcome.map(|()| hold)
+    }
+
+    fn prepare(
+        &mut self,
+        order: &Order,
+        path: &Path<'_>,
+        now: Timestamp,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), Refusal> {
+        let node = self.may_prepare(order, path, now)?;
+        match self.state {
+            State::Preparing(old) => {
+                // What takes its place is there at once.
+                let elapsed = now.duration_since(old.point.since);
+                self.pace.writing.exceeds(elapsed);
+                actions.push(Action::Abandon(old.job));
+            }
+            State::Ready(ready) => self.standby = Some(ready),
+            State::Idle => {}
+        }
+        let job = JobId(self.count.jobs);
+        self.count.jobs += 1;
+        self.state = State::Preparing(Preparing {
+            job,
+            route: order.route,
+            point: Point {
+                cut: order.cut,
+                node,
+                since: now,
+                requests: self.count.requests,
+            },
+        });
+        actions.push(Action::Prepare(Preparation {
+            job,
+            cut: order.cut,
+            node,
+            made_from: path.head(),
+            route: order.route,
+            budget: order.budget,
+        }));
+        Ok(())
+    }
+
+    fn may_prepare(
+        &self,
+        order: &Order,
+        path: &Path<'_>,
+        now: Timestamp,
+    ) -> Result<TurnId, Refusal> {
+        self.not_stopped()?;
+        let at_once = order.route == Route::Extractive;
+        if let State::Preparing(running) = &self.state
+            && (!at_once || running.route == Route::Extractive)
+        {
+            return Err(Refusal::AlreadyPreparing);
+        }
+        if let Some(until) = self.failure.not_before
+            && now < until
+            && !at_once
+        {
+            return Err(Refusal::BackingOff(until));
+        }
+        // The provider's own summary stands for all of a request; its answer is kept.
+        let whole = order.route == Route::Native && order.cut == path.len() && path.ends_whole();
+        let node = if whole && order.cut > self.shown.from {
+            path.head()
+        } else {
+            self.may_cut(order.cut, path)?
+        };
+        let before = self.size(&self.shown, path);
+        let to_come = MarkId::from_bytes([0; 16]);
+        let after = self.shown.swapped(order.cut, to_come, order.budget);
+        let after = self.size(&after, path);
+        if before <= self.limits.window {
+            self.gains(before, after)?;
+        }
+        Ok(node)
+    }
+
+    /// What would be shown after a swap to this summary, or why it must not be.
+    pub(super) fn swap(
+        &self,
+        ready: &Ready,
+        path: &Path<'_>,
+        now: Timestamp,
+    ) -> Result<Shown, Refusal> {
+        self.not_stopped()?;
+        let cut = ready.point.cut;
+        if self.may_cut(cut, path)? != ready.point.node {
+            return Err(Refusal::IllegalCut);
+        }
+        let cap = self.limits.staleness;
+        let requests = self.count.requests.saturating_sub(ready.point.requests);
+        if requests > cap.requests || now.duration_since(ready.point.since) > cap.age {
+            return Err(Refusal::Stale);
+        }
+        let shown = self.shown.swapped(cut, ready.mark, ready.tokens);
+        let before = self.size(&self.shown, path);
+        let after = self.size(&shown, path);
+        if shown.tokens(path) >= self.shown.tokens(path) {
+            // However the provider counts.
+            return Err(Refusal::TooLittleGain(Tokens::ZERO));
+        }
+        if before > self.limits.window && after < before {
+            // To fit, anything that helps is right.
+            return Ok(shown);
+        }
+        // From the hard threshold on, a summary that is there is worth more than a better one that
+        // may not be ready in time.
+        let is_early = before < self.limits.hard_tokens();
+        let tail = path.tail(cut);
+        if is_early && tail > self.limits.tail_cap {
+            return Err(Refusal::TailTooLong(tail));
+        }
+        self.gains(before, after)?;
+        if is_early {
+            self.pays(&shown, path, now)?;
+        }
+        Ok(shown)
+    }
+
+    /// Whether a swap below the hard threshold pays for itself soon enough.
+    fn pays(&self, shown: &Shown, path: &Path<'_>, now: Timestamp) -> Result<(), Refusal> {
+        let before = self.size(&self.shown, path);
+        let freed = before.saturating_sub(self.size(shown, path));
+        let kept = path.tail(shown.from);
+        let restated = path.front(shown.from);
+        let restated = restated.saturating_sub(path.front(self.shown.from));
+        let written = shown.summary + restated;
+        let prices = &self.limits.prices;
+        let requests = prices.break_even(written, kept, freed, self.cache(now));
+        if requests > self.limits.horizon {
+            return Err(Refusal::LosesMoney(requests));
+        }
+        Ok(())
+    }
+
+    fn swap_in(
+        &mut self,
+        path: &Path<'_>,
+        now: Timestamp,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), Refusal> {
+        let ready = match self.state {
+            State::Ready(ready) => Some(ready),
+            State::Idle | State::Preparing(_) => self.standby,
+        };
+        let ready = ready.ok_or(Refusal::NothingReady)?;
+        let shown = self.swap(&ready, path, now)?;
+        let before = self.size(&self.shown, path);
+        let after = self.size(&shown, path);
+        self.show(shown, path);
+        self.standby = None;
+        if matches!(self.state, State::Ready(_)) {
+            self.state = State::Idle;
+        }
+        let tail = path.tail(shown.from);
+        self.count.swaps = self.count.swaps.saturating_add(1);
+        actions.push(Action::Telemetry(Telemetry::Swapped {
+            before,
+            after,
+            tail,
+        }));
+        actions.push(Action::Show(shown));
+        self.count_gain(before, after, actions);
+        Ok(())
+    }
+
+    fn count_gain(&mut self, before: Tokens, after: Tokens, actions: &mut Vec<Action>) {
+        if self.gains(before, after).is_ok() {
+            self.fruitless = 0;
+            return;
+        }
+        self.fruitless += 1;
+        if self.fruitless >= self.limits.thrash {
+            let reason = StopReason::Thrashing(self.fruitless);
+            self.stopped = Some(reason);
+            self.abandon(actions);
+            actions.push(Action::Stop(reason));
+        }
+    }
+
+    fn drop_before(
+        &mut self,
+        cut: usize,
+        path: &Path<'_>,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), Refusal> {
+        self.not_stopped()?;
+        self.may_cut(cut, path)?;
+        self.show(self.shown.dropped(cut), path);
+        self.discard_behind(cut, actions);
+        actions.push(Action::Show(self.shown));
+        Ok(())
+    }
+
+    /// Forgets summaries that do not reach beyond what is hidden anyway.
+    fn discard_behind(&mut self, cut: usize, actions: &mut Vec<Action>) {
+        self.standby = self.standby.filter(|ready| ready.point.cut > cut);
+        match self.state {
+            State::Preparing(preparing) if preparing.point.cut <= cut => {
+                actions.push(Action::Abandon(preparing.job));
+                self.fall_back();
+            }
+            State::Ready(ready) if ready.point.cut <= cut => self.state = State::Idle,
+            State::Idle | State::Preparing(_) | State::Ready(_) => {}
+        }
+    }
+
+    fn clear_before(
+        &mut self,
+        upto: usize,
+        path: &Path<'_>,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), Refusal> {
+        self.not_stopped()?;
+        if upto <= self.shown.cleared {
+            return Err(Refusal::NoProgress);
+        }
+        if upto > path.len() {
+            return Err(Refusal::IllegalCut);
+        }
+        self.show(self.shown.cleared(upto), path);
+        actions.push(Action::Show(self.shown));
+        Ok(())
+    }
+
+    /// Until when the request is held; `None`: as long as the preparation takes.
+    fn pause(&self, moment: Moment, now: Timestamp) -> Result<Option<Timestamp>, Refusal> {
+        let State::Preparing(preparing) = &self.state else {
+            return Err(Refusal::CanNotHold);
+        };
+        if moment == Moment::Idle {
+            return Err(Refusal::CanNotHold);
+        }
+        if preparing.route == Route::Extractive {
+            return Ok(Some(now));
+        }
+        let since = self.sending.held_since.unwrap_or(now);
+        match later(since, self.limits.patience) {
+            Some(until) if until <= now => Err(Refusal::CanNotHold),
+            until => Ok(until),
+        }
+    }
+
+    fn abandon(&mut self, actions: &mut Vec<Action>) {
+        if let State::Preparing(preparing) = &self.state {
+            actions.push(Action::Abandon(preparing.job));
+        }
+        self.state = State::Idle;
+        self.standby = None;
+    }
+
+    fn not_stopped(&self) -> Result<(), Refusal> {
+        match self.stopped {
+            Some(_) => Err(Refusal::Stopped),
+            None => Ok(()),
+        }
+    }
+
+    /// The node before a legal cut that lies behind what is hidden already.
+    fn may_cut(&self, cut: usize, path: &Path<'_>) -> Result<TurnId, Refusal> {
+        if !path.is_cut(cut) {
+            return Err(Refusal::IllegalCut);
+        }
+        if cut <= self.shown.from {
+            return Err(Refusal::NoProgress);
+        }
+        path.node_before(cut).ok_or(Refusal::IllegalCut)
+    }
+
+    fn gains(&self, before: Tokens, after: Tokens) -> Result<(), Refusal> {
+        let freed = before.saturating_sub(after);
+        if freed == Tokens::ZERO || freed < before.scaled(self.limits.minimum_gain) {
+            return Err(Refusal::TooLittleGain(freed));
+        }
+        Ok(())
+    }
+}
+
+/// A command to make a summary.
+struct Order {
+    cut: usize,
+    budget: Tokens,
+    route: Route,
+}

@@ -1,0 +1,593 @@
+//! The state machine: events in, actions out.
+
+mod command;
+mod orders;
+
+use orders::About;
+pub use orders::Orders;
+
+use context::{Pressure, Tokens, TurnId};
+use history::{MarkId, Route};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::homunculus::event::{
+    Acknowledged, Action, Event, JobId, Reported, StopReason, Telemetry, Wish,
+};
+use crate::homunculus::gauge::{Gauge, Size};
+use crate::homunculus::limits::Limits;
+use crate::homunculus::outline::Path;
+use crate::homunculus::pace::{Pace, Writing};
+use crate::homunculus::price::CacheState;
+use crate::homunculus::strategy::{Command, Moment, Situation, Stage, Strategy};
+use crate::homunculus::view::Shown;
+
+/// The share of the window that stays verbatim behind a summary that makes a refused view fit.
+const RESCUED: f64 = 0.05;
+
+/// How often one request may be held before it is sent whatever the strategy says.
+const MOST_HOLDS: u32 = 8;
+
+/// The supervisor of one conversation.
+#[derive(Clone, Debug)]
+pub struct Homunculus<S> {
+    strategy: S,
+    machine: Machine,
+}
+
+/// A summary that was made before a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// It stands for the turns before this index.
+    pub cut: usize,
+    /// Its mark.
+    pub mark: MarkId,
+    /// Its size as shown.
+    pub tokens: Tokens,
+    /// When it was made.
+    pub since: Timestamp,
+}
+
+/// All that is remembered between events.
+#[derive(Clone, Debug)]
+struct Machine {
+    limits: Limits,
+    shown: Shown,
+    /// The turns at the edges of what is shown, to notice when a conversation goes on from before
+    /// them.
+    edges: [TurnId; 2],
+    state: State,
+    /// A ready summary that is kept while a better one is made.
+    standby: Option<Ready>,
+    failure: Failure,
+    /// Swaps in a row that freed less than the minimum gain.
+    fruitless: u32,
+    stopped: Option<StopReason>,
+    count: Count,
+    sending: Sending,
+    gauge: Gauge,
+    pace: Pace,
+}
+
+/// What there was so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    requests: u32,
+    swaps: u32,
+    jobs: u64,
+}
+
+/// How far the next summary is. After a failure it is `Idle` until the back-off is over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Idle,
+    Preparing(Preparing),
+    Ready(Ready),
+}
+
+/// A place that a summary stands for, and since when that was decided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    cut: usize,
+    node: TurnId,
+    since: Timestamp,
+    requests: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Preparing {
+    job: JobId,
+    point: Point,
+    route: Route,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ready {
+    point: Point,
+    mark: MarkId,
+    tokens: Tokens,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Failure {
+    in_a_row: u32,
+    not_before: Option<Timestamp>,
+}
+
+/// What is known of the request that is held or was sent last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sending {
+    held_since: Option<Timestamp>,
+    holds: u32,
+    last: Option<Timestamp>,
+    retried: Option<TurnId>,
+    reported: Reported,
+}
+
+/// What a strategy is asked about.
+#[derive(Clone, Copy, Debug)]
+struct Asked<'a> {
+    path: Path<'a>,
+    moment: Moment,
+    now: Timestamp,
+}
+
+impl<S: Strategy> Homunculus<S> {
+    /// A supervisor of a conversation that has not begun.
+    #[must_use]
+    pub fn new(strategy: S, limits: Limits) -> Self {
+        Self {
+            strategy,
+            machine: Machine {
+                limits,
+                shown: Shown {
+                    from: 0,
+                    cleared: 0,
+                    mark: None,
+                    summary: Tokens::ZERO,
+                },
+                edges: [TurnId::ROOT; 2],
+                state: State::Idle,
+                standby: None,
+                failure: Failure {
+                    in_a_row: 0,
+                    not_before: None,
+                },
+                fruitless: 0,
+                stopped: None,
+                count: Count::default(),
+                sending: Sending::default(),
+                gauge: Gauge::default(),
+                pace: Pace::default(),
+            },
+        }
+    }
+
+    /// A supervisor of a conversation that was shown like this when it was last seen: after a restart,
+    /// or on a branch of another conversation. Where the path is too short for that, all of it is
+    /// shown.
+    #[must_use]
+    pub fn resume(strategy: S, limits: Limits, shown: Shown, path: &Path<'_>) -> Self {
+        let mut resumed = Self::new(strategy, limits);
+        if shown.edges(path).is_some() {
+            resumed.machine.show(shown, path);
+        }
+        resumed
+    }
+
+    /// Takes a summary that was made before a restart as the one that is ready, unless there is another
+    /// or it does not stand on the path behind what is hidden.
+    pub fn restore(&mut self, made: &Restored, path: &Path<'_>) {
+        let idle = self.machine.state == State::Idle && self.machine.standby.is_none();
+        let node = path.node_before(made.cut);
+        if let (true, Some(node)) = (idle && made.cut > self.machine.shown.from, node) {
+            self.machine.state = State::Ready(Ready {
+                point: Point {
+                    cut: made.cut,
+                    node,
+                    since: made.since,
+                    requests: self.machine.count.requests,
+                },
+                mark: made.mark,
+                tokens: made.tokens,
+            });
+        }
+    }
+
+    /// The strategy.
+    #[must_use]
+    pub const fn strategy(&self) -> &S {
+        &self.strategy
+    }
+
+    /// Lets go of memory that an idle conversation does not need.
+    pub fn rest(&mut self) {
+        self.strategy.rest();
+    }
+
+    /// Changes the strategy.
+    #[cfg(test)]
+    pub(crate) fn strategy_mut(&mut self, change: impl FnOnce(&mut S)) {
+        change(&mut self.strategy);
+    }
+
+    /// How long summaries take, by what was learnt.
+    #[must_use]
+    pub const fn writing(&self) -> Writing {
+        self.machine.pace.writing
+    }
+
+    /// Takes over what was learnt elsewhere of how long summaries take.
+    pub const fn set_writing(&mut self, writing: Writing) {
+        self.machine.pace.writing = writing;
+    }
+
+    /// Takes other guards: the model was changed, or its limits.
+    pub const fn set_limits(&mut self, limits: Limits) {
+        self.machine.limits = limits;
+    }
+
+    /// The provider took the view of this path before, whatever we count: nothing is done about its size
+    /// until there is more of it, or the provider reports it. For what comes back after a restart.
+    pub fn accepted(&mut self, path: &Path<'_>) {
+        let machine = &mut self.machine;
+        let below = machine.limits.hard_tokens();
+        machine.gauge.accept(&machine.shown, path, below);
+    }
+
+    /// The size of a view as the provider counts it, as far as that is known.
+    #[must_use]
+    pub fn size(&self, shown: &Shown, path: &Path<'_>) -> Size {
+        self.machine.gauge.size(shown, path)
+    }
+
+    /// The size of the view that was sent last.
+    #[must_use]
+    pub fn sent(&self) -> Size {
+        self.machine.gauge.last()
+    }
+
+    /// The guards.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.machine.limits
+    }
+
+    /// The summary that is ready, whether or not another is being made.
+    #[must_use]
+    pub const fn ready(&self) -> Option<MarkId> {
+        match (&self.machine.state, &self.machine.standby) {
+            (State::Ready(ready), _) | (_, Some(ready)) => Some(ready.mark),
+            (State::Idle | State::Preparing(_), None) => None,
+        }
+    }
+
+    /// Until when no preparation starts, after failures.
+    #[must_use]
+    pub const fn backing_off(&self) -> Option<Timestamp> {
+        self.machine.failure.not_before
+    }
+
+    /// How the conversation is shown at the moment.
+    #[must_use]
+    pub const fn shown(&self) -> Shown {
+        self.machine.shown
+    }
+
+    /// Why compaction has stopped, where it has.
+    #[must_use]
+    pub const fn stopped(&self) -> Option<StopReason> {
+        self.machine.stopped
+    }
+
+    /// The summary that is being made.
+    #[must_use]
+    pub const fn preparing(&self) -> Option<JobId> {
+        match self.machine.state {
+            State::Preparing(Preparing { job, .. }) => Some(job),
+            State::Idle | State::Ready(_) => None,
+        }
+    }
+
+    /// Takes an event and says what to do, in order. A request is answered with exactly one of
+    /// [`Action::Send`] and [`Action::Hold`]; one request is held a bounded number of times.
+    pub fn on(&mut self, event: Event<'_>, now: Timestamp) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match event {
+            Event::Request(path) => self.request(&path, now, &mut actions),
+            Event::Idle(path) => {
+                self.machine.follow(&path, &mut actions);
+                let asked = Asked {
+                    path,
+                    moment: Moment::Idle,
+                    now,
+                };
+                self.ask(&asked, &mut actions);
+            }
+            Event::Command(command, path) => {
+                self.machine.follow(&path, &mut actions);
+                let asked = Asked {
+                    path,
+                    moment: Moment::Idle,
+                    now,
+                };
+                // What became of it is among the actions.
+                let _ = self.machine.obey(command, &asked, &mut actions);
+            }
+            Event::Rescue(path) => self.machine.rescue(&path, now, &mut actions),
+            Event::Pinned(wish, path) => self.pinned(&wish, path, now, &mut actions),
+            Event::Said(when, turns) => self.strategy.said(when, turns, now),
+            Event::Usage { input, reported } => self.machine.used(input, reported, now),
+            Event::Overhead { tokens } => self.machine.gauge.overhead(tokens),
+            Event::Prepared { job, mark, tokens } => {
+                self.machine
+                    .prepared((job, now), (mark, tokens), &mut actions);
+            }
+            Event::Failed { job } => self.machine.failed(job, now, &mut actions),
+            Event::Overflowed { input } => self.machine.overflowed(input, &mut actions),
+        }
+        for action in &actions {
+            if let Action::Telemetry(telemetry) = action {
+                self.strategy.hear(telemetry);
+            }
+        }
+        actions
+    }
+
+    fn request(&mut self, path: &Path<'_>, now: Timestamp, actions: &mut Vec<Action>) {
+        self.machine.follow(path, actions);
+        let moment = self.machine.sending.held_since.map_or_else(
+            || Moment::Request,
+            |since| Moment::Held(now.duration_since(since)),
+        );
+        if moment == Moment::Request {
+            let count = &mut self.machine.count;
+            count.requests = count.requests.saturating_add(1);
+            let last = self.machine.sending.last;
+            let since = last.map(|last| now.duration_since(last));
+            self.machine.pace.said(path.covered(path.len()), since);
+        }
+        if self.machine.sending.holds < MOST_HOLDS {
+            let asked = Asked {
+                path: *path,
+                moment,
+                now,
+            };
+            if let Some(hold) = self.ask(&asked, actions) {
+                let sending = &mut self.machine.sending;
+                sending.held_since.get_or_insert(now);
+                sending.holds += 1;
+                actions.push(hold);
+                return;
+            }
+        }
+        self.machine.send(path, now, actions);
+    }
+
+    /// Asks the strategy whether it keeps a pin. The path may still be on its way to where the conversation
+    /// stands, so what is shown is not compared with it.
+    fn pinned(
+        &mut self,
+        wish: &Wish<'_>,
+        path: Path<'_>,
+        now: Timestamp,
+        actions: &mut Vec<Action>,
+    ) {
+        let asked = Asked {
+            path,
+            moment: Moment::Idle,
+            now,
+        };
+        let mut orders = Orders::new(&mut self.machine, &asked, actions, About::Pin);
+        self.strategy.pinned(wish, &mut orders);
+    }
+
+    /// Asks the strategy and carries out what it says. The answer is the hold, if it ordered one.
+    fn ask(&mut self, asked: &Asked<'_>, actions: &mut Vec<Action>) -> Option<Action> {
+        if self.machine.stopped.is_some() {
+            return None;
+        }
+        let about = About::Conversation;
+        let mut orders = Orders::new(&mut self.machine, asked, actions, about);
+        self.strategy.decide(&mut orders);
+        let hold = orders.hold();
+        // A later command may have abandoned what the request would wait for.
+        hold.filter(|_| self.preparing().is_some())
+    }
+}
+
+impl Machine {
+    fn situation<'a>(&'a self, asked: &Asked<'a>) -> Situation<'a> {
+        let &Asked {
+            ref path,
+            moment,
+            now,
+        } = asked;
+        let after = |ready: &Ready| {
+            self.swap(ready, path, now)
+                .map(|shown| self.size(&shown, path))
+        };
+        Situation {
+            moment,
+            path: *path,
+            shown: self.shown,
+            view: self.size(&self.shown, path),
+            gauge: self.gauge,
+            stage: match &self.state {
+                State::Idle => Stage::None,
+                State::Preparing(preparing) => Stage::Preparing {
+                    cut: preparing.point.cut,
+                },
+                State::Ready(ready) => Stage::Ready {
+                    cut: ready.point.cut,
+                    swap: after(ready),
+                },
+            },
+            standby: self.standby.as_ref().map(after),
+            cache: self.cache(now),
+            compactions: self.count.swaps,
+            lead: self.pace.lead(self.limits.summary),
+            reported: self.sending.reported,
+            limits: &self.limits,
+        }
+    }
+
+    /// The tokens of a view as the provider will count it, without what is only guessed: nothing is
+    /// decided on a guess.
+    fn size(&self, shown: &Shown, path: &Path<'_>) -> Tokens {
+        self.gauge.size(shown, path).known
+    }
+
+    fn cache(&self, now: Timestamp) -> CacheState {
+        self.sending.last.map_or(CacheState::Cold, |last| {
+            self.limits.prices.cache_after(now.duration_since(last))
+        })
+    }
+
+    /// Forgets what does not stand on this path: the client may have gone back and on from there.
+    fn follow(&mut self, path: &Path<'_>, actions: &mut Vec<Action>) {
+        let stands = |point: &Point| path.node_before(point.cut) == Some(point.node);
+        if self.shown.edges(path) != Some(self.edges) {
+            self.show(Shown::default(), path);
+            self.stopped = None;
+            self.fruitless = 0;
+            actions.push(Action::Telemetry(Telemetry::Branched));
+            actions.push(Action::Show(self.shown));
+        }
+        if self
+            .standby
+            .as_ref()
+            .is_some_and(|ready| !stands(&ready.point))
+        {
+            self.standby = None;
+        }
+        match self.state {
+            State::Preparing(preparing) if !stands(&preparing.point) => {
+                actions.push(Action::Abandon(preparing.job));
+                self.fall_back();
+            }
+            State::Ready(ready) if !stands(&ready.point) => self.state = State::Idle,
+            State::Idle | State::Preparing(_) | State::Ready(_) => {}
+        }
+    }
+
+    fn show(&mut self, shown: Shown, path: &Path<'_>) {
+        self.shown = shown;
+        self.edges = shown.edges(path).unwrap_or([TurnId::ROOT; 2]);
+    }
+
+    /// The state after a preparation came to nothing: the summary on standby, if there is one.
+    fn fall_back(&mut self) {
+        self.state = self.standby.take().map_or(State::Idle, State::Ready);
+    }
+
+    fn send(&mut self, path: &Path<'_>, now: Timestamp, actions: &mut Vec<Action>) {
+        self.gauge.send(&self.shown, path);
+        let view = self.gauge.last().all();
+        let sending = &mut self.sending;
+        sending.held_since = None;
+        sending.holds = 0;
+        sending.last = Some(now);
+        let pressure = Pressure::of(view, self.limits.window);
+        actions.push(Action::Telemetry(Telemetry::Sent(pressure)));
+        actions.push(Action::Send(self.shown));
+    }
+
+    fn used(&mut self, input: Tokens, reported: Reported, now: Timestamp) {
+        self.gauge.report(input);
+        self.sending.reported = reported;
+        if let Some(sent) = self.sending.last {
+            self.pace
+                .answered(reported.output, now.duration_since(sent));
+        }
+    }
+
+    fn prepared(
+        &mut self,
+        (job, now): (JobId, Timestamp),
+        (mark, tokens): (MarkId, Tokens),
+        actions: &mut Vec<Action>,
+    ) {
+        match self.state {
+            State::Preparing(preparing) if preparing.job == job => {
+                if preparing.route != Route::Extractive {
+                    let took = now.duration_since(preparing.point.since);
+                    self.pace.writing.learn(took);
+                }
+                self.failure = Failure::default();
+                self.standby = None;
+                self.state = State::Ready(Ready {
+                    point: preparing.point,
+                    mark,
+                    tokens,
+                });
+            }
+            _ => actions.push(Action::Telemetry(Telemetry::LateResult(job))),
+        }
+    }
+
+    fn failed(&mut self, job: JobId, now: Timestamp, actions: &mut Vec<Action>) {
+        match self.state {
+            State::Preparing(preparing) if preparing.job == job => {
+                let failures = self.failure.in_a_row.saturating_add(1);
+                let wait = self.limits.back_off.after(failures);
+                self.failure = Failure {
+                    in_a_row: failures,
+                    not_before: Some(later(now, wait).unwrap_or(Timestamp::MAX)),
+                };
+                self.fall_back();
+                let count = Telemetry::PreparationFailed(failures);
+                actions.push(Action::Telemetry(count));
+            }
+            _ => actions.push(Action::Telemetry(Telemetry::LateResult(job))),
+        }
+    }
+
+    /// Makes a view that was refused fit, whatever the strategy is.
+    fn rescue(&mut self, path: &Path<'_>, now: Timestamp, actions: &mut Vec<Action>) {
+        self.follow(path, actions);
+        let asked = Asked {
+            path: *path,
+            moment: Moment::Request,
+            now,
+        };
+        let mut orders = Orders::new(self, &asked, actions, About::Conversation);
+        if orders.situation().fits() {
+            return;
+        }
+        // What became of it is among the actions.
+        let _ = orders.give(Command::Swap);
+        if !orders.situation().fits() {
+            let _ = orders.extract(RESCUED);
+        }
+    }
+
+    fn overflowed(&mut self, input: Option<Tokens>, actions: &mut Vec<Action>) {
+        actions.push(Action::Telemetry(Telemetry::Overflowed));
+        let (head, sending) = (self.gauge.head(), &mut self.sending);
+        // The provider says that the view is above its window, whatever we count.
+        let least = self.limits.window + Tokens::new(1);
+        self.gauge
+            .report(input.map_or(least, |input| input.max(least)));
+        if head.is_none() || sending.retried == head {
+            // When the client tries again, what is shown may be smaller.
+            sending.retried = None;
+            actions.push(Action::PassThrough);
+            return;
+        }
+        sending.retried = head;
+        actions.push(Action::Retry);
+    }
+}
+
+/// `now` and so much later; `None` beyond the end of time.
+fn later(now: Timestamp, wait: SignedDuration) -> Option<Timestamp> {
+    now.checked_add(wait).ok()
+}
+
+/// Acknowledges a command.
+fn acknowledge(command: Command, verdict: crate::homunculus::event::Verdict) -> Action {
+    Action::Acknowledge(Acknowledged { command, verdict })
+}
+
+#[cfg(test)]
+mod tests;

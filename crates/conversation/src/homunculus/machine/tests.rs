@@ -1,0 +1,746 @@
+//! The machine step by step, and under any order of events and any strategy.
+
+use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
+use history::{MarkId, Route};
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
+
+use super::{Homunculus, Orders, Restored};
+use crate::homunculus::event::{
+    Action, Event, JobId, Preparation, Refusal, Reported, StopReason, Verdict,
+};
+use crate::homunculus::hosted::{HostSettings, Hosted, StrategyProgram};
+use crate::homunculus::limits::Limits;
+use crate::homunculus::outline::{Outline, Path};
+use crate::homunculus::price::Prices;
+use crate::homunculus::strategy::{Command, Strategy};
+use crate::homunculus::view::Shown;
+
+fn limits(window: u64) -> Limits {
+    let prices = Prices {
+        input: 3.0,
+        output: 15.0,
+        cache_read: 0.3,
+        cache_write: 3.75,
+        ttl: SignedDuration::from_mins(5),
+        cache_minimum: Tokens::new(1024),
+    };
+    Limits::for_window(Tokens::new(window), prices)
+}
+
+/// A strategy that is shipped.
+fn shipped(name: &str, route: Route) -> Hosted {
+    let settings = HostSettings { route, soft: None };
+    Hosted::new(StrategyProgram::shipped(name).unwrap(), settings)
+}
+
+fn prepared() -> Hosted {
+    shipped("prepared", Route::Readable)
+}
+
+/// A conversation of alternating user and assistant turns of these sizes.
+fn outline(sizes: &[usize]) -> Outline {
+    let mut parent = TurnId::ROOT;
+    let turns: Vec<Turn> = sizes
+        .iter()
+        .enumerate()
+        .map(|(index, size)| {
+            let role = [Role::User, Role::Assistant][index % 2];
+            let text = "abcd".repeat(size.saturating_sub(4));
+            let turn = TurnDraft::text(role, text).after(parent, &Heuristic);
+            parent = turn.id();
+            turn
+        })
+        .collect();
+    Outline::of(&turns)
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_000_000 + second).unwrap()
+}
+
+/// Drives one machine by hand.
+struct Driver<S> {
+    machine: Homunculus<S>,
+    outline: Outline,
+    second: i64,
+}
+
+impl<S: Strategy> Driver<S> {
+    fn new(strategy: S, limits: Limits, sizes: &[usize]) -> Self {
+        Self {
+            machine: Homunculus::new(strategy, limits),
+            outline: outline(sizes),
+            second: 0,
+        }
+    }
+
+    fn request(&mut self, len: usize) -> Vec<Action> {
+        self.second += 10;
+        let path = Path::new(&self.outline, len, &[]);
+        self.machine.on(Event::Request(path), at(self.second))
+    }
+
+    fn finish(&mut self, job: JobId, tokens: u64) -> Vec<Action> {
+        let event = Event::Prepared {
+            job,
+            mark: MarkId::from_bytes([1; 16]),
+            tokens: Tokens::new(tokens),
+        };
+        self.machine.on(event, at(self.second))
+    }
+}
+
+/// The report of a view of so much.
+fn usage(input: u64) -> Event<'static> {
+    Event::Usage {
+        input: Tokens::new(input),
+        reported: Reported::default(),
+    }
+}
+
+fn ordered(actions: &[Action]) -> Option<Preparation> {
+    actions.iter().find_map(|action| match action {
+        Action::Prepare(preparation) => Some(*preparation),
+        _ => None,
+    })
+}
+
+fn sent(actions: &[Action]) -> Option<Shown> {
+    actions.iter().find_map(|action| match action {
+        Action::Send(shown) => Some(*shown),
+        _ => None,
+    })
+}
+
+fn refusals(actions: &[Action]) -> Vec<Refusal> {
+    actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::Acknowledge(acknowledged) => match acknowledged.verdict {
+                Verdict::Refused(refusal) => Some(refusal),
+                Verdict::Done => None,
+            },
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn prepared_crosses_the_boundary_without_waiting() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    for len in [1, 3, 5] {
+        assert_eq!(sent(&driver.request(len)), Some(Shown::default()));
+        assert_eq!(driver.machine.preparing(), None);
+    }
+    let soft = driver.request(7);
+    let order = ordered(&soft).expect("prepares at the soft threshold");
+    assert_eq!((order.cut, order.route), (6, Route::Readable));
+    assert_eq!(sent(&soft), Some(Shown::default()), "and sends at once");
+    driver.finish(order.job, 500);
+    let hard = driver.request(9);
+    let shown = sent(&hard).expect("sends at once");
+    assert_eq!((shown.from, shown.summary), (6, Tokens::new(500)));
+    assert!(
+        !hard
+            .iter()
+            .any(|action| matches!(action, Action::Hold { .. }))
+    );
+}
+
+#[test]
+fn the_providers_own_summary_stands_for_a_whole_request() {
+    let mut driver = Driver::new(
+        shipped("prepared", Route::Native),
+        limits(10_000),
+        &[1_000; 12],
+    );
+    let order = ordered(&driver.request(7)).expect("prepares at the soft threshold");
+    assert_eq!((order.cut, order.route), (7, Route::Native));
+    assert_eq!(order.node, order.made_from);
+    driver.finish(order.job, 500);
+    let shown = sent(&driver.request(9)).expect("sends at once");
+    assert_eq!(shown.from, 7, "from the answer on");
+}
+
+#[test]
+fn what_was_shown_is_resumed() {
+    let limits = limits(10_000);
+    let mut driver = Driver::new(prepared(), limits, &[1_000; 12]);
+    let order = ordered(&driver.request(7)).unwrap();
+    driver.finish(order.job, 500);
+    let shown = sent(&driver.request(9)).unwrap();
+    let path = Path::new(&driver.outline, 11, &[]);
+    driver.machine = Homunculus::resume(prepared(), limits, shown, &path);
+    assert_eq!(sent(&driver.request(11)), Some(shown));
+    let short = Path::new(&driver.outline, 3, &[]);
+    driver.machine = Homunculus::resume(prepared(), limits, shown, &short);
+    assert_eq!(sent(&driver.request(3)), Some(Shown::default()));
+}
+
+#[test]
+fn a_summary_from_before_a_restart_is_ready() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    let made = Restored {
+        cut: 6,
+        mark: MarkId::from_bytes([2; 16]),
+        tokens: Tokens::new(500),
+        since: at(0),
+    };
+    let path = Path::new(&driver.outline, 7, &[]);
+    driver.machine.restore(&made, &path);
+    assert_eq!(driver.machine.ready(), Some(made.mark));
+    let shown = sent(&driver.request(9)).expect("sends at once");
+    assert_eq!((shown.from, shown.mark), (6, Some(made.mark)));
+    let path = Path::new(&driver.outline, 9, &[]);
+    driver.machine.restore(&made, &path);
+    assert_eq!(driver.machine.ready(), None, "it stands already");
+}
+
+#[test]
+fn what_is_sent_besides_the_turns_counts_from_the_first_request_on() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    let tokens = Tokens::new(6_000);
+    driver.machine.on(Event::Overhead { tokens }, at(0));
+    assert!(ordered(&driver.request(3)).is_some());
+}
+
+#[test]
+fn not_ready_at_the_hard_threshold_it_goes_on_and_at_the_wall_it_extracts() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    let order = ordered(&driver.request(7)).unwrap();
+    assert_eq!(
+        sent(&driver.request(9)),
+        Some(Shown::default()),
+        "still fits"
+    );
+    let wall = driver.request(11);
+    assert!(wall.contains(&Action::Abandon(order.job)));
+    let extract = ordered(&wall).unwrap();
+    assert_eq!(extract.route, Route::Extractive);
+    assert!(wall.contains(&Action::Hold {
+        until: Some(at(driver.second))
+    }));
+    driver.finish(extract.job, 600);
+    let path = Path::new(&driver.outline, 11, &[]);
+    let again = driver.machine.on(Event::Request(path), at(driver.second));
+    assert_eq!(sent(&again).unwrap().from, extract.cut);
+    assert!(refusals(&again).is_empty());
+}
+
+#[test]
+fn a_fat_tail_is_prepared_again_while_the_old_summary_stands_by() {
+    let sizes = [
+        1_000, 1_000, 1_000, 500, 400, 400, 2_400, 400, 400, 300, 300,
+    ];
+    let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
+    let first = ordered(&driver.request(7)).unwrap();
+    driver.finish(first.job, 500);
+    let second = ordered(&driver.request(9)).expect("the tail has outgrown its cap");
+    assert!(second.cut > first.cut);
+    let failed = driver.machine.on(Event::Failed { job: second.job }, at(99));
+    assert!(ordered(&failed).is_none());
+    assert!(driver.machine.preparing().is_none());
+    let next = driver.request(11);
+    assert!(
+        matches!(refusals(&next)[..], [Refusal::BackingOff(_)]),
+        "{next:?}"
+    );
+    assert!(sent(&next).is_some());
+}
+
+#[test]
+fn at_the_hard_threshold_a_fat_tail_is_no_reason_to_go_on_to_the_wall() {
+    let sizes = [
+        1_000, 1_000, 1_000, 500, 400, 400, 2_400, 400, 400, 600, 600,
+    ];
+    let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
+    let first = ordered(&driver.request(7)).unwrap();
+    driver.finish(first.job, 500);
+    let second = ordered(&driver.request(9)).expect("the tail has outgrown its cap");
+    let hard = driver.request(11);
+    let shown = sent(&hard).expect("sends at once");
+    assert_eq!((shown.from, shown.summary), (first.cut, Tokens::new(500)));
+    assert_eq!(driver.machine.preparing(), Some(second.job));
+}
+
+#[test]
+fn what_is_sent_while_a_summary_is_written_leaves_room_for_the_answer() {
+    let sizes = [
+        1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 700, 2_100, 900, 200,
+    ];
+    let mut driver = Driver::new(prepared(), limits(10_000), &sizes);
+    assert!(ordered(&driver.request(7)).is_some());
+    let wall = driver.request(9);
+    let extract = ordered(&wall).expect("made at once above 95 %");
+    assert_eq!(extract.route, Route::Extractive);
+    driver.finish(extract.job, 600);
+    let path = Path::new(&driver.outline, 9, &[]);
+    let again = driver.machine.on(Event::Request(path), at(driver.second));
+    let shown = sent(&again).expect("sends");
+    assert!(shown.tokens(&path) < Tokens::new(8_500));
+}
+
+#[test]
+fn stop_the_world_holds_the_request() {
+    let mut driver = Driver::new(
+        shipped("stop_the_world", Route::Readable),
+        limits(10_000).unguarded(),
+        &[1_000; 12],
+    );
+    assert!(sent(&driver.request(8)).is_some());
+    let hard = driver.request(9);
+    let order = ordered(&hard).unwrap();
+    assert_eq!(hard.last(), Some(&Action::Hold { until: None }));
+    driver.finish(order.job, 500);
+    assert_eq!(sent(&driver.request(9)).unwrap().from, order.cut);
+}
+
+#[test]
+fn truncation_drops_as_few_steps_as_it_must() {
+    let mut driver = Driver::new(
+        shipped("truncate", Route::Readable),
+        limits(10_000).unguarded(),
+        &[1_000; 20],
+    );
+    for (len, from) in [(8, 0), (9, 1), (10, 2), (13, 5)] {
+        let shown = sent(&driver.request(len)).unwrap();
+        assert_eq!((shown.from, shown.mark), (from, None), "{len} turns");
+    }
+}
+
+#[test]
+fn a_client_that_goes_back_is_followed() {
+    let mut driver = Driver::new(
+        shipped("truncate", Route::Readable),
+        limits(10_000).unguarded(),
+        &[1_000; 20],
+    );
+    assert_eq!(sent(&driver.request(13)).unwrap().from, 5);
+    assert_eq!(sent(&driver.request(3)).unwrap(), Shown::default());
+}
+
+#[test]
+fn an_overflow_is_rescued_once_and_then_passed_through() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    driver.request(5);
+    assert!(
+        driver
+            .machine
+            .on(Event::Overflowed { input: None }, at(11))
+            .contains(&Action::Retry)
+    );
+    let again = driver.request(5);
+    let order = ordered(&again).expect("our count was wrong, so it compacts");
+    assert_eq!(order.route, Route::Extractive);
+    driver.finish(order.job, 300);
+    assert!(sent(&driver.request(5)).unwrap().from > 0);
+    assert!(
+        driver
+            .machine
+            .on(Event::Overflowed { input: None }, at(12))
+            .contains(&Action::PassThrough)
+    );
+}
+
+#[test]
+fn what_is_refused_again_is_rescued_again_when_the_client_tries_again() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    driver.request(5);
+    let overflowed = |driver: &mut Driver<Hosted>, input: u64| {
+        let input = Some(Tokens::new(input));
+        driver.machine.on(Event::Overflowed { input }, at(99))
+    };
+    assert!(overflowed(&mut driver, 9_000).contains(&Action::Retry));
+    assert!(overflowed(&mut driver, 9_000).contains(&Action::PassThrough));
+    assert!(overflowed(&mut driver, 9_000).contains(&Action::Retry));
+}
+
+#[test]
+fn a_smaller_window_is_taken_at_once_and_what_does_not_fit_is_made_much_smaller() {
+    let mut driver = Driver::new(prepared(), limits(200_000), &[1_000; 12]);
+    driver.request(9);
+    driver.machine.set_limits(limits(8_000));
+    let input = Some(Tokens::new(8_900));
+    let actions = driver.machine.on(Event::Overflowed { input }, at(99));
+    assert!(actions.contains(&Action::Retry));
+    let order = ordered(&driver.request(9)).expect("at once");
+    assert_eq!(order.route, Route::Extractive);
+    driver.finish(order.job, order.budget.get());
+    let shown = sent(&driver.request(9)).expect("sends");
+    let path = Path::new(&driver.outline, 9, &[]);
+    let size = driver.machine.size(&shown, &path).all();
+    assert!(size < limits(8_000).hard_tokens(), "{size}");
+}
+
+/// At which request a summary is begun, where each brings 1,000 tokens in 10 s and is answered with so many
+/// in 2 s.
+#[track_caller]
+fn check_begun(output: u64, expected: usize) {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[500; 20]);
+    let mut lengths = (1..20).step_by(2);
+    let begun = lengths.find(|&len| {
+        let order = ordered(&driver.request(len));
+        let usage = Event::Usage {
+            input: Tokens::new(len as u64 * 500),
+            reported: Reported {
+                output: Tokens::new(output),
+                ..Reported::default()
+            },
+        };
+        driver.machine.on(usage, at(driver.second + 2));
+        order.is_some()
+    });
+    assert_eq!(begun, Some(expected));
+}
+
+#[test]
+fn a_summary_is_begun_earlier_where_the_model_is_slow() {
+    // Nothing is known of it: at two thirds.
+    check_begun(0, 15);
+    // 1,000 tokens in a second.
+    check_begun(2_000, 15);
+    // In 25 s, in which 2,500 are said.
+    check_begun(80, 11);
+    // In so long that little would be covered: half of what can be.
+    check_begun(1, 11);
+}
+
+#[test]
+fn usage_below_our_count_lowers_the_pressure() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    for len in [3, 5, 7, 9, 11] {
+        let actions = driver.request(len);
+        assert!(ordered(&actions).is_none(), "{len}: {actions:?}");
+        let usage = usage(1_500);
+        driver.machine.on(usage, at(driver.second));
+    }
+}
+
+#[test]
+fn usage_above_our_count_raises_the_pressure() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    assert!(ordered(&driver.request(5)).is_none());
+    driver.machine.on(usage(7_000), at(11));
+    assert!(ordered(&driver.request(5)).is_some());
+}
+
+#[test]
+fn swaps_that_free_nothing_stop_the_machine() {
+    struct Insist;
+    impl Strategy for Insist {
+        fn decide(&mut self, orders: &mut Orders<'_>) {
+            let situation = orders.situation();
+            let cut = situation.path.cut_at_least(situation.shown.from + 1);
+            let prepare = cut.map(|cut| Command::Prepare {
+                cut,
+                budget: Tokens::new(10),
+                route: Route::Readable,
+            });
+            for command in [Some(Command::Swap), prepare].into_iter().flatten() {
+                let _ = orders.give(command);
+            }
+        }
+    }
+    // One immovable turn fills the window, so every swap frees next to nothing.
+    let mut sizes = vec![30; 12];
+    sizes.push(1_100);
+    let mut driver = Driver::new(Insist, limits(1_000), &sizes);
+    let mut stops = Vec::new();
+    for _ in 0..8 {
+        let actions = driver.request(13);
+        assert!(sent(&actions).is_some());
+        if let Some(order) = ordered(&actions) {
+            driver.finish(order.job, 10);
+        }
+        stops.extend(
+            actions
+                .into_iter()
+                .filter(|action| matches!(action, Action::Stop(_))),
+        );
+    }
+    assert_eq!(stops, [Action::Stop(StopReason::Thrashing(3))]);
+    assert_eq!(driver.machine.stopped(), Some(StopReason::Thrashing(3)));
+    let path = Path::new(&driver.outline, 13, &[]);
+    driver
+        .machine
+        .on(Event::Command(Command::Resume, path), at(999));
+    assert_eq!(driver.machine.stopped(), None);
+}
+
+#[test]
+fn a_swap_below_the_hard_threshold_must_pay() {
+    let mut dear = limits(10_000);
+    dear.horizon = 2.0;
+    let mut driver = Driver::new(prepared(), dear, &[1_000; 12]);
+    let order = ordered(&driver.request(7)).unwrap();
+    driver.finish(order.job, 500);
+    let path = Path::new(&driver.outline, 7, &[]);
+    let actions = driver
+        .machine
+        .on(Event::Command(Command::Swap, path), at(driver.second));
+    assert!(matches!(refusals(&actions)[..], [Refusal::LosesMoney(_)]));
+    // Ten minutes later the cache is gone and the swap is free.
+    driver.second += 600;
+    assert!(sent(&driver.request(7)).unwrap().from > 0);
+}
+
+#[test]
+fn an_idle_machine_is_small() {
+    let bytes = size_of::<Homunculus<Hosted>>();
+    assert!(bytes <= 1_088, "{bytes}");
+}
+
+/// Commands without rhyme or reason.
+#[derive(Clone, Debug)]
+struct Random {
+    script: Vec<Vec<Order>>,
+    next: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    Prepare(usize, u64, Route),
+    Swap,
+    Drop(usize),
+    Clear(usize),
+    Pause,
+    Abandon,
+    Resume,
+}
+
+impl Strategy for Random {
+    fn decide(&mut self, orders: &mut Orders<'_>) {
+        self.next += 1;
+        let len = orders.situation().path.len() + 1;
+        for order in &self.script[self.next % self.script.len()] {
+            let command = match *order {
+                Order::Prepare(cut, budget, route) => Command::Prepare {
+                    cut: cut % len,
+                    budget: Tokens::new(budget),
+                    route,
+                },
+                Order::Swap => Command::Swap,
+                Order::Drop(cut) => Command::Drop { cut: cut % len },
+                Order::Clear(upto) => Command::Clear { upto: upto % len },
+                Order::Pause => Command::Pause,
+                Order::Abandon => Command::Abandon,
+                Order::Resume => Command::Resume,
+            };
+            let _ = orders.give(command);
+        }
+    }
+}
+
+fn order() -> impl proptest::strategy::Strategy<Value = Order> {
+    let route = prop_oneof![Just(Route::Readable), Just(Route::Extractive)];
+    prop_oneof![
+        4 => (any::<usize>(), 0..400_u64, route).prop_map(|(cut, budget, route)| Order::Prepare(cut, budget, route)),
+        4 => Just(Order::Swap),
+        1 => any::<usize>().prop_map(Order::Drop),
+        1 => any::<usize>().prop_map(Order::Clear),
+        2 => Just(Order::Pause),
+        1 => Just(Order::Abandon),
+        1 => Just(Order::Resume),
+    ]
+}
+
+#[derive(Clone, Debug)]
+enum Happening {
+    Request { grow: usize },
+    GoBack(usize),
+    Finish(u64),
+    Fail,
+    Overflow,
+    Usage(u64),
+    Idle,
+    LongPause,
+}
+
+fn happening() -> impl proptest::strategy::Strategy<Value = Happening> {
+    prop_oneof![
+        8 => (0..4_usize).prop_map(|grow| Happening::Request { grow }),
+        1 => any::<usize>().prop_map(Happening::GoBack),
+        4 => (0..400_u64).prop_map(Happening::Finish),
+        1 => Just(Happening::Fail),
+        1 => Just(Happening::Overflow),
+        1 => (0..4_000_u64).prop_map(Happening::Usage),
+        1 => Just(Happening::Idle),
+        1 => Just(Happening::LongPause),
+    ]
+}
+
+/// What must hold whatever happens, checked from the outside.
+#[derive(Default)]
+struct Watch {
+    running: Option<Preparation>,
+    marks: Vec<(MarkId, Preparation)>,
+    shown: Shown,
+    stopped: bool,
+}
+
+impl Watch {
+    fn see(&mut self, actions: &[Action], path: &Path<'_>, limits: &Limits) {
+        for action in actions {
+            match *action {
+                Action::Prepare(preparation) => {
+                    assert!(self.running.is_none(), "two preparations at once");
+                    assert!(path.is_cut(preparation.cut), "a cut inside a step");
+                    assert_eq!(path.node_before(preparation.cut), Some(preparation.node));
+                    self.running = Some(preparation);
+                }
+                Action::Abandon(job) => {
+                    assert_eq!(self.running.take().map(|running| running.job), Some(job));
+                }
+                Action::Show(shown) => self.see_shown(shown, path, limits),
+                Action::Send(shown) => assert_eq!(shown, self.shown),
+                Action::Stop(_) => self.stopped = true,
+                Action::Acknowledge(acknowledged) => {
+                    self.stopped &= acknowledged.command != Command::Resume;
+                }
+                Action::Hold { .. } => assert!(self.running.is_some(), "held for nothing"),
+                Action::Retry | Action::PassThrough | Action::Telemetry(_) | Action::Unpin(_) => {}
+            }
+        }
+    }
+
+    fn see_shown(&mut self, shown: Shown, path: &Path<'_>, limits: &Limits) {
+        assert!(
+            shown.from == 0 || path.is_cut(shown.from),
+            "shown from inside a step"
+        );
+        if let Some(mark) = shown.mark {
+            let (_, made) = self.marks.iter().rfind(|(id, _)| *id == mark).unwrap();
+            assert!(
+                made.cut <= shown.from,
+                "a turn is neither shown nor summarised nor dropped"
+            );
+            if self.shown.mark != shown.mark {
+                assert_eq!(
+                    made.cut, shown.from,
+                    "a swap shows all that its summary does not cover"
+                );
+                assert_eq!(path.node_before(made.cut), Some(made.node));
+                let (before, after) = (self.shown.tokens(path), shown.tokens(path));
+                assert!(after < before, "a swap that makes the view larger");
+                assert!(!self.stopped, "a swap after the stop");
+                let tail = path.tail(shown.from);
+                assert!(
+                    tail <= limits.tail_cap || before + Tokens::new(4_000) > limits.hard_tokens()
+                );
+            }
+        }
+        if shown.from < self.shown.from {
+            assert_eq!(shown, Shown::default(), "only a branch shows more again");
+            self.stopped = false;
+        }
+        self.shown = shown;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_happens_and_whatever_a_strategy_says(
+        sizes in prop::collection::vec(4..300_usize, 60),
+        script in prop::collection::vec(prop::collection::vec(order(), 0..4), 1..6),
+        happenings in prop::collection::vec(happening(), 0..80),
+        patience in 0..40_i64,
+    ) {
+        let mut limits = limits(2_000);
+        limits.patience = SignedDuration::from_secs(patience);
+        let outline = outline(&sizes);
+        let mut machine = Homunculus::new(Random { script, next: 0 }, limits);
+        let mut watch = Watch::default();
+        let (mut len, mut second, mut holds, mut marks) = (1, 0, 0, 0_u8);
+        for happening in happenings {
+            second += 7;
+            let path = Path::new(&outline, len, &[]);
+            let event = match happening {
+                Happening::Request { grow } => {
+                    // The client can not go on while its request is held.
+                    if holds == 0 {
+                        len = (len + grow).min(outline.len());
+                    }
+                    Event::Request(Path::new(&outline, len, &[]))
+                }
+                Happening::GoBack(to) => {
+                    len = 1 + to % len;
+                    holds = 0;
+                    Event::Request(Path::new(&outline, len, &[]))
+                }
+                Happening::Finish(tokens) => match watch.running.take() {
+                    Some(made) => {
+                        marks += 1;
+                        let mark = MarkId::from_bytes([marks; 16]);
+                        watch.marks.push((mark, made));
+                        Event::Prepared { job: made.job, mark, tokens: Tokens::new(tokens) }
+                    }
+                    None => Event::Idle(path),
+                },
+                Happening::Fail => match watch.running.take() {
+                    Some(made) => Event::Failed { job: made.job },
+                    None => Event::Idle(path),
+                },
+                Happening::Overflow => Event::Overflowed { input: None },
+                Happening::Usage(input) => usage(input),
+                Happening::Idle => Event::Idle(path),
+                Happening::LongPause => {
+                    second += 3_600;
+                    Event::Idle(path)
+                }
+            };
+            let mut twin = machine.clone();
+            let actions = machine.on(event, at(second));
+            prop_assert_eq!(&twin.on(event, at(second)), &actions, "a clone acts alike");
+            let path = Path::new(&outline, len, &[]);
+            watch.see(&actions, &path, &limits);
+            let sends = actions.iter().filter(|action| matches!(action, Action::Send(_))).count();
+            let held = actions.iter().filter(|action| matches!(action, Action::Hold { .. })).count();
+            if matches!(event, Event::Request(_)) {
+                prop_assert_eq!(sends + held, 1, "one answer to each request");
+                holds = if held == 1 { holds + 1 } else { 0 };
+                prop_assert!(holds <= 8, "held for ever");
+            } else {
+                prop_assert_eq!(sends + held, 0);
+            }
+            prop_assert_eq!(machine.stopped().is_some(), watch.stopped);
+        }
+    }
+}
+
+/// A strategy that never orders anything.
+struct Nothing;
+
+impl Strategy for Nothing {
+    fn decide(&mut self, _: &mut Orders<'_>) {}
+}
+
+#[test]
+fn a_refused_view_is_made_to_fit_without_the_strategy() {
+    let mut driver = Driver::new(Nothing, limits(10_000), &[1_000; 9]);
+    assert_eq!(sent(&driver.request(9)), Some(Shown::default()));
+    let rescue = |driver: &mut Driver<Nothing>| {
+        let path = Path::new(&driver.outline, 9, &[]);
+        driver.machine.on(Event::Rescue(path), at(driver.second))
+    };
+    assert_eq!(rescue(&mut driver), [], "it fits");
+    let input = Some(Tokens::new(11_000));
+    driver
+        .machine
+        .on(Event::Overflowed { input }, at(driver.second));
+    let order = ordered(&rescue(&mut driver)).expect("a summary");
+    assert_eq!((order.route, order.cut), (Route::Extractive, 8));
+    assert_eq!(ordered(&rescue(&mut driver)), None, "it is being made");
+    driver.finish(order.job, 500);
+    let shown = rescue(&mut driver)
+        .into_iter()
+        .find_map(|action| match action {
+            Action::Show(shown) => Some(shown),
+            _ => None,
+        });
+    assert_eq!(shown.map(|shown| shown.from), Some(8));
+    assert_eq!(rescue(&mut driver), [], "it fits");
+    assert_eq!(sent(&driver.request(9)), shown);
+}

@@ -1,0 +1,228 @@
+//! Policy: when, and with what.
+
+use context::{Pressure, Tokens, Turn};
+use history::{MarkId, Route};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::homunculus::event::{Refusal, Reported, Telemetry, Wish};
+use crate::homunculus::gauge::Gauge;
+use crate::homunculus::limits::Limits;
+use crate::homunculus::machine::Orders;
+use crate::homunculus::outline::Path;
+use crate::homunculus::price::CacheState;
+use crate::homunculus::view::Shown;
+
+/// Decides what to do. It is asked at every request, again after a request was held, and when the
+/// conversation is idle.
+pub trait Strategy {
+    /// Looks at the situation and gives commands, each of which is carried out or refused at once. Without
+    /// any the request goes as it is.
+    fn decide(&mut self, orders: &mut Orders<'_>);
+
+    /// Somebody wants a text kept verbatim. Where nothing is ordered, it is.
+    fn pinned(&mut self, wish: &Wish<'_>, orders: &mut Orders<'_>) {
+        let _ = (wish, orders);
+    }
+
+    /// Something happened that is told for logs and metrics. It can act on it when it is asked next.
+    fn hear(&mut self, telemetry: &Telemetry) {
+        let _ = telemetry;
+    }
+
+    /// Turns were said. It can act on them when it is asked next.
+    fn said(&mut self, when: When, turns: &[Turn], now: Timestamp) {
+        let _ = (when, turns, now);
+    }
+
+    /// It will not be asked for a while: memory that it can do without may go.
+    fn rest(&mut self) {}
+}
+
+impl<S: Strategy + ?Sized> Strategy for Box<S> {
+    fn decide(&mut self, orders: &mut Orders<'_>) {
+        (**self).decide(orders);
+    }
+
+    fn pinned(&mut self, wish: &Wish<'_>, orders: &mut Orders<'_>) {
+        (**self).pinned(wish, orders);
+    }
+
+    fn hear(&mut self, telemetry: &Telemetry) {
+        (**self).hear(telemetry);
+    }
+
+    fn said(&mut self, when: When, turns: &[Turn], now: Timestamp) {
+        (**self).said(when, turns, now);
+    }
+
+    fn rest(&mut self) {
+        (**self).rest();
+    }
+}
+
+/// When turns were said that a strategy is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// They are new.
+    Now,
+    /// All of them were said before, and nothing else was: the conversation came back from the store, or goes
+    /// on from an earlier turn.
+    Before,
+}
+
+/// What a strategy can order. Indices count the turns of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Make a summary of everything before `cut`. While a better summary is made, the one that is
+    /// ready stays ready. The extractive route takes no time to speak of and takes the place of a
+    /// preparation that is under way.
+    Prepare {
+        /// It stands for the turns before this index.
+        cut: usize,
+        /// How large it may be.
+        budget: Tokens,
+        /// How to make it.
+        route: Route,
+    },
+    /// Show the summary that is ready in place of what it stands for.
+    Swap,
+    /// Do not show the turns before `cut`, and no summary of them.
+    Drop {
+        /// The first turn that is shown.
+        cut: usize,
+    },
+    /// Replace the tool results before `upto` by a placeholder.
+    Clear {
+        /// The first turn whose results stay.
+        upto: usize,
+    },
+    /// Hold this request until the preparation has ended.
+    Pause,
+    /// Throw away what is prepared or being prepared.
+    Abandon,
+    /// Compact again after a stop.
+    Resume,
+}
+
+/// Why a strategy is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A request is about to be sent.
+    Request,
+    /// A request was held for so long.
+    Held(SignedDuration),
+    /// Nothing happened for a while.
+    Idle,
+}
+
+/// How far a summary is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stage {
+    /// There is none.
+    None,
+    /// One is being made.
+    Preparing {
+        /// It stands for the turns before this index.
+        cut: usize,
+    },
+    /// One is ready.
+    Ready {
+        /// It stands for the turns before this index.
+        cut: usize,
+        /// What a [`Command::Swap`] would give now: the tokens of the view, or a refusal.
+        swap: Result<Tokens, Refusal>,
+    },
+}
+
+/// What a strategy is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// Why it is asked.
+    pub moment: Moment,
+    /// The conversation.
+    pub path: Path<'a>,
+    /// How it is shown now.
+    pub shown: Shown,
+    /// The tokens of the view, with what the provider counts besides and without what is only guessed.
+    pub view: Tokens,
+    /// Tells the sizes of other views.
+    pub gauge: Gauge,
+    /// The summary being made.
+    pub stage: Stage,
+    /// The summary that is ready while another is being made: what a swap would give now.
+    pub standby: Option<Result<Tokens, Refusal>>,
+    /// Whether the provider still has the prefix.
+    pub cache: CacheState,
+    /// How many summaries were swapped in since the machine began.
+    pub compactions: u32,
+    /// How much will be said while the model writes a summary, with a margin, by our estimate; `None` while
+    /// too little is known of this conversation.
+    pub lead: Option<Tokens>,
+    /// What the provider reported of the last answer; nothing where it has not yet.
+    pub reported: Reported,
+    /// The guards' numbers.
+    pub limits: &'a Limits,
+}
+
+impl Situation<'_> {
+    /// The tokens of a view, counted like [`view`](Self::view).
+    #[must_use]
+    pub fn size(&self, shown: &Shown) -> Tokens {
+        self.gauge.size(shown, &self.path).known
+    }
+
+    /// Tokens of the view ÷ window.
+    #[must_use]
+    pub fn pressure(&self) -> Pressure {
+        Pressure::of(self.view, self.limits.window)
+    }
+
+    /// Whether the view fits the window.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        self.view <= self.limits.window
+    }
+
+    /// Whether the view has reached the hard threshold.
+    #[must_use]
+    pub fn is_hard(&self) -> bool {
+        self.view >= self.limits.hard_tokens()
+    }
+
+    /// The size of the view at which the model's summary has to be begun to be ready at the hard threshold;
+    /// the hard threshold itself where nothing is known of how long it takes.
+    ///
+    /// A summary frees less the earlier it is begun, so this is no less than what leaves the view half way
+    /// between the hard threshold and the least that a swap could leave of it.
+    #[must_use]
+    pub fn ahead(&self) -> Tokens {
+        let hard = self.limits.hard_tokens();
+        let Some(lead) = self.lead else { return hard };
+        let bare = self.shown.swapped(
+            self.path.len(),
+            MarkId::from_bytes([0; 16]),
+            self.limits.summary,
+        );
+        let least = self.size(&bare);
+        let least = least + hard.saturating_sub(least).scaled(0.5);
+        let lead = lead.scaled(self.gauge.factor());
+        hard.saturating_sub(lead).max(least).min(hard)
+    }
+
+    /// The largest summary that may be made at `cut` so that the view then stays below the hard
+    /// threshold, or below the window where that leaves no room. `None` where not even
+    /// [`MINIMUM_SUMMARY`](crate::homunculus::MINIMUM_SUMMARY) fits.
+    #[must_use]
+    pub fn room_at(&self, cut: usize) -> Option<Tokens> {
+        let bare = self
+            .shown
+            .swapped(cut, MarkId::from_bytes([0; 16]), Tokens::ZERO);
+        let rest = self.size(&bare);
+        let share = self.gauge.factor().recip();
+        [self.limits.hard_tokens(), self.limits.window]
+            .into_iter()
+            .map(|limit| limit.saturating_sub(rest).scaled(share))
+            .map(|room| room.min(self.limits.summary))
+            .find(|&room| room >= crate::homunculus::limits::MINIMUM_SUMMARY)
+    }
+}
