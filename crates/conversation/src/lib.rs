@@ -1,6 +1,72 @@
-//! Everything that is decided about one conversation, as a pure machine: what happens goes in, what has
-//! to be done comes out. No I/O and no clock.
+//! Everything that is decided about one conversation, as a pure machine.
+//!
+//! A [`Conversation`] holds what its client said, how that is shown to the model, and the supervisor that
+//! decides when to summarise. [`Conversation::on`] takes an [`Input`] and the time and gives the
+//! [`Effect`]s to carry out: send, hold, prepare, store, tell. It reads no clock and does no I/O, so a
+//! gateway drives it live and the lab drives it in virtual time, with the same result.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`commons`] | what conversations share: parsing, models, learned windows |
+//! | [`incoming`], [`identity`], [`element`] | a request, and how it is recognised |
+//! | `join`, `begin` | taking a request into a conversation; new, branched and stored ones |
+//! | `decide`, `inject`, `rescue` | what is sent, what is added, what a refusal changes |
+//! | `answer` | hearing answers and summaries |
+//! | [`view`], `overlay` | how it is shown, and the texts beside the turns |
+//! | [`rewrite`] | the bytes of a view |
+//! | [`homunculus`] | the supervisor: when to prepare and when to swap |
+//! | [`client_compaction`], [`continuation`] | the client's own compactions |
 
+mod answer;
+mod batch;
+mod begin;
+mod bill;
+pub mod client_compaction;
+pub mod commons;
+pub mod continuation;
+mod conversation;
+mod decide;
+mod dispatch;
+mod effect;
+pub mod element;
+mod flight;
 pub mod homunculus;
+pub mod identity;
+pub mod incoming;
+mod inject;
+mod join;
+pub mod journal;
+mod ledger;
+mod overlay;
+mod pins;
+mod proof;
+mod rescue;
+pub mod rewrite;
+mod terms;
+pub mod view;
+pub mod words;
 
-pub use homunculus::CODES;
+use context::coded::{self, CodeEntry};
+
+pub use batch::Batch;
+pub use begin::{Inherited, Kin, Recovered, Stored as StoredConversation, new_id, stored_pins};
+pub use bill::{Bill, Spent};
+pub use commons::{Commons, Origin};
+pub use conversation::Conversation;
+pub use effect::{
+    Effect, Hold, Input, Lesson, NotPinned, Notice, Order, Sending, Start, Stored, Summary, Unmade,
+};
+pub use flight::Flight;
+pub use incoming::Incoming;
+pub use join::{Joining, Relation};
+pub use overlay::{Overlay, Wanted};
+pub use pins::PinBook;
+pub use proof::Proof;
+pub use rescue::Rescue;
+pub use terms::{Mode, RouteChoice, Terms};
+pub use view::View;
+
+const TABLES: &[&[CodeEntry]] = &[homunculus::CODES, rewrite::CODES];
+
+/// The error codes of this crate.
+pub const CODES: &[CodeEntry] = &coded::joined::<{ coded::total(TABLES) }>(TABLES);

@@ -12,37 +12,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use context::Tokens;
+use conversation::Terms;
+use conversation::homunculus::hosted::PinKeeping;
 use jiff::SignedDuration;
 
+pub use conversation::{Mode, RouteChoice};
 pub use effective::{Effective, Flag, Origin, Sources};
 pub use error::{ConfigError, Place};
 pub use read::age;
 pub use setting::{SETTINGS, Setting, Shown};
 pub use strategy::StrategyChoice;
-
-/// Whether the gateway acts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// It does what its strategy says.
-    #[default]
-    On,
-    /// It changes nothing and says what it would have done.
-    Observe,
-}
-
-/// Which of the three ways to make a summary is taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RouteChoice {
-    /// Native where the model has it, else readable.
-    #[default]
-    Auto,
-    /// The provider's own signed block.
-    Native,
-    /// Our template, written by a model.
-    Readable,
-    /// Without a model.
-    Extractive,
-}
 
 /// Everything that can be set.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,6 +141,36 @@ impl Secret {
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret(…)")
+    }
+}
+
+impl Config {
+    /// What is set for every conversation.
+    #[must_use]
+    pub fn terms(&self) -> Terms {
+        let policy = &self.policy;
+        Terms {
+            mode: self.mode,
+            route: policy.route,
+            program: policy.strategy.program(),
+            window: policy.window,
+            soft: policy.soft,
+            hard: policy.hard,
+            patience: policy.patience,
+            notes: policy.notes,
+            shrink: policy.shrink,
+            diagnose: policy.diagnose.unwrap_or_else(|| self.asks_anthropic()),
+            answer_compaction: policy.answer_compaction,
+            pins: PinKeeping::Restated,
+            longest_body: self.limits.body,
+        }
+    }
+
+    /// Whether requests go to Anthropic itself.
+    fn asks_anthropic(&self) -> bool {
+        let upstream = self.upstream.anthropic.parse::<http::Uri>().ok();
+        let host = upstream.as_ref().and_then(http::Uri::host);
+        host.is_some_and(|host| host == "anthropic.com" || host.ends_with(".anthropic.com"))
     }
 }
 

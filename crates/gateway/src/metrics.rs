@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Metric, Registry};
 
-use crate::words::Did;
+use conversation::words::Did;
 
 /// Where a count of what failed here comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

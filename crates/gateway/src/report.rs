@@ -8,6 +8,8 @@ use futures_util::future::BoxFuture;
 use history::{ConversationId, HistoryError, MarkId, Tenant};
 use serde::Serialize;
 
+pub use conversation::Order;
+
 use crate::error;
 
 /// Who asks, and what they may see.
@@ -28,15 +30,6 @@ impl Asker {
             Self::All => true,
         }
     }
-}
-
-/// What the supervisor of a conversation is told to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Begin to prepare a summary.
-    Prepare,
-    /// Swap the prepared summary in with the next request.
-    Swap,
 }
 
 /// Why a report was not given or an order not taken.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use context::Tokens;
 use context::coded::{self, CodeEntry, Coded, ErrorCode};
-use conversation::homunculus::hosted::StrategyProgram;
+use conversation::RouteChoice;
+use conversation::homunculus::hosted::{PinKeeping, StrategyProgram};
 use tokens::ModelTable;
 
 /// The codes of this crate.
@@ -55,6 +56,10 @@ pub struct Options {
     pub pins: Vec<String>,
     /// Whether needed-later recall is measured.
     pub recall: RecallMeasure,
+    /// How summaries are made.
+    pub route: RouteChoice,
+    /// Whether pins are restated. `None`: as each strategy's program says. A gateway always restates them.
+    pub pin_keeping: Option<PinKeeping>,
 }
 
 impl Default for Options {
@@ -66,6 +71,8 @@ impl Default for Options {
             strategies: StrategyProgram::all().collect(),
             pins: Vec::new(),
             recall: RecallMeasure::Measured,
+            route: RouteChoice::Readable,
+            pin_keeping: None,
         }
     }
 }

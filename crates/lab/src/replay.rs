@@ -7,6 +7,7 @@
 //! summaries come from extractive compaction; a strategy that has a model write them waits as long as
 //! the model would take for one of that size.
 
+mod client;
 mod clock;
 mod drive;
 mod facts;
@@ -16,12 +17,15 @@ mod measure;
 mod pins;
 mod prefix;
 mod summarise;
+mod watch;
 
 use std::sync::mpsc;
 use std::thread;
 
 use context::{TokenCounter, Tokens};
-use conversation::homunculus::{Limits, Outline, Prices};
+use conversation::RouteChoice;
+use conversation::homunculus::hosted::PinKeeping;
+use conversation::homunculus::{Limits, Prices};
 use tokens::Model;
 use wire::session::Session;
 
@@ -29,10 +33,12 @@ use crate::compare::{Comparison, Outcome, SCHEMA, Simulation};
 use crate::equal_size::{self, EqualSize};
 use crate::latency::Latency;
 use crate::options::{Options, Progress, RecallMeasure, ReplayError, SMALLEST_WINDOW};
+use client::Client;
 use pins::PinSpan;
 
 pub use facts::format_name;
 pub use summarise::{Extractive, Summarise};
+pub use watch::{Asked, Unwatched, Watch};
 
 /// The model whose prices stand in where the session names none that the table knows.
 pub const DEFAULT_MODEL: &str = "claude-sonnet-4-5";
@@ -40,17 +46,24 @@ pub const DEFAULT_MODEL: &str = "claude-sonnet-4-5";
 /// Everything that the strategies of one comparison have in common.
 struct Scene<'a> {
     session: &'a Session,
-    outline: Outline,
+    /// The requests that its client sends.
+    client: Client,
     /// The indices of the assistant turns: a request precedes each.
     requests: Vec<usize>,
-    /// How many system turns the session begins with.
-    lead: usize,
+    /// How many messages with system turns the list begins with.
+    lead_messages: usize,
+    /// The pins, for counting.
     pins: Vec<PinSpan>,
+    /// The texts that are pinned from outside.
+    asked_pins: &'a [String],
+    pin_keeping: Option<PinKeeping>,
+    route: RouteChoice,
     model: Model,
     limits: Limits,
     latency: Latency,
     counter: &'a dyn TokenCounter,
     summariser: &'a dyn Summarise,
+    watch: &'a dyn Watch,
     recall: RecallMeasure,
 }
 
@@ -67,17 +80,17 @@ pub fn run(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, ReplayError> {
-    run_with(session, options, &Extractive, progress)
+    run_with(session, options, (&Extractive, &Unwatched), progress)
 }
 
-/// As [`run`], with the texts of summaries from somewhere else.
+/// As [`run`], with the texts of summaries from somewhere else, and somebody who sees the requests.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_with(
     session: &Session,
     options: &Options,
-    summariser: &dyn Summarise,
+    (summariser, watch): (&dyn Summarise, &dyn Watch),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, ReplayError> {
     let model = model(session, options)?;
@@ -86,11 +99,16 @@ pub fn run_with(
         return Err(ReplayError::WindowTooSmall(window));
     }
     let counter = model.counter();
+    let client = Client::new(session, &model.name, &counter);
     let scene = Scene {
         session,
-        outline: Outline::of(&session.turns),
         requests: facts::requests(session),
-        lead: facts::leading_system_turns(session),
+        lead_messages: client.message_of(facts::leading_system_turns(session)),
+        client,
+        asked_pins: &options.pins,
+        pin_keeping: options.pin_keeping,
+        route: options.route,
+        watch,
         pins: pins::spans(session, &options.pins, &counter)?,
         limits: Limits::for_window(window, Prices::from(&model)),
         latency: Latency::default(),

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use clap::{Args, CommandFactory, ValueEnum};
+use conversation::words::Did;
 use gateway::config::{Config, SETTINGS};
-use gateway::words::Did;
 
 use crate::cli::Cli;
 use crate::codes;

@@ -102,7 +102,7 @@ impl Assumptions {
             models: self.models()?,
             strategies,
             pins: self.pin.clone(),
-            recall: RecallMeasure::Measured,
+            ..Options::default()
         })
     }
 }

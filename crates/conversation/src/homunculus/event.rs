@@ -6,9 +6,9 @@ use context::{Pressure, Tokens, Turn, TurnId};
 use history::{MarkId, Route};
 use jiff::Timestamp;
 
+use crate::homunculus::extent::Extent;
 use crate::homunculus::outline::Path;
 use crate::homunculus::strategy::{Command, When};
-use crate::homunculus::view::Shown;
 
 /// Names one preparation of one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,9 +105,9 @@ pub enum Action {
     /// Stop that preparation; its result will not be used.
     Abandon(JobId),
     /// From now on the conversation is shown like this.
-    Show(Shown),
+    Show(Extent),
     /// Send the request, shown like this.
-    Send(Shown),
+    Send(Extent),
     /// Do not send yet: ask again as soon as the preparation has ended, at `until` at the latest.
     Hold {
         /// `None`: wait for the preparation however long it takes.

@@ -4,8 +4,8 @@
 use context::{Tokens, TurnId};
 use tokens::FACTOR_BOUNDS;
 
+use crate::homunculus::extent::Extent;
 use crate::homunculus::outline::Path;
-use crate::homunculus::view::Shown;
 
 /// Tells how large views are.
 ///
@@ -40,7 +40,7 @@ impl Size {
 /// The last view that was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Last {
-    shown: Shown,
+    shown: Extent,
     len: usize,
     head: TurnId,
     /// Our estimate of its turns.
@@ -66,7 +66,7 @@ struct Correction {
 impl Gauge {
     /// The size of a view.
     #[must_use]
-    pub fn size(&self, shown: &Shown, path: &Path<'_>) -> Size {
+    pub fn size(&self, shown: &Extent, path: &Path<'_>) -> Size {
         let tokens = shown.tokens(path);
         let guessed = path.guessed(shown.from).min(tokens);
         let Some(last) = &self.last else {
@@ -138,7 +138,7 @@ impl Gauge {
     }
 
     /// A view is sent.
-    pub(crate) fn send(&mut self, shown: &Shown, path: &Path<'_>) {
+    pub(crate) fn send(&mut self, shown: &Extent, path: &Path<'_>) {
         let size = self.size(shown, path);
         let tokens = shown.tokens(path);
         self.last = Some(Last {
@@ -162,7 +162,7 @@ impl Gauge {
     }
 
     /// The provider took this view before, so that it is smaller than `below` whatever we count.
-    pub(crate) fn accept(&mut self, shown: &Shown, path: &Path<'_>, below: Tokens) {
+    pub(crate) fn accept(&mut self, shown: &Extent, path: &Path<'_>, below: Tokens) {
         self.send(shown, path);
         let size = self.last().all();
         self.report(size.min(below.saturating_sub(Tokens::new(1))));
@@ -194,8 +194,8 @@ mod tests {
     use history::MarkId;
 
     use super::Gauge;
+    use crate::homunculus::extent::Extent;
     use crate::homunculus::outline::{Outline, Path};
-    use crate::homunculus::view::Shown;
 
     fn document(bytes: usize) -> Part {
         Part::Attachment(Attachment {
@@ -223,14 +223,14 @@ mod tests {
         Outline::of(&turns)
     }
 
-    const WHOLE: Shown = Shown {
+    const WHOLE: Extent = Extent {
         from: 0,
         cleared: 0,
         mark: None,
         summary: Tokens::ZERO,
     };
 
-    fn known(gauge: &Gauge, shown: &Shown, outline: &Outline, len: usize) -> u64 {
+    fn known(gauge: &Gauge, shown: &Extent, outline: &Outline, len: usize) -> u64 {
         gauge.size(shown, &Path::new(outline, len, &[])).known.get()
     }
 

@@ -24,6 +24,7 @@
 
 mod codes;
 mod event;
+mod extent;
 mod gauge;
 pub mod hosted;
 mod limits;
@@ -32,13 +33,13 @@ mod outline;
 mod pace;
 pub mod price;
 mod strategy;
-mod view;
 
 pub use codes::CODES;
 pub use event::{
     Acknowledged, Action, Event, JobId, Preparation, Refusal, Reported, StopReason, Telemetry,
     Verdict, Wish,
 };
+pub use extent::Extent;
 pub use gauge::{Gauge, Size};
 pub use limits::{BackOff, Limits, MINIMUM_SUMMARY, Staleness};
 pub use machine::{Homunculus, Orders, Restored};
@@ -46,4 +47,3 @@ pub use outline::{Outline, Path, PinnedAt};
 pub use pace::Writing;
 pub use price::{CacheState, Prices};
 pub use strategy::{Command, Moment, Situation, Stage, Strategy, When};
-pub use view::Shown;

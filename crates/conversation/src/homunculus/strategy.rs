@@ -5,12 +5,12 @@ use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::homunculus::event::{Refusal, Reported, Telemetry, Wish};
+use crate::homunculus::extent::Extent;
 use crate::homunculus::gauge::Gauge;
 use crate::homunculus::limits::Limits;
 use crate::homunculus::machine::Orders;
 use crate::homunculus::outline::Path;
 use crate::homunculus::price::CacheState;
-use crate::homunculus::view::Shown;
 
 /// Decides what to do. It is asked at every request, again after a request was held, and when the
 /// conversation is idle.
@@ -142,7 +142,7 @@ pub struct Situation<'a> {
     /// The conversation.
     pub path: Path<'a>,
     /// How it is shown now.
-    pub shown: Shown,
+    pub shown: Extent,
     /// The tokens of the view, with what the provider counts besides and without what is only guessed.
     pub view: Tokens,
     /// Tells the sizes of other views.
@@ -167,7 +167,7 @@ pub struct Situation<'a> {
 impl Situation<'_> {
     /// The tokens of a view, counted like [`view`](Self::view).
     #[must_use]
-    pub fn size(&self, shown: &Shown) -> Tokens {
+    pub fn size(&self, shown: &Extent) -> Tokens {
         self.gauge.size(shown, &self.path).known
     }
 

@@ -29,7 +29,7 @@ use super::notice::{Notice, login_page, notice_page};
 use super::session::{Sessions, cookie, set_cookie};
 use super::{Search, Visit, conversation_page, form, overview_page, replaced, reply};
 use crate::config::{Config, Mode, Secret};
-use crate::core::Clock;
+use crate::conversations::Clock;
 use crate::report::{Asker, Order, ReportError, Reports};
 
 const HOME: &str = "/ebbtide/";

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::core::{Endpoint, Generation, Outgoing};
+use crate::conversations::{Endpoint, Generation, Outgoing};
 use crate::server::State;
 use crate::server::headers;
 use crate::server::refusal::Reason;
 use crate::server::route::{Provider, Route};
 use crate::server::spans::{Place, Told};
-use crate::words::Did;
+use conversation::words::Did;
 
 /// One request while it is here. Dropping it counts and logs it, whatever became of it.
 pub(crate) struct Exchange {

@@ -4,7 +4,7 @@ use context::Tokens;
 use history::ConversationId;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use crate::words::Did;
+use conversation::words::Did;
 
 /// What was done to the request.
 pub(crate) const DID: HeaderName = HeaderName::from_static("x-ebbtide-did");

@@ -40,7 +40,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
-use crate::core::{Clock, Core, Parts};
+use crate::conversations::{Clock, Conversations, Parts};
 use crate::dashboard::Dashboard;
 use crate::error;
 use crate::metrics::Metrics;
@@ -141,7 +141,7 @@ pub(crate) struct House {
 
 /// What all requests have in common.
 pub(crate) struct State {
-    core: Core,
+    core: Conversations,
     config: Arc<Config>,
     clock: Clock,
     metrics: Arc<Metrics>,
@@ -174,7 +174,7 @@ impl State {
             metrics: Arc::clone(&metrics),
         };
         let secret = gateway.engine.secret()?;
-        let core = Core::new(parts)?;
+        let core = Conversations::new(parts)?;
         let reports: Arc<dyn Reports> = Arc::new(core.clone());
         let (pages, clock) = (Arc::clone(&reports), Arc::clone(&gateway.clock));
         let house = House {
@@ -249,7 +249,7 @@ impl Running {
 
     /// The inner half.
     #[must_use]
-    pub fn core(&self) -> &Core {
+    pub fn core(&self) -> &Conversations {
         &self.state.core
     }
 

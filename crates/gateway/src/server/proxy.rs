@@ -14,7 +14,7 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Incoming};
 use tokio::time::timeout;
 
-use crate::core::{Arrival, Direct, Endpoint, Outgoing, Rescue, Ticket, Verdict};
+use crate::conversations::{Arrival, Endpoint, Outgoing, Remedy, Ticket, Verdict};
 use crate::metrics::Failure;
 use crate::server::access::is_here;
 use crate::server::control::Peer;
@@ -25,7 +25,8 @@ use crate::server::refusal::{Reason, whole};
 use crate::server::relay::{Answer, relay};
 use crate::server::route::{self, Route};
 use crate::server::{Body, Broken, Moment, State, duration, headers, tunnel};
-use crate::words::Did;
+use conversation::rewrite::Direct;
+use conversation::words::Did;
 
 /// How much of a refusal is read to see whether it can be helped.
 const LONGEST_REFUSAL: usize = 1 << 20;
@@ -132,13 +133,7 @@ async fn decide(exchange: &Exchange, parts: &Parts, tenant: Tenant, body: Bytes)
     deciding.catch_unwind().await.unwrap_or_else(|_| {
         state.metrics.failed(Failure::Deciding);
         tracing::error!("deciding about a request failed; it is sent as it was received");
-        let outgoing = Outgoing {
-            body,
-            betas: Vec::new(),
-            did: vec![Did::Failed],
-            conversation: None,
-            tokens: None,
-        };
+        let outgoing = Outgoing::as_it_came(body, vec![Did::Failed]);
         Verdict::Send(outgoing, Ticket::default())
     })
 }
@@ -184,8 +179,8 @@ async fn send(
     };
     let original = unwatched(first, ahead);
     match refused(exchange, &mut ticket, status, &refusal).await {
-        Rescue::PassOn => Ok(Outcome::Provider(Box::new(original))),
-        Rescue::SendAgain(smaller) => {
+        Remedy::PassOn => Ok(Outcome::Provider(Box::new(original))),
+        Remedy::SendAgain(smaller) => {
             Ok(send_again(exchange, &parts, (smaller, ticket), original).await)
         }
     }
@@ -307,7 +302,7 @@ async fn refused(
     ticket: &mut Ticket,
     status: StatusCode,
     body: &Bytes,
-) -> Rescue {
+) -> Remedy {
     let state = &exchange.state;
     let now = (state.clock)();
     let telling = AssertUnwindSafe(async {
@@ -317,7 +312,7 @@ async fn refused(
     telling.catch_unwind().await.unwrap_or_else(|_| {
         state.metrics.failed(Failure::Deciding);
         tracing::error!("deciding about a refusal failed; it is passed on");
-        Rescue::PassOn
+        Remedy::PassOn
     })
 }
 
@@ -365,12 +360,12 @@ fn direct_answer(direct: Direct, exchange: &mut Exchange) -> Response<Body> {
     exchange.sent(direct.body.len());
     exchange.whole();
     let mut response = Response::new(whole(direct.body));
-    *response.status_mut() = direct.status;
+    *response.status_mut() = StatusCode::from_u16(direct.status).unwrap_or_default();
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static(direct.content_type),
     );
-    exchange.answered(direct.status.as_u16(), headers);
+    exchange.answered(direct.status, headers);
     response
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::error;
 use crate::server::route::Provider;
 use crate::server::{Body, headers};
-use crate::words::Did;
+use conversation::words::Did;
 
 /// Why a request has no answer from its provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
 use tokio::time::{Instant, timeout};
 
-use crate::core::{Heard, Ticket};
+use crate::conversations::{Heard, Ticket};
 use crate::metrics::Failure;
 use crate::server::exchange::Exchange;
 use crate::server::headers::remove_hop_by_hop;

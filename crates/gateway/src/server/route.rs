@@ -4,7 +4,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use wire::api::Dialect;
 
-use crate::core::Endpoint;
+use crate::conversations::Endpoint;
 
 /// Whose interface a request speaks, and so where it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

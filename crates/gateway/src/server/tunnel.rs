@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::server::exchange::Exchange;
 use crate::server::refusal::{Reason, whole};
 use crate::server::{Body, duration, headers, relay};
-use crate::words::Did;
+use conversation::words::Did;
 
 /// Whether a request asks for a WebSocket. Any other protocol that a client offers (`h2c`, beside a
 /// request with a body) may be declined by answering as if it had not (RFC 9110, section 7.8).

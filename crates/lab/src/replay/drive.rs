@@ -1,24 +1,28 @@
-//! One strategy through one session.
+//! One strategy through one session: carries out in virtual time what the conversation decides.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use context::pin::{PinId, intact};
-use context::{Provenance, Tokens, Turn};
-use conversation::homunculus::hosted::{COMPRESSOR, Hosted, PinKeeping, StrategyProgram};
-use conversation::homunculus::{
-    Action, Event, Homunculus, Path, PinnedAt, Preparation, Reported, Shown, Telemetry, Verdict,
-    When, Wish,
+use context::pin::Origin;
+use context::{Heuristic, TokenCounter, Tokens, Turn, TurnId};
+use conversation::homunculus::hosted::{COMPRESSOR, StrategyProgram};
+use conversation::homunculus::{Extent, Path, Preparation};
+use conversation::view::Front;
+use conversation::{
+    Commons, Conversation, Effect, Flight, Hold, Incoming, Input, Joining, Kin, Notice,
+    Origin as From, Proof, Relation, Sending, Stored, Summary, View, new_id, rewrite,
 };
-use history::{Mark, MarkId, MarkStore, Memory, NodeStore, Pinned, Route, view};
+use history::{Change, Labels, MarkId, Route, Tenant};
 use jiff::{SignedDuration, Timestamp};
+use wire::api::{Counts, Reply, Stop, Usage};
 
+use super::Scene;
 use super::clock::Clock;
+use super::fate;
 use super::ledger::Ledger;
 use super::measure::{self, Place};
 use super::pins::PinSpan;
 use super::prefix::{self, Before};
-use super::{Scene, fate};
+use super::watch::Asked;
 use crate::cache::{Charge, PrefixCache};
 use crate::compare::{Compaction, Conduct, Failed, Given, Outcome, RecallFigures};
 use crate::latency::Latency;
@@ -32,39 +36,38 @@ const TELL_EVERY: usize = 16;
 /// of the window.
 const MEASURE_EVERY: f64 = 0.1;
 
+/// Where the requests go: nowhere.
+const URL: &str = "lab";
+
 /// Replays the session under one strategy.
 pub(super) fn replay(
     scene: &Scene<'_>,
     strategy: &Arc<StrategyProgram>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    let mut drive = Drive::new(scene, build(strategy, scene.limits));
+    let built = build(strategy, scene.limits, (scene.route, scene.pin_keeping));
+    let mut drive = Drive::new(scene, built);
     let of = scene.requests.len();
+    let step = |done| Progress {
+        strategy: Arc::clone(strategy.name()),
+        done,
+        of,
+    };
     for (done, &turn) in scene.requests.iter().enumerate() {
         if done % TELL_EVERY == 0 {
-            progress(Progress {
-                strategy: Arc::clone(strategy.name()),
-                done,
-                of,
-            });
+            progress(step(done));
         }
         drive.request(turn);
     }
-    progress(Progress {
-        strategy: Arc::clone(strategy.name()),
-        done: of,
-        of,
-    });
+    progress(step(of));
     drive.outcome(strategy.name())
 }
 
 struct Drive<'a> {
     scene: &'a Scene<'a>,
-    built: Thin,
-    machine: Homunculus<Hosted>,
-    history: Memory,
-    /// Where each mark's summary ends.
-    cuts: HashMap<MarkId, usize>,
+    built: Built,
+    commons: Commons,
+    conversation: Option<Conversation>,
     job: Option<Job>,
     clock: Clock,
     cache: PrefixCache,
@@ -73,44 +76,34 @@ struct Drive<'a> {
     compactions: Vec<Compaction>,
 }
 
-/// What the driver has seen so far.
+/// What was seen so far.
 #[derive(Default)]
 struct Seen {
-    /// How the conversation is shown, as far as its changes are noted.
-    shown: Shown,
+    /// The extent of the view, as far as its changes are noted.
+    shown: Extent,
     /// How the last request looked.
     before: Option<Before>,
-    /// How many turns were said by the last request.
-    said: usize,
-    /// The pins in front of the summary.
-    restated: Vec<PinId>,
-    /// The pins that the strategy was asked about, and those of them that it does not keep.
-    wished: HashSet<PinId>,
-    refused: HashSet<PinId>,
-    /// What the strategy did. It fails once, since another takes its place.
+    /// The summaries that were made: the mark, where it ends, how it was made, its text.
+    marks: Vec<(MarkId, usize, Route, context::Text)>,
+    /// What the strategy did. It fails once, since another takes over.
     conduct: Conduct,
-}
-
-/// What is left of [`Built`] when the strategy has moved into the machine.
-struct Thin {
-    limits: conversation::homunculus::Limits,
-    thresholds: crate::compare::Thresholds,
-    pins: PinKeeping,
 }
 
 /// A preparation under way.
 struct Job {
     order: Preparation,
     ends: Timestamp,
-    /// How many turns there were when it was ordered.
+    /// How many messages there were when it was ordered.
     len: usize,
     reading: Charge,
 }
 
 /// One request on its way.
-struct Pending<'p> {
+struct Pending<'p, 'r> {
+    /// The assistant turn that answers it.
     turn: usize,
-    path: Path<'p>,
+    incoming: &'p Incoming<'r>,
+    flight: Flight,
     waited: SignedDuration,
     shrunk: bool,
 }
@@ -118,16 +111,14 @@ struct Pending<'p> {
 impl<'a> Drive<'a> {
     fn new(scene: &'a Scene<'a>, built: Built) -> Self {
         let prices = scene.limits.prices;
+        let commons = Commons::new([0; 32]);
+        let name = scene.model.name.as_str().into();
+        commons.know_model(&name, Arc::new(scene.model.clone()));
         Self {
             scene,
-            machine: Homunculus::new(built.strategy, built.limits),
-            built: Thin {
-                limits: built.limits,
-                thresholds: built.thresholds,
-                pins: built.pins,
-            },
-            history: Memory::default(),
-            cuts: HashMap::new(),
+            built,
+            commons,
+            conversation: None,
             job: None,
             clock: Clock::new(),
             cache: PrefixCache::new(prices.cache_minimum, prices.ttl),
@@ -140,111 +131,96 @@ impl<'a> Drive<'a> {
     /// Sends the request before the assistant turn with this index.
     fn request(&mut self, turn: usize) {
         let scene = self.scene;
-        self.record(turn);
-        let since = std::mem::replace(&mut self.seen.said, turn);
         self.clock.advance(&scene.session.turns, turn);
-        let new = scene.session.turns.get(since..turn).unwrap_or_default();
-        self.tell(Event::Said(When::Now, new), self.clock.now());
         self.deliver_finished();
-        if self.seen.before.is_none() {
-            // The first view: it restates the pins that nobody says, which are in force from the start.
-            self.restate(self.seen.shown, turn);
+        let body = scene.client.body(turn);
+        let dialect = scene.client.dialect();
+        let Some((request, elements)) =
+            self.commons
+                .read(Tenant::ANONYMOUS, dialect, body.as_bytes())
+        else {
+            return;
+        };
+        if request.is_empty() {
+            return;
         }
-        self.wish(turn);
-        let pins = self.pins_in_force(turn);
+        let from = From {
+            tenant: Tenant::ANONYMOUS,
+            url: URL,
+            labels: Labels::default(),
+            names_agents: false,
+        };
+        let now = self.clock.now();
+        let incoming = self.commons.incoming(&request, elements, from, now);
+        let Some(flight) = self.join(&incoming) else {
+            return;
+        };
         let mut pending = Pending {
             turn,
-            path: Path::new(&scene.outline, turn, &pins),
+            incoming: &incoming,
+            flight,
             waited: SignedDuration::ZERO,
             shrunk: false,
         };
-        loop {
-            let event = Event::Request(pending.path);
-            let actions = self.tell(event, self.clock.now());
-            let hold = self.carry_out(&actions, &mut pending);
-            let Some(until) = hold else { break };
-            pending.waited += self.hold(until);
-        }
-        self.sent(&pending);
+        let sending = loop {
+            let input = Input::Request(&incoming, &mut pending.flight);
+            let effects = self.on(input, self.clock.now());
+            match self.carry_out(effects, &mut pending) {
+                Step::Sent(sending) => break sending,
+                Step::Held(hold) => pending.waited += self.hold(hold),
+            }
+        };
+        self.sent(&mut pending, &sending);
+        self.on(Input::Landed(&pending.flight), self.clock.now());
     }
 
-    /// Keeps what was said so far.
-    fn record(&mut self, turn: usize) {
-        let turns = &self.scene.session.turns;
-        for index in self.seen.said..turn {
-            let parent = index.checked_sub(1).and_then(|before| turns.get(before));
-            let parent = parent.map_or(context::TurnId::ROOT, Turn::id);
-            if let Some(turn) = turns.get(index) {
-                // A transcript whose ids do not follow from each other can still be replayed.
-                let _ = self.history.append(parent, turn);
+    /// The conversation takes the request.
+    fn join(&mut self, incoming: &Incoming<'_>) -> Option<Flight> {
+        if self.conversation.is_none() {
+            let id = new_id(&[0; 32], incoming.tenant, (TurnId::ROOT, 0), incoming.now);
+            let terms = Arc::new(self.built.terms.clone());
+            let (begun, _) = Conversation::begin(id, terms, incoming, Kin::default());
+            self.conversation = Some(begun);
+            let ignores = self.built.ignores_pins();
+            for text in self.scene.asked_pins.iter().filter(|_| !ignores) {
+                let input = Input::Pin(text, Origin::Api);
+                self.on(input, incoming.now);
             }
         }
-    }
-
-    /// Asks the strategy about pins that are new in the first `len` turns.
-    fn wish(&mut self, len: usize) {
-        let scene = self.scene;
-        if self.built.pins == PinKeeping::Ignored {
-            return;
-        }
-        for span in scene.pins.iter().filter(|span| span.holds_at(len)) {
-            if !self.seen.wished.insert(span.pin.id) {
-                continue;
-            }
-            let id = span.pin.id.to_string();
-            let wish = Wish {
-                id: &id,
-                by: span.pin.origin.as_str(),
-                tokens: span.pin.tokens,
-            };
-            let pins = self.pins_in_force(len);
-            let path = Path::new(&scene.outline, len, &pins);
-            let actions = self.tell(Event::Pinned(wish, path), self.clock.now());
-            if actions.contains(&Action::Unpin(id.clone())) {
-                self.seen.refused.insert(span.pin.id);
-            }
+        let conversation = self.conversation.as_mut()?;
+        // A recorded client only goes on. What it said through others cannot be known here.
+        let joining = conversation.join(incoming, Relation::GoesOn, Some(&[]));
+        let elements = self.commons.elements();
+        elements.remember(incoming.keyed, incoming.head(), &incoming.elements);
+        match joining {
+            Joining::Joined(flight) => Some(*flight),
+            Joining::WantsOverlay(_) | Joining::WantsEditions(_) | Joining::Other => None,
         }
     }
 
-    /// Whether a pin holds for the request with so many turns.
-    fn holds(&self, span: &PinSpan, len: usize) -> bool {
-        span.holds_at(len) && !self.seen.refused.contains(&span.pin.id)
-    }
-
-    fn pins_in_force(&self, len: usize) -> Vec<PinnedAt> {
-        if self.built.pins == PinKeeping::Ignored {
+    /// Tells the conversation what happened and notes what its strategy ordered, and where it failed.
+    fn on(&mut self, input: Input<'_, '_>, at: Timestamp) -> Vec<Effect> {
+        let Some(conversation) = &mut self.conversation else {
             return Vec::new();
-        }
-        let spans = self.scene.pins.iter();
-        spans
-            .filter(|span| self.seen.wished.contains(&span.pin.id) && self.holds(span, len))
-            .map(PinSpan::place)
-            .collect()
-    }
-
-    /// Tells the machine what happened and notes what its strategy orders, and where it fails of it.
-    fn tell(&mut self, event: Event<'_>, at: Timestamp) -> Vec<Action> {
-        let actions = self.machine.on(event, at);
+        };
+        let mut effects = conversation.on(input, at);
         let before_request = self.ledger.pressure.len();
-        for action in &actions {
-            let Action::Telemetry(telemetry) = action else {
+        for effect in &effects {
+            let Effect::Tell(notice) = effect else {
                 continue;
             };
             let conduct = &mut self.seen.conduct;
             if conduct.failed.is_some() {
-                // What comes now is ordered by the one in its place.
+                // What comes now is ordered by the strategy that took over.
                 break;
             }
-            match telemetry {
-                Telemetry::Commanded(command, verdict) => conduct.commands.push(Given {
+            match notice {
+                Notice::Commanded(command, refused) => conduct.commands.push(Given {
                     before_request,
                     command,
-                    refused: match verdict {
-                        Verdict::Done => None,
-                        Verdict::Refused(refusal) => Some(refusal.word()),
-                    },
+                    refused: *refused,
                 }),
-                Telemetry::CameToNothing(refusal) => {
+                Notice::CameToNothing(refusal) => {
                     // Others that it asked for meanwhile were refused at once.
                     let waits =
                         |given: &&mut Given| given.command == COMPRESSOR && given.refused.is_none();
@@ -252,7 +228,7 @@ impl<'a> Drive<'a> {
                         given.refused = Some(refusal.word());
                     }
                 }
-                Telemetry::StrategyFailed(failure) => {
+                Notice::StrategyFailed(failure) => {
                     conduct.failed = Some(Failed {
                         before_request,
                         reason: failure.to_string(),
@@ -261,57 +237,61 @@ impl<'a> Drive<'a> {
                 _ => {}
             }
         }
-        actions
+        effects.retain(|effect| !matches!(effect, Effect::Tell(_)));
+        effects
     }
 
-    /// Carries out what the machine says. `Some` where the request is held: until when.
-    fn carry_out(
-        &mut self,
-        actions: &[Action],
-        pending: &mut Pending<'_>,
-    ) -> Option<Option<Timestamp>> {
-        let mut hold = None;
-        for action in actions {
-            match *action {
-                Action::Prepare(order) => self.prepare(order, pending),
-                Action::Abandon(_) => self.abandon(),
-                Action::Show(shown) => self.show(shown, pending),
-                Action::Hold { until } => hold = Some(until),
-                Action::Send(_)
-                | Action::Retry
-                | Action::PassThrough
-                | Action::Unpin(_)
-                | Action::Acknowledge(_)
-                | Action::Telemetry(_)
-                | Action::Stop(_) => {}
+    /// Carries out what the conversation decided about a request.
+    fn carry_out(&mut self, effects: Vec<Effect>, pending: &mut Pending<'_, '_>) -> Step {
+        self.note_view(pending);
+        let mut step = Step::Sent(Box::new(Sending {
+            view: View::default(),
+            tokens: Tokens::ZERO,
+            did: Vec::new(),
+            previous: None,
+        }));
+        for effect in effects {
+            match effect {
+                Effect::Send(sending) => step = Step::Sent(Box::new(sending)),
+                Effect::Hold(hold) => step = Step::Held(hold),
+                Effect::Prepare(order, _) => self.prepare(order, pending),
+                Effect::Abandon(_) => self.abandon(),
+                _ => {}
             }
         }
-        hold
+        step
     }
 
-    fn prepare(&mut self, order: Preparation, pending: &Pending<'_>) {
-        let path = &pending.path;
+    fn path_and_shown(&self) -> Option<(Path<'_>, Extent)> {
+        let conversation = self.conversation.as_ref()?;
+        Some((conversation.whole_path(), conversation.shown()))
+    }
+
+    fn prepare(&mut self, order: Preparation, pending: &Pending<'_, '_>) {
+        self.on(Input::Preparing(&order), self.clock.now());
         let now = self.clock.now();
+        let Some((path, shown)) = self.path_and_shown() else {
+            return;
+        };
         let (reading, time) = if order.route == Route::Extractive {
             let time = Latency::extraction(path.covered(order.cut));
             (Charge::default(), time)
         } else {
             // The model reads what is shown up to the cut, from the cache as far as that holds it.
-            let shown = self.machine.shown();
             let behind = path.tail(order.cut);
-            let source = shown.tokens(path).saturating_sub(behind);
+            let source = shown.tokens(&path).saturating_sub(behind);
             let reading = self.cache.read_again(source, now);
             (reading, self.scene.latency.call(reading, order.budget))
         };
         self.job = Some(Job {
             order,
             ends: now.checked_add(time).unwrap_or(Timestamp::MAX),
-            len: pending.turn,
+            len: pending.incoming.len(),
             reading,
         });
     }
 
-    /// A preparation that is not wanted any more is paid for all the same.
+    /// A preparation that is no longer wanted is paid for all the same.
     fn abandon(&mut self) {
         if let Some(job) = self.job.take()
             && job.order.route != Route::Extractive
@@ -321,72 +301,66 @@ impl<'a> Drive<'a> {
     }
 
     fn deliver_finished(&mut self) {
-        if self
-            .job
-            .as_ref()
-            .is_some_and(|job| job.ends <= self.clock.now())
-        {
+        let now = self.clock.now();
+        if self.job.as_ref().is_some_and(|job| job.ends <= now) {
             self.deliver();
         }
     }
 
-    /// Writes the summary that is under way and hands it to the machine.
+    /// Writes the summary that is under way and hands it over.
     fn deliver(&mut self) {
         let Some(job) = self.job.take() else { return };
-        let turns = &self.scene.session.turns;
-        let said = turns.get(..job.len).unwrap_or_default();
+        let said = self.scene.client.messages();
+        let said = said.get(..job.len).unwrap_or(said);
         let (old, tail) = said.split_at_checked(job.order.cut).unwrap_or((said, &[]));
         let counter = self.scene.counter;
-        let text = self
-            .scene
-            .summariser
-            .summarise(old, tail, job.order.budget, counter);
-        let tokens = counter.count(&text) + FRAME;
-        if job.order.route != Route::Extractive {
-            self.ledger.summary(job.reading, tokens);
-        }
-        let mark = Mark {
-            node: job.order.node,
-            made_from: job.order.made_from,
-            summary: text,
-            tokens,
+        let summariser = self.scene.summariser;
+        let text = summariser.summarise(old, tail, job.order.budget, counter);
+        let summary = Summary {
+            tokens: counter.count_parts(&[context::Part::Text(text.clone())]),
+            text: text.clone(),
             route: job.order.route,
+            ledger: Vec::new(),
+            spent: Vec::new(),
+            fallen: Vec::new(),
             at: job.ends,
         };
-        let id = mark.id();
-        self.cuts.insert(id, job.order.cut);
-        let event = match self.history.add_mark(mark) {
-            Ok(_) => Event::Prepared {
-                job: job.order.job,
-                mark: id,
-                tokens,
-            },
-            Err(_) => Event::Failed { job: job.order.job },
-        };
-        self.tell(event, job.ends);
+        let mark = summary.mark(&job.order);
+        if job.order.route != Route::Extractive {
+            self.ledger.summary(job.reading, mark.tokens);
+        }
+        let cut = job.order.cut;
+        self.seen.marks.push((mark.id(), cut, mark.route, text));
+        let input = Input::Prepared(&job.order, summary, Stored::Yes);
+        self.on(input, job.ends);
     }
 
-    /// Holds the request until the preparation has ended, at `until` at the latest. An extractive
-    /// summary is made on the spot.
-    fn hold(&mut self, until: Option<Timestamp>) -> SignedDuration {
+    /// Holds the request until the preparation has ended, or as long as the conversation says.
+    fn hold(&mut self, hold: Hold) -> SignedDuration {
         let Some(job) = &self.job else {
-            return until.map_or(SignedDuration::ZERO, |until| self.clock.wait_until(until));
+            return match hold {
+                Hold::Until(until) => self.clock.wait_until(until),
+                Hold::Ready | Hold::OnTheSpot => SignedDuration::ZERO,
+            };
         };
-        let on_the_spot = job.order.route == Route::Extractive;
-        let moment = match until {
-            Some(until) if !on_the_spot => until.min(job.ends),
-            _ => job.ends,
+        let moment = match hold {
+            Hold::Until(until) => until.min(job.ends),
+            Hold::Ready | Hold::OnTheSpot => job.ends,
         };
         let waited = self.clock.wait_until(moment);
         self.deliver_finished();
         waited
     }
 
-    /// The view changes: notes what left it.
-    fn show(&mut self, shown: Shown, pending: &mut Pending<'_>) {
-        let path = &pending.path;
-        let was = std::mem::replace(&mut self.seen.shown, shown);
-        self.restate(shown, pending.turn);
+    /// Notes what left the view, where it changed.
+    fn note_view(&mut self, pending: &mut Pending<'_, '_>) {
+        let Some((path, shown)) = self.path_and_shown() else {
+            return;
+        };
+        let was = self.seen.shown;
+        if shown == was {
+            return;
+        }
         let (kind, mark) = if shown.mark != was.mark {
             ("summary", shown.from)
         } else if shown.from != was.from {
@@ -394,83 +368,58 @@ impl<'a> Drive<'a> {
         } else {
             ("clear", shown.cleared)
         };
-        let recall = self.recall(kind, mark, shown, pending);
-        let route = self.route_of(shown).filter(|_| kind == "summary");
-        self.compactions.push(Compaction {
+        let route = self.mark(shown).map(|(.., route, _)| route.as_str());
+        let compaction = Compaction {
             before_turn: pending.turn,
             before_request: self.ledger.pressure.len(),
             simulated_wait_seconds: pending.waited.as_secs_f64(),
             kind,
-            route,
-            mark,
-            tokens_before: was.tokens(path).get(),
-            tokens_after: shown.tokens(path).get(),
+            route: route.filter(|_| kind == "summary"),
+            mark: self.scene.client.turn_of(mark),
+            tokens_before: was.tokens(&path).get(),
+            tokens_after: shown.tokens(&path).get(),
             summary_tokens: shown.summary.get(),
             tail_tokens: path.tail(mark).get(),
-            recall,
-        });
+            recall: self.recall(kind, mark, (shown, path), pending.turn),
+        };
+        self.seen.shown = shown;
+        self.compactions.push(compaction);
         pending.shrunk = true;
     }
 
-    /// How the summary that is shown was made.
-    fn route_of(&self, shown: Shown) -> Option<&'static str> {
-        let mark = self.history.mark(shown.mark?).ok().flatten()?;
-        Some(mark.route.as_str())
-    }
-
-    /// Makes the view as it is sent and looks which pins stand in front of its summary.
-    fn restate(&mut self, shown: Shown, len: usize) {
-        self.seen.restated.clear();
-        if self.built.pins == PinKeeping::Ignored {
-            return;
-        }
-        let turns = &self.scene.session.turns;
-        let path = turns.get(..len).unwrap_or_default();
-        let mark = shown
-            .mark
-            .and_then(|mark| self.history.mark(mark).ok().flatten());
-        let spans = self.scene.pins.iter();
-        let in_force: Vec<_> = spans.filter(|span| self.holds(span, len)).collect();
-        let pins: Vec<Pinned> = in_force.iter().map(|span| span.pinned(turns)).collect();
-        let Ok(view) = view(path, mark.as_ref(), &pins, self.scene.counter) else {
-            return;
-        };
-        let front: Vec<Turn> = view
-            .into_iter()
-            .filter(|turn| turn.provenance() == Provenance::Pins)
-            .collect();
-        self.seen.restated = in_force
-            .iter()
-            .filter(|span| intact(&span.pin.text, &front))
-            .map(|span| span.pin.id)
-            .collect();
+    /// The summary that is shown.
+    fn mark(&self, shown: Extent) -> Option<&(MarkId, usize, Route, context::Text)> {
+        let marks = self.seen.marks.iter();
+        marks.rev().find(|(id, ..)| Some(*id) == shown.mark)
     }
 
     fn recall(
         &self,
         kind: &str,
         cut: usize,
-        shown: Shown,
-        pending: &Pending<'_>,
+        (shown, path): (Extent, Path<'_>),
+        len: usize,
     ) -> Option<RecallFigures> {
-        let len = pending.turn;
+        let client = &self.scene.client;
         let turns = &self.scene.session.turns;
+        let at = client.turn_of(cut);
         let (seen, size) = match kind {
             "summary" => {
-                let mark = self.history.mark(shown.mark?).ok().flatten()?;
-                (mark.summary.to_string(), mark.tokens)
+                let (.., text) = self.mark(shown)?;
+                (text.to_string(), shown.summary)
             }
-            _ if !self.is_worth_measuring(kind, cut, &pending.path) => return None,
+            _ if !self.is_worth_measuring(kind, cut, &path) => return None,
             "drop" => (String::new(), Tokens::ZERO),
             _ => {
-                let left = turns.get(shown.from..cut).unwrap_or_default();
-                let freed = pending.path.clearable(shown.from, cut);
+                let left = turns.get(client.turn_of(shown.from)..at);
+                let left = left.unwrap_or_default();
+                let freed = path.clearable(shown.from, cut);
                 let size = super::tokens_of(left).saturating_sub(freed);
                 (measure::without_results(left), size)
             }
         };
         let place = Place {
-            cut,
+            cut: at,
             len,
             seen: &seen,
             size,
@@ -480,72 +429,138 @@ impl<'a> Drive<'a> {
 
     /// Whether enough has left the view since recall was last measured for this kind.
     fn is_worth_measuring(&self, kind: &str, cut: usize, path: &Path<'_>) -> bool {
-        let measured = self
-            .compactions
-            .iter()
-            .rev()
-            .find(|compaction| compaction.kind == kind && compaction.recall.is_some());
-        let since = measured.map_or(0, |compaction| compaction.mark);
+        let is_measured =
+            |compaction: &&Compaction| compaction.kind == kind && compaction.recall.is_some();
+        let measured = self.compactions.iter().rev().find(is_measured);
+        let since = measured.map_or(0, |compaction| {
+            self.scene.client.message_of(compaction.mark)
+        });
         let left = path.tail(since).saturating_sub(path.tail(cut));
-        left >= self.built.limits.window.scaled(MEASURE_EVERY)
+        left >= self.scene.limits.window.scaled(MEASURE_EVERY)
     }
 
-    /// The request is sent: through the cache, and into the books.
-    fn sent(&mut self, pending: &Pending<'_>) {
+    /// The request is sent: through the provider and into the books.
+    fn sent(&mut self, pending: &mut Pending<'_, '_>, sending: &Sending) {
         let scene = self.scene;
-        let path = &pending.path;
-        let shown = self.machine.shown();
-        let view = shown.tokens(path);
-        let request = prefix::request(self.seen.before, shown, path, scene.lead);
-        let charge = self.cache.send(&request, self.clock.now());
+        let now = self.clock.now();
+        let body = || rewrite::render(pending.incoming.request, &sending.view).unwrap_or_default();
+        let body: Option<Vec<u8>> = scene.watch.wants_bytes().then(body);
+        let Some(conversation) = &self.conversation else {
+            return;
+        };
+        let (path, shown) = (conversation.whole_path(), conversation.shown());
+        let added = added(&sending.view);
+        let view = shown.tokens(&path) + added;
+        let request = prefix::request(self.seen.before, (shown, added), &path, scene.lead_messages);
+        let charge = self.cache.send(&request, now);
         let answer = scene.session.turns.get(pending.turn);
         let output = answer.map_or(Tokens::ZERO, Turn::tokens);
         let answering = scene.latency.call(charge, output);
+        self.ledger.sent(view, &path, &self.built.limits);
         self.clock.answers_in(answering);
         self.ledger.request(charge, output);
         self.ledger.waited(pending.waited);
         self.ledger.boundaries += usize::from(pending.shrunk);
-        self.ledger.sent(view, path, &self.built.limits);
-        self.count_pins(shown, pending.turn);
-        let reported = Reported {
-            output,
+        self.count_pins(&sending.view, pending.turn);
+        let counts = Counts {
+            input: charge.fresh,
             cache_read: charge.read,
             cache_write: charge.written,
+            output,
+            ..Counts::default()
         };
-        let usage = Event::Usage {
-            input: view,
-            reported,
+        let asked = Asked {
+            turn: pending.turn,
+            at: now,
+            body: body.as_deref().unwrap_or_default(),
         };
-        let answered = self.clock.now().checked_add(answering);
-        self.tell(usage, answered.unwrap_or(Timestamp::MAX));
+        let reply = Reply {
+            dialect: scene.client.dialect(),
+            id: None,
+            model: None,
+            stop: Some(Stop::EndOfTurn),
+            usage: Usage {
+                counts: scene.watch.asked(&asked).unwrap_or(counts),
+                iterations: Vec::new(),
+            },
+            pieces: Vec::new(),
+            failure: None,
+        };
+        let answered = now.checked_add(answering).unwrap_or(Timestamp::MAX);
+        let input = Input::Answered(&pending.flight, Some(&reply), &Proof::default());
+        self.on(input, answered);
         self.seen.before = Some(Before { shown, view });
     }
 
-    fn count_pins(&mut self, shown: Shown, len: usize) {
+    /// Counts whether the view says every pin in force verbatim, outside the summary.
+    fn count_pins(&mut self, view: &View, len: usize) {
         let spans = self.scene.pins.iter();
-        let refused = &self.seen.refused;
-        let holds = |span: &&PinSpan| span.holds_at(len) && !refused.contains(&span.pin.id);
-        let mut in_force = spans.filter(holds).peekable();
+        let mut in_force = spans.filter(|span| self.is_in_force(span, len)).peekable();
         if in_force.peek().is_none() {
             return;
         }
+        let from = self.scene.client.turn_of(view.from);
+        let texts = texts_of(view);
+        let says = |span: &PinSpan| {
+            span.is_shown(from, len) || texts.iter().any(|text| text.contains(&*span.pin.text))
+        };
+        let intact = in_force.all(says);
         self.ledger.pins.requests += 1;
-        let restated = &self.seen.restated;
-        if in_force.all(|span| span.is_shown(shown, len) || restated.contains(&span.pin.id)) {
-            self.ledger.pins.intact += 1;
-        }
+        self.ledger.pins.intact += usize::from(intact);
     }
+
+    /// Whether a pin holds for the request with so many turns. A strategy may keep fewer than were set.
+    fn is_in_force(&self, span: &PinSpan, len: usize) -> bool {
+        let kept = self.conversation.as_ref().is_none_or(|conversation| {
+            let mut pins = conversation.pins().iter();
+            pins.any(|pin| pin.id == span.pin.id)
+        });
+        let ignores = self.built.ignores_pins();
+        span.holds_at(len) && (kept || ignores)
+    }
+}
+
+/// What came of asking about a request.
+enum Step {
+    Sent(Box<Sending>),
+    Held(Hold),
+}
+
+/// The texts that a view shows beside the messages and the summary.
+fn texts_of(view: &View) -> Vec<String> {
+    let changes = view.changes.iter().filter_map(|(_, change)| match change {
+        Change::Appended(json) | Change::Followed(json) => {
+            let added: serde_json::Value = serde_json::from_str(json).ok()?;
+            let text = added.get("text").or_else(|| added.get("content"))?;
+            text.as_str().map(str::to_owned)
+        }
+        Change::Shrunk { .. } => None,
+    });
+    let pins = match &view.front {
+        Front::Readable { pins, .. } => Some(pins.to_string()),
+        Front::Nothing | Front::Native { .. } => None,
+    };
+    changes.chain(pins).collect()
+}
+
+/// The tokens of what was added to single messages: notes and pins.
+fn added(view: &View) -> Tokens {
+    let added = view.changes.iter().filter_map(|(_, change)| match change {
+        Change::Appended(json) | Change::Followed(json) => Some(Heuristic.count(json)),
+        Change::Shrunk { .. } => None,
+    });
+    added.sum()
 }
 
 impl Drive<'_> {
     fn outcome(mut self, name: &Arc<str>) -> Outcome {
-        // A preparation that nobody needed was paid for: the price of working ahead.
+        // A preparation that came too late was paid for: the price of working ahead.
         self.abandon();
-        let shown = self.machine.shown();
-        let summarised = shown
-            .mark
-            .and_then(|mark| self.cuts.get(&mark).copied())
-            .unwrap_or(0);
+        let client = &self.scene.client;
+        let conversation = self.conversation.as_ref();
+        let shown = conversation.map(Conversation::shown).unwrap_or_default();
+        let summarised = self.mark(shown).map_or(0, |(_, cut, ..)| *cut);
+        let stopped = conversation.and_then(Conversation::stopped);
         Outcome {
             strategy: Arc::clone(name),
             thresholds: self.built.thresholds,
@@ -553,8 +568,12 @@ impl Drive<'_> {
             peak_pressure: self.ledger.peak(),
             overflows: self.ledger.overflows,
             pins: self.ledger.pins,
-            fate: fate::of(&self.scene.session.turns, shown, summarised),
-            stopped: self.machine.stopped().map(|reason| reason.to_string()),
+            fate: fate::of(
+                &self.scene.session.turns,
+                (client.turn_of(shown.from), client.turn_of(shown.cleared)),
+                client.turn_of(summarised),
+            ),
+            stopped: stopped.map(|reason| reason.to_string()),
             conduct: self.seen.conduct,
             simulated: self.ledger.simulated,
             compactions: self.compactions,
@@ -562,6 +581,3 @@ impl Drive<'_> {
         }
     }
 }
-
-/// The frame around a summary's turn.
-const FRAME: Tokens = Tokens::new(4);

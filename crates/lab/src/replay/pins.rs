@@ -1,9 +1,7 @@
 //! Which pins are in force at which request, and whether a view still shows them.
 
+use context::TokenCounter;
 use context::pin::{Directive, Origin, Pin, PinId, Pins, directives, intact};
-use context::{TokenCounter, Turn};
-use conversation::homunculus::{PinnedAt, Shown};
-use history::Pinned;
 use wire::session::Session;
 
 use crate::options::ReplayError;
@@ -34,27 +32,11 @@ impl PinSpan {
         self.since.is_none_or(|since| since < len) && self.until.is_none_or(|until| until >= len)
     }
 
-    /// Whether a turn that is shown says the pin.
-    pub fn is_shown(&self, shown: Shown, len: usize) -> bool {
-        self.said_in.iter().any(|&(turn, lasting)| {
-            turn < len && (turn >= shown.from || lasting == Lasting::System)
-        })
-    }
-
-    /// Its place and size for the machine.
-    pub fn place(&self) -> PinnedAt {
-        PinnedAt {
-            turn: self.since,
-            tokens: self.pin.tokens,
-        }
-    }
-
-    /// The pin and the turn that says it, for the view.
-    pub fn pinned(&self, turns: &[Turn]) -> Pinned {
-        Pinned {
-            pin: self.pin.clone(),
-            said_in: self.since.and_then(|since| turns.get(since)).map(Turn::id),
-        }
+    /// Whether a turn that is shown says the pin, where the turns from `from` on are.
+    pub fn is_shown(&self, from: usize, len: usize) -> bool {
+        self.said_in
+            .iter()
+            .any(|&(turn, lasting)| turn < len && (turn >= from || lasting == Lasting::System))
     }
 }
 

@@ -1,28 +1,28 @@
 //! A view as the provider's cache sees it.
 
 use context::Tokens;
-use conversation::homunculus::{Path, Shown};
+use conversation::homunculus::{Extent, Path};
 
 use crate::cache::{Breakpoint, Request};
 
 /// What the request before looked like.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
-    pub shown: Shown,
+    pub shown: Extent,
     pub view: Tokens,
 }
 
-/// The request with this view. `lead` is how many system turns the conversation begins with: of a view
+/// The request with this view, to which so many tokens were added. `lead` is how many system turns the conversation begins with: of a view
 /// that was compacted, they are what stays the same.
 ///
 /// Breakpoints: behind the system turns and pins, behind the summary, and at the end.
 pub(super) fn request(
     before: Option<Before>,
-    shown: Shown,
+    (shown, added): (Extent, Tokens),
     path: &Path<'_>,
     lead: usize,
 ) -> Request {
-    let total = shown.tokens(path);
+    let total = shown.tokens(path) + added;
     let front = if shown.from == 0 {
         path.covered(lead)
     } else {
@@ -54,7 +54,7 @@ pub(super) fn request(
 }
 
 /// How much of the view's beginning is as it was.
-fn same(before: Before, shown: Shown, path: &Path<'_>, lead: usize) -> Tokens {
+fn same(before: Before, shown: Extent, path: &Path<'_>, lead: usize) -> Tokens {
     let was = before.shown;
     if was == shown {
         return before.view;

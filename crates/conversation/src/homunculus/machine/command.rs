@@ -8,9 +8,9 @@ use super::{Asked, Machine, Point, Preparing, Ready, State, acknowledge, later};
 use crate::homunculus::event::{
     Action, JobId, Preparation, Refusal, StopReason, Telemetry, Verdict,
 };
+use crate::homunculus::extent::Extent;
 use crate::homunculus::outline::Path;
 use crate::homunculus::strategy::{Command, Moment};
-use crate::homunculus::view::Shown;
 
 impl Machine {
     /// Carries out a command or refuses it, and acknowledges it. The answer is the hold, where one
@@ -139,7 +139,7 @@ impl Machine {
         ready: &Ready,
         path: &Path<'_>,
         now: Timestamp,
-    ) -> Result<Shown, Refusal> {
+    ) -> Result<Extent, Refusal> {
         self.not_stopped()?;
         let cut = ready.point.cut;
         if self.may_cut(cut, path)? != ready.point.node {
@@ -176,7 +176,7 @@ impl Machine {
     }
 
     /// Whether a swap below the hard threshold pays for itself soon enough.
-    fn pays(&self, shown: &Shown, path: &Path<'_>, now: Timestamp) -> Result<(), Refusal> {
+    fn pays(&self, shown: &Extent, path: &Path<'_>, now: Timestamp) -> Result<(), Refusal> {
         let before = self.size(&self.shown, path);
         let freed = before.saturating_sub(self.size(shown, path));
         let kept = path.tail(shown.from);

@@ -13,13 +13,13 @@ use jiff::{SignedDuration, Timestamp};
 use crate::homunculus::event::{
     Acknowledged, Action, Event, JobId, Reported, StopReason, Telemetry, Wish,
 };
+use crate::homunculus::extent::Extent;
 use crate::homunculus::gauge::{Gauge, Size};
 use crate::homunculus::limits::Limits;
 use crate::homunculus::outline::Path;
 use crate::homunculus::pace::{Pace, Writing};
 use crate::homunculus::price::CacheState;
 use crate::homunculus::strategy::{Command, Moment, Situation, Stage, Strategy};
-use crate::homunculus::view::Shown;
 
 /// The share of the window that stays verbatim behind a summary that makes a refused view fit.
 const RESCUED: f64 = 0.05;
@@ -51,7 +51,7 @@ pub struct Restored {
 #[derive(Clone, Debug)]
 struct Machine {
     limits: Limits,
-    shown: Shown,
+    shown: Extent,
     /// The turns at the edges of what is shown, to notice when a conversation goes on from before
     /// them.
     edges: [TurnId; 2],
@@ -139,7 +139,7 @@ impl<S: Strategy> Homunculus<S> {
             strategy,
             machine: Machine {
                 limits,
-                shown: Shown {
+                shown: Extent {
                     from: 0,
                     cleared: 0,
                     mark: None,
@@ -166,7 +166,7 @@ impl<S: Strategy> Homunculus<S> {
     /// or on a branch of another conversation. Where the path is too short for that, all of it is
     /// shown.
     #[must_use]
-    pub fn resume(strategy: S, limits: Limits, shown: Shown, path: &Path<'_>) -> Self {
+    pub fn resume(strategy: S, limits: Limits, shown: Extent, path: &Path<'_>) -> Self {
         let mut resumed = Self::new(strategy, limits);
         if shown.edges(path).is_some() {
             resumed.machine.show(shown, path);
@@ -236,7 +236,7 @@ impl<S: Strategy> Homunculus<S> {
 
     /// The size of a view as the provider counts it, as far as that is known.
     #[must_use]
-    pub fn size(&self, shown: &Shown, path: &Path<'_>) -> Size {
+    pub fn size(&self, shown: &Extent, path: &Path<'_>) -> Size {
         self.machine.gauge.size(shown, path)
     }
 
@@ -269,7 +269,7 @@ impl<S: Strategy> Homunculus<S> {
 
     /// How the conversation is shown at the moment.
     #[must_use]
-    pub const fn shown(&self) -> Shown {
+    pub const fn shown(&self) -> Extent {
         self.machine.shown
     }
 
@@ -433,7 +433,7 @@ impl Machine {
 
     /// The tokens of a view as the provider will count it, without what is only guessed: nothing is
     /// decided on a guess.
-    fn size(&self, shown: &Shown, path: &Path<'_>) -> Tokens {
+    fn size(&self, shown: &Extent, path: &Path<'_>) -> Tokens {
         self.gauge.size(shown, path).known
     }
 
@@ -447,7 +447,7 @@ impl Machine {
     fn follow(&mut self, path: &Path<'_>, actions: &mut Vec<Action>) {
         let stands = |point: &Point| path.node_before(point.cut) == Some(point.node);
         if self.shown.edges(path) != Some(self.edges) {
-            self.show(Shown::default(), path);
+            self.show(Extent::default(), path);
             self.stopped = None;
             self.fruitless = 0;
             actions.push(Action::Telemetry(Telemetry::Branched));
@@ -470,7 +470,7 @@ impl Machine {
         }
     }
 
-    fn show(&mut self, shown: Shown, path: &Path<'_>) {
+    fn show(&mut self, shown: Extent, path: &Path<'_>) {
         self.shown = shown;
         self.edges = shown.edges(path).unwrap_or([TurnId::ROOT; 2]);
     }

@@ -10,12 +10,12 @@ use super::{Homunculus, Orders, Restored};
 use crate::homunculus::event::{
     Action, Event, JobId, Preparation, Refusal, Reported, StopReason, Verdict,
 };
+use crate::homunculus::extent::Extent;
 use crate::homunculus::hosted::{HostSettings, Hosted, StrategyProgram};
 use crate::homunculus::limits::Limits;
 use crate::homunculus::outline::{Outline, Path};
 use crate::homunculus::price::Prices;
 use crate::homunculus::strategy::{Command, Strategy};
-use crate::homunculus::view::Shown;
 
 fn limits(window: u64) -> Limits {
     let prices = Prices {
@@ -107,7 +107,7 @@ fn ordered(actions: &[Action]) -> Option<Preparation> {
     })
 }
 
-fn sent(actions: &[Action]) -> Option<Shown> {
+fn sent(actions: &[Action]) -> Option<Extent> {
     actions.iter().find_map(|action| match action {
         Action::Send(shown) => Some(*shown),
         _ => None,
@@ -131,13 +131,13 @@ fn refusals(actions: &[Action]) -> Vec<Refusal> {
 fn prepared_crosses_the_boundary_without_waiting() {
     let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
     for len in [1, 3, 5] {
-        assert_eq!(sent(&driver.request(len)), Some(Shown::default()));
+        assert_eq!(sent(&driver.request(len)), Some(Extent::default()));
         assert_eq!(driver.machine.preparing(), None);
     }
     let soft = driver.request(7);
     let order = ordered(&soft).expect("prepares at the soft threshold");
     assert_eq!((order.cut, order.route), (6, Route::Readable));
-    assert_eq!(sent(&soft), Some(Shown::default()), "and sends at once");
+    assert_eq!(sent(&soft), Some(Extent::default()), "and sends at once");
     driver.finish(order.job, 500);
     let hard = driver.request(9);
     let shown = sent(&hard).expect("sends at once");
@@ -176,7 +176,7 @@ fn what_was_shown_is_resumed() {
     assert_eq!(sent(&driver.request(11)), Some(shown));
     let short = Path::new(&driver.outline, 3, &[]);
     driver.machine = Homunculus::resume(prepared(), limits, shown, &short);
-    assert_eq!(sent(&driver.request(3)), Some(Shown::default()));
+    assert_eq!(sent(&driver.request(3)), Some(Extent::default()));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn not_ready_at_the_hard_threshold_it_goes_on_and_at_the_wall_it_extracts() {
     let order = ordered(&driver.request(7)).unwrap();
     assert_eq!(
         sent(&driver.request(9)),
-        Some(Shown::default()),
+        Some(Extent::default()),
         "still fits"
     );
     let wall = driver.request(11);
@@ -318,7 +318,7 @@ fn a_client_that_goes_back_is_followed() {
         &[1_000; 20],
     );
     assert_eq!(sent(&driver.request(13)).unwrap().from, 5);
-    assert_eq!(sent(&driver.request(3)).unwrap(), Shown::default());
+    assert_eq!(sent(&driver.request(3)).unwrap(), Extent::default());
 }
 
 #[test]
@@ -576,7 +576,7 @@ fn happening() -> impl proptest::strategy::Strategy<Value = Happening> {
 struct Watch {
     running: Option<Preparation>,
     marks: Vec<(MarkId, Preparation)>,
-    shown: Shown,
+    shown: Extent,
     stopped: bool,
 }
 
@@ -605,7 +605,7 @@ impl Watch {
         }
     }
 
-    fn see_shown(&mut self, shown: Shown, path: &Path<'_>, limits: &Limits) {
+    fn see_shown(&mut self, shown: Extent, path: &Path<'_>, limits: &Limits) {
         assert!(
             shown.from == 0 || path.is_cut(shown.from),
             "shown from inside a step"
@@ -632,7 +632,7 @@ impl Watch {
             }
         }
         if shown.from < self.shown.from {
-            assert_eq!(shown, Shown::default(), "only a branch shows more again");
+            assert_eq!(shown, Extent::default(), "only a branch shows more again");
             self.stopped = false;
         }
         self.shown = shown;
@@ -720,7 +720,7 @@ impl Strategy for Nothing {
 #[test]
 fn a_refused_view_is_made_to_fit_without_the_strategy() {
     let mut driver = Driver::new(Nothing, limits(10_000), &[1_000; 9]);
-    assert_eq!(sent(&driver.request(9)), Some(Shown::default()));
+    assert_eq!(sent(&driver.request(9)), Some(Extent::default()));
     let rescue = |driver: &mut Driver<Nothing>| {
         let path = Path::new(&driver.outline, 9, &[]);
         driver.machine.on(Event::Rescue(path), at(driver.second))

@@ -1,0 +1,169 @@
+//! Hears an answer and a finished summary.
+
+use std::sync::Arc;
+
+use context::Tokens;
+use history::Mark;
+use jiff::Timestamp;
+use wire::api::{Reply, Stop};
+
+use crate::batch::Batch;
+use crate::bill::{self, Alone, Bill};
+use crate::commons::Found;
+use crate::conversation::Conversation;
+use crate::effect::{Effect, Lesson, Notice, Stored, Summary, Unmade};
+use crate::flight::Flight;
+use crate::homunculus::{Event, Extent, Preparation};
+use crate::journal::Happened;
+use crate::ledger;
+use crate::proof::Proof;
+
+/// The tokens of a message's frame.
+const FRAME: Tokens = Tokens::new(4);
+
+/// The smallest window that is believed.
+const LEAST: Tokens = Tokens::new(1_000);
+
+impl Summary {
+    /// The mark that a summary becomes.
+    #[must_use]
+    pub fn mark(&self, order: &Preparation) -> Mark {
+        Mark {
+            node: order.node,
+            made_from: order.made_from,
+            summary: self.text.clone(),
+            tokens: self.tokens + FRAME,
+            route: self.route,
+            at: self.at,
+        }
+    }
+
+    /// What has to be stored of a summary before the conversation is told of it.
+    #[must_use]
+    pub fn batch(&self, order: &Preparation) -> Batch {
+        let mark = self.mark(order);
+        let text = ledger::text(&self.ledger);
+        let texts = (!text.is_empty()).then(|| (ledger::key(mark.id()), text));
+        Batch {
+            texts: texts.into_iter().collect(),
+            marks: vec![mark],
+            ..Batch::default()
+        }
+    }
+}
+
+impl Conversation {
+    /// The provider answered: what it says of the input and the cost, and what has to be stored.
+    pub(crate) fn answered(
+        &mut self,
+        (flight, reply): (&Flight, Option<&Reply>),
+        proof: &Proof,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(reason) = &proof.missed {
+            self.tell_outside(Notice::CacheMissed(reason.clone()));
+            self.journal.note(now, Happened::Missed(reason.clone()));
+        }
+        for kind in &proof.transformed {
+            self.tell_outside(Notice::Transformed(kind.clone()));
+            self.journal.note(now, Happened::Transformed(kind.clone()));
+        }
+        if let Some(reply) = reply {
+            effects.extend(self.account(flight, reply, now));
+        }
+        self.record.seen = now;
+        let mut batch = flight.answer(reply);
+        batch.conversation = Some(self.to_record());
+        effects.push(Effect::Store(batch));
+        effects
+    }
+
+    fn account(&mut self, flight: &Flight, reply: &Reply, now: Timestamp) -> Vec<Effect> {
+        let supervisor = &self.supervisor;
+        let alone = Alone::new(supervisor.machine.limits(), supervisor.overhead_tokens);
+        let bill = Bill::of(flight, reply, &alone);
+        self.tell_outside(Notice::Billed(bill));
+        bill::add(&mut self.record.totals, &bill);
+        let mut effects = vec![Effect::Learn(Lesson::Accepted(bill.input))];
+        if reply.stop == Some(Stop::WindowExceeded) {
+            effects.push(Effect::Learn(Lesson::Window(Found {
+                tokens: (bill.input + bill.used.output).max(LEAST),
+                is_stated: true,
+            })));
+        }
+        if self.flights.newest != flight.number {
+            return effects;
+        }
+        self.flights.answer = reply.id.as_deref().map(Box::from);
+        let as_shown = self.terms.is_on() || flight.shown == Extent::default();
+        if as_shown && bill.input > Tokens::ZERO {
+            let (input, reported) = (bill.input, bill.reported());
+            self.tell(Event::Usage { input, reported }, now);
+        }
+        effects
+    }
+
+    /// A summary has begun to be made. Where the supervisor abandoned it meanwhile, so is this.
+    pub(crate) fn preparing(&mut self, order: &Preparation, now: Timestamp) -> Vec<Effect> {
+        if self.supervisor.machine.preparing() != Some(order.job) {
+            return vec![Effect::Abandon(order.job)];
+        }
+        let happened = Happened::Preparing(order.route, order.cut);
+        self.journal.note(now, happened);
+        // It may replace one that took too long.
+        match self.supervisor.job.replace(*order) {
+            Some(old) => vec![Effect::Abandon(old.job)],
+            None => Vec::new(),
+        }
+    }
+
+    /// A summary was made.
+    pub(crate) fn prepared(
+        &mut self,
+        order: &Preparation,
+        (summary, stored): (Summary, Stored),
+        now: Timestamp,
+    ) {
+        self.is_overlay_unkept |= stored == Stored::No;
+        self.end_job(order);
+        for spent in &summary.spent {
+            bill::add_summary(&mut self.record.totals, spent);
+            self.tell_outside(Notice::Spent(spent.cost));
+        }
+        for (route, code) in &summary.fallen {
+            let happened = Happened::Fell(*route, code.clone());
+            self.journal.note(now, happened);
+        }
+        let mark = summary.mark(order);
+        let event = Event::Prepared {
+            job: order.job,
+            mark: mark.id(),
+            tokens: mark.tokens,
+        };
+        self.tell(event, now);
+        if self.supervisor.machine.ready() == Some(mark.id()) {
+            let happened = Happened::Prepared(mark.route, mark.tokens);
+            self.journal.note(now, happened);
+            let overlay = self.overlay.get_or_insert_default();
+            overlay.ready = Some(Arc::new(mark));
+            overlay.ledger = ledger::text(&summary.ledger);
+        }
+    }
+
+    /// A summary was not made.
+    pub(crate) fn unprepared(&mut self, order: &Preparation, why: &Unmade, now: Timestamp) {
+        self.end_job(order);
+        self.tell(Event::Failed { job: order.job }, now);
+        if let Unmade::Failed(why) = why {
+            let happened = Happened::PreparationFailed(why.clone());
+            self.journal.note(now, happened);
+        }
+    }
+
+    fn end_job(&mut self, order: &Preparation) {
+        self.supervisor
+            .job
+            .take_if(|running| running.job == order.job);
+    }
+}

@@ -1,0 +1,396 @@
+//! Makes a conversation in memory: a new one, a branch of another, or one from the store.
+
+use std::sync::Arc;
+
+use context::pin::Pin;
+use context::{Text, Tokens, Turn, TurnId};
+use history::{
+    Conversation as Record, ConversationId, HistoryError, Labels, Mark, Pinned, Route, Standing,
+    Store, Tenant, Totals,
+};
+use jiff::Timestamp;
+
+use crate::batch::Batch;
+use crate::conversation::{Conversation, Flights, Said, Supervisor};
+use crate::homunculus::{Extent, Homunculus, Path, Restored, When};
+use crate::incoming::Incoming;
+use crate::journal::{Happened, Journal};
+use crate::ledger;
+use crate::overlay::{Overlay, Wanted, pins_key};
+use crate::pins::PinBook;
+use crate::terms::Terms;
+
+/// What a new conversation has to do with others.
+#[derive(Debug, Default)]
+pub struct Kin {
+    /// The conversation that it branches off from, what it inherits, and how many turns they share.
+    pub branch: Option<(ConversationId, Inherited, usize)>,
+    /// The conversation that its client compacted, with its pins.
+    pub before: Option<(ConversationId, Vec<Pin>)>,
+    /// The conversation of the agent that started this one.
+    pub started_by: Option<ConversationId>,
+}
+
+/// What a conversation takes over from the store, or from the one it branched off from.
+#[derive(Debug)]
+pub struct Inherited {
+    standing: Standing,
+    overlay: Overlay,
+    pins: Vec<Pin>,
+}
+
+impl Default for Inherited {
+    fn default() -> Self {
+        Self {
+            standing: Standing::WHOLE,
+            overlay: Overlay::default(),
+            pins: Vec::new(),
+        }
+    }
+}
+
+/// The id of a conversation that begins with a request.
+#[must_use]
+pub fn new_id(
+    secret: &[u8; 32],
+    tenant: Tenant,
+    (head, number): (TurnId, u64),
+    now: Timestamp,
+) -> ConversationId {
+    let mut hasher = blake3::Hasher::new_keyed(secret);
+    hasher.update(tenant.as_bytes());
+    hasher.update(head.as_bytes());
+    hasher.update(&number.to_le_bytes());
+    hasher.update(&now.as_nanosecond().to_le_bytes());
+    let mut id = [0; 16];
+    hasher.finalize_xof().fill(&mut id);
+    ConversationId::from_bytes(id)
+}
+
+/// A conversation as the store has it, with what has to be read to go on with it.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    record: Record,
+    /// How many turns of the request it knows.
+    known: usize,
+    wanted: Wanted,
+    /// The turns that are shown, on which a newer summary may stand.
+    behind: Vec<TurnId>,
+}
+
+/// What was read from the store of a conversation.
+#[derive(Debug)]
+pub struct Recovered {
+    overlay: Overlay,
+    pins: Vec<Pinned>,
+    made: Option<(Mark, Text)>,
+}
+
+impl Stored {
+    /// The record among `found` that goes on deepest in a request with these turns.
+    #[must_use]
+    pub fn choose(found: Vec<Record>, incoming: &Incoming<'_>) -> Option<Self> {
+        let path: Vec<TurnId> = incoming.turns().iter().map(Turn::id).collect();
+        let depth = |head: TurnId| path.iter().rposition(|&id| id == head);
+        let mut record = found
+            .into_iter()
+            .filter(|found| !incoming.is_of_another_agent(&found.labels))
+            .max_by_key(|found| (depth(found.head), found.seen))?;
+        let known = depth(record.head)? + 1;
+        let standing = record.standing;
+        let from = depth(standing.from).map_or(0, |last| last + 1);
+        if record.labels == Labels::default() {
+            record.labels = incoming.labels.clone();
+        }
+        Some(Self {
+            wanted: Wanted {
+                of: (record.id, standing.compactions),
+                mark: standing.mark,
+                ready: None,
+                path: path.clone(),
+            },
+            behind: path.get(from..known).unwrap_or_default().to_vec(),
+            record,
+            known,
+        })
+    }
+
+    /// Reads what is needed to go on.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    pub fn load(&self, store: &dyn Store) -> Result<Recovered, HistoryError> {
+        Ok(Recovered {
+            made: self.newest_mark(store)?,
+            overlay: self.wanted.load(store)?,
+            pins: store.pins(self.record.id)?,
+        })
+    }
+
+    /// The newest summary on the shown turns that does not stand already, and the identifiers beside it.
+    /// One that was made with turns in view that are not on this path tells of another branch.
+    fn newest_mark(&self, store: &dyn Store) -> Result<Option<(Mark, Text)>, HistoryError> {
+        let (standing, path) = (self.wanted.mark, &self.wanted.path);
+        for &node in self.behind.iter().rev() {
+            let mut marks = store.marks_at(node)?.into_iter().rev();
+            let own = |mark: &Mark| Some(mark.id()) != standing && path.contains(&mark.made_from);
+            if let Some(mark) = marks.find(own) {
+                let ledger = store.chunk(ledger::key(mark.id()))?;
+                return Ok(Some((mark, ledger.unwrap_or_default())));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Conversation {
+    /// A conversation that begins with this request, and what has to be stored of it. Offer the request
+    /// to it afterwards.
+    #[must_use]
+    pub fn begin(
+        id: ConversationId,
+        terms: Arc<Terms>,
+        incoming: &Incoming<'_>,
+        kin: Kin,
+    ) -> (Self, Batch) {
+        let turns = incoming.turns();
+        let Kin {
+            branch,
+            before,
+            started_by,
+        } = kin;
+        let branched = branch.as_ref().map(|(from, _, common)| (*from, *common));
+        let (happened, parent) = match (&before, branched) {
+            (Some((before, _)), _) => (Happened::GoesOn, Some(*before)),
+            (None, Some((from, common))) => (Happened::Branched(common), Some(from)),
+            (None, None) => (Happened::Began, started_by),
+        };
+        let record = Record {
+            id,
+            parent,
+            head: TurnId::ROOT,
+            turns: 0,
+            labels: incoming.labels.clone(),
+            model: incoming.name.clone(),
+            standing: Standing::WHOLE,
+            strategy: None,
+            totals: Totals::default(),
+            began: incoming.now,
+            seen: incoming.now,
+        };
+        let (mut inherited, old) = match branch {
+            Some((_, inherited, common)) => (inherited, common),
+            None => (Inherited::default(), 0),
+        };
+        // A pin of both is set once.
+        let pins = before.into_iter().flat_map(|(_, pins)| pins);
+        inherited.pins.extend(pins);
+        let old = turns.get(..old).unwrap_or_default();
+        let mut begun = Self::revive(terms, incoming, record, (old, inherited));
+        begun.journal.note(incoming.now, happened);
+        let pins = begun.pins.outside().into_iter();
+        let mut batch = Batch {
+            pins: pins.map(|pin| Pinned { pin, said_in: None }).collect(),
+            ..Batch::default()
+        };
+        let pins = begun.overlay.as_ref().map(|overlay| overlay.pins.clone());
+        if let Some(pins) = pins.filter(|pins| !pins.is_empty()) {
+            let key = pins_key(id, begun.record.standing.compactions);
+            batch.texts.push((key, pins));
+        }
+        batch.conversation = Some(Record {
+            head: incoming.last_id(),
+            turns: turns.len() as u64,
+            ..begun.record.clone()
+        });
+        (begun, batch)
+    }
+
+    /// A conversation from the store. Offer the request to it afterwards.
+    #[must_use]
+    pub fn recover(
+        terms: Arc<Terms>,
+        incoming: &Incoming<'_>,
+        stored: Stored,
+        recovered: Recovered,
+    ) -> Self {
+        let Stored { record, known, .. } = stored;
+        let inherited = Inherited {
+            standing: record.standing,
+            overlay: recovered.overlay,
+            pins: recovered.pins.into_iter().map(|it| it.pin).collect(),
+        };
+        let old = incoming.turns().get(..known).unwrap_or_default();
+        let mut live = Self::revive(terms, incoming, record, (old, inherited));
+        live.journal.note(incoming.now, Happened::CameBack);
+        if live.record.model == incoming.name {
+            // The provider accepted this view before; its count of it is no longer known.
+            live.note_overhead(incoming);
+            let outline = &live.said.outline;
+            let path = Path::new(outline, outline.len(), live.pins.places());
+            live.supervisor.machine.accepted(&path);
+        }
+        if let Some((made, ledger)) = recovered.made {
+            live.restore(made, ledger);
+        }
+        live
+    }
+
+    /// A conversation of the turns that were said so far. The request's own are taken when it joins.
+    fn revive(
+        terms: Arc<Terms>,
+        incoming: &Incoming<'_>,
+        record: Record,
+        (turns, inherited): (&[Turn], Inherited),
+    ) -> Self {
+        let model = &incoming.model;
+        let counter = model.counter();
+        let mut pins = PinBook::default();
+        for pin in &inherited.pins {
+            // They were within the limits when they were set.
+            let _ = pins.set(&pin.text, pin.origin, &counter);
+        }
+        let route = terms.route_for(model, incoming.dialect());
+        let machine = Homunculus::new(terms.host(None, route), terms.limits(model));
+        let mut live = Self {
+            record,
+            dialect: incoming.dialect(),
+            said: Said::default(),
+            supervisor: Supervisor {
+                machine,
+                model: Arc::clone(model),
+                route,
+                soft: terms.acts_from(),
+                overhead: 0,
+                overhead_tokens: Tokens::ZERO,
+                job: None,
+            },
+            terms,
+            pins,
+            overlay: Some(inherited.overlay),
+            is_overlay_unkept: false,
+            flights: Flights::default(),
+            journal: Journal::default(),
+            outbox: Vec::new(),
+        };
+        // Where nothing was said before, the request brings all of it.
+        if turns.is_empty() {
+            return live;
+        }
+        live.take_known(turns);
+        let keys = incoming.keys.as_slice().get(..turns.len());
+        live.said.keys = keys.unwrap_or_default().to_vec();
+        live.said.previous = turns.len();
+        live.resume(inherited.standing);
+        live.hear(When::Before, turns, incoming.now);
+        live
+    }
+
+    fn resume(&mut self, standing: Standing) {
+        let overlay = self.overlay.get_or_insert_default();
+        let mark = overlay.mark.as_ref();
+        let is_mark_lost = standing.mark.is_some() && mark.is_none();
+        let shown = Extent {
+            summary: mark.map_or(Tokens::ZERO, |mark| mark.tokens),
+            from: self.place_of(standing.from),
+            cleared: self.place_of(standing.cleared),
+            mark: standing.mark,
+        };
+        let is_place_lost = shown.from == 0 && standing.from != TurnId::ROOT;
+        if is_mark_lost || is_place_lost {
+            // Its summary is gone: everything is shown again.
+            self.record.standing = Standing {
+                compactions: standing.compactions,
+                ..Standing::WHOLE
+            };
+            return;
+        }
+        self.record.standing = standing;
+        let stored = self.record.strategy.take();
+        let strategy = self.terms.host(stored.as_deref(), self.supervisor.route);
+        let limits = self.terms.limits(&self.supervisor.model);
+        let path = self.path(self.len());
+        self.supervisor.machine = Homunculus::resume(strategy, limits, shown, &path);
+        self.note_restated();
+    }
+
+    /// Makes a summary that was ready before a restart ready again, if it can be shown here.
+    fn restore(&mut self, mark: Mark, ledger: Text) {
+        let is_native = mark.route == Route::Native;
+        if is_native && self.supervisor.route != Route::Native {
+            return;
+        }
+        let made = Restored {
+            cut: self.place_of(mark.node),
+            mark: mark.id(),
+            tokens: mark.tokens,
+            since: mark.at,
+        };
+        let outline = &self.said.outline;
+        let path = Path::new(outline, outline.len(), self.pins.places());
+        self.supervisor.machine.restore(&made, &path);
+        if self.supervisor.machine.ready() == Some(made.mark) {
+            let overlay = self.overlay.get_or_insert_default();
+            overlay.ready = Some(Arc::new(mark));
+            overlay.ledger = ledger;
+        }
+    }
+
+    /// What a branch takes over with the first `common` turns.
+    #[must_use]
+    pub fn bequeath(&self, common: usize) -> Inherited {
+        let standing = self.record.standing;
+        let pins = self.pins.outside();
+        let mut overlay = self.overlay.clone().unwrap_or_default();
+        overlay.ready = None;
+        overlay.ledger = Text::default();
+        overlay.cut(common);
+        let from = self.place_of(standing.from);
+        if from >= common || self.tells_of_others(common) {
+            // Everything is shown again, with the changes made to it.
+            overlay.clear_front();
+            return Inherited {
+                standing: Standing::WHOLE,
+                overlay,
+                pins,
+            };
+        }
+        let within = |id: TurnId| match self.place_of(id) <= common {
+            true => id,
+            false => self.id_before(common),
+        };
+        Inherited {
+            standing: Standing {
+                cleared: within(standing.cleared),
+                stripped: within(standing.stripped),
+                ..standing
+            },
+            overlay,
+            pins,
+        }
+    }
+
+    /// How many leading turns it shares with these.
+    #[must_use]
+    pub fn shares(&self, turns: &[Turn]) -> usize {
+        let pairs = turns.iter().zip(self.said.outline.ids());
+        pairs.take_while(|&(turn, id)| turn.id() == *id).count()
+    }
+}
+
+/// The pins of a conversation that is not in memory: its store's, and those that its turns say.
+///
+/// # Errors
+/// Where the store fails.
+pub fn stored_pins(
+    store: &dyn Store,
+    id: ConversationId,
+    counter: &dyn context::TokenCounter,
+) -> Result<Option<Vec<Pin>>, HistoryError> {
+    let Some(record) = store.conversation(id)? else {
+        return Ok(None);
+    };
+    let path = store.path(record.head)?;
+    let book = PinBook::of(&store.pins(id)?, &path, counter);
+    Ok(Some(book.iter().cloned().collect()))
+}

@@ -1,0 +1,482 @@
+//! One conversation in memory: what is known of its turns, its view and its supervisor.
+
+use std::sync::Arc;
+
+use context::pin::{Pin, PinId};
+use context::{Text, Tokens, Turn, TurnId};
+use history::{Conversation as Record, Standing};
+use jiff::Timestamp;
+use tokens::{Capability, Model};
+use wire::api::Dialect;
+
+use crate::effect::{Effect, Notice, Order};
+use crate::element::Element;
+use crate::homunculus::hosted::{Hosted, PinKeeping};
+use crate::homunculus::{
+    Action, Command, Event, Extent, Homunculus, JobId, Outline, Path, Preparation, Refusal,
+    Telemetry, Verdict, When, Wish,
+};
+use crate::identity::Key;
+use crate::journal::{Happened, Journal};
+use crate::overlay::Overlay;
+use crate::pins::PinBook;
+use crate::rewrite::fits;
+use crate::terms::Terms;
+use crate::view::View;
+
+/// What was said, without its words.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    /// The turns of the newest request.
+    pub outline: Outline,
+    /// Their raw keys.
+    pub keys: Vec<Key>,
+    /// The elements of its list of messages; none where the conversation rests.
+    pub elements: Arc<[Element]>,
+    /// What leads to this conversation.
+    pub hints: Vec<u64>,
+    /// How many turns the request before the newest one had.
+    pub previous: usize,
+    /// Whether the store lacks turns, so that all must be written again.
+    pub is_unkept: bool,
+}
+
+/// The supervisor and what it was made for.
+#[derive(Debug)]
+pub(crate) struct Supervisor {
+    /// The machine.
+    pub machine: Homunculus<Hosted>,
+    /// The model of the newest request.
+    pub model: Arc<Model>,
+    /// How summaries are made.
+    pub route: history::Route,
+    /// The share of the window at which the strategy begins to act.
+    pub soft: f64,
+    /// The hash of the instructions and tools.
+    pub overhead: u64,
+    /// Their tokens.
+    pub overhead_tokens: Tokens,
+    /// The preparation under way.
+    pub job: Option<Preparation>,
+}
+
+/// Requests that are on their way.
+#[derive(Debug, Default)]
+pub(crate) struct Flights {
+    /// How many are.
+    pub open: u32,
+    /// The number of the newest.
+    pub newest: u64,
+    /// Whether the view was above the soft threshold with it.
+    pub was_soft: bool,
+    /// Whether the next request is to tell the agent of a swap.
+    pub tell: bool,
+    /// The number of the last request with which the agent was told of its state.
+    pub noted: u64,
+    /// Whether a line that would pin or unpin was not obeyed, and nobody was told.
+    pub pin_refused: bool,
+    /// What was ordered from outside, for the next request.
+    pub order: Option<Order>,
+    /// Identifiers that the next request is to tell, since a summary that it shows does not name them.
+    pub ledger: Text,
+    /// The id of the newest answer, by which the provider compares what its cache held.
+    pub answer: Option<Box<str>>,
+}
+
+/// One conversation: what its client said, how it is shown, and the supervisor that decides about it.
+///
+/// It does no I/O and reads no clock. [`on`](Self::on) takes what happens and gives what has to be done.
+#[derive(Debug)]
+pub struct Conversation {
+    /// What the store keeps of it.
+    pub(crate) record: Record,
+    /// Its client's dialect.
+    pub(crate) dialect: Dialect,
+    /// What was set for it.
+    pub(crate) terms: Arc<Terms>,
+    pub(crate) said: Said,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) pins: PinBook,
+    /// Its texts; `None` where they have left memory.
+    pub(crate) overlay: Option<Overlay>,
+    /// Whether some of its texts are in memory only.
+    pub(crate) is_overlay_unkept: bool,
+    pub(crate) flights: Flights,
+    pub(crate) journal: Journal,
+    /// Effects that came up on the way to an answer.
+    pub(crate) outbox: Vec<Effect>,
+}
+
+/// What the machine said to a request.
+#[derive(Debug, Default)]
+pub(crate) struct Decision {
+    /// Send it, shown like this. `None`: it is held.
+    pub send: Option<Extent>,
+    /// Until when it is held at most.
+    pub until: Option<Timestamp>,
+    /// Make this summary.
+    pub prepare: Option<Preparation>,
+    /// Something was swapped in.
+    pub swapped: bool,
+    /// Something else left the view.
+    pub reduced: bool,
+}
+
+impl Decision {
+    /// With what was decided just before.
+    pub(crate) fn and(self, before: Self) -> Self {
+        Self {
+            prepare: self.prepare.or(before.prepare),
+            swapped: self.swapped || before.swapped,
+            reduced: self.reduced || before.reduced,
+            ..self
+        }
+    }
+}
+
+impl Conversation {
+    /// The path of the first `len` turns.
+    pub(crate) fn path(&self, len: usize) -> Path<'_> {
+        Path::new(&self.said.outline, len, self.pins.places())
+    }
+
+    /// How many turns there are.
+    pub(crate) fn len(&self) -> usize {
+        self.said.outline.len()
+    }
+
+    /// Whether the first `len` turns end with this one.
+    pub(crate) fn leads_to(&self, len: usize, head: TurnId) -> bool {
+        let last = len
+            .checked_sub(1)
+            .and_then(|last| self.said.outline.ids().get(last));
+        last.copied().unwrap_or(TurnId::ROOT) == head
+    }
+
+    /// Shows the machine a request of the first `len` turns.
+    pub(crate) fn ask_machine(&mut self, len: usize, now: Timestamp) -> Decision {
+        let path = Path::new(&self.said.outline, len, self.pins.places());
+        let actions = self.supervisor.machine.on(Event::Request(path), now);
+        self.carry_out(actions, len, now)
+    }
+
+    /// Has the machine make the view of the first `len` turns fit, which the provider refused.
+    pub(crate) fn fit(&mut self, len: usize, now: Timestamp) -> Decision {
+        let path = Path::new(&self.said.outline, len, self.pins.places());
+        let actions = self.supervisor.machine.on(Event::Rescue(path), now);
+        self.carry_out(actions, len, now)
+    }
+
+    /// Tells the machine of something that orders no sending.
+    pub(crate) fn tell(&mut self, event: Event<'_>, now: Timestamp) -> Decision {
+        let actions = self.supervisor.machine.on(event, now);
+        let len = self.len();
+        self.carry_out(actions, len, now)
+    }
+
+    /// Gives the supervisor an order from outside.
+    pub(crate) fn command(
+        &mut self,
+        command: Command,
+        now: Timestamp,
+    ) -> (Decision, Option<Refusal>) {
+        let len = self.len();
+        let path = Path::new(&self.said.outline, len, self.pins.places());
+        let event = Event::Command(command, path);
+        let actions = self.supervisor.machine.on(event, now);
+        let refusal = actions.iter().find_map(|action| match action {
+            Action::Acknowledge(told) => match told.verdict {
+                Verdict::Refused(refusal) => Some(refusal),
+                Verdict::Done => None,
+            },
+            _ => None,
+        });
+        (self.carry_out(actions, len, now), refusal)
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>, len: usize, now: Timestamp) -> Decision {
+        let mut decision = Decision::default();
+        for action in actions {
+            match action {
+                Action::Prepare(order) => decision.prepare = Some(order),
+                Action::Abandon(job) => self.abandon(job),
+                Action::Show(shown) => self.show(shown, len, &mut decision),
+                Action::Send(shown) => decision.send = Some(shown),
+                Action::Hold { until } => decision.until = until,
+                Action::Telemetry(telemetry) => self.note(&telemetry, now),
+                Action::Stop(reason) => {
+                    self.journal
+                        .note(now, Happened::Stopped(reason.to_string()));
+                }
+                Action::Unpin(id) => self.unpin(&id, now),
+                Action::Acknowledge(_) | Action::Retry | Action::PassThrough => {}
+            }
+        }
+        decision
+    }
+
+    fn unpin(&mut self, id: &str, now: Timestamp) {
+        if let Some(id) = PinId::parse(id) {
+            self.pins.refuse(id);
+            let why = "the strategy keeps no more".to_owned();
+            self.journal.note(now, Happened::PinRefused(why));
+        }
+    }
+
+    fn note(&mut self, telemetry: &Telemetry, now: Timestamp) {
+        let happened = match telemetry {
+            Telemetry::Swapped { before, after, .. } => Happened::Swapped(*before, *after),
+            Telemetry::Branched => Happened::WentBack,
+            Telemetry::Overflowed => Happened::Overflowed,
+            Telemetry::StrategyFailed(failure) => {
+                self.tell_outside(Notice::StrategyFailed(failure.clone()));
+                Happened::StrategyFailed(failure.to_string())
+            }
+            Telemetry::Commanded(command, verdict) => {
+                let refused = match verdict {
+                    Verdict::Done => None,
+                    Verdict::Refused(refusal) => Some(refusal.word()),
+                };
+                self.tell_outside(Notice::Commanded(command, refused));
+                let Some(refused) = refused else { return };
+                Happened::CommandRefused(command, refused)
+            }
+            Telemetry::CameToNothing(refusal) => {
+                self.tell_outside(Notice::CameToNothing(*refusal));
+                return;
+            }
+            Telemetry::Sent(_) | Telemetry::PreparationFailed(_) | Telemetry::LateResult(_) => {
+                return;
+            }
+        };
+        self.journal.note(now, happened);
+    }
+
+    /// Has a notice told with the effects of the input at hand.
+    pub(crate) fn tell_outside(&mut self, notice: Notice) {
+        self.outbox.push(Effect::Tell(notice));
+    }
+
+    fn abandon(&mut self, job: JobId) {
+        if self
+            .supervisor
+            .job
+            .take_if(|running| running.job == job)
+            .is_some()
+        {
+            self.outbox.push(Effect::Abandon(job));
+        }
+    }
+
+    /// The view changes: the standing and the texts follow.
+    fn show(&mut self, shown: Extent, len: usize, decision: &mut Decision) {
+        let ids = self.said.outline.ids();
+        let before = |index: usize| {
+            let last = index.checked_sub(1).and_then(|last| ids.get(last));
+            last.copied().unwrap_or(TurnId::ROOT)
+        };
+        let was = self.record.standing;
+        let standing = Standing {
+            from: before(shown.from),
+            cleared: before(shown.cleared),
+            mark: shown.mark,
+            ..was
+        };
+        let moved = shown.mark != was.mark || standing.from != was.from;
+        let back = shown == Extent::default();
+        self.record.standing = standing;
+        if back {
+            self.record.standing.stripped = TurnId::ROOT;
+            if let Some(overlay) = &mut self.overlay {
+                overlay.clear_front();
+            }
+            return;
+        }
+        if !moved {
+            self.strip_thinking(before(len));
+            decision.reduced = true;
+            return;
+        }
+        self.record.standing.compactions = was.compactions.saturating_add(1);
+        let overlay = self.overlay.get_or_insert_default();
+        let ready = overlay
+            .ready
+            .take_if(|ready| Some(ready.id()) == shown.mark);
+        self.flights.ledger = match ready {
+            Some(_) => std::mem::take(&mut overlay.ledger),
+            None => Text::default(),
+        };
+        let mark = ready.or_else(|| {
+            let standing = overlay.mark.take();
+            standing.filter(|mark| Some(mark.id()) == shown.mark)
+        });
+        let native = mark
+            .as_ref()
+            .is_some_and(|mark| mark.route == history::Route::Native);
+        let newest = before(len);
+        let pins = if native {
+            self.pins.forget_restated();
+            String::new()
+        } else {
+            self.pins.restate_all(shown.from)
+        };
+        overlay.mark = mark;
+        overlay.pins = pins.into();
+        if !native {
+            self.strip_thinking(newest);
+        }
+        decision.swapped = shown.mark != was.mark;
+        decision.reduced = !decision.swapped;
+        self.flights.tell = true;
+    }
+
+    /// Earlier thinking is bound to what is no longer shown as it was; the provider's own summary alone
+    /// keeps it valid.
+    fn strip_thinking(&mut self, newest: TurnId) {
+        if self.supervisor.model.can(Capability::ThinkingBinding) {
+            self.record.standing.stripped = newest;
+        }
+    }
+
+    /// How the first `len` turns are shown.
+    pub(crate) fn view(&self, shown: Extent, len: usize) -> View {
+        let overlay = self.overlay.as_ref();
+        let changes = overlay.map(|overlay| overlay.editions.as_slice());
+        let changes = changes.unwrap_or_default().iter();
+        View {
+            front: View::front_of(overlay),
+            from: shown.from,
+            cleared: shown.cleared,
+            stripped: self.place_of(self.record.standing.stripped).min(len),
+            changes: changes
+                .filter(|&&(index, _)| index >= shown.from && index < len)
+                .filter(|(_, change)| fits(change, self.dialect, &self.supervisor.model))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// How many turns lead to `id`, itself included; 0 where it is not among them.
+    pub(crate) fn place_of(&self, id: TurnId) -> usize {
+        if id == TurnId::ROOT {
+            return 0;
+        }
+        let ids = self.said.outline.ids();
+        ids.iter()
+            .rposition(|&other| other == id)
+            .map_or(0, |index| index + 1)
+    }
+
+    /// Takes the next turn of the path, shown with so many tokens.
+    pub(crate) fn push(&mut self, turn: &Turn, tokens: Tokens) {
+        let counter = self.supervisor.model.counter();
+        let known: Vec<PinId> = self.pins.iter().map(|pin| pin.id).collect();
+        let refused = match self.terms.pins {
+            PinKeeping::Restated => self.pins.take(self.said.outline.len(), turn, &counter),
+            PinKeeping::Ignored => Vec::new(),
+        };
+        self.flights.pin_refused |= !refused.is_empty();
+        let at = turn.at().unwrap_or(self.record.seen);
+        for error in refused {
+            let happened = Happened::PinRefused(error.to_string());
+            self.journal.note(at, happened);
+        }
+        self.said.outline.push(turn, tokens);
+        let new = self.pins.iter().filter(|pin| !known.contains(&pin.id));
+        let new: Vec<Pin> = new.cloned().collect();
+        for pin in new {
+            self.flights.pin_refused |= !self.keeps(&pin, at);
+        }
+    }
+
+    /// Asks the strategy whether a pin that was set is kept; one that is not is taken away.
+    pub(crate) fn keeps(&mut self, pin: &Pin, now: Timestamp) -> bool {
+        let id = pin.id.to_string();
+        let wish = Wish {
+            id: &id,
+            by: pin.origin.as_str(),
+            tokens: pin.tokens,
+        };
+        let len = self.len();
+        let path = Path::new(&self.said.outline, len, self.pins.places());
+        let actions = self.supervisor.machine.on(Event::Pinned(wish, path), now);
+        // Nothing else is ordered about a pin.
+        self.carry_out(actions, len, now);
+        self.pins.has(pin.id)
+    }
+
+    /// Shows the strategy turns that were said.
+    pub(crate) fn hear(&mut self, when: When, turns: &[Turn], now: Timestamp) {
+        // Nothing is ordered about them before there is a request.
+        self.supervisor.machine.on(Event::Said(when, turns), now);
+    }
+
+    /// Sees which pins are restated by what is sent beside the turns.
+    pub(crate) fn note_restated(&mut self) {
+        let from = self.place_of(self.record.standing.from);
+        let overlay = self.overlay.as_ref();
+        let texts = overlay
+            .map(|overlay| overlay.texts(from))
+            .unwrap_or_default();
+        self.pins.are_restated_by(texts.iter().map(String::as_str));
+    }
+
+    /// Forgets all turns, to take those of another path: the client went back.
+    pub(crate) fn go_back(&mut self, common: usize) {
+        self.said.outline = Outline::default();
+        self.said.keys.clear();
+        self.pins.forget_said();
+        if let Some(overlay) = &mut self.overlay {
+            overlay.cut(common);
+        }
+    }
+
+    /// The tokens of the conversation as it was said, and those of its view, as the provider counts
+    /// them.
+    pub(crate) fn sizes(&self, shown: Extent, len: usize) -> (Tokens, Tokens) {
+        let machine = &self.supervisor.machine;
+        let said = Path::new(&self.said.outline, len, &[]);
+        let unchanged = machine.size(&Extent::default(), &said);
+        let view = machine.size(&shown, &self.path(len));
+        (unchanged.all(), view.all())
+    }
+
+    /// What the store keeps of it now.
+    pub(crate) fn to_record(&self) -> Record {
+        let stored = self.supervisor.machine.strategy().to_stored();
+        Record {
+            // A program that cannot be written begins anew after a restart.
+            strategy: serde_json::to_string(&stored).ok().map(Text::from),
+            ..self.record.clone()
+        }
+    }
+
+    /// Whether a request or a preparation is under way.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.flights.open > 0 || self.supervisor.job.is_some()
+    }
+
+    /// Lets go of memory that an idle conversation does not need.
+    pub(crate) fn rest(&mut self) {
+        if !self.is_overlay_unkept {
+            self.overlay = None;
+        }
+        self.supervisor.machine.rest();
+        self.said.outline.shrink_to_fit();
+        self.said.keys.shrink_to_fit();
+        self.said.elements = Arc::default();
+    }
+
+    /// The bytes it holds on the heap, as far as they grow with the conversation.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.said.outline.bytes()
+            + self.said.keys.capacity() * size_of::<Key>()
+            + self.said.hints.capacity() * size_of::<u64>()
+            + size_of_val(&*self.said.elements)
+            + self.supervisor.machine.strategy().bytes()
+            + self.overlay.as_ref().map_or(0, Overlay::bytes)
+            + self.journal.bytes()
+    }
+}

@@ -1,0 +1,144 @@
+//! A request on its way to the provider.
+
+use std::sync::Arc;
+
+use context::{Text, Tokens, Turn, TurnId};
+use history::ConversationId;
+use tokens::Model;
+use wire::api::{Dialect, Reply};
+
+use crate::batch::{Batch, is_more_than_text};
+use crate::homunculus::Extent;
+use crate::incoming::Incoming;
+use crate::journal::Sent;
+use crate::words::Did;
+
+/// A request that joined a conversation and was not answered yet.
+#[derive(Debug)]
+pub struct Flight {
+    /// The number of its turns.
+    pub(crate) len: usize,
+    /// The last of them.
+    pub(crate) head: TurnId,
+    /// Its number in the conversation.
+    pub(crate) number: u64,
+    /// The number of turns that were not sent before in this conversation.
+    pub(crate) new: usize,
+    /// The last of those.
+    pub(crate) newest: Option<Turn>,
+    /// What it brings, until a provider accepts it: what is refused is not stored.
+    pub(crate) pending: Option<Batch>,
+    /// The conversation whose summary the client wants, where it compacts with this request.
+    pub(crate) compacts: Option<ConversationId>,
+    /// Its dialect.
+    pub(crate) dialect: Dialect,
+    /// Its model.
+    pub(crate) model: Arc<Model>,
+    /// The model's name, as the client writes it.
+    pub(crate) name: Text,
+    /// How it was shown.
+    pub(crate) shown: Extent,
+    /// The size of the conversation as it was said.
+    pub(crate) unchanged: Tokens,
+    /// The request before it.
+    pub(crate) before: Option<Sent>,
+    /// Whether something left the view with it.
+    pub(crate) swapped: bool,
+    /// Whether it waited for a summary.
+    pub(crate) waited: bool,
+    /// What was done to it so far.
+    pub(crate) did: Vec<Did>,
+}
+
+impl Flight {
+    pub(crate) fn new(incoming: &Incoming<'_>, new: &[Turn]) -> Self {
+        Self {
+            len: incoming.len(),
+            head: TurnId::ROOT,
+            number: 0,
+            new: new.len(),
+            newest: new.last().cloned(),
+            pending: None,
+            compacts: None,
+            dialect: incoming.dialect(),
+            model: Arc::clone(&incoming.model),
+            name: incoming.name.clone(),
+            shown: Extent::default(),
+            unchanged: Tokens::ZERO,
+            before: None,
+            swapped: false,
+            waited: false,
+            did: Vec::new(),
+        }
+    }
+
+    /// The newest turn, where the request brought one.
+    #[must_use]
+    pub const fn newest(&self) -> Option<&Turn> {
+        self.newest.as_ref()
+    }
+
+    /// The request's dialect.
+    #[must_use]
+    pub const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The request's model.
+    #[must_use]
+    pub const fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// The model's name, as the client writes it.
+    #[must_use]
+    pub const fn model_name(&self) -> &Text {
+        &self.name
+    }
+
+    /// What the request brings and nobody stored yet.
+    pub const fn take_pending(&mut self) -> Option<Batch> {
+        self.pending.take()
+    }
+
+    /// Keeps more with what the request brings.
+    pub fn add_pending(&mut self, batch: Batch) {
+        if !batch.is_empty() {
+            self.pending.get_or_insert_default().add(batch);
+        }
+    }
+
+    /// Replaces what the request brings.
+    pub fn set_pending(&mut self, batch: Batch) {
+        self.pending = (!batch.is_empty()).then_some(batch);
+    }
+
+    /// Notes that the client compacts with this request.
+    pub(crate) const fn compacts(&mut self, of: ConversationId) {
+        self.compacts = Some(of);
+    }
+
+    /// The conversation that the answer summarises (true), else the one it belongs to.
+    #[must_use]
+    pub fn summarises(&self, own: ConversationId) -> (ConversationId, bool) {
+        (self.compacts.unwrap_or(own), self.compacts.is_some())
+    }
+
+    /// The turn of an answer.
+    #[must_use]
+    pub fn answer(&self, reply: Option<&Reply>) -> Batch {
+        let mut batch = Batch {
+            parent: self.head,
+            ..Batch::default()
+        };
+        let Some(reply) = reply else { return batch };
+        let turn = reply.draft().after(batch.parent, &self.model.counter());
+        if turn.parts().iter().any(is_more_than_text) {
+            batch.originals = vec![(turn.id(), reply.message().as_bytes().into())];
+        }
+        if !turn.parts().is_empty() {
+            batch.turns = vec![turn];
+        }
+        batch
+    }
+}

@@ -1,0 +1,114 @@
+//! Adds what is said beside the client's words: pins that nothing shown says, identifiers that a summary
+//! does not name, and the note about the agent's memory.
+
+use context::note::{Removed, RuntimeContext};
+use context::{Role, Turn};
+use history::Edition;
+use jiff::SignedDuration;
+
+use crate::batch::Batch;
+use crate::conversation::Conversation;
+use crate::flight::Flight;
+use crate::homunculus::Extent;
+use crate::incoming::Incoming;
+use crate::rewrite::{self, Addition};
+use crate::words::Did;
+
+/// Nothing is added to a body this near to the largest that the provider takes, in bytes.
+const ROOM: usize = 1 << 20;
+
+impl Conversation {
+    /// Adds what is due to a request that is about to be sent.
+    pub(crate) fn inject(
+        &mut self,
+        incoming: &Incoming<'_>,
+        flight: &Flight,
+        (shown, batch, did): (Extent, &mut Batch, &mut Vec<Did>),
+    ) {
+        let overlay = self.overlay.as_ref();
+        if flight.swapped && overlay.is_some_and(|overlay| !overlay.pins.is_empty()) {
+            did.push(Did::Pinned);
+        }
+        let mut additions = Vec::new();
+        let text = self.pins.restate(shown.from);
+        if !text.is_empty() {
+            match rewrite::restate(incoming.request, &text) {
+                Some(addition) => {
+                    did.push(Did::Pinned);
+                    additions.push(addition);
+                }
+                // There is no place for them in this request; the next one restates them.
+                None => self.pins.forget_restated(),
+            }
+        }
+        let ledger = std::mem::take(&mut self.flights.ledger);
+        match rewrite::restate(incoming.request, &ledger) {
+            Some(addition) => additions.push(addition),
+            None => self.flights.ledger = ledger,
+        }
+        if self.terms.notes
+            && self.is_note_due(incoming, flight, shown)
+            && let Some(addition) = self.note_for(incoming, shown, flight.len)
+        {
+            did.push(Did::Noted);
+            self.flights.noted = flight.number;
+            additions.push(addition);
+        }
+        for Addition { message, change } in additions {
+            let turn = self.id_before(message + 1);
+            let overlay = self.overlay.get_or_insert_default();
+            overlay.add(message, change.clone());
+            batch.editions.push(Edition {
+                turn,
+                change,
+                at: incoming.now,
+            });
+        }
+    }
+
+    /// Whether the agent is told the state of its memory: with a user's new words once there was an
+    /// answer, after a swap, and when the soft threshold is crossed. Not when the same request comes again.
+    fn is_note_due(&mut self, incoming: &Incoming<'_>, flight: &Flight, shown: Extent) -> bool {
+        let room = self.terms.longest_body.saturating_sub(ROOM);
+        if self.flights.noted == flight.number
+            || flight.new == 0
+            || incoming.request.body().len() > room
+        {
+            return false;
+        }
+        let newest = flight.newest();
+        let is_spoken = newest.is_some_and(|turn: &Turn| turn.role() == Role::User);
+        let (_, view) = self.sizes(shown, flight.len);
+        let window = self.supervisor.machine.limits().window;
+        let is_soft = view >= window.scaled(self.supervisor.soft);
+        let told = std::mem::take(&mut self.flights.tell);
+        (is_spoken && flight.len > 2) || told || (is_soft && !self.flights.was_soft)
+    }
+
+    /// The note about the agent's own memory.
+    fn note_for(&self, incoming: &Incoming<'_>, shown: Extent, len: usize) -> Option<Addition> {
+        let path = self.path(len);
+        let (_, view) = self.sizes(shown, len);
+        let labels: Vec<&str> = self.pins.iter().map(|pin| pin.text.as_str()).collect();
+        let removed = (shown.from > 0).then(|| Removed {
+            turns: shown.from,
+            tokens: path.covered(shown.from),
+            recover: "ask the user, or read the files and run the commands again",
+        });
+        let last = self.journal.last().and_then(|sent| {
+            let since = SignedDuration::from_millis(i64::try_from(sent.at).ok()?);
+            self.record.began.checked_add(since).ok()
+        });
+        let facts = RuntimeContext {
+            now: Some(incoming.now),
+            last_message: last,
+            used: Some(view),
+            window: Some(self.supervisor.machine.limits().window),
+            compactions: Some(self.record.standing.compactions),
+            removed,
+            pins: (!labels.is_empty()).then_some(labels.as_slice()),
+            branch: None,
+        };
+        rewrite::note(incoming.request, &incoming.model, &facts)
+    }
+}

@@ -1,0 +1,246 @@
+//! What happened in a conversation, as far as the dashboard shows it: bounded, without any text of it.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use context::Tokens;
+use history::Route;
+use jiff::{SignedDuration, Timestamp};
+
+/// So many entries are remembered.
+const ENTRIES: usize = 48;
+
+/// So many requests are remembered.
+pub const SAMPLES: usize = 240;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// The first request came.
+    Began,
+    /// The first request came, and goes on with a conversation that its client compacted.
+    GoesOn,
+    /// It branched off from another conversation after so many turns.
+    Branched(usize),
+    /// It came back from the store.
+    CameBack,
+    /// The client went back to an earlier turn.
+    WentBack,
+    /// A summary began to be made.
+    Preparing(Route, usize),
+    /// A summary is ready.
+    Prepared(Route, Tokens),
+    /// A summary was not made.
+    PreparationFailed(String),
+    /// A way to make one failed, with this code.
+    Fell(Route, String),
+    /// A summary was swapped in.
+    Swapped(Tokens, Tokens),
+    /// A swap was refused by a rule.
+    Held(String),
+    /// The machine stopped.
+    Stopped(String),
+    /// A command of the strategy was refused: which, and why, in a word.
+    CommandRefused(&'static str, &'static str),
+    /// The strategy failed, and the default took its place.
+    StrategyFailed(String),
+    /// The provider refused a request with this status.
+    Refused(u16),
+    /// It was refused as too long.
+    Overflowed,
+    /// The strategy left it too long, so it was made smaller without it.
+    Rescued,
+    /// The provider took the conversation's thinking for another's, and it was sent without.
+    ThinkingRefused,
+    /// The provider's window is another one than believed, or is believed in again.
+    Window(Tokens),
+    /// The client compacts by itself.
+    OwnCompaction(&'static str, bool),
+    /// A line of the user that would pin or unpin was refused.
+    PinRefused(String),
+    /// Something could not be kept.
+    NotKept,
+    /// A request could not be made as it should; it was sent as it came.
+    NotRewritten(String),
+    /// The provider says that it changed the input.
+    Transformed(String),
+    /// The provider says why its cache was missed.
+    Missed(String),
+}
+
+impl fmt::Display for Happened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Began => f.write_str("began"),
+            Self::GoesOn => f.write_str("goes on with a conversation that its client compacted"),
+            Self::Branched(turns) => write!(f, "branched off after {turns} messages"),
+            Self::CameBack => f.write_str("came back from the store"),
+            Self::WentBack => f.write_str("the client went back to an earlier message"),
+            Self::Preparing(route, turns) => {
+                write!(f, "preparing a summary of {turns} messages ({route})")
+            }
+            Self::Prepared(route, tokens) => {
+                write!(f, "a summary of {tokens} tokens is ready ({route})")
+            }
+            Self::PreparationFailed(why) => write!(f, "no summary was made: {why}"),
+            Self::Fell(route, code) => write!(f, "the {route} way to a summary failed: {code}"),
+            Self::Swapped(before, after) => {
+                write!(f, "swapped: {before} tokens before, {after} after")
+            }
+            Self::Held(why) => write!(f, "a swap was refused: {why}"),
+            Self::Stopped(why) => write!(f, "compaction has stopped: {why}"),
+            Self::CommandRefused(command, why) => {
+                write!(f, "the strategy's command `{command}` was refused: {why}")
+            }
+            Self::StrategyFailed(why) => {
+                write!(f, "the strategy failed, the default goes on: {why}")
+            }
+            Self::Refused(status) => write!(f, "the provider refused a request: {status}"),
+            Self::Overflowed => f.write_str("the provider found a request too long"),
+            Self::Rescued => {
+                f.write_str("made smaller without the strategy, which left it too long")
+            }
+            Self::ThinkingRefused => {
+                f.write_str("sent without its thinking, which the provider took for another's")
+            }
+            Self::Window(tokens) => write!(f, "the window is taken to be {tokens} tokens"),
+            Self::OwnCompaction(client, true) => {
+                write!(f, "the compaction of {client} was answered")
+            }
+            Self::OwnCompaction(client, false) => {
+                write!(f, "the compaction of {client} was sent on")
+            }
+            Self::PinRefused(why) => write!(f, "a pin line was not obeyed: {why}"),
+            Self::NotKept => f.write_str("the store failed"),
+            Self::NotRewritten(why) => write!(f, "a request was sent as it came: {why}"),
+            Self::Transformed(kind) => write!(f, "the provider changed the input: {kind}"),
+            Self::Missed(reason) => write!(f, "the provider's cache was missed: {reason}"),
+        }
+    }
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Milliseconds since the conversation began.
+    pub at: u64,
+    /// Tokens of the view.
+    pub tokens: u32,
+    /// Tokens of the conversation as it was said.
+    pub unchanged: u32,
+    /// Whether the view got smaller with it.
+    pub swapped: bool,
+}
+
+impl Sent {
+    /// A request that was sent so long after the conversation began, with the tokens of its view and of
+    /// the conversation as it was said.
+    pub(crate) fn new(
+        since: SignedDuration,
+        (view, unchanged): (Tokens, Tokens),
+        swapped: bool,
+    ) -> Self {
+        let short = |tokens: Tokens| u32::try_from(tokens.get()).unwrap_or(u32::MAX);
+        Self {
+            at: u64::try_from(since.as_millis()).unwrap_or(0),
+            tokens: short(view),
+            unchanged: short(unchanged),
+            swapped,
+        }
+    }
+}
+
+/// What is remembered of what happened.
+#[derive(Clone, Debug, Default)]
+pub struct Journal {
+    entries: VecDeque<(Timestamp, Happened)>,
+    sent: VecDeque<Sent>,
+}
+
+impl Journal {
+    /// Notes what happened; the oldest entry goes. The same again is noted once; of commands that are
+    /// refused, which may come in turns with each request, while the first entry stands.
+    pub(crate) fn note(&mut self, at: Timestamp, happened: Happened) {
+        let looked_at = match happened {
+            Happened::CommandRefused(..) => ENTRIES,
+            _ => 1,
+        };
+        let mut newest = self.entries.iter().rev().take(looked_at);
+        if newest.any(|(_, noted)| *noted == happened) {
+            return;
+        }
+        if self.entries.len() >= ENTRIES {
+            self.entries.pop_front();
+        }
+        self.entries.push_back((at, happened));
+    }
+
+    /// Notes a request.
+    pub(crate) fn sent(&mut self, sent: Sent) {
+        if self.sent.len() >= SAMPLES {
+            self.sent.pop_front();
+        }
+        self.sent.push_back(sent);
+    }
+
+    /// What happened, newest first.
+    pub fn entries(&self) -> impl Iterator<Item = &(Timestamp, Happened)> {
+        self.entries.iter().rev()
+    }
+
+    /// The requests, oldest first.
+    pub fn samples(&self) -> impl Iterator<Item = &Sent> {
+        self.sent.iter()
+    }
+
+    /// The bytes it holds on the heap, without texts.
+    #[must_use]
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<(Timestamp, Happened)>()
+            + self.sent.capacity() * size_of::<Sent>()
+    }
+
+    /// The newest request.
+    pub(crate) fn last(&self) -> Option<Sent> {
+        self.sent.back().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::{ENTRIES, Happened, Journal, SAMPLES, Sent};
+
+    #[test]
+    fn it_is_bounded_and_says_a_thing_once() {
+        let mut journal = Journal::default();
+        for status in 0..200 {
+            journal.note(Timestamp::UNIX_EPOCH, Happened::Refused(status));
+            journal.note(Timestamp::UNIX_EPOCH, Happened::Refused(status));
+        }
+        assert_eq!(journal.entries().count(), ENTRIES);
+        let (_, newest) = journal.entries().next().unwrap();
+        assert_eq!(newest.to_string(), "the provider refused a request: 199");
+        for _ in 0..200 {
+            for command in ["swap", "hold"] {
+                let refused = Happened::CommandRefused(command, "nothing_ready");
+                journal.note(Timestamp::UNIX_EPOCH, refused);
+            }
+        }
+        let refused =
+            |entry: &&(Timestamp, Happened)| matches!(entry.1, Happened::CommandRefused(..));
+        assert_eq!(journal.entries().filter(refused).count(), 2);
+        for at in 0..500 {
+            let sent = Sent {
+                at,
+                tokens: 1,
+                unchanged: 1,
+                swapped: false,
+            };
+            journal.sent(sent);
+        }
+        assert_eq!(journal.samples().count(), SAMPLES);
+        assert_eq!(journal.last().unwrap().at, 499);
+    }
+}

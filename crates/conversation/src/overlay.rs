@@ -1,0 +1,138 @@
+//! The texts that are shown beside the turns. They leave memory while a conversation is idle.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use context::{Text, TurnId};
+use history::{Change, ConversationId, Edition, HistoryError, Mark, MarkId, Store};
+
+use crate::ledger;
+
+/// The texts of a conversation beside its turns.
+#[derive(Clone, Debug, Default)]
+pub struct Overlay {
+    /// The summary in front.
+    pub(crate) mark: Option<Arc<Mark>>,
+    /// The pins that were restated in front with it.
+    pub(crate) pins: Text,
+    /// What was changed about turns, by index, in order. Turns that are not shown count too: the client
+    /// may go back to them.
+    pub(crate) editions: Vec<(usize, Change)>,
+    /// A summary that is ready and not shown yet.
+    pub(crate) ready: Option<Arc<Mark>>,
+    /// The identifiers that the ready summary does not name.
+    pub(crate) ledger: Text,
+}
+
+impl Overlay {
+    /// Adds a change behind those of the same and earlier turns.
+    pub(crate) fn add(&mut self, index: usize, change: Change) {
+        let at = self.editions.partition_point(|&(other, _)| other <= index);
+        self.editions.insert(at, (index, change));
+    }
+
+    /// Forgets the changes of turns from `len` on.
+    pub(crate) fn cut(&mut self, len: usize) {
+        self.editions.retain(|&(index, _)| index < len);
+    }
+
+    /// Forgets what stands in front.
+    pub(crate) fn clear_front(&mut self) {
+        self.mark = None;
+        self.pins = Text::default();
+    }
+
+    /// The changes of one turn, in order.
+    pub(crate) fn changes_of(&self, index: usize) -> impl Iterator<Item = &Change> {
+        let of = move |change: &&(usize, Change)| change.0 == index;
+        self.editions.iter().filter(of).map(|(_, change)| change)
+    }
+
+    /// The texts that are sent beside the turns from `from` on, except the summary.
+    pub(crate) fn texts(&self, from: usize) -> Vec<String> {
+        let shown = self.editions.iter().filter(|(index, _)| *index >= from);
+        let changes = shown.filter_map(|(_, change)| added_text(change));
+        changes.chain([self.pins.to_string()]).collect()
+    }
+
+    /// The bytes of its texts.
+    pub(crate) fn bytes(&self) -> usize {
+        let size = |change: &Change| match change {
+            Change::Appended(text) | Change::Followed(text) | Change::Shrunk { text, .. } => {
+                text.len()
+            }
+        };
+        let marks = self.mark.iter().chain(&self.ready);
+        let marks: usize = marks.map(|mark| mark.summary.len()).sum();
+        let editions: usize = self.editions.iter().map(|(_, change)| size(change)).sum();
+        marks + editions + self.pins.len() + self.ledger.len()
+    }
+}
+
+/// The words of a block or a message that was added.
+fn added_text(change: &Change) -> Option<String> {
+    let (Change::Appended(added) | Change::Followed(added)) = change else {
+        return None;
+    };
+    let added: serde_json::Value = serde_json::from_str(added).ok()?;
+    let text = added.get("text").or_else(|| added.get("content"))?;
+    text.as_str().map(str::to_owned)
+}
+
+/// The key of the pins in front. They must go out again byte for byte although pins come and go, so they
+/// are stored by conversation and swap.
+pub(crate) fn pins_key(of: ConversationId, compactions: u32) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"pins in front");
+    hasher.update(of.as_bytes());
+    hasher.update(&compactions.to_le_bytes());
+    let mut key = [0; 16];
+    hasher.finalize_xof().fill(&mut key);
+    key
+}
+
+/// What has to be read from the store before a conversation can be shown.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The conversation and how often it was compacted.
+    pub(crate) of: (ConversationId, u32),
+    /// The summary that stands.
+    pub(crate) mark: Option<MarkId>,
+    /// The summary that is ready.
+    pub(crate) ready: Option<MarkId>,
+    /// The turns. Changes of those that are not shown are read too: the client may go back to them.
+    pub(crate) path: Vec<TurnId>,
+}
+
+impl Wanted {
+    /// Reads the texts.
+    ///
+    /// # Errors
+    /// Where the store fails. A summary that is no longer there is left out.
+    pub fn load(&self, store: &dyn Store) -> Result<Overlay, HistoryError> {
+        let read = |id: Option<MarkId>| match id {
+            Some(id) => store.mark(id).map(|mark| mark.map(Arc::new)),
+            None => Ok(None),
+        };
+        let (of, compactions) = self.of;
+        let pins = store.chunk(pins_key(of, compactions))?;
+        let mut overlay = Overlay {
+            mark: read(self.mark)?,
+            pins: pins.unwrap_or_default(),
+            editions: Vec::new(),
+            ready: read(self.ready)?,
+            ledger: match self.ready {
+                Some(ready) => store.chunk(ledger::key(ready))?.unwrap_or_default(),
+                None => Text::default(),
+            },
+        };
+        let indices = self.path.iter().enumerate();
+        let places: HashMap<TurnId, usize> = indices.map(|(index, &id)| (id, index)).collect();
+        for Edition { turn, change, .. } in store.editions(&self.path)? {
+            if let Some(&index) = places.get(&turn) {
+                overlay.add(index, change);
+            }
+        }
+        Ok(overlay)
+    }
+}

@@ -1,0 +1,288 @@
+//! The pins of one conversation: those that its user typed and those set from outside.
+
+use crate::homunculus::PinnedAt;
+use context::pin::{Directive, Origin, Pin, PinError, PinId, Pinned as Set, Pins, directives};
+use context::{TokenCounter, Turn};
+use history::Pinned;
+
+/// The pins in force and where they are said.
+#[derive(Clone, Debug, Default)]
+pub struct PinBook {
+    pins: Pins,
+    /// The index of the turn that says a pin. Pins set from outside have none.
+    said: Vec<(PinId, usize)>,
+    /// Pins that were restated since the last swap, and are shown so.
+    restated: Vec<PinId>,
+    places: Vec<PinnedAt>,
+}
+
+impl PinBook {
+    /// The pins of a conversation as the store has it: those set from outside, and its path.
+    pub fn of(stored: &[Pinned], path: &[Turn], counter: &dyn TokenCounter) -> Self {
+        let mut book = Self::default();
+        for pinned in stored {
+            // It was within the limits when it was set.
+            let _ = book.set(&pinned.pin.text, pinned.pin.origin, counter);
+        }
+        for (index, turn) in path.iter().enumerate() {
+            book.take(index, turn, counter);
+        }
+        book
+    }
+
+    /// Obeys the lines of a turn that its user typed. What is refused is not pinned, and told.
+    pub(crate) fn take(
+        &mut self,
+        index: usize,
+        turn: &Turn,
+        counter: &dyn TokenCounter,
+    ) -> Vec<PinError> {
+        let mut refused = Vec::new();
+        for directive in directives(turn) {
+            let id = match self.pins.obey(&directive, turn.at(), counter) {
+                Ok(id) => id,
+                Err(error) => {
+                    refused.push(error);
+                    continue;
+                }
+            };
+            self.said.retain(|&(said, _)| said != id);
+            if matches!(directive, Directive::Pin(_)) {
+                self.said.push((id, index));
+            }
+            self.place();
+        }
+        refused
+    }
+
+    /// Sets a pin from outside; `None` where its text is pinned already.
+    ///
+    /// # Errors
+    /// Where the text is empty or a limit would be passed.
+    pub(crate) fn set(
+        &mut self,
+        text: &str,
+        origin: Origin,
+        counter: &dyn TokenCounter,
+    ) -> Result<Option<Pin>, PinError> {
+        let Set::Added(id) = self.pins.add(text, origin, None, counter)? else {
+            return Ok(None);
+        };
+        self.place();
+        Ok(self.pins.get(id).cloned())
+    }
+
+    /// Removes a pin that was set from outside.
+    pub(crate) fn remove(&mut self, id: PinId) -> bool {
+        let removable = self.is_removable(id) && self.pins.remove(id).is_ok();
+        self.restated.retain(|&restated| restated != id);
+        self.place();
+        removable
+    }
+
+    /// Takes a pin away, whoever set it: the strategy does not keep it.
+    pub(crate) fn refuse(&mut self, id: PinId) {
+        if self.pins.remove(id).is_ok() {
+            self.said.retain(|&(said, _)| said != id);
+            self.restated.retain(|&restated| restated != id);
+            self.place();
+        }
+    }
+
+    /// Whether this text is pinned.
+    pub(crate) fn has(&self, id: PinId) -> bool {
+        self.pins.get(id).is_some()
+    }
+
+    /// Whether a pin was set from outside. One in a user line is taken back by a user line.
+    pub fn is_removable(&self, id: PinId) -> bool {
+        self.said.iter().all(|&(said, _)| said != id)
+    }
+
+    /// All pins.
+    pub fn iter(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.iter()
+    }
+
+    /// Those set from outside, for a branch.
+    pub(crate) fn outside(&self) -> Vec<Pin> {
+        let pins = self.pins.iter();
+        pins.filter(|pin| self.is_removable(pin.id))
+            .cloned()
+            .collect()
+    }
+
+    /// Where they stand, as the machine wants it.
+    pub(crate) fn places(&self) -> &[PinnedAt] {
+        &self.places
+    }
+
+    /// The text that restates the pins that no turn from `from` on says, for the front of a new view;
+    /// they count as shown from now on. Empty where there is none.
+    pub(crate) fn restate_all(&mut self, from: usize) -> String {
+        self.restated.clear();
+        self.restate(from)
+    }
+
+    /// The view was made anew, and restates no pin.
+    pub(crate) fn forget_restated(&mut self) {
+        self.restated.clear();
+    }
+
+    /// The text that restates the pins that are not shown; they count as shown from now on.
+    pub(crate) fn restate(&mut self, from: usize) -> String {
+        let lost: Pins = self
+            .pins
+            .iter()
+            .filter(|pin| !self.restated.contains(&pin.id) && !self.is_said(pin.id, from))
+            .cloned()
+            .collect();
+        self.restated.extend(lost.iter().map(|pin| pin.id));
+        said(&lost)
+    }
+
+    /// Takes from `shown`, the texts that are sent beside the turns, which pins are restated.
+    pub(crate) fn are_restated_by<'t>(&mut self, shown: impl Iterator<Item = &'t str>) {
+        let shown: Vec<&str> = shown.filter(|text| is_restatement(text)).collect();
+        let pins = self.pins.iter();
+        let found = pins.filter(|pin| shown.iter().any(|text| restates(text, pin)));
+        self.restated = found.map(|pin| pin.id).collect();
+    }
+
+    /// The text that states all pins in full; empty where there is none.
+    pub(crate) fn in_full(&self) -> String {
+        said(&self.pins)
+    }
+
+    /// Forgets the pins of turns from `len` on; what is left is as it was set from outside.
+    pub(crate) fn forget_said(&mut self) {
+        let outside: Pins = self.outside().into_iter().collect();
+        self.pins = outside;
+        self.said.clear();
+        self.place();
+    }
+
+    fn is_said(&self, id: PinId, from: usize) -> bool {
+        self.said
+            .iter()
+            .any(|&(said, index)| said == id && index >= from)
+    }
+
+    fn place(&mut self) {
+        let place = |pin: &Pin| PinnedAt {
+            turn: self
+                .said
+                .iter()
+                .find(|(said, _)| *said == pin.id)
+                .map(|&(_, index)| index),
+            tokens: pin.tokens,
+        };
+        self.places = self.pins.iter().map(place).collect();
+    }
+}
+
+/// The text that states these pins in full; empty where there is none.
+fn said(pins: &Pins) -> String {
+    let texts = pins.turn().map(|draft| {
+        let texts = draft.parts.iter().flat_map(|part| part.readable());
+        texts.collect::<Vec<_>>().join("\n")
+    });
+    texts.unwrap_or_default()
+}
+
+/// Whether a text states pins in full. A note names pins as well, shortened and for a while only.
+fn is_restatement(text: &str) -> bool {
+    let heading = text.lines().next().unwrap_or_default();
+    heading.starts_with("[Pinned") && heading.ends_with(":]")
+}
+
+/// Whether a text that states pins states this one.
+fn restates(text: &str, pin: &Pin) -> bool {
+    let alone = said(&std::iter::once(pin.clone()).collect());
+    let Some((_, item)) = alone.split_once('\n') else {
+        return false;
+    };
+    text.match_indices(item).any(|(at, _)| {
+        let (before, after) = (text.get(..at), text.get(at + item.len()..));
+        before.is_some_and(|before| before.ends_with('\n'))
+            && after.is_some_and(|after| after.is_empty() || after.starts_with('\n'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use context::pin::Origin;
+    use context::{Heuristic, Role, Turn, TurnDraft, TurnId};
+
+    use super::PinBook;
+
+    fn turn(text: &str) -> Turn {
+        TurnDraft::text(Role::User, text).after(TurnId::ROOT, &Heuristic)
+    }
+
+    #[test]
+    fn what_is_not_shown_is_restated_once() {
+        let mut book = PinBook::default();
+        book.take(4, &turn("#pin never delete\nand now?"), &Heuristic);
+        let set = book.set("speak French", Origin::Api, &Heuristic).unwrap();
+        let french = set.unwrap().id;
+        assert_eq!(book.restate(0), "[Pinned, in full:]\n- speak French");
+        assert_eq!(book.restate(0), "", "once");
+        assert_eq!(
+            book.restate_all(5),
+            "[Pinned, in full:]\n- never delete\n- speak French"
+        );
+        assert!(book.remove(french));
+        assert_eq!(book.restate_all(4), "", "its turn is shown");
+        book.take(6, &turn("#unpin never delete"), &Heuristic);
+        assert_eq!(book.iter().count(), 0);
+        assert!(book.places().is_empty());
+    }
+
+    #[test]
+    fn what_only_names_a_pin_does_not_restate_it() {
+        let mut book = PinBook::default();
+        book.take(0, &turn("#pin p0"), &Heuristic);
+        book.set("speak French", Origin::Api, &Heuristic).unwrap();
+        let mut check = |shown: &[&str], left: &str| {
+            book.are_restated_by(shown.iter().copied());
+            assert_eq!(book.restate(9), left, "{shown:?}");
+        };
+        let both = "[Pinned, in full:]\n- p0\n- speak French";
+        check(&[], both);
+        check(
+            &["pins: 2 (p0, speak French)", "- p0\n- speak French"],
+            both,
+        );
+        check(&["[Pinned, in full:]\n- p01\n- speak French often"], both);
+        check(
+            &["[Pinned, in full:]\n- speak French"],
+            "[Pinned, in full:]\n- p0",
+        );
+        check(&[both], "");
+    }
+
+    #[test]
+    fn a_line_over_a_limit_is_told() {
+        let mut book = PinBook::default();
+        let refused = book.take(
+            0,
+            &turn(&format!("#pin {}", "x ".repeat(9_000))),
+            &Heuristic,
+        );
+        assert_eq!(refused.len(), 1);
+        assert_eq!(book.iter().count(), 0);
+    }
+
+    #[test]
+    fn a_line_of_the_user_is_not_removed_from_outside() {
+        let mut book = PinBook::default();
+        book.take(0, &turn("#pin never delete"), &Heuristic);
+        let id = book.iter().next().unwrap().id;
+        assert!(!book.remove(id));
+        assert!(book.outside().is_empty());
+        assert_eq!(book.places().len(), 1);
+        book.forget_said();
+        assert_eq!(book.iter().count(), 0);
+    }
+}

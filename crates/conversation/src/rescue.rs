@@ -1,0 +1,381 @@
+//! Changes a request that the provider refused so that it takes it: one that is too long is made smaller,
+//! whatever the strategy says, and thinking that the provider takes for another conversation's is left out.
+
+use context::shrink::Limits as ShrinkLimits;
+use context::{Role, Tokens, Turn, TurnId};
+use history::{Change, Edition};
+use jiff::Timestamp;
+use wire::api::{Failure, Overflow};
+
+use crate::batch::Batch;
+use crate::commons::Found;
+use crate::conversation::Conversation;
+use crate::decide::{Decided, Ready};
+use crate::effect::{Effect, Hold, Lesson, Start};
+use crate::flight::Flight;
+use crate::homunculus::{Action, Event, Extent, Preparation};
+use crate::incoming::Incoming;
+use crate::join::resized;
+use crate::journal::Happened;
+use crate::rewrite;
+use crate::words::Did;
+
+/// How often the supervisor is asked to make one view fit: it shows what is ready, and then what it makes.
+const MOST: usize = 4;
+
+/// The share of the window that the newest tool results may take, whatever stands before them.
+const RESULTS: f64 = 0.25;
+
+/// The smallest window that is believed.
+const LEAST: Tokens = Tokens::new(1_000);
+
+/// A refused request that is being changed.
+#[derive(Debug)]
+pub struct Rescue {
+    why: Refused,
+    stage: Stage,
+    /// How the request was shown when it was refused.
+    shown: Extent,
+    is_smaller: bool,
+    did: Vec<Did>,
+    batch: Batch,
+    prepare: Option<Preparation>,
+}
+
+/// The reason for which a provider refused a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refused {
+    /// It does not fit the window.
+    TooLong,
+    /// Its thinking is taken for another conversation's.
+    ForeignThinking,
+}
+
+/// The next thing to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Ask the strategy, which may have a summary ready.
+    Strategy,
+    /// Have the supervisor summarise at once what was said; how often it was asked, and whether the
+    /// results were shortened before.
+    Summarise { asked: usize, again: bool },
+    /// Shorten the newest results.
+    Shorten,
+    /// Ask the strategy how the smaller conversation is shown.
+    Show,
+}
+
+impl Rescue {
+    fn new(why: Refused, shown: Extent) -> Self {
+        Self {
+            why,
+            stage: Stage::Strategy,
+            shown,
+            is_smaller: false,
+            did: Vec::new(),
+            batch: Batch::default(),
+            prepare: None,
+        }
+    }
+
+    /// What the strategy decided is noted; the request goes out later.
+    fn note(&mut self, ready: Ready, prepare: Option<Preparation>) {
+        self.did.extend(ready.sending.did);
+        // What it added is said, and kept whether or not the request is sent again.
+        self.batch.add(ready.batch);
+        self.prepare = prepare.or(self.prepare);
+    }
+}
+
+impl Conversation {
+    /// The provider refused a request.
+    pub(crate) fn refused(
+        &mut self,
+        flight: &Flight,
+        (status, failure): (u16, Option<&Failure>),
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        self.journal.note(now, Happened::Refused(status));
+        let overflow = failure.and_then(Failure::overflow);
+        let mut effects = Vec::new();
+        if let Some(overflow) = &overflow {
+            effects.extend(self.learn_window(flight, overflow, now));
+        }
+        let is_retried = overflow.is_some_and(|overflow| {
+            self.terms.is_on()
+                && self.flights.newest == flight.number
+                && self.is_retried_after_overflow(overflow.input, now)
+        });
+        let why = match is_retried {
+            true => Refused::TooLong,
+            false if failure.is_some_and(Failure::is_foreign_thinking) => Refused::ForeignThinking,
+            false => return effects,
+        };
+        effects.push(Effect::Retry(Rescue::new(why, flight.shown)));
+        effects
+    }
+
+    /// Learns from a refusal: the window that the provider states, or that it is smaller than what was
+    /// refused.
+    fn learn_window(
+        &mut self,
+        flight: &Flight,
+        overflow: &Overflow,
+        now: Timestamp,
+    ) -> Option<Effect> {
+        let stated = overflow.most.map(|most| {
+            // What the answer may take is no room for the request.
+            let room = most.saturating_sub(overflow.output);
+            room.max(most.scaled(0.25)).max(LEAST)
+        });
+        let machine = &self.supervisor.machine;
+        let is_newest = self.flights.newest == flight.number;
+        let (tokens, is_stated) = match (stated, overflow.input) {
+            (Some(stated), _) => (stated, true),
+            (None, Some(input)) => (input.max(LEAST), false),
+            (None, None) if is_newest => (machine.sent().all().max(LEAST), false),
+            (None, None) => return None,
+        };
+        if !is_stated && tokens >= machine.limits().window {
+            return None;
+        }
+        self.take_window(Some(tokens), &flight.model, now);
+        Some(Effect::Learn(Lesson::Window(Found { tokens, is_stated })))
+    }
+
+    /// Tells the supervisor of an overflow; whether it wants another try.
+    fn is_retried_after_overflow(&mut self, input: Option<Tokens>, now: Timestamp) -> bool {
+        let event = Event::Overflowed { input };
+        let actions = self.supervisor.machine.on(event, now);
+        self.journal.note(now, Happened::Overflowed);
+        actions.iter().any(|action| matches!(action, Action::Retry))
+    }
+
+    /// Goes on changing a refused request: ends with [`Effect::Send`], [`Effect::Hold`], or
+    /// [`Effect::Overtaken`] where nothing can be changed.
+    pub(crate) fn rescue(
+        &mut self,
+        incoming: &Incoming<'_>,
+        (flight, rescue): (&mut Flight, &mut Rescue),
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        if rescue.why == Refused::ForeignThinking {
+            return self.without_thinking(incoming, flight, now);
+        }
+        loop {
+            if !self.leads_to(flight.len, flight.head) {
+                return self.given_up(flight, rescue);
+            }
+            match rescue.stage {
+                Stage::Strategy => match self.decide(incoming, flight, now) {
+                    Decided::Overtaken => return self.given_up(flight, rescue),
+                    Decided::Held(effects) => return effects,
+                    Decided::Ready(ready, prepare) => {
+                        rescue.is_smaller = flight.shown != rescue.shown;
+                        if rescue.is_smaller && self.fits(flight) {
+                            return self.rescued(*ready, (flight, rescue), prepare);
+                        }
+                        rescue.note(*ready, prepare);
+                        rescue.stage = Stage::Summarise {
+                            asked: 0,
+                            again: false,
+                        };
+                    }
+                },
+                Stage::Summarise { asked, again } => {
+                    let wait = (asked < MOST)
+                        .then(|| self.summarise_at_once(flight, rescue, now))
+                        .flatten();
+                    if let Some(effects) = wait {
+                        let asked = asked + 1;
+                        rescue.stage = Stage::Summarise { asked, again };
+                        return effects;
+                    }
+                    rescue.stage = match again || self.fits(flight) {
+                        true => Stage::Show,
+                        false => Stage::Shorten,
+                    };
+                }
+                Stage::Shorten => {
+                    let shortened = self.shorten_results(incoming, flight);
+                    let has_shortened = !shortened.is_empty();
+                    rescue.is_smaller |= has_shortened;
+                    rescue.batch.editions.extend(shortened);
+                    rescue.stage = match has_shortened && !self.fits(flight) {
+                        // Now there may be room for a summary of what stands before them.
+                        true => Stage::Summarise {
+                            asked: 0,
+                            again: true,
+                        },
+                        false => Stage::Show,
+                    };
+                }
+                Stage::Show if !rescue.is_smaller => return self.given_up(flight, rescue),
+                Stage::Show => match self.decide(incoming, flight, now) {
+                    Decided::Overtaken => return self.given_up(flight, rescue),
+                    Decided::Held(effects) => return effects,
+                    Decided::Ready(ready, prepare) => {
+                        self.journal.note(now, Happened::Rescued);
+                        rescue.did.extend(flight.swapped.then_some(Did::Swapped));
+                        return self.rescued(*ready, (flight, rescue), prepare);
+                    }
+                },
+            }
+        }
+    }
+
+    fn given_up(&mut self, flight: &mut Flight, rescue: &mut Rescue) -> Vec<Effect> {
+        flight.add_pending(std::mem::take(&mut rescue.batch));
+        vec![Effect::Overtaken]
+    }
+
+    /// The request goes out once more.
+    fn rescued(
+        &mut self,
+        mut ready: Ready,
+        (flight, rescue): (&mut Flight, &mut Rescue),
+        prepare: Option<Preparation>,
+    ) -> Vec<Effect> {
+        let did = &mut ready.sending.did;
+        did.append(&mut rescue.did);
+        let swapped = did.contains(&Did::Swapped);
+        did.retain(|&did| did != Did::Kept && !(swapped && did == Did::Compacted));
+        did.push(Did::Rescued);
+        did.sort_unstable();
+        did.dedup();
+        flight.add_pending(std::mem::take(&mut rescue.batch));
+        self.departing(ready, flight, prepare.or(rescue.prepare))
+    }
+
+    /// Leaves out the thinking that the provider takes for another conversation's: the conversation was
+    /// shown something else before, through a gateway that knew it by another key, or not through one.
+    /// Thinking may be taken out as a whole and is never put back.
+    fn without_thinking(
+        &mut self,
+        incoming: &Incoming<'_>,
+        flight: &mut Flight,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        let (len, head) = (flight.len, flight.head);
+        let is_out = self.record.standing.stripped == head;
+        if !self.terms.is_on() || is_out || !self.leads_to(len, head) {
+            return vec![Effect::Overtaken];
+        }
+        self.record.standing.stripped = head;
+        self.journal.note(now, Happened::ThinkingRefused);
+        let view = self.view(flight.shown, len);
+        let tokens = self.sizes(flight.shown, len).1;
+        vec![Effect::Send(self.sending(
+            incoming,
+            view,
+            (tokens, vec![Did::Rescued]),
+        ))]
+    }
+
+    /// Has the supervisor make the view fit. `Some`: it is to be asked again when what it makes for that
+    /// is there.
+    fn summarise_at_once(
+        &mut self,
+        flight: &mut Flight,
+        rescue: &mut Rescue,
+        now: Timestamp,
+    ) -> Option<Vec<Effect>> {
+        let decision = self.fit(flight.len, now);
+        if decision.swapped {
+            self.tell_of_swap();
+        }
+        rescue.is_smaller |= decision.swapped || decision.reduced;
+        flight.swapped |= rescue.is_smaller;
+        let is_preparing = self.supervisor.machine.preparing().is_some();
+        if decision.prepare.is_none() && (self.fits(flight) || !is_preparing) {
+            return None;
+        }
+        flight.waited = true;
+        let mut effects = Vec::new();
+        effects.extend(
+            decision
+                .prepare
+                .map(|order| Effect::Prepare(order, Start::Now)),
+        );
+        effects.push(Effect::Hold(Hold::OnTheSpot));
+        Some(effects)
+    }
+
+    /// Shortens the tool results behind the model's last answer, which no provider accepted yet, to what
+    /// there is room for. What was shortened before stays.
+    fn shorten_results(&mut self, incoming: &Incoming<'_>, flight: &Flight) -> Vec<Edition> {
+        let turns = incoming.turns();
+        let answered = |turn: &Turn| turn.role() == Role::Assistant;
+        let first = turns.iter().rposition(answered).map_or(0, |last| last + 1);
+        let newest = turns.get(first..).unwrap_or_default();
+        let ids: Vec<TurnId> = newest.iter().map(Turn::id).collect();
+        if ids.is_empty() || self.len() != flight.len {
+            return Vec::new();
+        }
+        let Some(limits) = self.room_for_results(flight, (first, newest)) else {
+            return Vec::new();
+        };
+        let counter = incoming.model.counter();
+        let overlay = self.overlay.get_or_insert_default();
+        let is_done = |at: usize, nth: u32| {
+            let same =
+                |change: &Change| matches!(change, Change::Shrunk { result, .. } if *result == nth);
+            overlay.changes_of(at).any(same)
+        };
+        let shrunk = rewrite::shrink_new(incoming.request, &ids, &limits, &counter).into_iter();
+        let shrunk: Vec<_> = shrunk
+            .filter(|(at, change)| match change {
+                Change::Shrunk { result, .. } => !is_done(*at, *result),
+                Change::Appended(_) | Change::Followed(_) => false,
+            })
+            .collect();
+        let mut editions = Vec::new();
+        for (index, change) in shrunk {
+            overlay.add(index, change.clone());
+            let turn = index.checked_sub(first).and_then(|offset| ids.get(offset));
+            editions.push(Edition {
+                turn: turn.copied().unwrap_or(TurnId::ROOT),
+                change,
+                at: incoming.now,
+            });
+        }
+        let tokens = newest.iter().enumerate().map(|(offset, turn)| {
+            let changes = overlay.changes_of(first + offset);
+            let tokens = changes.fold(turn.tokens(), |tokens, change| {
+                resized(turn, tokens, change, &counter)
+            });
+            (turn, tokens)
+        });
+        self.said.outline.resize(first, tokens);
+        editions
+    }
+
+    /// The view of a request that was refused, as far as it is not guessed.
+    fn view_of(&self, flight: &Flight) -> Tokens {
+        let machine = &self.supervisor.machine;
+        let path = self.path(flight.len);
+        machine.size(&machine.shown(), &path).known
+    }
+
+    /// Whether the view of a request that was refused fits by now.
+    fn fits(&self, flight: &Flight) -> bool {
+        self.view_of(flight) <= self.supervisor.machine.limits().window
+    }
+
+    /// How long each of the results in these turns may be, so that the view fits. `None` where there are
+    /// none.
+    fn room_for_results(
+        &self,
+        flight: &Flight,
+        (first, newest): (usize, &[Turn]),
+    ) -> Option<ShrinkLimits> {
+        let results = newest.iter().flat_map(Turn::results).count();
+        let results = u64::try_from(results).ok().filter(|&results| results > 0)?;
+        let limits = self.supervisor.machine.limits();
+        let taken = self.path(flight.len).tail(first);
+        let rest = self.view_of(flight).saturating_sub(taken);
+        let room = limits.hard_tokens().saturating_sub(rest);
+        let room = room.max(limits.window.scaled(RESULTS));
+        Some(ShrinkLimits::new(Tokens::new(room.get() / results)))
+    }
+}

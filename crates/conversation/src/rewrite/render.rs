@@ -1,0 +1,254 @@
+//! Puts a request together as a view says.
+
+use history::Change;
+use memchr::memmem;
+use serde_json::Value;
+use wire::api::{Dialect, Edit, Message, Piece, Request};
+
+use super::{RewriteError, beta, cut, front};
+use crate::view::{Front, View};
+use context::Role;
+
+/// What stands in place of a tool result that was cleared.
+const CLEARED: &str = "[old tool result cleared; call the tool again if it is needed]";
+
+/// The body to send. Every byte that the view does not name is as it came; with an empty view it is
+/// the body itself.
+///
+/// Messages that are shown unchanged are not read, only copied.
+///
+/// # Errors
+/// Where the result would not be a legal request, or a change does not fit its message. The caller then
+/// sends the client's own bytes.
+pub fn render(request: &Request<'_>, view: &View) -> Result<Vec<u8>, RewriteError> {
+    render_asking(request, view, None)
+}
+
+/// As [`render`], and where something is changed, it asks the provider why its cache was missed, if it
+/// was, beside the answer with this id: the proof that a change was one that the cache survives. Only
+/// Anthropic Messages has the question, and a client that asks itself is left alone.
+///
+/// # Errors
+/// Those of [`render`].
+pub fn render_asking(
+    request: &Request<'_>,
+    view: &View,
+    previous: Option<&str>,
+) -> Result<Vec<u8>, RewriteError> {
+    if view.is_plain() {
+        return Ok(request.body().to_vec());
+    }
+    cut::check(request, view)?;
+    let mut list = List {
+        request,
+        view,
+        pieces: Vec::new(),
+        changes: &view.changes,
+    };
+    let front = front::message(request, view)?;
+    let native = matches!(view.front, Front::Native { .. });
+    // The provider's own summary opens the list; ours comes behind the operator's instructions.
+    let (before, after) = if native { (front, None) } else { (None, front) };
+    list.pieces.extend(before.map(Piece::Written));
+    let first = list.instructions();
+    list.pieces.extend(after.map(Piece::Written));
+    for index in first..request.len() {
+        list.show(index)?;
+    }
+    let mut edit = request.edit().messages(list.pieces);
+    if let Some(previous) = previous.filter(|_| may_ask(request)) {
+        let question = serde_json::json!({ "previous_message_id": previous });
+        edit = edit.set(DIAGNOSTICS, question.to_string());
+    }
+    Ok(carrying(request, edit, native)?.render()?)
+}
+
+/// The member that asks why the cache was missed.
+const DIAGNOSTICS: &str = "diagnostics";
+
+/// Whether the gateway may ask why the cache was missed: the interface has the question, and the client
+/// does not ask itself.
+#[must_use]
+pub fn may_ask(request: &Request<'_>) -> bool {
+    request.dialect() == Dialect::Anthropic && request.field(DIAGNOSTICS).is_none()
+}
+
+/// The names that the header `anthropic-beta` has to hold for what a view puts into a request.
+#[must_use]
+pub fn betas(dialect: Dialect, view: &View) -> Vec<&'static str> {
+    let mut out = Vec::new();
+    if dialect != Dialect::Anthropic {
+        return out;
+    }
+    if matches!(view.front, Front::Native { .. }) {
+        out.push(beta::COMPACT);
+    }
+    let clears = |change: &Change| match change {
+        Change::Followed(json) => json.contains(r#""clear_at""#),
+        Change::Appended(_) | Change::Shrunk { .. } => false,
+    };
+    let mut shown = view.changes.iter().filter(|(at, _)| *at >= view.from);
+    if shown.any(|(_, change)| clears(change)) {
+        out.push(beta::CLEAR_AT);
+    }
+    out
+}
+
+/// The new list of messages, as far as it is put together.
+struct List<'r> {
+    request: &'r Request<'r>,
+    view: &'r View,
+    pieces: Vec<Piece<'r>>,
+    /// The changes that are still to be made.
+    changes: &'r [(usize, Change)],
+}
+
+impl<'r> List<'r> {
+    /// Adds the operator's messages that stay in front although the view begins behind them, and those
+    /// that it begins with. Returns the first message after them.
+    fn instructions(&mut self) -> usize {
+        let request = self.request;
+        if request.dialect() == Dialect::Anthropic {
+            return self.view.from;
+        }
+        let system = |index: usize| {
+            let message = request.message(index);
+            message.is_some_and(|message| message.role() == Role::System)
+        };
+        let mut first = self.view.from;
+        if matches!(self.view.front, Front::Readable { .. }) {
+            while system(first) && !self.is_changed(first) {
+                first += 1;
+            }
+        }
+        let stays = (0..first).filter(|index| system(*index));
+        self.pieces
+            .extend(stays.map(|index| Piece::Kept(index..index + 1)));
+        first
+    }
+
+    fn is_changed(&self, index: usize) -> bool {
+        self.changes.iter().any(|(at, _)| *at == index)
+    }
+
+    /// Adds one message as it is to be shown.
+    fn show(&mut self, index: usize) -> Result<(), RewriteError> {
+        let skipped = self.changes.partition_point(|(at, _)| *at < index);
+        let until = self.changes.partition_point(|(at, _)| *at <= index);
+        let own = self.changes.get(skipped..until).unwrap_or_default();
+        self.changes = self.changes.get(until..).unwrap_or_default();
+        let message = self.message(index)?;
+        let clears = index < self.view.cleared && may_hold_results(&message);
+        let strips = index < self.view.stripped && may_think(&message);
+        if own.is_empty() && !clears && !strips {
+            self.pieces.push(Piece::Kept(index..index + 1));
+            return Ok(());
+        }
+        let mut edit = message.edit();
+        if strips {
+            edit = edit.without_thinking();
+        }
+        if clears {
+            edit = edit.with_results_cleared(CLEARED);
+        }
+        for (_, change) in own {
+            edit = match change {
+                Change::Appended(block) => edit.with_block(block),
+                Change::Shrunk { result, text } if !clears => {
+                    edit.with_result_text(*result as usize, text)
+                }
+                Change::Shrunk { .. } | Change::Followed(_) => edit,
+            };
+        }
+        let shown = edit
+            .render()
+            .ok_or(RewriteError::DoesNotFit { message: index })?;
+        self.pieces.push(if shown == message.raw() {
+            Piece::Kept(index..index + 1)
+        } else {
+            Piece::Written(shown)
+        });
+        for (_, change) in own {
+            if let Change::Followed(json) = change {
+                self.pieces.push(Piece::Written(json.as_str().into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn message(&self, index: usize) -> Result<Message<'r>, RewriteError> {
+        let count = self.request.len();
+        self.request
+            .message(index)
+            .ok_or(RewriteError::NothingKept { from: index, count })
+    }
+}
+
+/// A quick look before a thorough one.
+fn may_hold_results(message: &Message<'_>) -> bool {
+    match message.dialect() {
+        Dialect::Anthropic => holds(message, b"tool_result"),
+        Dialect::Chat | Dialect::Responses => message.role() == Role::Tool,
+    }
+}
+
+/// A quick look before a thorough one.
+fn may_think(message: &Message<'_>) -> bool {
+    message.dialect() == Dialect::Anthropic
+        && message.role() == Role::Assistant
+        && holds(message, b"thinking")
+}
+
+fn holds(message: &Message<'_>, word: &[u8]) -> bool {
+    memmem::find(message.raw().as_bytes(), word).is_some()
+}
+
+/// Beside the provider's own block a request may not say how much of a task's budget remains, nor ask the
+/// provider to compact by itself. Both are taken out; every other request keeps them.
+fn carrying<'r>(
+    request: &Request<'_>,
+    mut edit: Edit<'r>,
+    native: bool,
+) -> Result<Edit<'r>, RewriteError> {
+    if !native || request.dialect() != Dialect::Anthropic {
+        return Ok(edit);
+    }
+    if let Some(mut config) = read(request, "output_config", "\"remaining\"")? {
+        let budget = config.get_mut("task_budget").and_then(Value::as_object_mut);
+        if budget.and_then(|it| it.shift_remove("remaining")).is_some() {
+            edit = edit.set("output_config", config.to_string());
+        }
+    }
+    if let Some(mut management) = read(request, "context_management", "\"compact_")? {
+        let edits = management.get_mut("edits").and_then(Value::as_array_mut);
+        let compacts = |it: &Value| {
+            let kind = it.get("type").and_then(Value::as_str);
+            kind.is_some_and(|kind| kind.starts_with("compact_"))
+        };
+        edit = match edits {
+            Some(edits) if edits.iter().all(compacts) => edit.remove("context_management"),
+            Some(edits) => {
+                edits.retain(|it| !compacts(it));
+                edit.set("context_management", management.to_string())
+            }
+            None => edit,
+        };
+    }
+    Ok(edit)
+}
+
+/// The top-level field `key`, where `word` stands in it.
+fn read(
+    request: &Request<'_>,
+    key: &'static str,
+    word: &str,
+) -> Result<Option<Value>, RewriteError> {
+    let field = request.field(key);
+    let Some(field) = field.filter(|field| field.value.contains(word)) else {
+        return Ok(None);
+    };
+    let value = serde_json::from_str(field.value);
+    value
+        .map(Some)
+        .map_err(|_| RewriteError::NotCarried("a field can not be read"))
+}

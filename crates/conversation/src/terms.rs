@@ -1,0 +1,168 @@
+//! The terms of a conversation: what was set for it, and the guards that follow for one model.
+
+use std::sync::Arc;
+
+use context::Tokens;
+use history::Route;
+use jiff::SignedDuration;
+use tokens::{Capability, Model};
+use wire::api::Dialect;
+
+use crate::homunculus::hosted::{Guards, HostSettings, Hosted, PinKeeping, StrategyProgram};
+use crate::homunculus::{Limits, Prices};
+
+/// The longest wait for a summary under a strategy that waits for one, unless patience is set.
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(5);
+
+/// Whether requests are changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The strategy acts.
+    #[default]
+    On,
+    /// Nothing is changed; the answer says what would have been done.
+    Observe,
+}
+
+/// The way summaries are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RouteChoice {
+    /// Native where the model has it, else readable.
+    #[default]
+    Auto,
+    /// The provider's own signed block.
+    Native,
+    /// Our template, written by a model.
+    Readable,
+    /// Without a model.
+    Extractive,
+}
+
+/// What was set for a conversation. All conversations of one process usually share it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terms {
+    /// Whether requests are changed.
+    pub mode: Mode,
+    /// The way summaries are made.
+    pub route: RouteChoice,
+    /// The strategy.
+    pub program: Arc<StrategyProgram>,
+    /// The window of every model. `None`: the model's own.
+    pub window: Option<Tokens>,
+    /// The share of the window at which a preparation starts. `None`: the strategy's own.
+    pub soft: Option<f64>,
+    /// The share of the window at which a summary is swapped in. `None`: [`Limits::HARD`].
+    pub hard: Option<f64>,
+    /// How long a request may be held for a summary.
+    pub patience: SignedDuration,
+    /// Whether the agent is told the state of its memory.
+    pub notes: bool,
+    /// The largest tool result that is first sent whole. `None`: no limit.
+    pub shrink: Option<Tokens>,
+    /// Whether the provider is asked why its cache was missed.
+    pub diagnose: bool,
+    /// Whether the client's own compaction is answered from a prepared summary.
+    pub answer_compaction: bool,
+    /// Whether pins are restated once the turns that say them are not shown. Only replays that stand for
+    /// other products ignore them.
+    pub pins: PinKeeping,
+    /// The largest body that the provider takes, in bytes: near it, nothing is added.
+    pub longest_body: usize,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            mode: Mode::On,
+            route: RouteChoice::Auto,
+            program: StrategyProgram::default_one(),
+            window: None,
+            soft: None,
+            hard: None,
+            patience: SignedDuration::ZERO,
+            notes: true,
+            shrink: Some(Tokens::new(16_000)),
+            diagnose: false,
+            answer_compaction: true,
+            pins: PinKeeping::Restated,
+            longest_body: 32 << 20,
+        }
+    }
+}
+
+impl Terms {
+    /// Whether requests are changed.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.mode == Mode::On
+    }
+
+    /// The window of a model.
+    #[must_use]
+    pub fn window(&self, model: &Model) -> Tokens {
+        self.window.unwrap_or(model.window).max(Tokens::new(1))
+    }
+
+    /// The guards for a model with its own window, or the one set.
+    #[must_use]
+    pub fn limits(&self, model: &Model) -> Limits {
+        self.limits_in(self.window(model), model)
+    }
+
+    /// The guards for a model whose window is this one.
+    #[must_use]
+    pub fn limits_in(&self, window: Tokens, model: &Model) -> Limits {
+        let mut limits = Limits::for_window(window, Prices::from(model));
+        limits.hard = self.hard.unwrap_or(limits.hard);
+        self.guards(limits)
+    }
+
+    /// These limits as far as the strategy runs under guards.
+    #[must_use]
+    pub fn guards(&self, mut limits: Limits) -> Limits {
+        limits.patience = self.patience;
+        match self.program.terms().guards {
+            Guards::On => limits,
+            // Strategies that stand for what other products do wait or drop without guards.
+            Guards::Off => Limits {
+                patience: if self.patience > SignedDuration::ZERO {
+                    self.patience
+                } else {
+                    LONGEST_WAIT
+                },
+                ..limits.unguarded()
+            },
+        }
+    }
+
+    /// The share of the window at which the strategy begins to act.
+    #[must_use]
+    pub fn acts_from(&self) -> f64 {
+        let hard = self.hard.unwrap_or(Limits::HARD);
+        self.program.acts_from(hard, self.soft).unwrap_or(hard)
+    }
+
+    /// The way summaries are made with a model. Observing must cost nothing, so it asks no model.
+    #[must_use]
+    pub fn route_for(&self, model: &Model, dialect: Dialect) -> Route {
+        let native = model.can(Capability::NativeCompaction) && dialect != Dialect::Chat;
+        match (self.mode, self.route) {
+            (Mode::Observe, _) | (_, RouteChoice::Extractive) => Route::Extractive,
+            (_, RouteChoice::Auto | RouteChoice::Native) if native => Route::Native,
+            (_, RouteChoice::Auto | RouteChoice::Native | RouteChoice::Readable) => Route::Readable,
+        }
+    }
+
+    /// A run of the strategy, from its stored state where the program is still the same.
+    pub(crate) fn host(&self, stored: Option<&str>, route: Route) -> Hosted {
+        let settings = HostSettings {
+            route,
+            soft: self.soft,
+        };
+        let program = Arc::clone(&self.program);
+        match stored.and_then(|text| serde_json::from_str(text).ok()) {
+            Some(stored) => Hosted::resume(program, settings, stored),
+            None => Hosted::new(program, settings),
+        }
+    }
+}

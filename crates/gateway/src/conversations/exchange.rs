@@ -1,0 +1,121 @@
+//! What the server hands over and gets back.
+
+use std::fmt;
+
+use bytes::Bytes;
+use context::Tokens;
+use history::Tenant;
+use http::HeaderMap;
+use wire::api::Dialect;
+
+use super::ticket::Ticket;
+use ::conversation::rewrite::Direct;
+use ::conversation::words::Did;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// The next message of a conversation.
+    Generate(Dialect),
+    /// The size of one.
+    Count(Dialect),
+    /// Anything else: never looked into.
+    Other,
+}
+
+/// A request as the outer half received it. `Debug` shows neither what it says nor its key.
+#[derive(Clone)]
+pub struct Arrival {
+    /// What it asks for.
+    pub endpoint: Endpoint,
+    /// The path and query as received.
+    pub target: String,
+    /// The URL that it goes to.
+    pub url: String,
+    /// Its headers as received.
+    pub headers: HeaderMap,
+    /// Its body, whole.
+    pub body: Bytes,
+    /// Who sent it.
+    pub tenant: Tenant,
+}
+
+impl fmt::Debug for Arrival {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arrival")
+            .field("endpoint", &self.endpoint)
+            .field("tenant", &self.tenant)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is to be done with a request.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Send this upstream, and show the ticket what comes back.
+    Send(Outgoing, Ticket),
+    /// Do not send it; this is the answer.
+    Answer(Direct),
+}
+
+/// What is sent upstream.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// The body: the client's own bytes, the same allocation, where nothing was changed.
+    pub body: Bytes,
+    /// Names to add to the header `anthropic-beta`.
+    pub betas: Vec<&'static str>,
+    /// What was done, for the header `x-ebbtide-did` and the metrics.
+    pub did: Vec<Did>,
+    /// The conversation, for the header `x-ebbtide-conversation`.
+    pub conversation: Option<history::ConversationId>,
+    /// The tokens of the view, for the header `x-ebbtide-tokens`.
+    pub tokens: Option<Tokens>,
+}
+
+impl Outgoing {
+    /// The client's own bytes.
+    #[must_use]
+    pub const fn as_it_came(body: Bytes, did: Vec<Did>) -> Self {
+        Self {
+            body,
+            betas: Vec::new(),
+            did,
+            conversation: None,
+            tokens: None,
+        }
+    }
+}
+
+/// How much of an answer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// There is more to come.
+    Part,
+    /// With this piece the answer is whole: its last event, or the end of its body. The ticket is
+    /// finished before the client gets the piece, so that what a client saw the end of is kept.
+    Whole,
+}
+
+/// What to do about a refusal.
+#[derive(Debug)]
+pub enum Remedy {
+    /// Give it to the client.
+    PassOn,
+    /// Send this instead, once.
+    SendAgain(Outgoing),
+}
+
+/// What is known of an answer that came whole: for the log and for spans. No message text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generation {
+    /// The model asked for.
+    pub model: String,
+    /// The answer as far as it tells about itself.
+    pub answer_id: Option<String>,
+    /// Why it ended, in the provider's word.
+    pub stop: Option<String>,
+    /// What the provider reported.
+    pub usage: Option<wire::api::Usage>,
+}

@@ -1,0 +1,315 @@
+//! The conversations in memory, by tenant.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use context::{Text, TurnId};
+use history::{ConversationId, Labels, Tenant};
+use jiff::{SignedDuration, Timestamp};
+use wire::api::Dialect;
+
+use ::conversation::Conversation;
+use ::conversation::homunculus::JobId;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// A conversation that requests, preparations and reports share. Its lock is never held across a wait.
+pub(super) struct Shared {
+    /// Its id.
+    pub id: ConversationId,
+    /// Its owner.
+    pub tenant: Tenant,
+    /// Wakes requests that are held when a preparation has ended.
+    pub settled: Notify,
+    /// Whether a provider ever answered it. Reports leave out one that was only refused.
+    answered: AtomicBool,
+    /// When it was last seen, in milliseconds; read without the lock.
+    seen: AtomicI64,
+    /// The preparation under way, and what ends it.
+    job: Mutex<Option<(JobId, CancellationToken)>>,
+    conversation: Mutex<Conversation>,
+}
+
+impl Shared {
+    pub(super) fn new(tenant: Tenant, conversation: Conversation) -> Self {
+        let record = conversation.record();
+        Self {
+            id: record.id,
+            tenant,
+            settled: Notify::new(),
+            answered: AtomicBool::new(false),
+            seen: AtomicI64::new(record.seen.as_millisecond()),
+            job: Mutex::default(),
+            conversation: Mutex::new(conversation),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Conversation> {
+        self.conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the preparation under way; one before it ends.
+    pub(super) fn begin(&self, job: JobId, cancel: CancellationToken) {
+        let mut running = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, old)) = running.replace((job, cancel)) {
+            old.cancel();
+        }
+    }
+
+    /// Ends a preparation.
+    pub(super) fn abandon(&self, job: JobId) {
+        let mut running = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, cancel)) = running.take_if(|(running, _)| *running == job) {
+            cancel.cancel();
+        }
+    }
+
+    pub(super) fn was_answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn seen(&self) -> i64 {
+        self.seen.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn see(&self, now: Timestamp) {
+        self.seen.store(now.as_millisecond(), Ordering::Relaxed);
+    }
+}
+
+/// Tenants are divided among so many locks.
+const SHARDS: usize = 16;
+
+/// At most so many conversations that begin alike are compared with a request.
+const ALIKE: usize = 64;
+
+/// All conversations in memory.
+#[derive(Default)]
+pub(super) struct Registry {
+    shards: [Mutex<HashMap<Tenant, Owned>>; SHARDS],
+    count: AtomicUsize,
+}
+
+/// A client's session and the agent within it; the main one has no name.
+type Agent = (Text, Text);
+
+/// The conversations of one tenant. They are found by the links of their newest turns, by their first
+/// turn, and by the agent whose they are.
+#[derive(Default)]
+struct Owned {
+    by_id: HashMap<ConversationId, Arc<Shared>>,
+    by_link: HashMap<u64, Vec<ConversationId>>,
+    by_first: HashMap<(Dialect, TurnId), Vec<ConversationId>>,
+    by_agent: HashMap<Agent, ConversationId>,
+}
+
+impl Registry {
+    fn shard(&self, tenant: Tenant) -> MutexGuard<'_, HashMap<Tenant, Owned>> {
+        let [first, ..] = *tenant.as_bytes();
+        let shard = self
+            .shards
+            .get(usize::from(first) % SHARDS)
+            .unwrap_or(&self.shards[0]);
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The conversations that the newest known one of these links leads to.
+    pub(super) fn linked(
+        &self,
+        tenant: Tenant,
+        links: impl Iterator<Item = u64>,
+    ) -> Vec<Arc<Shared>> {
+        let shard = self.shard(tenant);
+        let Some(owned) = shard.get(&tenant) else {
+            return Vec::new();
+        };
+        let mut links = links;
+        links
+            .find_map(|link| owned.by_link.get(&link))
+            .map(|ids| owned.of(ids))
+            .unwrap_or_default()
+    }
+
+    /// The conversations that begin with this turn, the newest first.
+    pub(super) fn beginning(
+        &self,
+        tenant: Tenant,
+        dialect: Dialect,
+        first: TurnId,
+    ) -> Vec<Arc<Shared>> {
+        let shard = self.shard(tenant);
+        let ids = |owned: &Owned| {
+            let ids = owned.by_first.get(&(dialect, first))?;
+            let newest = ids.len().saturating_sub(ALIKE);
+            let mut found = owned.of(ids.get(newest..)?);
+            found.reverse();
+            Some(found)
+        };
+        shard.get(&tenant).and_then(ids).unwrap_or_default()
+    }
+
+    /// A conversation of a tenant.
+    pub(super) fn get(&self, tenant: Tenant, id: ConversationId) -> Option<Arc<Shared>> {
+        self.shard(tenant).get(&tenant)?.by_id.get(&id).cloned()
+    }
+
+    /// The conversation of an agent.
+    pub(super) fn of_agent(
+        &self,
+        tenant: Tenant,
+        session: &Text,
+        agent: &Text,
+    ) -> Option<ConversationId> {
+        let shard = self.shard(tenant);
+        let agents = &shard.get(&tenant)?.by_agent;
+        agents.get(&(session.clone(), agent.clone())).copied()
+    }
+
+    /// All conversations of a tenant, or of all tenants.
+    pub(super) fn all(&self, tenant: Option<Tenant>) -> Vec<Arc<Shared>> {
+        let mut found = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            for (owner, owned) in shard.iter() {
+                if tenant.is_none_or(|tenant| tenant == *owner) {
+                    found.extend(owned.by_id.values().cloned());
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds a conversation. Where one of its id is there already, that one is the answer.
+    pub(super) fn add(
+        &self,
+        shared: Arc<Shared>,
+        first: (Dialect, TurnId),
+        labels: &Labels,
+    ) -> Arc<Shared> {
+        let mut shard = self.shard(shared.tenant);
+        let owned = shard.entry(shared.tenant).or_default();
+        if let Some(there) = owned.by_id.get(&shared.id) {
+            return Arc::clone(there);
+        }
+        owned.by_id.insert(shared.id, Arc::clone(&shared));
+        owned.by_first.entry(first).or_default().push(shared.id);
+        if let Some(session) = &labels.session {
+            let agent = labels.agent.clone().unwrap_or_default();
+            // The first conversation of an agent is the one that others are started by.
+            owned
+                .by_agent
+                .entry((session.clone(), agent))
+                .or_insert(shared.id);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        shared
+    }
+
+    /// Lets other links lead to a conversation.
+    pub(super) fn relink(&self, shared: &Shared, old: &[u64], new: &[u64]) {
+        let mut shard = self.shard(shared.tenant);
+        let Some(owned) = shard.get_mut(&shared.tenant) else {
+            return;
+        };
+        if !owned.by_id.contains_key(&shared.id) {
+            return;
+        }
+        owned.unlink(shared.id, old);
+        for &link in new {
+            let ids = owned.by_link.entry(link).or_default();
+            if !ids.contains(&shared.id) {
+                ids.push(shared.id);
+            }
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Lets those leave memory that were not seen for `idle`, and, beyond `most`, a share of those not
+    /// seen for longest. One with a request or a preparation under way stays.
+    pub(super) fn sweep(&self, now: Timestamp, idle: SignedDuration, most: usize) {
+        let mut all = self.all(None);
+        all.sort_by_key(|shared| shared.seen());
+        let idle = i64::try_from(idle.as_millis()).unwrap_or(i64::MAX);
+        let oldest = now.as_millisecond().saturating_sub(idle);
+        // Somewhat below the limit, so that not every new conversation sweeps.
+        let beyond = match all.len() > most {
+            true => all.len() - most + most / 16,
+            false => 0,
+        };
+        for (index, shared) in all.iter().enumerate() {
+            if index >= beyond && shared.seen() >= oldest {
+                break;
+            }
+            self.remove(shared);
+        }
+    }
+
+    fn remove(&self, shared: &Arc<Shared>) {
+        let (first, hints, labels) = {
+            let conversation = shared.lock();
+            if conversation.is_busy() {
+                return;
+            }
+            let first = conversation.turn_ids().first().copied();
+            let first = (conversation.dialect(), first.unwrap_or(TurnId::ROOT));
+            let labels = conversation.record().labels.clone();
+            (first, conversation.hints().to_vec(), labels)
+        };
+        let mut shard = self.shard(shared.tenant);
+        let Some(owned) = shard.get_mut(&shared.tenant) else {
+            return;
+        };
+        if owned.by_id.remove(&shared.id).is_none() {
+            return;
+        }
+        owned.unlink(shared.id, &hints);
+        forget(&mut owned.by_first, &first, shared.id);
+        if let Some(session) = labels.session {
+            let agent = (session, labels.agent.unwrap_or_default());
+            if owned.by_agent.get(&agent) == Some(&shared.id) {
+                owned.by_agent.remove(&agent);
+            }
+        }
+        if owned.by_id.is_empty() {
+            shard.remove(&shared.tenant);
+        }
+        self.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Owned {
+    fn of(&self, ids: &[ConversationId]) -> Vec<Arc<Shared>> {
+        let found = ids.iter().filter_map(|id| self.by_id.get(id));
+        found.cloned().collect()
+    }
+
+    fn unlink(&mut self, id: ConversationId, links: &[u64]) {
+        for &link in links {
+            forget(&mut self.by_link, &link, id);
+        }
+    }
+}
+
+fn forget<K: Eq + std::hash::Hash>(
+    index: &mut HashMap<K, Vec<ConversationId>>,
+    key: &K,
+    id: ConversationId,
+) {
+    if let Some(ids) = index.get_mut(key) {
+        ids.retain(|&other| other != id);
+        if ids.is_empty() {
+            index.remove(key);
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! Tells of the conversations and takes orders about them.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ::conversation::{Effect, Input, NotPinned, PinBook};
+use context::pin::{Origin, Pin, PinId, Pins};
+use context::{Turn, TurnId};
+use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
+use jiff::Timestamp;
+
+use super::registry::Shared;
+use super::writer::StoreFailure;
+use super::{Conversations, Inner};
+use crate::config::Mode;
+use crate::report::{
+    Asker, Detail, Entry, Gauge, Line, Order, Original, Overview, PinReport, Replaced, Report,
+    ReportError, Reports,
+};
+
+mod figures;
+
+use figures::{all, classes, covered, described, line_of, mark_report, money, pin_report, sample};
+
+/// So many conversations that are not in memory are told of.
+const STORED: usize = 200;
+
+impl From<StoreFailure> for ReportError {
+    fn from(failure: StoreFailure) -> Self {
+        match failure {
+            StoreFailure::Store(error) => Self::Store(error),
+            StoreFailure::Closed => Self::NoConversation,
+        }
+    }
+}
+
+impl Reports for Conversations {
+    fn overview(&self, asker: Asker) -> Report<'_, Overview> {
+        Box::pin(self.inner.overview(asker))
+    }
+
+    fn detail(&self, asker: Asker, id: ConversationId) -> Report<'_, Detail> {
+        Box::pin(self.inner.detail(asker, id))
+    }
+
+    fn replaced(
+        &self,
+        asker: Asker,
+        id: ConversationId,
+        mark: MarkId,
+        turns: Range<usize>,
+    ) -> Report<'_, Replaced> {
+        Box::pin(self.inner.replaced(asker, id, mark, turns))
+    }
+
+    fn pin(&self, asker: Asker, id: ConversationId, text: String) -> Report<'_, PinReport> {
+        Box::pin(self.inner.pin(asker, id, text))
+    }
+
+    fn unpin(&self, asker: Asker, id: ConversationId, pin: PinId) -> Report<'_, bool> {
+        Box::pin(self.inner.unpin(asker, id, pin))
+    }
+
+    fn order(&self, asker: Asker, id: ConversationId, order: Order) -> Report<'_, ()> {
+        Box::pin(self.inner.order(asker, id, order))
+    }
+}
+
+/// A conversation, in memory or not.
+struct Found {
+    tenant: Tenant,
+    shared: Option<Arc<Shared>>,
+    line: Line,
+    /// The turns; of a conversation that is not in memory the last alone, which leads to them.
+    path: Vec<TurnId>,
+    standing: Option<MarkId>,
+    ready: Option<MarkId>,
+}
+
+/// What is read of a conversation's past.
+struct Past {
+    path: Vec<Turn>,
+    marks: Vec<Mark>,
+    pins: Vec<Pinned>,
+}
+
+impl Inner {
+    async fn overview(&self, asker: Asker) -> Result<Overview, ReportError> {
+        let now = (self.parts.clock)();
+        let tenant = match asker {
+            Asker::Tenant(tenant) => Some(tenant),
+            Asker::All => None,
+        };
+        let mut lines: Vec<(Timestamp, Line, Totals)> = Vec::new();
+        let mut told = HashSet::new();
+        let in_memory = self.registry.all(tenant).into_iter();
+        for shared in in_memory.filter(|shared| shared.is_answered()) {
+            let live = shared.lock();
+            told.insert(shared.id);
+            let record = live.record();
+            lines.push((record.seen, line_of(&live, now), record.totals));
+        }
+        for record in self.stored(tenant).await? {
+            if told.insert(record.id) {
+                let line = self.line_of_record(&record);
+                lines.push((record.seen, line, record.totals));
+            }
+        }
+        lines.sort_by_key(|&(seen, ..)| std::cmp::Reverse(seen));
+        let config = &self.parts.config;
+        Ok(Overview {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            mode: match config.mode {
+                Mode::On => "on",
+                Mode::Observe => "observe",
+            },
+            strategy: config.policy.strategy.program().name().to_string(),
+            totals: money(&all(lines.iter().map(|(.., totals)| totals))),
+            conversations: lines.into_iter().map(|(_, line, _)| line).collect(),
+        })
+    }
+
+    /// The conversations of the store, those last seen first.
+    async fn stored(&self, tenant: Option<Tenant>) -> Result<Vec<Conversation>, ReportError> {
+        let tenants = match tenant {
+            Some(tenant) => vec![tenant],
+            None => self.writer.tenants().await?,
+        };
+        let mut found = Vec::new();
+        for tenant in tenants {
+            let read = self
+                .writer
+                .read(tenant, |store| store.conversations(Timestamp::MAX, STORED));
+            found.extend(read.await?);
+        }
+        found.sort_by_key(|record: &Conversation| std::cmp::Reverse(record.seen));
+        found.truncate(STORED);
+        Ok(found)
+    }
+
+    /// A conversation that the asker may see.
+    async fn find(&self, asker: Asker, id: ConversationId) -> Result<Found, ReportError> {
+        let now = (self.parts.clock)();
+        let in_memory = match asker {
+            Asker::Tenant(tenant) => self.registry.get(tenant, id),
+            Asker::All => {
+                let mut all = self.registry.all(None).into_iter();
+                all.find(|shared| shared.id == id)
+            }
+        };
+        if let Some(shared) = in_memory.filter(|shared| shared.is_answered()) {
+            let live = shared.lock();
+            return Ok(Found {
+                tenant: shared.tenant,
+                shared: Some(Arc::clone(&shared)),
+                line: line_of(&live, now),
+                path: live.turn_ids().to_vec(),
+                standing: live.record().standing.mark,
+                ready: live.ready_mark(),
+            });
+        }
+        let tenants = match asker {
+            Asker::Tenant(tenant) => vec![tenant],
+            Asker::All => self.writer.tenants().await?,
+        };
+        for tenant in tenants {
+            let read = self
+                .writer
+                .read(tenant, move |store| store.conversation(id));
+            if let Some(record) = read.await? {
+                return Ok(Found {
+                    tenant,
+                    shared: None,
+                    line: self.line_of_record(&record),
+                    path: vec![record.head],
+                    standing: record.standing.mark,
+                    ready: None,
+                });
+            }
+        }
+        Err(ReportError::NoConversation)
+    }
+
+    /// What the store has of a conversation.
+    async fn past(&self, found: &Found, id: ConversationId) -> Result<Past, ReportError> {
+        let (mut said, is_live) = (found.path.clone(), found.shared.is_some());
+        let read = self.writer.read(found.tenant, move |store: &dyn Store| {
+            let mut kept = said.last().copied();
+            while is_live
+                && let Some(turn) = kept
+                && store.node(turn)?.is_none()
+            {
+                // The newest turns are kept once they are answered.
+                said.pop();
+                kept = said.last().copied();
+            }
+            let path = kept.map_or(Ok(Vec::new()), |kept| store.path(kept))?;
+            let mut marks = Vec::new();
+            for turn in &path {
+                marks.extend(store.marks_at(turn.id())?);
+            }
+            let pins = store.pins(id)?;
+            Ok(Past { path, marks, pins })
+        });
+        Ok(read.await?)
+    }
+
+    async fn detail(&self, asker: Asker, id: ConversationId) -> Result<Detail, ReportError> {
+        let found = self.find(asker, id).await?;
+        let past = self.past(&found, id).await?;
+        let marks = past
+            .marks
+            .iter()
+            .map(|mark| mark_report(mark, &past.path, &found))
+            .collect();
+        let Some(shared) = &found.shared else {
+            let model = self.commons.model(&found.line.model.as_str().into());
+            let book = PinBook::of(&past.pins, &past.path, &model.counter());
+            let pins = book.iter();
+            return Ok(Detail {
+                pins: pins
+                    .map(|pin| pin_report(pin, book.is_removable(pin.id)))
+                    .collect(),
+                marks,
+                line: found.line,
+                ..Detail::default()
+            });
+        };
+        let live = shared.lock();
+        let pins = live.pins().iter();
+        Ok(Detail {
+            line: found.line,
+            pressure: live.journal().samples().map(sample).collect(),
+            marks,
+            classes: classes(&live, &past),
+            pins: pins
+                .map(|pin| pin_report(pin, live.pins().is_removable(pin.id)))
+                .collect(),
+            journal: live
+                .journal()
+                .entries()
+                .map(|(at, happened)| Entry {
+                    at: at.to_string(),
+                    text: happened.to_string(),
+                })
+                .collect(),
+        })
+    }
+
+    async fn replaced(
+        &self,
+        asker: Asker,
+        id: ConversationId,
+        mark: MarkId,
+        turns: Range<usize>,
+    ) -> Result<Replaced, ReportError> {
+        let found = self.find(asker, id).await?;
+        let past = self.past(&found, id).await?;
+        let mark = past.marks.iter().find(|other| other.id() == mark);
+        let mark = mark.ok_or(ReportError::NoMark)?;
+        let covered = covered(mark, &past.path);
+        let turns = turns.start.min(covered)..turns.end.min(covered);
+        let said = past.path.get(turns.clone()).unwrap_or_default();
+        Ok(Replaced {
+            mark: mark_report(mark, &past.path, &found),
+            originals: said
+                .iter()
+                .zip(turns)
+                .map(|(turn, index)| Original {
+                    index,
+                    role: turn.role().as_str(),
+                    tokens: turn.tokens().get(),
+                    text: turn.readable(),
+                })
+                .collect(),
+            line: found.line,
+        })
+    }
+
+    async fn pin(
+        &self,
+        asker: Asker,
+        id: ConversationId,
+        text: String,
+    ) -> Result<PinReport, ReportError> {
+        let found = self.find(asker, id).await?;
+        let refused = |error: context::pin::PinError| ReportError::refused(&error);
+        let now = (self.parts.clock)();
+        let pin: Pin = if let Some(shared) = &found.shared {
+            let effects = shared.lock().on(Input::Pin(&text, Origin::Api), now);
+            let mut effects = self.settle(shared, 0, effects).into_iter();
+            match effects.next() {
+                Some(Effect::Pinned(pin)) => pin,
+                Some(Effect::NotPinned(NotPinned::Already(pin))) => {
+                    let removable = shared.lock().pins().is_removable(pin.id);
+                    return Ok(pin_report(&pin, removable));
+                }
+                Some(Effect::NotPinned(NotPinned::Refused(error))) => return Err(refused(error)),
+                _ => return Err(ReportError::NotKept),
+            }
+        } else {
+            let stored = self.past(&found, id).await?.pins;
+            let mut pins: Pins = stored.into_iter().map(|pinned| pinned.pin).collect();
+            let model = self.commons.model(&found.line.model.as_str().into());
+            pins.add(&text, Origin::Api, None, &model.counter())
+                .map_err(refused)?;
+            let pin = pins.get(PinId::of(&text)).cloned();
+            pin.ok_or(ReportError::NoConversation)?
+        };
+        let kept = pin.clone();
+        let work = Box::new(move |store: &mut dyn Store| {
+            let pinned = Pinned {
+                pin: kept.clone(),
+                said_in: None,
+            };
+            store.set_pin(id, &pinned).map(drop)
+        });
+        let kept = self.writer.write(found.tenant, work).await.kept().await;
+        if let (Err(_), Some(shared)) = (&kept, &found.shared) {
+            // What is not kept is not promised.
+            shared.lock().on(Input::Unpin(pin.id), now);
+        }
+        kept?;
+        Ok(pin_report(&pin, true))
+    }
+
+    async fn unpin(
+        &self,
+        asker: Asker,
+        id: ConversationId,
+        pin: PinId,
+    ) -> Result<bool, ReportError> {
+        let found = self.find(asker, id).await?;
+        let in_memory = found.shared.as_ref();
+        let now = (self.parts.clock)();
+        let removed = in_memory.is_some_and(|shared| {
+            let effects = shared.lock().on(Input::Unpin(pin), now);
+            let is_removed = |effect: &Effect| matches!(effect, Effect::Unpinned(true));
+            effects.iter().any(is_removed)
+        });
+        let stored = self.past(&found, id).await?.pins;
+        let there = stored.iter().any(|pinned| pinned.pin.id == pin);
+        let work = Box::new(move |store: &mut dyn Store| store.remove_pin(id, pin).map(drop));
+        self.writer.write(found.tenant, work).await.kept().await?;
+        Ok(removed || there)
+    }
+
+    async fn order(
+        &self,
+        asker: Asker,
+        id: ConversationId,
+        order: Order,
+    ) -> Result<(), ReportError> {
+        let found = self.find(asker, id).await?;
+        let shared = found.shared.ok_or(ReportError::AtRest)?;
+        let now = (self.parts.clock)();
+        let effects = shared.lock().on(Input::Order(order), now);
+        for effect in effects {
+            if let Effect::Refuse(refusal) = effect {
+                return Err(ReportError::refused(&refusal));
+            }
+        }
+        Ok(())
+    }
+
+    fn line_of_record(&self, record: &Conversation) -> Line {
+        let limits = self.terms.limits(&self.commons.model(&record.model));
+        let window = limits.window;
+        Line {
+            state: "idle",
+            gauge: Gauge {
+                window: window.get(),
+                soft: window.scaled(self.terms.acts_from()).get(),
+                hard: limits.hard_tokens().get(),
+                // What its view takes is known again with its next request.
+                tokens: 0,
+            },
+            ..described(record)
+        }
+    }
+}

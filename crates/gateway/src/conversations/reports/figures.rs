@@ -1,0 +1,168 @@
+//! Conversations, summaries and pins as the reports put them.
+
+use ::conversation::Conversation as Live;
+use ::conversation::journal::Sent;
+use context::pin::Pin;
+use context::{Role, Tokens, Turn};
+use history::{Conversation, Mark, Route, Totals};
+use jiff::Timestamp;
+
+use super::{Found, Past};
+use crate::report::{Gauge, Line, MarkReport, Money, PinReport, Sample, Share};
+
+pub(super) fn line_of(live: &Live, now: Timestamp) -> Line {
+    let limits = live.limits();
+    let last = live.last_request().map_or(0, |sent| u64::from(sent.tokens));
+    Line {
+        state: live.state(now),
+        gauge: Gauge {
+            tokens: last,
+            window: limits.window.get(),
+            soft: limits.window.scaled(live.soft()).get(),
+            hard: limits.hard_tokens().get(),
+        },
+        ..described(live.record())
+    }
+}
+
+pub(super) fn described(record: &Conversation) -> Line {
+    let labels = &record.labels;
+    let name = [&labels.session, &labels.agent]
+        .into_iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" · ");
+    Line {
+        id: record.id.to_string(),
+        name,
+        parent: record.parent.map(|parent| parent.to_string()),
+        model: record.model.to_string(),
+        turns: record.turns,
+        compactions: record.standing.compactions,
+        began: record.began.to_string(),
+        seen: record.seen.to_string(),
+        money: money(&record.totals),
+        ..Line::default()
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a cost stays far below 2^52 millionths"
+)]
+pub(super) fn money(totals: &Totals) -> Money {
+    Money {
+        requests: totals.requests,
+        fresh: totals.fresh.get(),
+        cache_read: totals.cache_read.get(),
+        cache_write: totals.cache_write.get(),
+        output: totals.output.get(),
+        cost: totals.micros as f64 / 1e6,
+        cost_without: totals.micros_without as f64 / 1e6,
+        stalls_avoided: totals.stalls_avoided,
+    }
+}
+
+pub(super) fn all<'t>(totals: impl Iterator<Item = &'t Totals>) -> Totals {
+    totals.fold(Totals::default(), |sum, one| Totals {
+        requests: sum.requests + one.requests,
+        fresh: sum.fresh + one.fresh,
+        cache_read: sum.cache_read + one.cache_read,
+        cache_write: sum.cache_write + one.cache_write,
+        output: sum.output + one.output,
+        micros: sum.micros + one.micros,
+        micros_without: sum.micros_without + one.micros_without,
+        stalls_avoided: sum.stalls_avoided + one.stalls_avoided,
+    })
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "milliseconds since a conversation began stay far below 2^52"
+)]
+pub(super) fn sample(sent: &Sent) -> Sample {
+    Sample {
+        at: sent.at as f64 / 1e3,
+        tokens: u64::from(sent.tokens),
+        unchanged: u64::from(sent.unchanged),
+        swapped: sent.swapped,
+    }
+}
+
+/// How many turns of the path a mark stands for.
+pub(super) fn covered(mark: &Mark, path: &[Turn]) -> usize {
+    path.iter()
+        .rposition(|turn| turn.id() == mark.node)
+        .map_or(0, |last| last + 1)
+}
+
+pub(super) fn mark_report(mark: &Mark, path: &[Turn], found: &Found) -> MarkReport {
+    let covered = covered(mark, path);
+    let old = path.get(..covered).unwrap_or_default();
+    let id = mark.id();
+    let state = match Some(id) {
+        standing if standing == found.standing => "standing",
+        ready if ready == found.ready => "ready",
+        _ => "replaced",
+    };
+    MarkReport {
+        id: id.to_string(),
+        route: mark.route.as_str(),
+        at: mark.at.to_string(),
+        state,
+        replaced_turns: covered,
+        replaced_tokens: old.iter().map(Turn::tokens).sum::<Tokens>().get(),
+        tokens: mark.tokens.get(),
+        text: readable(mark),
+    }
+}
+
+/// What can be read of a summary: of the provider's own, its readable part.
+pub(super) fn readable(mark: &Mark) -> String {
+    if mark.route != Route::Native {
+        return mark.summary.to_string();
+    }
+    let message: serde_json::Value = serde_json::from_str(&mark.summary).unwrap_or_default();
+    let block = message.get("content").and_then(|content| content.get(0));
+    let text = block.and_then(|block| block.get("content")?.as_str());
+    text.unwrap_or("(sealed by the provider)").to_owned()
+}
+
+/// What is in the window now.
+pub(super) fn classes(live: &Live, past: &Past) -> Vec<Share> {
+    let shown = live.shown();
+    let path = live.whole_path();
+    let tail = past.path.get(shown.from..).unwrap_or_default();
+    let of = |wanted: &[Role]| -> Tokens {
+        let turns = tail.iter().filter(|turn| wanted.contains(&turn.role()));
+        turns.map(Turn::tokens).sum()
+    };
+    let instructions = of(&[Role::System]) + live.overhead();
+    let shares = [
+        ("summary", shown.summary),
+        ("pins", path.front(shown.from)),
+        ("user", of(&[Role::User, Role::Other])),
+        ("assistant", of(&[Role::Assistant])),
+        ("tool results", of(&[Role::Tool])),
+        ("system and tools", instructions),
+    ];
+    shares
+        .into_iter()
+        .filter(|&(_, tokens)| tokens > Tokens::ZERO)
+        .map(|(class, tokens)| Share {
+            class,
+            tokens: tokens.get(),
+        })
+        .collect()
+}
+
+pub(super) fn pin_report(pin: &Pin, removable: bool) -> PinReport {
+    PinReport {
+        id: pin.id.to_string(),
+        text: pin.text.to_string(),
+        origin: pin.origin.as_str(),
+        tokens: pin.tokens.get(),
+        removable,
+    }
+}

@@ -1,0 +1,365 @@
+//! A request's way: to its conversation, until that lets it go, and to the bytes that are sent.
+
+use std::sync::Arc;
+
+use ::conversation::incoming::label;
+use ::conversation::rewrite::{self, beta, betas, own_compaction_read, refuse_thread, render};
+use ::conversation::words::Did;
+use ::conversation::{Effect, Hold, Incoming, Input, Origin, Rescue, Sending, Start, Stored};
+use bytes::Bytes;
+use context::Turn;
+use history::Labels;
+use http::HeaderMap;
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::timeout;
+use wire::api::Dialect;
+
+use super::jobs::{AsSent, Source};
+use super::ticket::Passage;
+use super::{Arrival, Inner, Outgoing, Ticket, Verdict};
+use crate::metrics::Failure;
+
+/// How long a request waits at most for a summary that is made without a model.
+const ON_THE_SPOT: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// What becomes of a request that was asked about.
+enum Decided {
+    Send(Box<Sending>),
+    /// The conversation went elsewhere: the client's own bytes.
+    Overtaken,
+}
+
+/// What a refused request is asked about: whether it may go out, and how it is changed.
+type Rescued<'a> = Option<&'a mut Rescue>;
+
+impl Inner {
+    /// Decides about a request for the next message.
+    pub(super) async fn generate(
+        self: &Arc<Self>,
+        arrival: Arrival,
+        dialect: Dialect,
+        now: Timestamp,
+    ) -> Verdict {
+        let body = arrival.body.clone();
+        let passed = || {
+            let outgoing = Outgoing::as_it_came(body.clone(), vec![Did::Passed]);
+            Verdict::Send(outgoing, Ticket::default())
+        };
+        let Some((request, elements)) = self.commons.read(arrival.tenant, dialect, &body) else {
+            return passed();
+        };
+        if let Some(direct) = refuse_thread(&request) {
+            return Verdict::Answer(direct);
+        }
+        if rewrite::is_held_elsewhere(&request) || request.is_empty() {
+            return passed();
+        }
+        let origin = origin(&arrival);
+        let incoming = self.commons.incoming(&request, elements, origin, now);
+        let (shared, flight) = match self.join(&incoming).await {
+            Ok(joined) => joined,
+            Err(failure) => return self.failed(body, &failure),
+        };
+        let mut passage = Passage::new(Arc::clone(self), shared, flight, arrival);
+        let newest = passage.flight.newest().map(Turn::parts);
+        let own = own_compaction_read(&passage.arrival.target, &request, newest);
+        // What the provider does from some size on is a request like any other.
+        if let Some(own) = own.filter(|own| !matches!(own.wants, rewrite::Wants::Later(_))) {
+            return self.client_compacts(&incoming, passage, &own).await;
+        }
+        match self.decided(&incoming, &mut passage, None).await {
+            Decided::Send(sending) => self.verdict(&incoming, passage, *sending).await,
+            Decided::Overtaken => {
+                let mut outgoing = Outgoing::as_it_came(body, vec![Did::Kept]);
+                outgoing.conversation = Some(passage.shared.id);
+                Verdict::Send(outgoing, Ticket::of(passage))
+            }
+        }
+    }
+
+    /// A client compacts: answered from the summary that is ready where that is enough, else sent on.
+    async fn client_compacts(
+        self: &Arc<Self>,
+        incoming: &Incoming<'_>,
+        mut passage: Passage,
+        own: &rewrite::ClientCompaction,
+    ) -> Verdict {
+        let (shared, now) = (Arc::clone(&passage.shared), incoming.now);
+        let at_hand = shared.lock().at_hand(own);
+        let answered = match at_hand {
+            // What was said since is summarised for the answer, which may take milliseconds.
+            Some(at_hand) => {
+                let bytes = incoming.request.body().len();
+                let answer = || at_hand.answer(incoming, own, now);
+                self.reading.of(bytes, answer).await
+            }
+            None => None,
+        };
+        let Some(answered) = answered else {
+            let input = Input::Yield(incoming, own, &mut passage.flight);
+            let effects = shared.lock().on(input, now);
+            let decided = self.carry_out(&mut passage, effects).await;
+            return match decided {
+                Some(Decided::Send(sending)) => self.verdict(incoming, passage, *sending).await,
+                _ => self.failed(passage.arrival.body.clone(), &"nothing was decided"),
+            };
+        };
+        shared.was_answered();
+        passage.hand_over();
+        let (of, parts) = ((shared.id, true), (&*answered.parts, now));
+        self.remember(incoming.tenant, of, parts).await;
+        shared.lock().on(Input::ClientCompacted(own), now);
+        let mut direct = answered.direct;
+        direct.conversation = Some(shared.id);
+        Verdict::Answer(direct)
+    }
+
+    /// A request that goes out, and the ticket that accompanies it.
+    async fn verdict(
+        self: &Arc<Self>,
+        incoming: &Incoming<'_>,
+        mut passage: Passage,
+        sending: Sending,
+    ) -> Verdict {
+        match self.outgoing(incoming, &mut passage, sending) {
+            Ok(outgoing) => Verdict::Send(outgoing, Ticket::of(passage)),
+            Err(fault) => {
+                let input = Input::NotRewritten(fault.to_string());
+                passage.shared.lock().on(input, incoming.now);
+                let body = passage.arrival.body.clone();
+                let Verdict::Send(mut outgoing, _) = self.failed(body, &fault) else {
+                    return Verdict::Send(
+                        Outgoing::as_it_came(Bytes::new(), vec![Did::Failed]),
+                        Ticket::default(),
+                    );
+                };
+                outgoing.conversation = Some(passage.shared.id);
+                Verdict::Send(outgoing, Ticket::of(passage))
+            }
+        }
+    }
+
+    /// A refused request, changed so that the provider takes it. `None` where nothing can be changed.
+    pub(super) async fn rescued(
+        self: &Arc<Self>,
+        passage: &mut Passage,
+        mut rescue: Rescue,
+        now: Timestamp,
+    ) -> Option<Outgoing> {
+        let arrival = passage.arrival.clone();
+        let dialect = passage.flight.dialect();
+        let (request, elements) = self.commons.read(arrival.tenant, dialect, &arrival.body)?;
+        let origin = origin(&arrival);
+        let incoming = self.commons.incoming(&request, elements, origin, now);
+        match self.decided(&incoming, passage, Some(&mut rescue)).await {
+            Decided::Send(sending) => self.outgoing(&incoming, passage, *sending).ok(),
+            Decided::Overtaken => None,
+        }
+    }
+
+    /// Asks the conversation until it lets a request go.
+    async fn decided(
+        self: &Arc<Self>,
+        incoming: &Incoming<'_>,
+        passage: &mut Passage,
+        mut rescue: Rescued<'_>,
+    ) -> Decided {
+        let shared = Arc::clone(&passage.shared);
+        let mut now = incoming.now;
+        loop {
+            let settled = shared.settled.notified();
+            tokio::pin!(settled);
+            // From here on no end of a preparation is missed.
+            settled.as_mut().enable();
+            let input = match &mut rescue {
+                Some(rescue) => Input::Rescue(incoming, &mut passage.flight, rescue),
+                None => Input::Request(incoming, &mut passage.flight),
+            };
+            let mut effects = shared.lock().on(input, now);
+            let hold = effects.iter().find_map(|effect| match effect {
+                Effect::Hold(hold) => Some(*hold),
+                _ => None,
+            });
+            effects.retain(|effect| !matches!(effect, Effect::Hold(_)));
+            if let Some(decided) = self.carry_out(passage, effects).await {
+                return decided;
+            }
+            match hold {
+                Some(Hold::OnTheSpot) => drop(timeout(ON_THE_SPOT, settled).await),
+                Some(Hold::Until(until)) => {
+                    let wait = until.duration_since(now).max(SignedDuration::ZERO);
+                    let wait = std::time::Duration::try_from(wait).unwrap_or_default();
+                    drop(timeout(wait, settled).await);
+                }
+                Some(Hold::Ready) => settled.await,
+                // Neither sent nor held cannot be; the client's own bytes are always right.
+                None => return Decided::Overtaken,
+            }
+            now = (self.parts.clock)().max(now);
+        }
+    }
+
+    /// Carries out what a conversation decided about a request.
+    async fn carry_out(
+        self: &Arc<Self>,
+        passage: &mut Passage,
+        effects: Vec<Effect>,
+    ) -> Option<Decided> {
+        let shared = Arc::clone(&passage.shared);
+        let mut decided = None;
+        for effect in self.settle(&shared, passage.model_key(), effects) {
+            match effect {
+                Effect::Store(batch) => {
+                    let size = batch.size();
+                    let work = super::writer::work(batch);
+                    let receipt = self.writer.write_little(shared.tenant, work, size).await;
+                    if let Err(failure) = receipt.kept().await {
+                        // It is right in memory; only a restart would not know of it.
+                        let now = (self.parts.clock)();
+                        self.not_stored(&shared, &failure, now);
+                        shared.lock().on(Input::Unkept, now);
+                    }
+                }
+                Effect::Send(sending) => decided = Some(Decided::Send(Box::new(sending))),
+                Effect::Overtaken => decided = Some(Decided::Overtaken),
+                Effect::Prepare(order, Start::Now) if decided.is_none() => {
+                    passage.hand_over();
+                    self.prepare(&shared, order, Source::of(passage, None));
+                }
+                // It is begun when the bytes are made.
+                Effect::Prepare(order, start) => passage.prepare = Some((order, start, None)),
+                _ => {}
+            }
+        }
+        decided
+    }
+
+    /// The bytes of a request.
+    ///
+    /// # Errors
+    /// Where the view cannot be written.
+    fn outgoing(
+        self: &Arc<Self>,
+        incoming: &Incoming<'_>,
+        passage: &mut Passage,
+        sending: Sending,
+    ) -> Result<Outgoing, rewrite::RewriteError> {
+        let Sending {
+            view,
+            tokens,
+            did,
+            previous,
+        } = sending;
+        let body = match view.is_plain() {
+            true => passage.arrival.body.clone(),
+            false => {
+                let asking = previous.as_deref();
+                Bytes::from(rewrite::render_asking(incoming.request, &view, asking)?)
+            }
+        };
+        let mut betas = betas(incoming.dialect(), &view);
+        betas.extend(previous.map(|_| beta::DIAGNOSIS));
+        if let Some((order, start, _)) = passage.prepare.take() {
+            let source = Source::of(
+                passage,
+                Some(AsSent::new(&view, body.clone(), (betas.clone(), tokens))),
+            );
+            match start {
+                Start::Now => {
+                    passage.hand_over();
+                    self.prepare(&passage.shared, order, source);
+                }
+                Start::WithAnswer => passage.prepare = Some((order, start, Some(source))),
+            }
+        }
+        Ok(Outgoing {
+            body,
+            betas,
+            did,
+            conversation: Some(passage.shared.id),
+            tokens: Some(tokens),
+        })
+    }
+
+    /// What is sent to have a request counted: its view, so that a client that watches the count does not
+    /// compact by itself. It changes nothing in its conversation.
+    pub(super) async fn count(
+        &self,
+        arrival: Arrival,
+        dialect: Dialect,
+        now: Timestamp,
+    ) -> Verdict {
+        let body = arrival.body.clone();
+        let read = self.commons.read(arrival.tenant, dialect, &body);
+        if let Some((request, _)) = &read
+            && let Some(direct) = refuse_thread(request)
+        {
+            return Verdict::Answer(direct);
+        }
+        let viewed = match read {
+            Some((request, elements))
+                if self.terms.is_on() && !rewrite::is_held_elsewhere(&request) =>
+            {
+                let origin = origin(&arrival);
+                let incoming = self.commons.incoming(&request, elements, origin, now);
+                self.viewed(&incoming).await
+            }
+            Some(_) | None => None,
+        };
+        let passed = || Outgoing::as_it_came(arrival.body.clone(), vec![Did::Passed]);
+        Verdict::Send(viewed.unwrap_or_else(passed), Ticket::default())
+    }
+
+    async fn viewed(&self, incoming: &Incoming<'_>) -> Option<Outgoing> {
+        let links = incoming.keys.links();
+        for shared in self.registry.linked(incoming.tenant, links) {
+            self.load_overlay(&shared).await.ok()?;
+            let Some(view) = shared.lock().counted(incoming) else {
+                continue;
+            };
+            // A request that cannot be shown so is counted as it is.
+            let body = render(incoming.request, &view).ok()?;
+            return Some(Outgoing {
+                body: Bytes::from(body),
+                betas: betas(incoming.dialect(), &view),
+                did: vec![Did::Compacted],
+                conversation: Some(shared.id),
+                tokens: None,
+            });
+        }
+        None
+    }
+
+    /// Something of ours failed: the client's own bytes.
+    fn failed(&self, body: Bytes, fault: &dyn std::fmt::Display) -> Verdict {
+        tracing::warn!(%fault, "a request is sent as it came");
+        self.parts.metrics.failed(Failure::Deciding);
+        let outgoing = Outgoing::as_it_came(body, vec![Did::Failed]);
+        Verdict::Send(outgoing, Ticket::default())
+    }
+}
+
+/// Where a request comes from and goes to.
+fn origin(arrival: &Arrival) -> Origin<'_> {
+    let headers: &HeaderMap = &arrival.headers;
+    let header = |name: &str| label(headers.get(name)?.to_str().ok()?);
+    Origin {
+        tenant: arrival.tenant,
+        url: &arrival.url,
+        labels: Labels {
+            session: header("x-ebbtide-session").or_else(|| header("x-claude-code-session-id")),
+            agent: header("x-claude-code-agent-id"),
+            parent_agent: header("x-claude-code-parent-agent-id"),
+            user: None,
+        },
+        names_agents: headers.contains_key("x-claude-code-session-id"),
+    }
+}
+
+/// Whether a result was stored.
+pub(super) const fn stored<E>(kept: &Result<(), E>) -> Stored {
+    match kept {
+        Ok(()) => Stored::Yes,
+        Err(_) => Stored::No,
+    }
+}

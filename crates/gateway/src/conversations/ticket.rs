@@ -1,0 +1,320 @@
+//! Accompanies one request to the provider and hears the answer.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::conversation::homunculus::Preparation;
+use ::conversation::identity::Key;
+use ::conversation::{Effect, Flight, Input, Proof, Rescue, Start, Unmade};
+use bytes::Bytes;
+use history::HistoryError;
+use http::{HeaderMap, StatusCode, header};
+use jiff::Timestamp;
+use wire::api::{Accumulator, Decoder, Failure, Reply, Request, Response, Stop};
+
+use super::exchange::{Generation, Heard, Remedy};
+use super::jobs::Source;
+use super::registry::Shared;
+use super::writer::{Receipt, StoreFailure, work};
+use super::{Arrival, Inner};
+
+/// The longest answer that is read where it is no stream, in bytes; a longer one is passed on unread.
+const LONGEST_ANSWER: usize = 16 << 20;
+
+/// One request under way.
+pub(super) struct Passage {
+    inner: Arc<Inner>,
+    /// Its conversation.
+    pub shared: Arc<Shared>,
+    /// Its place there.
+    pub flight: Flight,
+    /// As it came. A refusal can make it necessary to send it differently.
+    pub arrival: Arrival,
+    /// The summary to begin with the answer, and what it is made from once the request is sent.
+    pub prepare: Option<(Preparation, Start, Option<Source>)>,
+    /// The write of what it brings.
+    receipt: Option<Receipt>,
+}
+
+impl Passage {
+    pub(super) const fn new(
+        inner: Arc<Inner>,
+        shared: Arc<Shared>,
+        flight: Flight,
+        arrival: Arrival,
+    ) -> Self {
+        Self {
+            inner,
+            shared,
+            flight,
+            arrival,
+            prepare: None,
+            receipt: None,
+        }
+    }
+
+    /// What tells its model at its upstream from others.
+    pub(super) fn model_key(&self) -> Key {
+        let (arrival, name) = (&self.arrival, self.flight.model_name());
+        let commons = &self.inner.commons;
+        commons.model_key(arrival.tenant, &arrival.url, name)
+    }
+
+    /// Gives what the request brings to the store, to be written with the answer or soon.
+    pub(super) fn hand_over(&mut self) {
+        if let Some(batch) = self.flight.take_pending() {
+            let (tenant, size) = (self.shared.tenant, batch.size());
+            let writer = &self.inner.writer;
+            self.receipt = Some(writer.write_soon(tenant, work(batch), size));
+        }
+    }
+}
+
+impl Drop for Passage {
+    /// The request has landed, or its client went away.
+    fn drop(&mut self) {
+        let now = (self.inner.parts.clock)();
+        let mut conversation = self.shared.lock();
+        conversation.on(Input::Landed(&self.flight), now);
+        // A summary of a request that was not answered is not made.
+        if let Some((order, ..)) = self.prepare.take() {
+            let why = Unmade::Abandoned;
+            let effects = conversation.on(Input::Unprepared(&order, why), now);
+            drop(conversation);
+            self.inner.settle(&self.shared, self.model_key(), effects);
+            self.shared.settled.notify_waiters();
+        }
+    }
+}
+
+/// How an answer is heard.
+enum Hearing {
+    /// Not at all.
+    Off,
+    /// As an event stream.
+    Stream(Box<(Decoder, Accumulator, Proof)>),
+    /// As a body, and how long it says it is.
+    Body(Vec<u8>, Option<usize>),
+}
+
+/// Accompanies one request that was sent. Dropping it early says that the exchange was cut.
+pub struct Ticket {
+    passage: Option<Box<Passage>>,
+    hearing: Hearing,
+}
+
+impl Default for Ticket {
+    /// A ticket for a request that belongs to no conversation.
+    fn default() -> Self {
+        Self {
+            passage: None,
+            hearing: Hearing::Off,
+        }
+    }
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").finish_non_exhaustive()
+    }
+}
+
+impl Ticket {
+    pub(super) fn of(passage: Passage) -> Self {
+        Self {
+            passage: Some(Box::new(passage)),
+            hearing: Hearing::Off,
+        }
+    }
+
+    /// Whether the provider may find the request too long: it takes half of the window that is believed
+    /// in, or more, and could be made smaller.
+    #[must_use]
+    pub fn may_overflow(&self) -> bool {
+        self.passage.as_ref().is_some_and(|passage| {
+            let conversation = passage.shared.lock();
+            let half = conversation.limits().window.scaled(0.5);
+            passage.inner.terms.is_on() && conversation.last_sent() >= half
+        })
+    }
+
+    /// The provider refused the request, with this whole body.
+    pub async fn refused(&mut self, status: StatusCode, body: &Bytes, now: Timestamp) -> Remedy {
+        let Some(passage) = &mut self.passage else {
+            return Remedy::PassOn;
+        };
+        let failure = Failure::parse(body).ok().flatten();
+        let inner = Arc::clone(&passage.inner);
+        let effects = {
+            let input = Input::Refused(&passage.flight, status.as_u16(), failure.as_ref());
+            passage.shared.lock().on(input, now)
+        };
+        let effects = inner.settle(&passage.shared, passage.model_key(), effects);
+        let retry = |effect: Effect| -> Option<Rescue> {
+            match effect {
+                Effect::Retry(rescue) => Some(rescue),
+                _ => None,
+            }
+        };
+        let Some(rescue) = effects.into_iter().find_map(retry) else {
+            return Remedy::PassOn;
+        };
+        match inner.rescued(passage, rescue, now).await {
+            Some(outgoing) => Remedy::SendAgain(outgoing),
+            None => Remedy::PassOn,
+        }
+    }
+
+    /// The answer has begun.
+    pub fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
+        let Some(passage) = &mut self.passage else {
+            return;
+        };
+        if status.is_success() {
+            passage.shared.was_answered();
+            passage.hand_over();
+            if let Some((order, _, Some(source))) = passage.prepare.take() {
+                passage.inner.prepare(&passage.shared, order, source);
+            }
+        }
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let plain = text(header::CONTENT_ENCODING).is_none_or(|coding| coding == "identity");
+        if !status.is_success() || !plain {
+            return;
+        }
+        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+        self.hearing = if kind.starts_with("text/event-stream") {
+            let reader = (
+                Decoder::default(),
+                Accumulator::new(passage.flight.dialect()),
+                Proof::default(),
+            );
+            Hearing::Stream(Box::new(reader))
+        } else {
+            let length = text(header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
+            Hearing::Body(Vec::new(), length)
+        };
+    }
+
+    /// A piece of the answer's body, in order, before it is passed to the client.
+    pub fn piece(&mut self, bytes: &Bytes) -> Heard {
+        let whole = match &mut self.hearing {
+            Hearing::Off => false,
+            Hearing::Stream(reader) => {
+                let (decoder, answer, proof) = &mut **reader;
+                decoder.push(bytes);
+                while let Some(event) = decoder.next_event() {
+                    // An event that cannot be read is the client's to judge.
+                    let Ok(event) = event else { continue };
+                    proof.read(&event.data);
+                    let _ = answer.accept(&event);
+                }
+                answer.is_complete()
+            }
+            Hearing::Body(body, length) => {
+                if body.len() + bytes.len() > LONGEST_ANSWER {
+                    self.hearing = Hearing::Off;
+                    return Heard::Part;
+                }
+                body.extend_from_slice(bytes);
+                *length == Some(body.len())
+            }
+        };
+        if whole { Heard::Whole } else { Heard::Part }
+    }
+
+    /// The answer has come whole. What was said is stored when this returns.
+    pub async fn finished(mut self, now: Timestamp) -> Option<Generation> {
+        let passage = self.passage.take()?;
+        let (reply, proof) = match self.hearing {
+            Hearing::Off => (None, Proof::default()),
+            Hearing::Stream(reader) => (Some(reader.1.reply()), reader.2),
+            Hearing::Body(body, _) => {
+                let dialect = passage.flight.dialect();
+                let reply = Response::parse(dialect, &body).map(|found| found.reply());
+                let mut proof = Proof::default();
+                proof.read(&String::from_utf8_lossy(&body));
+                (reply.ok(), proof)
+            }
+        };
+        let generation = reply.as_ref().map(|reply| Generation {
+            model: passage.flight.model_name().to_string(),
+            answer_id: reply.id.clone(),
+            stop: reply.stop.as_ref().map(word),
+            usage: Some(reply.usage.clone()),
+        });
+        passage.landed(reply, proof, now).await;
+        generation
+    }
+}
+
+/// Why an answer ended, in Anthropic's word where the providers' differ.
+fn word(stop: &Stop) -> String {
+    let word = match stop {
+        Stop::EndOfTurn => "end_turn",
+        Stop::MaxTokens => "max_tokens",
+        Stop::StopSequence => "stop_sequence",
+        Stop::ToolUse => "tool_use",
+        Stop::Pause => "pause_turn",
+        Stop::Compaction => "compaction",
+        Stop::Refusal => "refusal",
+        Stop::WindowExceeded => "model_context_window_exceeded",
+        Stop::Other(other) => other.as_str(),
+    };
+    word.to_owned()
+}
+
+impl Passage {
+    /// The answer has come whole.
+    async fn landed(mut self, reply: Option<Reply>, proof: Proof, now: Timestamp) {
+        self.hand_over();
+        let receipt = self.receipt.take();
+        let (inner, shared) = (Arc::clone(&self.inner), Arc::clone(&self.shared));
+        if let Some(reply) = &reply {
+            let parts = reply.draft().parts;
+            if !parts.is_empty() {
+                let of = self.flight.summarises(shared.id);
+                inner.remember(shared.tenant, of, (&parts, now)).await;
+            }
+        }
+        let input = Input::Answered(&self.flight, reply.as_ref(), &proof);
+        let effects = shared.lock().on(input, now);
+        let mut written = None;
+        for effect in inner.settle(&shared, self.model_key(), effects) {
+            if let Effect::Store(batch) = effect {
+                let size = batch.size();
+                let writer = &inner.writer;
+                written = Some(writer.write_little(shared.tenant, work(batch), size).await);
+            }
+        }
+        // In the order in which they were given: the answer stands on what the request brought.
+        let mut kept = Ok(());
+        for receipt in receipt.into_iter().chain(written) {
+            let one = receipt.kept().await;
+            kept = kept.and(one);
+        }
+        if matches!(kept, Err(StoreFailure::Store(HistoryError::UnknownNode(_)))) {
+            // Somebody purged the conversation while it was in memory.
+            kept = self.store_whole(reply.as_ref(), now).await;
+        }
+        if let Err(failure) = &kept {
+            inner.not_stored(&shared, failure, now);
+        }
+    }
+
+    /// Stores all of a conversation that the store has lost, the answer included.
+    async fn store_whole(&self, reply: Option<&Reply>, now: Timestamp) -> Result<(), StoreFailure> {
+        let mut batch = self.flight.answer(reply);
+        if let Ok(request) = Request::parse(self.flight.dialect(), &self.arrival.body) {
+            let mut whole = self.shared.lock().whole(&request, now);
+            whole.add(batch);
+            batch = whole;
+        }
+        let written = self
+            .inner
+            .writer
+            .write(self.shared.tenant, work(batch))
+            .await;
+        written.kept().await
+    }
+}

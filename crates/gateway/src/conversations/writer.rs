@@ -1,0 +1,177 @@
+//! The way to the store: what is said is given to it in order, and what was said is read from it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ::conversation::Batch;
+use history::{Engine, HistoryError, Store, Tenant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::spawn_blocking;
+
+use super::queue::{Queue, When, Work, Write};
+
+/// So many writes may wait; whoever brings one more waits himself.
+const WAITING: usize = 4_096;
+
+/// So many reads run at the same time for each core. Each has a thread, which keeps caches of megabytes once
+/// it has counted tokens; and more would only wait for each other.
+const READS: usize = 2;
+
+/// The way to the store. What is given to it is written in order.
+#[derive(Clone)]
+pub(super) struct Writer {
+    engine: Arc<dyn Engine>,
+    queue: Arc<Queue>,
+    places: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").finish_non_exhaustive()
+    }
+}
+
+/// A write under way.
+#[derive(Debug)]
+pub(super) struct Receipt(oneshot::Receiver<Result<(), HistoryError>>);
+
+impl Receipt {
+    /// Waits until it is kept.
+    ///
+    /// # Errors
+    /// What the store says, and where it is closed.
+    pub(super) async fn kept(self) -> Result<(), StoreFailure> {
+        let kept = self.0.await.map_err(|_| StoreFailure::Closed)?;
+        Ok(kept?)
+    }
+}
+
+/// Why something was not kept or read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoreFailure {
+    /// The store says so.
+    #[error(transparent)]
+    Store(#[from] HistoryError),
+    /// The core is closed, or the store panicked.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl Writer {
+    /// Starts the thread that writes. It ends when the last writer is dropped. Where the system gives no
+    /// thread, every write is answered as if the store were closed.
+    pub(super) fn start(engine: Arc<dyn Engine>) -> Self {
+        let queue = Arc::new(Queue::start(Arc::clone(&engine)));
+        let places = Arc::new(Semaphore::new(WAITING));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            engine,
+            queue,
+            places,
+            reads: Arc::new(Semaphore::new(READS * cores)),
+        }
+    }
+
+    /// Whether the newest write failed because of the store.
+    pub(super) fn is_failing(&self) -> bool {
+        self.queue.is_failing()
+    }
+
+    /// Gives something to be written. Waits only where too much is waiting already.
+    pub(super) async fn write(&self, tenant: Tenant, work: Work) -> Receipt {
+        let place = self.place().await;
+        let (write, receipt) = queued(tenant, work, When::Now);
+        self.queue.give(Write { place, ..write });
+        receipt
+    }
+
+    /// As [`write`](Self::write) for what is about so many bytes: where that is little and nothing else
+    /// is being written, it is kept when this returns.
+    pub(super) async fn write_little(&self, tenant: Tenant, work: Work, size: usize) -> Receipt {
+        let place = self.place().await;
+        let (write, receipt) = queued(tenant, work, When::Now);
+        self.queue.write(Write {
+            place,
+            size,
+            ..write
+        });
+        receipt
+    }
+
+    /// As [`write`](Self::write), where nobody waits for the receipt until something else was given: it
+    /// is written together with that, or a moment later. It takes no place: each request gives one such
+    /// write, and requests are bounded.
+    pub(super) fn write_soon(&self, tenant: Tenant, work: Work, size: usize) -> Receipt {
+        let (write, receipt) = queued(tenant, work, When::Soon);
+        self.queue.give(Write { size, ..write });
+        receipt
+    }
+
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).acquire_owned().await.ok()
+    }
+
+    /// Reads from a tenant's store, on a thread that may wait.
+    ///
+    /// # Errors
+    /// What the store or `work` says.
+    pub(super) async fn read<T, F>(&self, tenant: Tenant, work: F) -> Result<T, StoreFailure>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn Store) -> Result<T, HistoryError> + Send + 'static,
+    {
+        let engine = Arc::clone(&self.engine);
+        // It is never closed. A read goes on where whoever wanted it went away, and keeps its place.
+        let place = Arc::clone(&self.reads).acquire_owned().await.ok();
+        let reading = spawn_blocking(move || {
+            let _place = place;
+            let mut work = Some(work);
+            let mut found = None;
+            engine.read(tenant, &mut |store| {
+                if let Some(work) = work.take() {
+                    found = Some(work(store)?);
+                }
+                Ok(())
+            })?;
+            found.ok_or(StoreFailure::Closed)
+        });
+        reading.await.unwrap_or(Err(StoreFailure::Closed))
+    }
+
+    /// The tenants that something is kept of.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub(super) async fn tenants(&self) -> Result<Vec<Tenant>, StoreFailure> {
+        let engine = Arc::clone(&self.engine);
+        let found = spawn_blocking(move || engine.tenants()).await;
+        Ok(found.map_err(|_| StoreFailure::Closed)??)
+    }
+
+    /// Waits until everything given so far is written.
+    pub(super) async fn flush(&self) {
+        let nothing = Box::new(|_: &mut dyn Store| Ok(()));
+        // What failed was told to whoever gave it.
+        let _ = self.write(Tenant::ANONYMOUS, nothing).await.kept().await;
+    }
+}
+
+/// The write of a batch.
+pub(super) fn work(batch: Batch) -> Work {
+    Box::new(move |store| batch.write(store))
+}
+
+/// A write of unknown size, and its receipt.
+fn queued(tenant: Tenant, work: Work, when: When) -> (Write, Receipt) {
+    let (done, receipt) = oneshot::channel();
+    let write = Write {
+        tenant,
+        work,
+        when,
+        size: usize::MAX,
+        done,
+        place: None,
+    };
+    (write, Receipt(receipt))
+}

@@ -1,0 +1,35 @@
+//! Watches the requests of a replay, and may answer them in the modelled provider's place.
+
+use jiff::Timestamp;
+use wire::api::Counts;
+
+/// A request as it is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The index of the assistant turn that answers it.
+    pub turn: usize,
+    /// When it is sent, in virtual time.
+    pub at: Timestamp,
+    /// Its body: what a gateway would have sent. Empty unless bytes are wanted.
+    pub body: &'a [u8],
+}
+
+/// Sees every request of a replay.
+pub trait Watch: Sync {
+    /// Whether the bodies are to be written. Nobody else needs them, and they take time.
+    fn wants_bytes(&self) -> bool {
+        false
+    }
+
+    /// What the provider counts of a request. `None`: what the model of a provider says.
+    fn asked(&self, asked: &Asked<'_>) -> Option<Counts> {
+        let _ = asked;
+        None
+    }
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {}
