@@ -3,7 +3,6 @@
 use context::coded::{CodeEntry, ErrorCode};
 
 /// Every crate's table, in the order of the codes.
-#[must_use]
 pub fn all() -> Vec<CodeEntry> {
     let tables = [
         crate::failure::CODES,
@@ -23,7 +22,6 @@ pub fn all() -> Vec<CodeEntry> {
 }
 
 /// What a code means, as one phrase; the code itself where no table has it.
-#[must_use]
 pub fn meaning(code: ErrorCode) -> &'static str {
     all()
         .into_iter()

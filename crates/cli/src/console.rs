@@ -45,19 +45,16 @@ pub struct Palette(Colour);
 
 impl Palette {
     /// A palette for a stream.
-    #[must_use]
     pub const fn new(colour: Colour) -> Self {
         Self(colour)
     }
 
     /// Whether there are any.
-    #[must_use]
     pub const fn colour(self) -> Colour {
         self.0
     }
 
     /// `text` in the colours of `tone`.
-    #[must_use]
     pub fn paint(self, tone: Tone, text: &str) -> String {
         match self.0 {
             Colour::Allowed => {
@@ -83,7 +80,6 @@ pub struct Console {
 
 impl Console {
     /// The real streams.
-    #[must_use]
     pub fn open(environment: &Environment) -> Self {
         Self {
             out: Box::new(io::BufWriter::with_capacity(1 << 16, io::stdout())),
@@ -95,18 +91,12 @@ impl Console {
     }
 
     /// One line of data.
-    ///
-    /// # Errors
-    /// [`Failure::ReaderLeft`] where the reader of a pipe has gone, another where the disk is full.
     pub fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
         self.data(text.as_ref().as_bytes())?;
         self.data(b"\n")
     }
 
     /// A value as JSON that people can read too.
-    ///
-    /// # Errors
-    /// As for [`Console::line`].
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         serde_json::to_writer_pretty(&mut self.out, value)
             .map_err(|error| Failure::from_stdout(error.into()))?;
@@ -114,17 +104,11 @@ impl Console {
     }
 
     /// Data as it is.
-    ///
-    /// # Errors
-    /// As for [`Console::line`].
     pub fn data(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.out.write_all(bytes).map_err(Failure::from_stdout)
     }
 
     /// Shows what was written so far.
-    ///
-    /// # Errors
-    /// As for [`Console::line`].
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(Failure::from_stdout)
     }

@@ -73,7 +73,6 @@ const WIDTHS: std::ops::RangeInclusive<usize> = 40..=120;
 
 impl Environment {
     /// Reads everything once.
-    #[must_use]
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place that reads the clock"
@@ -100,7 +99,6 @@ impl Environment {
 }
 
 /// The clock, for what runs on.
-#[must_use]
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that reads the clock"
@@ -110,7 +108,6 @@ pub fn clock() -> Arc<dyn Fn() -> Timestamp + Send + Sync> {
 }
 
 /// The accounts with providers, from the variables that the providers' own libraries read.
-#[must_use]
 pub fn accounts() -> Accounts {
     let account = |key: &str, base: &str| driver::Account {
         key: variable(key),
@@ -158,7 +155,6 @@ fn folder(moved: &str, usual: &str) -> Option<PathBuf> {
 
 /// 32 bytes that nobody can guess: the standard library takes the keys of its hash maps from the system's
 /// generator of random numbers.
-#[must_use]
 pub fn random() -> [u8; 32] {
     let mut bytes = [0; 32];
     for (number, chunk) in (0_u64..).zip(bytes.chunks_mut(8)) {

@@ -169,7 +169,6 @@ pub enum Exit {
 
 impl Exit {
     /// The number.
-    #[must_use]
     pub const fn number(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -315,7 +314,6 @@ impl Failure {
     }
 
     /// What the program exits with.
-    #[must_use]
     pub const fn exit(&self) -> Exit {
         match self {
             Self::ReaderLeft => Exit::Done,
@@ -330,7 +328,6 @@ impl Failure {
     }
 
     /// As it is shown: code and message, then where, then what to do.
-    #[must_use]
     pub fn render(&self, palette: Palette) -> String {
         let label = palette.paint(Tone::Bad, &format!("error[{}]", self.code()));
         let mut out = format!("{label}: {self}");

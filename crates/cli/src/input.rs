@@ -16,9 +16,6 @@ const DEPTH_LIMIT: usize = 12;
 const ENDINGS: [&str; 3] = ["jsonl", "json", "traj"];
 
 /// The bytes of a file, or of standard input where the path is `-`.
-///
-/// # Errors
-/// Where it cannot be read, is a folder, is empty or is too large.
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = if path == Path::new("-") {
         limited(io::stdin().lock(), path)?
@@ -83,9 +80,6 @@ pub struct Found {
 
 /// The files that a command is to read: each named file, and the session files in each named folder
 /// and the folders in it, in the order of their names. What cannot be read is in the second list.
-///
-/// # Errors
-/// A named folder in which there is no session file.
 pub fn gather(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure> {
     let mut files = Vec::new();
     let mut failures = Vec::new();
@@ -106,7 +100,6 @@ pub fn gather(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure
 
 /// The session files in a folder and the folders in it, in the order of their names. Symbolic links
 /// to folders are not followed, so that a ring of them ends.
-#[must_use]
 pub fn search(folder: &Path) -> (Vec<Found>, Vec<Failure>) {
     let mut found = Vec::new();
     let mut failures = Vec::new();

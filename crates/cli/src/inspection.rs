@@ -134,7 +134,6 @@ pub struct Usage {
 
 impl Inspection {
     /// Counts everything in `session`.
-    #[must_use]
     pub fn of(session: &Session, counter: &dyn TokenCounter, counted: String) -> Self {
         let matched = match_calls(&session.turns);
         Self {

@@ -22,9 +22,6 @@ pub struct Loaded {
 
 impl Loaded {
     /// All its sessions, or the one with this number, counted from 1.
-    ///
-    /// # Errors
-    /// Where there is no session with that number.
     pub fn chosen(&self, number: Option<usize>) -> Result<Vec<&Session>, Failure> {
         let sessions = &self.document.sessions;
         let Some(asked) = number else {
@@ -43,9 +40,6 @@ impl Loaded {
 
 /// Reads a file and counts its sessions: for `model` where one is named, else for the model that
 /// each session names itself, else by an estimate that fits no model in particular.
-///
-/// # Errors
-/// Where the file cannot be read or is no transcript.
 pub fn load(path: &Path, model: Option<&str>) -> Result<Loaded, Failure> {
     let bytes = input::read(path)?;
     let title = match path.file_stem() {
@@ -56,9 +50,6 @@ pub fn load(path: &Path, model: Option<&str>) -> Result<Loaded, Failure> {
 }
 
 /// As [`load`], for a transcript that is in memory already; `path` is where it comes from.
-///
-/// # Errors
-/// Where it is no transcript.
 pub fn from_bytes(
     path: &Path,
     bytes: &[u8],
@@ -80,13 +71,11 @@ pub fn from_bytes(
 }
 
 /// The counter for a session.
-#[must_use]
 pub fn counter(session: &Session, model: Option<&str>) -> Arc<dyn TokenCounter> {
     counter_for(model.or(session.model.as_deref()).unwrap_or_default())
 }
 
 /// How [`counter`] counts, in words.
-#[must_use]
 pub fn counted(session: &Session, model: Option<&str>) -> String {
     let model = model.or(session.model.as_deref()).unwrap_or_default();
     let exactness = ModelCounter::new(Tokenizer::guess(model)).exactness();
@@ -107,7 +96,6 @@ fn recount(session: &mut Session, counter: &dyn TokenCounter) {
 }
 
 /// The name of a format for people.
-#[must_use]
 pub const fn format_name(format: Format) -> &'static str {
     match format {
         Format::ClaudeCode => "Claude Code",

@@ -12,7 +12,6 @@ pub struct Watch(ProgressBar);
 
 impl Watch {
     /// A bar for `files` files, drawn or not.
-    #[must_use]
     pub fn new(progress: Progress, files: usize) -> Self {
         let target = match progress {
             Progress::Drawn => ProgressDrawTarget::stderr(),

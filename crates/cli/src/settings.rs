@@ -82,9 +82,6 @@ impl SettingArgs {
 }
 
 /// What is in effect: what is built in, the file, the environment, flags.
-///
-/// # Errors
-/// Where the file cannot be read, or something in one of them cannot be used.
 pub fn effective(args: &SettingArgs, environment: &Environment) -> Result<Effective, Failure> {
     let built_in = Config {
         store: environment

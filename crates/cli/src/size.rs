@@ -4,9 +4,6 @@ use context::Tokens;
 
 /// Reads a size of at least one token. `k` is a thousand, `M` a million (not 1,024), as in the
 /// names that providers give their windows.
-///
-/// # Errors
-/// What is wrong with `text`, as clap shows it behind the argument's name.
 pub fn parse(text: &str) -> Result<Tokens, String> {
     match parse_any(text)? {
         Tokens::ZERO => Err("expected at least one token".to_owned()),
@@ -15,9 +12,6 @@ pub fn parse(text: &str) -> Result<Tokens, String> {
 }
 
 /// As [`parse`], with 0 for nothing at all.
-///
-/// # Errors
-/// As [`parse`].
 pub fn parse_any(text: &str) -> Result<Tokens, String> {
     let plain: String = text.trim().chars().filter(|c| *c != '_').collect();
     let (digits, factor) = match plain.chars().last() {

@@ -13,9 +13,6 @@ use crate::failure::{Exit, Failure};
 
 /// The strategies of these names, or in these files: what ends in `.plumb` is a file. Where two files have
 /// the same name in different folders, each is called by its path.
-///
-/// # Errors
-/// As [`read`], and where a name is not that of a strategy.
 pub fn all(names: &[String], console: &mut Console) -> Result<Vec<Arc<StrategyProgram>>, Failure> {
     let of_file = |name: &str| file(name).map(|path| called(path).into_owned());
     let mut programs = Vec::new();
@@ -45,10 +42,6 @@ fn called(path: &Path) -> Cow<'_, str> {
 }
 
 /// The strategy of this name, or in this file: what ends in `.plumb` is a file.
-///
-/// # Errors
-/// Where there is no strategy of that name, the file cannot be read, or what stands in it is not a
-/// strategy. What is wrong with a program is shown on standard error.
 pub fn named(name: &str, console: &mut Console) -> Result<Arc<StrategyProgram>, Failure> {
     if let Some(path) = file(name) {
         return read(path, console);
@@ -58,9 +51,6 @@ pub fn named(name: &str, console: &mut Console) -> Result<Arc<StrategyProgram>, 
 }
 
 /// The strategy in a file. It is called as the file is, with the ending, which no shipped strategy has.
-///
-/// # Errors
-/// As [`named`].
 pub fn read(path: &Path, console: &mut Console) -> Result<Arc<StrategyProgram>, Failure> {
     read_as(&called(path), path, console)
 }

@@ -12,7 +12,6 @@ pub struct Column {
 
 impl Column {
     /// A column; `heading` is broken into lines at `|`.
-    #[must_use]
     pub fn new(heading: &str, cells: Vec<String>) -> Self {
         Self {
             heading: heading.split('|').map(str::to_owned).collect(),
@@ -28,7 +27,6 @@ impl Column {
 
 /// How many columns of the terminal a text takes, for the texts that stand in our tables: no
 /// combining marks, nothing of double width but what a tool's or a file's name may bring.
-#[must_use]
 pub fn columns(text: &str) -> usize {
     text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
 }
@@ -39,7 +37,6 @@ fn is_wide(c: char) -> bool {
 }
 
 /// `text` cut to at most `limit` columns, the cut marked by an ellipsis.
-#[must_use]
 pub fn shorten(text: &str, limit: usize) -> String {
     if columns(text) <= limit {
         return text.to_owned();
@@ -59,7 +56,6 @@ pub fn shorten(text: &str, limit: usize) -> String {
 
 /// `text` cut to at most `limit` columns at its beginning, the cut marked by an ellipsis: for paths,
 /// of which the end matters.
-#[must_use]
 pub fn shorten_left(text: &str, limit: usize) -> String {
     let reversed: String = text.chars().rev().collect();
     shorten(&reversed, limit).chars().rev().collect()
@@ -67,7 +63,6 @@ pub fn shorten_left(text: &str, limit: usize) -> String {
 
 /// `text` broken into lines of at most `width` columns at its blanks; a word that is longer has a
 /// line of its own.
-#[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -89,7 +84,6 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 
 /// The lines of the table: names on the left under `corner`, then the columns, in at most `width`
 /// columns a line. An empty line stands between tables.
-#[must_use]
 pub fn render(corner: &str, names: &[String], figures: &[Column], width: usize) -> Vec<String> {
     let name_width = names
         .iter()

@@ -12,9 +12,6 @@ use crate::failure::Failure;
 use crate::table::{self, Column};
 
 /// One session: what it is, and its strategies side by side.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn session(comparison: &Comparison, console: &mut Console) -> Result<(), Failure> {
     let session = &comparison.session;
     let title = table::shorten(&session.title, console.width);
@@ -44,9 +41,6 @@ pub fn session(comparison: &Comparison, console: &mut Console) -> Result<(), Fai
 }
 
 /// All sessions together.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn total(comparisons: &[Comparison], console: &mut Console) -> Result<(), Failure> {
     let heading = format!("{} together", figures::plural(comparisons.len(), "session"));
     console.line(console.palette.paint(Tone::Heading, &heading))?;
@@ -81,9 +75,6 @@ fn scores(totals: &[Total], console: &mut Console) -> Result<(), Failure> {
 
 /// Ways to compact at equal size, over these sessions, with an empty line behind; nothing where
 /// nothing could be measured.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn recall(comparisons: &[Comparison], console: &mut Console) -> Result<(), Failure> {
     let Some(board) = board(comparisons) else {
         return Ok(());
@@ -166,9 +157,6 @@ fn never_full(comparison: &Comparison) -> String {
 }
 
 /// What was assumed and what the last columns mean; said once, below everything.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn legend(simulation: &Simulation, console: &mut Console) -> Result<(), Failure> {
     let assumed = format!(
         "No model was called. Stalls, waits, input, cache and cost are simulated: prices of {} (input \
@@ -193,9 +181,6 @@ pub fn legend(simulation: &Simulation, console: &mut Console) -> Result<(), Fail
 }
 
 /// A text in lines that fit.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn paragraph(text: &str, console: &mut Console) -> Result<(), Failure> {
     for line in table::wrap(text, console.width) {
         console.line(line)?;

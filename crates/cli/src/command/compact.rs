@@ -79,9 +79,6 @@ struct Compacted {
 }
 
 /// Compacts.
-///
-/// # Errors
-/// Where the file cannot be read, or standard output not be written to.
 pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
     let loaded = loading::load(&args.file, args.model.as_deref())?;
     let index = choose(args, &loaded)?;

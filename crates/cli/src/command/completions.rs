@@ -21,9 +21,6 @@ pub struct CompletionsArgs {
 }
 
 /// Prints the script.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn run(args: &CompletionsArgs, console: &mut Console) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ebbtide", &mut script);

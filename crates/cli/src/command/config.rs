@@ -30,9 +30,6 @@ pub struct ConfigArgs {
 }
 
 /// Prints it.
-///
-/// # Errors
-/// Where the configuration cannot be used.
 pub fn run(
     args: &ConfigArgs,
     environment: &Environment,

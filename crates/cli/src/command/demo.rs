@@ -87,9 +87,6 @@ impl From<Route> for RouteChoice {
 }
 
 /// Runs the agent twice and compares.
-///
-/// # Errors
-/// Where the folder holds too little text, or the run breaks off.
 pub fn run(
     args: &DemoArgs,
     environment: &Environment,

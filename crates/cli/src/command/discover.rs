@@ -47,9 +47,6 @@ struct Report {
 }
 
 /// Lists the sessions that the usual places hold.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn run(json: bool, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     let products: Vec<Product<'_>> = environment.session_folders.iter().map(search).collect();
     if json {

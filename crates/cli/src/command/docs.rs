@@ -33,9 +33,6 @@ pub enum Page {
 }
 
 /// Prints the page.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
     let page = match args.page {
         Page::Cli => cli_page(),

@@ -50,9 +50,6 @@ const SCHEMA: &str = "ebbtide.inspect/1";
 const SHOWN_IN_FULL: usize = 3;
 
 /// Says what is in a session.
-///
-/// # Errors
-/// Where the file cannot be read, or standard output not be written to.
 pub fn run(args: &InspectArgs, console: &mut Console) -> Result<Exit, Failure> {
     let loaded = loading::load(&args.file, args.model.as_deref())?;
     let sessions = loaded.chosen(args.session)?;
@@ -254,7 +251,6 @@ fn problems_fact(loaded: &Loaded, session: &Session, console: &mut Console) -> R
 }
 
 /// Problems by what they mean, the most frequent first: `19 × a message has no content (E0134)`.
-#[must_use]
 pub fn summary(problems: &[Problem]) -> String {
     let mut codes: Vec<(ErrorCode, usize)> = Vec::new();
     for problem in problems {

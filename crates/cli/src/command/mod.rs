@@ -20,9 +20,6 @@ use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 
 /// Runs a command.
-///
-/// # Errors
-/// Why it did not do what it was asked.
 pub fn run(
     command: &Command,
     environment: &Environment,

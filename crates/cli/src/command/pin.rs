@@ -63,9 +63,6 @@ pub enum Action {
 }
 
 /// Does it.
-///
-/// # Errors
-/// Where no gateway answers, or it refuses, or a pin to be removed is not there.
 pub fn run(
     args: &PinArgs,
     environment: &Environment,

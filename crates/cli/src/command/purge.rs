@@ -70,9 +70,6 @@ fn tenant(text: &str) -> Result<Tenant, String> {
 }
 
 /// Removes, or says what would be removed.
-///
-/// # Errors
-/// What the store says.
 pub fn run(
     args: &PurgeArgs,
     environment: &Environment,

@@ -87,9 +87,6 @@ const SCHEMA: &str = "ebbtide.report/1";
 
 impl Assumptions {
     /// As the lab takes them.
-    ///
-    /// # Errors
-    /// Where a strategy is not known or does not check, or the file with models cannot be used.
     pub fn options(&self, console: &mut Console) -> Result<Options, Failure> {
         let strategies = if self.strategy.is_empty() {
             StrategyProgram::all().collect()
@@ -139,9 +136,6 @@ struct Report<'a> {
 }
 
 /// Replays.
-///
-/// # Errors
-/// Where nothing could be replayed, or the report not be written.
 pub fn run(
     args: &ReplayArgs,
     environment: &Environment,
@@ -283,9 +277,6 @@ impl Replay {
 }
 
 /// Writes the page with the plots.
-///
-/// # Errors
-/// Where the file cannot be written.
 fn write_page(path: &Path, comparisons: &[Comparison]) -> Result<(), Failure> {
     let unwritable = |source| Failure::Unwritable {
         path: path.to_owned(),

@@ -52,9 +52,6 @@ pub enum LogForm {
 }
 
 /// Serves until it is interrupted.
-///
-/// # Errors
-/// Where the configuration, the store or the address cannot be used.
 pub fn run(
     args: &ServeArgs,
     environment: &Environment,

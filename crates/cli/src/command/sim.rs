@@ -86,9 +86,6 @@ impl SimArgs {
 }
 
 /// Serves until it is interrupted.
-///
-/// # Errors
-/// Where the address cannot be listened on, or the log not be written.
 pub fn run(args: &SimArgs, console: &mut Console) -> Result<Exit, Failure> {
     let log = args.log.as_ref().map(open).transpose()?;
     let unusable = |source| Failure::Unlistenable {

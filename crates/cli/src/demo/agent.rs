@@ -65,13 +65,11 @@ pub struct Sent {
 
 impl Sent {
     /// Whether `x-ebbtide-did` has this word.
-    #[must_use]
     pub fn did(&self, word: &str) -> bool {
         self.did.iter().any(|did| did == word)
     }
 
     /// Whether the conversation was made smaller with this request.
-    #[must_use]
     pub fn is_boundary(&self) -> bool {
         self.summary || self.did("swapped") || self.did("rescued")
     }
@@ -111,7 +109,6 @@ pub struct Agent<'a> {
 
 impl<'a> Agent<'a> {
     /// An agent that has not said anything.
-    #[must_use]
     pub fn new(http: &'a Http, workspace: &'a Workspace, base: String, who: Who<'_>) -> Self {
         Self {
             http,
@@ -127,15 +124,11 @@ impl<'a> Agent<'a> {
     }
 
     /// The conversation as the agent has it, as a list of messages.
-    #[must_use]
     pub fn messages(&self) -> String {
         format!("[{}]", self.messages.join(",\n"))
     }
 
     /// Asks, and goes on until the model is done. `watch` is called after each request.
-    ///
-    /// # Errors
-    /// Where a request fails, or the provider refuses one.
     pub async fn task(&mut self, ask: &str, watch: &mut dyn FnMut(&Sent)) -> Result<(), Failure> {
         self.messages.push(user(&json!(ask)));
         loop {
@@ -160,9 +153,6 @@ impl<'a> Agent<'a> {
     }
 
     /// Has a text pinned in its conversation by the gateway.
-    ///
-    /// # Errors
-    /// Where the gateway does not take it.
     pub async fn pin(&self, text: &str) -> Result<(), Failure> {
         let Some(id) = &self.conversation else {
             return Err(broken("the gateway gave the conversation no name"));

@@ -9,7 +9,6 @@ use crate::failure::Failure;
 use crate::table::{self, Column, columns};
 
 /// What was found, in lines of at most `width` columns.
-#[must_use]
 pub fn lines(report: &Report, width: usize) -> Vec<String> {
     let introduction = format!(
         "An agent has reviewed {} over HTTP: {}, {} to a model whose window holds {} tokens. First \
@@ -142,9 +141,6 @@ fn rate(tokens: f64) -> String {
 }
 
 /// Prints what can be tried next.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn what_next(console: &mut Console) -> Result<(), Failure> {
     console.line("")?;
     console.line(console.palette.paint(Tone::Heading, "What to try next"))?;

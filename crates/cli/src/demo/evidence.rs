@@ -17,7 +17,6 @@ pub struct Received(Arc<Mutex<Vec<u8>>>);
 
 impl Received {
     /// What was logged so far.
-    #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.0
             .lock()
@@ -99,9 +98,6 @@ impl Body<'_> {
 
 /// Reads a log. `boundaries` are the requests of the agent, by their numbers, before which the
 /// conversation was made smaller.
-///
-/// # Errors
-/// Where the log is none.
 pub fn examine(log: &[u8], pins: &[Pinned], boundaries: &[usize]) -> Result<Evidence, Failure> {
     let mut out = Evidence::default();
     let mut before: Option<Body<'_>> = None;

@@ -51,7 +51,6 @@ const LEADING: [&str; 8] = [
 ];
 
 /// The definitions of a text in their order; for Markdown its headings.
-#[must_use]
 pub fn definitions(text: &str) -> Vec<Definition<'_>> {
     let mut found: Vec<Definition<'_>> = Vec::new();
     let mut above = "";
@@ -89,7 +88,6 @@ pub fn definitions(text: &str) -> Vec<Definition<'_>> {
 }
 
 /// The longest definition.
-#[must_use]
 pub fn longest<'a>(definitions: &[Definition<'a>]) -> Option<Definition<'a>> {
     // `max_by_key` takes the last of equals; the first is what a reader would name.
     definitions

@@ -41,7 +41,6 @@ pub struct Refused {
 
 impl Http {
     /// A client without connections.
-    #[must_use]
     pub fn new() -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -51,9 +50,6 @@ impl Http {
     }
 
     /// Asks for the next message, as a stream. `name` is the conversation's, `number` the request's.
-    ///
-    /// # Errors
-    /// Where the connection breaks, or the stream is none. What the other side refuses is no error.
     pub async fn ask(
         &self,
         base: &str,
@@ -100,9 +96,6 @@ impl Http {
     }
 
     /// Sends a JSON body to the control interface. The status and the body of the answer.
-    ///
-    /// # Errors
-    /// Where the connection breaks.
     pub async fn post(&self, url: &str, body: String) -> Result<(StatusCode, String), Failure> {
         let request = Request::post(url)
             .header(header::CONTENT_TYPE, "application/json")

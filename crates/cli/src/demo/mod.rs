@@ -74,9 +74,6 @@ pub struct Played {
 }
 
 /// Plays both runs.
-///
-/// # Errors
-/// Where the folder holds too little text, a socket cannot be had, or a run breaks off.
 pub async fn play(plan: &Plan, clock: &Clock, screen: &mut Screen<'_>) -> Result<Played, Failure> {
     let tree = Tree::read(&plan.folder)?;
     let workspace = Workspace::of(&tree);

@@ -22,7 +22,6 @@ pub struct Pace {
 
 impl Pace {
     /// A usual provider, so many times as fast.
-    #[must_use]
     pub fn new(speed: f64) -> Self {
         Self {
             latency: Latency::default(),
@@ -32,7 +31,6 @@ impl Pace {
     }
 
     /// The same under this strategy.
-    #[must_use]
     pub fn under(self, strategy: &StrategyProgram) -> Self {
         // In a demo only those without guards have patience.
         let holds = strategy.terms().guards == Guards::Off;
@@ -40,13 +38,11 @@ impl Pace {
     }
 
     /// Whether the gateway held a request until a model's summary was there.
-    #[must_use]
     pub fn was_held(&self, sent: &Sent) -> bool {
         self.holds && sent.did("waited")
     }
 
     /// The latency of the provider that runs.
-    #[must_use]
     pub fn running(&self) -> Latency {
         Latency {
             base: self.latency.base.div_f64(self.speed),
@@ -57,7 +53,6 @@ impl Pace {
     }
 
     /// The provider's time until the answer begins, in seconds at real speed.
-    #[must_use]
     pub fn simulated(&self, sent: &Sent) -> f64 {
         let cached = sent.usage.cache_read.get();
         seconds(self.latency.first(fresh(sent).get(), cached))
@@ -65,13 +60,11 @@ impl Pace {
 
     /// What was measured beyond it, in seconds of the clock on the wall: connections, the gateway, the
     /// simulated provider's own work.
-    #[must_use]
     pub fn own(&self, sent: &Sent) -> f64 {
         (seconds(sent.first) - self.simulated(sent) / self.speed).max(0.0)
     }
 
     /// The same in seconds at real speed: what a request was held is the provider's time.
-    #[must_use]
     pub fn own_or_held(&self, sent: &Sent) -> f64 {
         let scale = if self.was_held(sent) { self.speed } else { 1.0 };
         self.own(sent) * scale
@@ -79,7 +72,6 @@ impl Pace {
 
     /// How long whoever waits for the answer waits, in seconds at real speed: until it begins; until it
     /// is all there if it is a summary.
-    #[must_use]
     pub fn felt(&self, sent: &Sent) -> f64 {
         let written = if sent.summary {
             seconds(self.latency.writing(sent.usage.output.get()))
@@ -90,7 +82,6 @@ impl Pace {
     }
 
     /// How much longer the provider takes than if only so many tokens were new to it.
-    #[must_use]
     pub fn beyond(&self, sent: &Sent, usual_fresh: u64) -> f64 {
         let all = sent.usage.all_input().get();
         let fresh = usual_fresh.min(all);
@@ -99,7 +90,6 @@ impl Pace {
 }
 
 /// What the provider had to read anew.
-#[must_use]
 pub fn fresh(sent: &Sent) -> Tokens {
     sent.usage.input + sent.usage.cache_write
 }

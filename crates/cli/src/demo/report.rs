@@ -137,7 +137,6 @@ pub struct Run<'a> {
 
 impl Run<'_> {
     /// Its figures.
-    #[must_use]
     pub fn side(&self) -> Side {
         let used = &self.account.used;
         let input = used.input();

@@ -34,7 +34,6 @@ pub struct Screen<'c> {
 
 impl<'c> Screen<'c> {
     /// A screen for what is to be played.
-    #[must_use]
     pub fn new(console: &'c mut Console, progress: Progress, plan: &Plan) -> Self {
         let model = ModelTable::shipped().find(&plan.model);
         let limits = Limits::for_window(plan.window, Prices::from(&model));

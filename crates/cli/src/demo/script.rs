@@ -59,7 +59,6 @@ pub struct Script<'a> {
 
 impl<'a> Script<'a> {
     /// A script for the files of this tree.
-    #[must_use]
     pub const fn new(tree: &'a Tree) -> Self {
         Self {
             tree,
@@ -69,7 +68,6 @@ impl<'a> Script<'a> {
     }
 
     /// The first task: what must not be forgotten, and a look around.
-    #[must_use]
     pub fn greet(&self) -> Task {
         let [first, second] = PINS;
         let files = self.tree.files.len();
@@ -101,7 +99,6 @@ impl<'a> Script<'a> {
     }
 
     /// The review of one area, the `pass`th time from 1.
-    #[must_use]
     pub fn review(&mut self, area: &Area<'a>, pass: usize) -> Task {
         self.tasks += 1;
         let mut steps = VecDeque::new();
@@ -133,7 +130,6 @@ impl<'a> Script<'a> {
     }
 
     /// The last task: what was pinned and what was reported first.
-    #[must_use]
     pub fn close(&self) -> Task {
         let first: Vec<String> = self.reported.iter().take(3).map(finding).collect();
         let answer = format!(

@@ -31,9 +31,6 @@ pub struct Stage {
 
 impl Stage {
     /// A provider alone, on a free port.
-    ///
-    /// # Errors
-    /// Where there is none.
     pub async fn without(plan: &Plan, clock: &Clock) -> Result<Self, Failure> {
         let received = Received::default();
         let config = Config {
@@ -52,9 +49,6 @@ impl Stage {
     }
 
     /// A provider with a gateway before it, on free ports.
-    ///
-    /// # Errors
-    /// Where there are none, or the gateway does not start.
     pub async fn with(plan: &Plan, clock: &Clock) -> Result<Self, Failure> {
         let mut stage = Self::without(plan, clock).await?;
         let url = stage.provider.url();
@@ -84,7 +78,6 @@ impl Stage {
     }
 
     /// Where the agent sends its requests.
-    #[must_use]
     pub fn url(&self) -> String {
         match &self.gateway {
             Some(gateway) => gateway.url(),
@@ -98,19 +91,16 @@ impl Stage {
     }
 
     /// What was received so far.
-    #[must_use]
     pub fn received(&self) -> Vec<u8> {
         self.received.bytes()
     }
 
     /// What was used so far.
-    #[must_use]
     pub fn account(&self) -> Account {
         self.provider.provider().total()
     }
 
     /// Whether the strategy failed, and the default took its place.
-    #[must_use]
     pub fn strategy_failed(&self) -> bool {
         let metrics = self.gateway.as_ref().map(gateway::Running::metrics);
         metrics.is_some_and(|metrics| metrics.failures(Failed::Strategy) > 0)

@@ -40,7 +40,6 @@ pub struct Workspace {
 
 impl Workspace {
     /// The files of a tree.
-    #[must_use]
     pub fn of(tree: &Tree) -> Self {
         Self {
             root: tree.real().to_owned(),
@@ -49,7 +48,6 @@ impl Workspace {
     }
 
     /// The tools as they are declared to the model.
-    #[must_use]
     pub fn declarations() -> Value {
         let text = |about: &str| json!({ "type": "string", "description": about });
         let number = |about: &str| json!({ "type": "integer", "description": about });
@@ -89,7 +87,6 @@ impl Workspace {
     }
 
     /// Runs a tool.
-    #[must_use]
     pub fn call(&self, name: &str, input: &Value) -> Outcome {
         let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
         let result = match name {

@@ -44,13 +44,11 @@ pub struct Area<'a> {
 
 impl SourceFile {
     /// The folder it is in, below the root; `.` for the root.
-    #[must_use]
     pub fn folder(&self) -> &str {
         self.path.rsplit_once('/').map_or(".", |(folder, _)| folder)
     }
 
     /// The part of the tree it belongs to: its folder, at most two folders deep.
-    #[must_use]
     pub fn part(&self) -> &str {
         let folder = self.folder();
         let end = folder.match_indices('/').nth(1).map(|(end, _)| end);
@@ -61,9 +59,6 @@ impl SourceFile {
 impl Tree {
     /// Reads the text files below `root`. Version control, build output, dependencies, lock files and
     /// whatever is not UTF-8 are left out.
-    ///
-    /// # Errors
-    /// Where the folder itself cannot be read. A file that cannot be read is left out.
     pub fn read(root: &Path) -> Result<Self, Failure> {
         let unreadable = |source| Failure::Unreadable {
             path: root.to_owned(),
@@ -106,7 +101,6 @@ impl Tree {
     }
 
     /// The folder's own path, every link followed.
-    #[must_use]
     pub fn real(&self) -> &Path {
         &self.real
     }
@@ -125,7 +119,6 @@ impl Tree {
     }
 
     /// The failure that says how little there is.
-    #[must_use]
     pub fn too_little(&self) -> Failure {
         Failure::TooLittleText {
             path: self.root.clone(),

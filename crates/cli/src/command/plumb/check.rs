@@ -60,9 +60,6 @@ struct Unread {
 }
 
 /// Checks each program.
-///
-/// # Errors
-/// Where standard output cannot be written to.
 pub fn run(args: &CheckArgs, console: &mut Console) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     // What the first file that cannot be read makes of it.

@@ -29,9 +29,6 @@ pub struct DesugarArgs {
 }
 
 /// Prints the program.
-///
-/// # Errors
-/// Where the file cannot be read, or standard output not be written to.
 pub fn run(args: &DesugarArgs, console: &mut Console) -> Result<Exit, Failure> {
     let Some(checked) = source::load(&args.file, &args.path, console)? else {
         return Ok(Exit::NotUnderstood);

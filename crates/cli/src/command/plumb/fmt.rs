@@ -40,9 +40,6 @@ enum Outcome {
 }
 
 /// Formats each program.
-///
-/// # Errors
-/// Where a file cannot be read or written, or standard output not be written to.
 pub fn run(args: &FmtArgs, console: &mut Console) -> Result<Exit, Failure> {
     let (mut broken, mut differs) = (false, false);
     for path in &args.files {

@@ -47,9 +47,6 @@ pub struct GraphArgs {
 }
 
 /// Draws a process.
-///
-/// # Errors
-/// Where the file cannot be read or has no such process, or what was drawn not be written.
 pub fn run(args: &GraphArgs, console: &mut Console) -> Result<Exit, Failure> {
     let Some(checked) = source::load(&args.file, &args.path, console)? else {
         return Ok(Exit::NotUnderstood);

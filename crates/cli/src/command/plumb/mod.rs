@@ -44,9 +44,6 @@ pub enum PlumbCommand {
 }
 
 /// Does it.
-///
-/// # Errors
-/// Where a file cannot be read or written, or standard output not be written to.
 pub fn run(args: &PlumbArgs, console: &mut Console) -> Result<Exit, Failure> {
     match &args.command {
         PlumbCommand::Check(args) => check::run(args, console),

@@ -16,9 +16,6 @@ use crate::failure::{Exit, Failure};
 use crate::input;
 
 /// The text of a file, or of standard input where the path is `-`.
-///
-/// # Errors
-/// Where it cannot be read or is not UTF-8.
 pub fn read(path: &Path) -> Result<String, Failure> {
     let bytes = match input::read(path) {
         Err(Failure::Empty { .. }) => Vec::new(),
@@ -51,9 +48,6 @@ fn told(failure: &Failure, hint: String, exit: Exit) -> Failure {
 }
 
 /// Writes a file.
-///
-/// # Errors
-/// Where that cannot be done.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|source| Failure::Unwritable {
         path: path.to_owned(),
@@ -62,9 +56,6 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Reads a program and checks it, and shows what is wrong with it; nothing where it cannot run.
-///
-/// # Errors
-/// Where it cannot be read.
 pub fn load(
     path: &Path,
     folders: &[PathBuf],
@@ -77,9 +68,6 @@ pub fn load(
 }
 
 /// The network of a process of a program that can run.
-///
-/// # Errors
-/// Where it has no such process.
 pub fn graph(checked: &Checked, path: &Path, process: &str) -> Result<Graph, Failure> {
     let missing = || Failure::NoSuchProcess {
         path: path.to_owned(),

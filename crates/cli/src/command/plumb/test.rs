@@ -36,9 +36,6 @@ pub struct TestArgs {
 }
 
 /// Tests each page.
-///
-/// # Errors
-/// Where a page cannot be read or written.
 pub fn run(args: &TestArgs, console: &mut Console) -> Result<Exit, Failure> {
     let mut pages = Vec::new();
     for path in &args.files {

@@ -44,9 +44,6 @@ pub struct LspArgs {
 }
 
 /// Serves an editor until it leaves.
-///
-/// # Errors
-/// None: what the editor does wrong is said on standard error.
 pub fn run(args: &LspArgs, console: &mut Console) -> Result<Exit, Failure> {
     let (connection, threads) = Connection::stdio();
     let served = serve(&connection, Workspace::new(args.path.clone()));

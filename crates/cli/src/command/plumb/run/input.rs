@@ -72,9 +72,6 @@ pub struct Lines(Receiver<Result<Vec<u8>, Failure>>);
 
 impl Lines {
     /// The lines of a file, or of standard input.
-    ///
-    /// # Errors
-    /// Where the file cannot be opened.
     pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let name = path.map_or_else(|| PathBuf::from("-"), Path::to_owned);
         let unreadable = |source| Failure::Unreadable {

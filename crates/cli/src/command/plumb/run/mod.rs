@@ -71,10 +71,6 @@ pub struct RunArgs {
 }
 
 /// Runs a process until its input ends or it does.
-///
-/// # Errors
-/// Where a file cannot be read, the program has no such process or cannot run, or standard output not be
-/// written to.
 pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
     let text = source::read(&args.file)?;
     let name = source::name(&args.file);

@@ -71,9 +71,6 @@ impl Shown {
     }
 
     /// Shows a report.
-    ///
-    /// # Errors
-    /// Where standard output cannot be written to.
     pub fn report(
         &mut self,
         report: Report,
