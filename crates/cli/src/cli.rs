@@ -1,4 +1,4 @@
-//! The command line as a whole: its commands, and what all of them have in common.
+//! The top-level command line: the list of commands and the program's own help.
 
 use clap::{Parser, Subcommand};
 
@@ -15,8 +15,8 @@ use crate::command::replay::ReplayArgs;
 use crate::command::serve::ServeArgs;
 use crate::command::sim::SimArgs;
 
-/// Memory for long-running LLM agents: serve a gateway that compacts for any client, replay recorded
-/// sessions under different memory strategies, compact a conversation without a model, look into a session.
+/// Manage the memory of long-running LLM agents: serve a gateway that compacts for any client, replay
+/// recorded sessions under different strategies, compact or inspect a session.
 #[derive(Debug, Parser)]
 #[command(
     name = "ebbtide",
@@ -27,50 +27,48 @@ use crate::command::sim::SimArgs;
     after_help = AFTER_HELP
 )]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
 const AFTER_HELP: &str = "\
 Start with:
-  ebbtide demo                  an agent at work, with Ebbtide and without
-  ebbtide replay                lists the sessions that are on this computer
-  ebbtide replay FILE           replays one of them
+  ebbtide demo                  run an agent with Ebbtide and without
+  ebbtide replay                list the sessions on this computer
+  ebbtide replay FILE           replay one of them
 
 Exit codes:
-  0  done
-  1  failed while running: a file or a pipe cannot be read or written
-  2  the command line or the input was not understood
-  3  done, but some of the given files were skipped
+  0  success
+  1  run-time failure, such as a file or pipe that cannot be read or written
+  2  invalid command line or input
+  3  success, but some of the files were skipped
 
 Data goes to standard output, everything else to standard error. NO_COLOR and
 COLUMNS are respected.";
 
-/// One command each.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve the gateway: compaction for any client
+    /// Serve the gateway, which compacts conversations for any client
     Serve(ServeArgs),
-    /// Print the gateway's configuration that is in effect
+    /// Print the gateway's effective configuration
     Config(ConfigArgs),
-    /// Set and remove pins in a gateway that runs
+    /// Add, list and remove pins in a running gateway
     Pin(PinArgs),
     /// Replay recorded sessions under several memory strategies and compare them
     Replay(ReplayArgs),
-    /// Check, draw, test and format programs of the language of strategies
+    /// Check, run, draw, test and format programs in the strategy language
     Plumb(PlumbArgs),
     /// Compact a conversation without a model
     Compact(CompactArgs),
-    /// Say what is in a session
+    /// Show what a session contains
     Inspect(InspectArgs),
     /// Watch an agent cross its window over HTTP, with Ebbtide and without
     Demo(DemoArgs),
-    /// Serve a provider that is stricter than the real ones, for tests
+    /// Serve a simulated provider that is stricter than the real ones, for tests
     Sim(SimArgs),
-    /// Remove conversations that are not wanted any more from a store
+    /// Delete conversations from a store
     Purge(PurgeArgs),
-    /// Print a completion script for a shell
+    /// Print a shell completion script
     Completions(CompletionsArgs),
     /// Print generated documentation as Markdown
     #[command(hide = true)]

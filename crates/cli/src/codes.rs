@@ -1,8 +1,8 @@
-//! The error codes of all crates.
+//! The error codes of all crates, for `docs/errors.md`.
 
 use context::coded::{CodeEntry, ErrorCode};
 
-/// Every crate's table, in the order of the codes.
+/// Returns all entries, sorted by code.
 pub fn all() -> Vec<CodeEntry> {
     let tables = [
         crate::failure::CODES,
@@ -21,7 +21,7 @@ pub fn all() -> Vec<CodeEntry> {
     entries
 }
 
-/// What a code means, as one phrase; the code itself where no table has it.
+/// Returns the meaning of a code as one phrase, or the code itself if no table has it.
 pub fn meaning(code: ErrorCode) -> &'static str {
     all()
         .into_iter()

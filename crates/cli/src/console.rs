@@ -1,7 +1,6 @@
-//! The one place that writes to standard output and standard error.
+//! The two output streams. Nothing else writes to them.
 //!
-//! Standard output carries data and nothing else; everything said to the person who waits goes to
-//! standard error.
+//! Standard output carries data only; messages to the user go to standard error.
 
 use std::io::{self, Write};
 
@@ -11,19 +10,15 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use crate::environment::{Colour, Environment};
 use crate::failure::Failure;
+use crate::table::wrap;
 
-/// How a piece of text is meant, for the palette to show.
+/// The role of a piece of text; the palette picks its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// A heading.
     Heading,
-    /// As it should be.
     Good,
-    /// As it should not be.
     Bad,
-    /// Worth a look.
     Warning,
-    /// Not worth one.
     Quiet,
 }
 
@@ -39,22 +34,19 @@ impl Tone {
     }
 }
 
-/// Colours where the stream takes them, plain text elsewhere.
+/// The colors of one stream; plain text where the stream takes none.
 #[derive(Clone, Copy, Debug)]
 pub struct Palette(Colour);
 
 impl Palette {
-    /// A palette for a stream.
     pub const fn new(colour: Colour) -> Self {
         Self(colour)
     }
 
-    /// Whether there are any.
     pub const fn colour(self) -> Colour {
         self.0
     }
 
-    /// `text` in the colours of `tone`.
     pub fn paint(self, tone: Tone, text: &str) -> String {
         match self.0 {
             Colour::Allowed => {
@@ -66,20 +58,19 @@ impl Palette {
     }
 }
 
-/// The two streams, how wide they are and which colours they take.
+/// Standard output and standard error, with their width and colors.
 pub struct Console {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
-    /// How many columns a line may have.
+    /// Columns a line may use.
     pub width: usize,
-    /// The colours of standard output.
+    /// The colors of standard output.
     pub palette: Palette,
-    /// The colours of standard error.
+    /// The colors of standard error.
     pub palette_err: Palette,
 }
 
 impl Console {
-    /// The real streams.
     pub fn open(environment: &Environment) -> Self {
         Self {
             out: Box::new(io::BufWriter::with_capacity(1 << 16, io::stdout())),
@@ -90,37 +81,50 @@ impl Console {
         }
     }
 
-    /// One line of data.
+    /// Writes one line to standard output.
     pub fn line(&mut self, text: impl AsRef<str>) -> Result<(), Failure> {
         self.data(text.as_ref().as_bytes())?;
         self.data(b"\n")
     }
 
-    /// A value as JSON that people can read too.
+    /// Writes lines to standard output.
+    pub fn lines(
+        &mut self,
+        lines: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<(), Failure> {
+        lines.into_iter().try_for_each(|line| self.line(line))
+    }
+
+    /// Writes a text to standard output, wrapped to the console's width.
+    pub fn paragraph(&mut self, text: &str) -> Result<(), Failure> {
+        self.lines(wrap(text, self.width))
+    }
+
+    /// Writes a value to standard output as indented JSON.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         serde_json::to_writer_pretty(&mut self.out, value)
             .map_err(|error| Failure::from_stdout(error.into()))?;
         self.data(b"\n")
     }
 
-    /// Data as it is.
+    /// Writes bytes to standard output.
     pub fn data(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.out.write_all(bytes).map_err(Failure::from_stdout)
     }
 
-    /// Shows what was written so far.
+    /// Flushes standard output, which is buffered.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(Failure::from_stdout)
     }
 
-    /// One line for the person who waits. Standard error that cannot be written to is nobody's loss.
-    pub fn remark(&mut self, text: impl AsRef<str>) {
+    /// Writes one line to standard error, and ignores a closed stream.
+    pub fn note(&mut self, text: impl AsRef<str>) {
         let _ = writeln!(self.err, "{}", text.as_ref());
     }
 
-    /// A line for the person who watches a terminal, in the place of the one before it; the next
-    /// [`Console::remark`] ends it.
-    pub fn passing(&mut self, text: impl AsRef<str>) {
+    /// Writes a temporary line to standard error, which must be a terminal. The next such line
+    /// overwrites it.
+    pub fn transient(&mut self, text: impl AsRef<str>) {
         let _ = write!(self.err, "\r\u{1b}[2K{}", text.as_ref());
         let _ = self.err.flush();
     }

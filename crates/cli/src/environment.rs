@@ -1,4 +1,4 @@
-//! The one place where the environment, the clock and the terminal are read.
+//! The environment, the clock and the terminal. No other module reads them.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::IsTerminal;
@@ -7,72 +7,66 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-/// What the program needs to know about where it runs.
+/// The process environment, read once at the start.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// When the program started.
     pub now: Timestamp,
-    /// The folders in which products usually keep sessions, whether they exist or not.
+    /// The folders in which clients keep their sessions; some may not exist.
     pub session_folders: Vec<SessionFolder>,
-    /// How many columns a line on standard output may have.
+    /// Columns a line on standard output may use.
     pub width: usize,
-    /// Whether standard output may carry colours.
     pub colour_out: Colour,
-    /// Whether standard error may carry colours.
     pub colour_err: Colour,
-    /// Whether progress may be drawn on standard error.
     pub progress: Progress,
     /// The variables that begin with `EBBTIDE_`.
     pub settings: Vec<(String, String)>,
-    /// The folder in which our configuration usually lies, whether it exists or not.
+    /// Ebbtide's folder for configuration; it may not exist.
     pub config_folder: Option<PathBuf>,
-    /// The folder in which our data usually lies, whether it exists or not.
+    /// Ebbtide's folder for data; it may not exist.
     pub data_folder: Option<PathBuf>,
 }
 
-/// A folder in which a product keeps its sessions.
+/// The folder in which one client keeps its sessions.
 #[derive(Clone, Debug)]
 pub struct SessionFolder {
-    /// The product's name.
+    /// The client's name, for display.
     pub product: &'static str,
-    /// The folder.
     pub path: PathBuf,
 }
 
-/// The accounts that programs may call models with.
+/// The provider accounts for `ebbtide plumb run`.
 #[derive(Clone, Debug)]
 pub struct Accounts {
-    /// With Anthropic, or whoever speaks as it does.
+    /// Anthropic, or a provider with its API.
     pub anthropic: driver::Account,
-    /// With OpenAI, or whoever speaks as it does.
+    /// OpenAI, or a provider with its API.
     pub openai: driver::Account,
 }
 
-/// Whether a stream may carry colours.
+/// Says if a stream may carry colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// It is a terminal, and `NO_COLOR` is not set.
+    /// The stream is a terminal, and `NO_COLOR` is not set.
     Allowed,
-    /// It is a file, a pipe, or the user asked for none.
+    /// The stream is a file or a pipe, or the user turned colors off.
     Plain,
 }
 
-/// Whether progress may be drawn.
+/// Says if progress may be drawn on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Standard error is a terminal.
     Drawn,
-    /// Nobody watches.
     Silent,
 }
 
-/// The width where nothing says otherwise.
+/// Columns, where neither `COLUMNS` nor a terminal gives a width.
 const DEFAULT_WIDTH: usize = 80;
-/// Narrower than this no table can be read; wider than this no line can.
+/// Tables need 40 columns; lines longer than 120 are hard to read.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=120;
 
 impl Environment {
-    /// Reads everything once.
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place that reads the clock"
@@ -96,9 +90,16 @@ impl Environment {
             data_folder: folder("XDG_DATA_HOME", ".local/share"),
         }
     }
+
+    /// The value of an `EBBTIDE_` variable; `None` if it is unset or empty.
+    pub fn setting(&self, variable: &str) -> Option<&str> {
+        let mut settings = self.settings.iter();
+        let found = settings.find(|(name, value)| name == variable && !value.is_empty());
+        found.map(|(_, value)| value.as_str())
+    }
 }
 
-/// The clock, for what runs on.
+/// The clock for long-running commands.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that reads the clock"
@@ -107,7 +108,7 @@ pub fn clock() -> Arc<dyn Fn() -> Timestamp + Send + Sync> {
     Arc::new(Timestamp::now)
 }
 
-/// The accounts with providers, from the variables that the providers' own libraries read.
+/// Reads the accounts from the variables that the providers' own SDKs read.
 pub fn accounts() -> Accounts {
     let account = |key: &str, base: &str| driver::Account {
         key: variable(key),
@@ -119,7 +120,7 @@ pub fn accounts() -> Accounts {
     }
 }
 
-/// A variable that is set to something.
+/// The value of a variable; `None` if it is unset, empty or not UTF-8.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that reads the environment"
@@ -130,7 +131,7 @@ fn variable(name: &str) -> Option<String> {
         .filter(|value| !value.is_empty())
 }
 
-/// The variables that begin with `EBBTIDE_` and are text.
+/// The variables that begin with `EBBTIDE_`, if their values are UTF-8.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place that reads the environment"
@@ -142,19 +143,21 @@ fn settings() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Our folder below the one that `moved` names, else below `usual` in the user's own.
+/// Ebbtide's folder below the path in the variable `moved`, or else below `usual` in the home folder.
 fn folder(moved: &str, usual: &str) -> Option<PathBuf> {
-    let home = || {
-        let home = variable("HOME").or_else(|| variable("USERPROFILE"))?;
-        Some(PathBuf::from(home).join(usual))
-    };
     let base = variable(moved).map(PathBuf::from);
-    let base = base.filter(|path| path.is_absolute()).or_else(home)?;
+    let base = base.filter(|path| path.is_absolute());
+    let base = base.or_else(|| Some(home()?.join(usual)))?;
     Some(base.join("ebbtide"))
 }
 
-/// 32 bytes that nobody can guess: the standard library takes the keys of its hash maps from the system's
-/// generator of random numbers.
+fn home() -> Option<PathBuf> {
+    let home = variable("HOME").or_else(|| variable("USERPROFILE"));
+    home.map(PathBuf::from)
+}
+
+/// Returns 32 unpredictable bytes. The standard library seeds the keys of its hash maps from the
+/// operating system's random number generator.
 pub fn random() -> [u8; 32] {
     let mut bytes = [0; 32];
     for (number, chunk) in (0_u64..).zip(bytes.chunks_mut(8)) {
@@ -173,7 +176,7 @@ fn colour(terminal: bool) -> Colour {
     }
 }
 
-/// `COLUMNS`, else the terminal's width, else 80; kept within what can be read.
+/// `COLUMNS`, else the terminal's width, else 80; clamped to [`WIDTHS`].
 fn width() -> usize {
     let asked = variable("COLUMNS").and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -183,22 +186,18 @@ fn width() -> usize {
         .clamp(*WIDTHS.start(), *WIDTHS.end())
 }
 
-/// Each product's folder, where its own variable moves it there.
+/// Each client's session folder, which the client's own variable may move.
 fn session_folders() -> Vec<SessionFolder> {
-    let home = variable("HOME")
-        .or_else(|| variable("USERPROFILE"))
-        .map(PathBuf::from);
-    let places = [
+    let folders = [
         ("Claude Code", "CLAUDE_CONFIG_DIR", ".claude", "projects"),
         ("Codex", "CODEX_HOME", ".codex", "sessions"),
         ("pi", "PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
     ];
-    places
+    folders
         .into_iter()
         .filter_map(|(product, moved, usual, folder)| {
-            let base = variable(moved)
-                .map(PathBuf::from)
-                .or_else(|| home.as_ref().map(|home| home.join(usual)))?;
+            let base = variable(moved).map(PathBuf::from);
+            let base = base.or_else(|| Some(home()?.join(usual)))?;
             Some(SessionFolder {
                 product,
                 path: base.join(folder),

@@ -1,4 +1,4 @@
-//! Reading what the user names: files, folders and standard input.
+//! Reads the files, folders and standard input that a command is given.
 
 use std::fs;
 use std::io::{self, Read};
@@ -6,29 +6,23 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// No session comes near this; it keeps a mistyped name from filling the memory.
+/// Bytes. Sessions are far smaller; the limit keeps a mistyped path from filling the memory.
 const SIZE_LIMIT: u64 = 512 * 1024 * 1024;
 
-/// How deep folders are searched. Codex keeps sessions four folders down.
+/// The depth of a folder search. Codex keeps sessions four folders down.
 const DEPTH_LIMIT: usize = 12;
 
-/// Endings of session files.
-const ENDINGS: [&str; 3] = ["jsonl", "json", "traj"];
+const EXTENSIONS: [&str; 3] = ["jsonl", "json", "traj"];
 
-/// The bytes of a file, or of standard input where the path is `-`.
+/// Reads a file, or standard input if the path is `-`. Empty input is a failure.
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = if path == Path::new("-") {
         limited(io::stdin().lock(), path)?
     } else {
-        let unreadable = |source| Failure::Unreadable {
-            path: path.to_owned(),
-            source,
-        };
-        let meta = fs::metadata(path).map_err(unreadable)?;
+        let unreadable = Failure::unreadable(path);
+        let meta = fs::metadata(path).map_err(&unreadable)?;
         if meta.is_dir() {
-            return Err(Failure::IsFolder {
-                path: path.to_owned(),
-            });
+            return Err(Failure::IsFolder(path.to_owned()));
         }
         if meta.len() > SIZE_LIMIT {
             return Err(too_large(path, meta.len()));
@@ -36,23 +30,18 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
         limited(fs::File::open(path).map_err(unreadable)?, path)?
     };
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(Failure::Empty {
-            path: path.to_owned(),
-        });
+        return Err(Failure::Empty(path.to_owned()));
     }
     Ok(bytes)
 }
 
-/// Reads up to the limit: a pipe does not tell its size beforehand, and a log may grow meanwhile.
+/// Reads up to the limit. The size of a pipe is unknown beforehand, and a file may grow meanwhile.
 fn limited(source: impl Read, path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     source
         .take(SIZE_LIMIT + 1)
         .read_to_end(&mut bytes)
-        .map_err(|source| Failure::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
+        .map_err(Failure::unreadable(path))?;
     if bytes.len() as u64 > SIZE_LIMIT {
         return Err(too_large(path, bytes.len() as u64));
     }
@@ -67,19 +56,17 @@ fn too_large(path: &Path, size: u64) -> Failure {
     }
 }
 
-/// A session file that was found.
+/// A session file, found by a search.
 #[derive(Clone, Debug)]
-pub struct Found {
-    /// Where it is.
+pub struct SessionFile {
     pub path: PathBuf,
-    /// Its size in bytes.
     pub bytes: u64,
-    /// When it was last written to, where the system knows.
+    /// The time of the last write; `None` if the file system records none.
     pub changed: Option<jiff::Timestamp>,
 }
 
-/// The files that a command is to read: each named file, and the session files in each named folder
-/// and the folders in it, in the order of their names. What cannot be read is in the second list.
+/// Expands the given paths: a file stays, a folder becomes the session files below it, in the order
+/// of their names. The second list says which folders and files cannot be read.
 pub fn gather(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure> {
     let mut files = Vec::new();
     let mut failures = Vec::new();
@@ -90,7 +77,7 @@ pub fn gather(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure
         }
         let (found, unreadable) = search(path);
         if found.is_empty() && unreadable.is_empty() {
-            return Err(Failure::NothingInFolder { path: path.clone() });
+            return Err(Failure::NothingInFolder(path.clone()));
         }
         files.extend(found.into_iter().map(|found| found.path));
         failures.extend(unreadable);
@@ -98,13 +85,12 @@ pub fn gather(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<Failure>), Failure
     Ok((files, failures))
 }
 
-/// The session files in a folder and the folders in it, in the order of their names. Symbolic links
-/// to folders are not followed, so that a ring of them ends.
-pub fn search(folder: &Path) -> (Vec<Found>, Vec<Failure>) {
+/// Finds the session files below a folder, in the order of their names.
+pub fn search(folder: &Path) -> (Vec<SessionFile>, Vec<Failure>) {
     let mut found = Vec::new();
     let mut failures = Vec::new();
     walk(folder, DEPTH_LIMIT, &mut |entry| match entry {
-        Ok((path, meta)) if is_session(&path) => found.push(Found {
+        Ok((path, meta)) if is_session(&path) => found.push(SessionFile {
             path,
             bytes: meta.len(),
             changed: meta
@@ -118,20 +104,17 @@ pub fn search(folder: &Path) -> (Vec<Found>, Vec<Failure>) {
     (found, failures)
 }
 
-/// Calls `visit` with every file below `folder`, in the order of names, folders included in that
-/// order; with a failure for each folder or file that cannot be looked at.
+/// Calls `visit` with every file below `folder`, in the order of names, and with a failure for each
+/// folder or file that cannot be read. Symbolic links to folders are skipped, since they may form a
+/// cycle.
 pub fn walk(
     folder: &Path,
     depth: usize,
     visit: &mut dyn FnMut(Result<(PathBuf, fs::Metadata), Failure>),
 ) {
-    let unreadable = |path: &Path, source| Failure::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(source) => return visit(Err(unreadable(folder, source))),
+        Err(source) => return visit(Err(Failure::unreadable(folder)(source))),
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
@@ -147,22 +130,19 @@ pub fn walk(
                 _ => {}
             },
             Ok(meta) => visit(Ok((path, meta))),
-            Err(source) => visit(Err(unreadable(&path, source))),
+            Err(source) => visit(Err(Failure::unreadable(&path)(source))),
         }
     }
 }
 
-/// Folders in which nobody keeps sessions or sources: version control, build output, dependencies.
+/// Says if a folder holds no sessions or sources: version control, build output, dependencies.
 fn is_hidden_or_built(folder: &Path) -> bool {
-    let name = folder
-        .file_name()
-        .map(|name| name.to_string_lossy())
-        .unwrap_or_default();
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with('.') || matches!(&*name, "target" | "node_modules" | "__pycache__" | "venv")
 }
 
 fn is_session(path: &Path) -> bool {
     path.extension()
-        .and_then(|ending| ending.to_str())
-        .is_some_and(|ending| ENDINGS.contains(&ending))
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| EXTENSIONS.contains(&extension))
 }

@@ -1,4 +1,4 @@
-//! What is in a session: counted once, shown by `inspect` as text or JSON.
+//! Counts the contents of a session. `ebbtide inspect` prints the counts as text or JSON.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,94 +8,83 @@ use jiff::Timestamp;
 use serde::Serialize;
 use wire::session::Session;
 
-/// Everything that `inspect` says about one session.
+/// The counts of one session.
 #[derive(Debug, Serialize)]
 pub struct Inspection {
-    /// Turns by role.
     pub turns: Roles,
-    /// Tokens of all turns, frames included.
+    /// Tokens of all turns, with the overhead of each message.
     pub tokens: u64,
-    /// How they were counted, in words.
+    /// The counting method, in words.
     pub counted: String,
-    /// Parts and tokens by kind, the largest first.
+    /// Largest first.
     pub kinds: Vec<Kind>,
-    /// Tool calls and what became of them.
     pub calls: Calls,
-    /// The same thing asked for again.
     pub repeats: Repeats,
-    /// From the first to the last turn that has a time.
+    /// `None` if no turn has a time.
     pub span: Option<Span>,
-    /// Where the product compacted by itself.
+    /// The compactions that the recording client made itself.
     pub compactions: Vec<OwnCompaction>,
-    /// What the provider reported, summed.
+    /// `None` if the file reports no usage.
     pub usage: Option<Usage>,
 }
 
 /// Turns by role.
 #[derive(Debug, Default, Serialize)]
 pub struct Roles {
-    /// All.
     pub all: usize,
     /// System and developer messages.
     pub system: usize,
-    /// The person.
     pub user: usize,
-    /// The model.
     pub assistant: usize,
-    /// Tool results.
     pub tool: usize,
-    /// Roles that are not known.
+    /// Turns with an unknown role.
     pub other: usize,
 }
 
 /// Parts of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kind {
-    /// What it is; for results, `results of` and the tool.
+    /// For results, `results of` and the tool's name.
     pub name: String,
-    /// How many parts.
     pub parts: usize,
-    /// Their tokens, without the frames of the turns.
+    /// Tokens of the parts, without the overhead of their messages.
     pub tokens: u64,
 }
 
-/// Tool calls and what became of them.
+/// Tool calls and their results.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Calls {
-    /// All calls.
     pub all: usize,
-    /// Assistant turns with calls, each a step with its results.
+    /// Assistant turns with calls; a step is such a turn with its results.
     pub steps: usize,
-    /// Steps of two calls and more.
+    /// Steps with two or more calls.
     pub parallel_groups: usize,
     /// Results that report a failure.
     pub failed: usize,
-    /// Calls that no result answers.
+    /// Calls without a result.
     pub unanswered: usize,
-    /// Results that answer no call.
+    /// Results without a call.
     pub orphan_results: usize,
-    /// Ids that stand for two calls and more.
+    /// Call IDs that two or more calls share.
     pub reused_ids: usize,
 }
 
-/// The same thing asked for again.
+/// Repeated tool calls.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repeats {
-    /// Calls of the same tool with the same arguments as an earlier one.
+    /// Calls with the tool and arguments of an earlier call.
     pub same_call: usize,
-    /// Reads of a file that was read before, the same lines or others.
+    /// Other reads of a file that was read before.
     pub same_file: usize,
     /// Tokens of the results of both.
     pub tokens: u64,
 }
 
-/// From the first to the last turn that has a time.
+/// The first and the last time of any turn.
 #[derive(Debug, Serialize)]
 pub struct Span {
-    /// The first.
     #[serde(serialize_with = "as_text")]
     pub from: Timestamp,
-    /// The last.
     #[serde(serialize_with = "as_text")]
     pub to: Timestamp,
 }
@@ -104,36 +93,31 @@ fn as_text<S: serde::Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Er
     to.collect_str(time)
 }
 
-/// Where the product compacted by itself.
+/// A compaction that the recording client made itself.
 #[derive(Debug, Serialize)]
 pub struct OwnCompaction {
-    /// Before the turn with this index.
+    /// The index of the turn that follows it.
     pub before_turn: usize,
-    /// The context size that the product reports.
+    /// The context size that the client reports.
     pub tokens_before: Option<u64>,
-    /// The size of its summary.
     pub summary_tokens: u64,
 }
 
-/// What the provider reported, summed.
+/// The token usage that the provider reported, summed.
 #[derive(Debug, Default, Serialize)]
 pub struct Usage {
-    /// Responses with a report.
+    /// Responses with a usage report.
     pub responses: usize,
-    /// Input that was not cached.
+    /// Uncached input.
     pub input: u64,
-    /// Output.
     pub output: u64,
-    /// Input read from the cache.
     pub cache_read: u64,
-    /// Input written to the cache.
     pub cache_write: u64,
-    /// The most that one request took in: input, cache reads and cache writes.
+    /// The most input of one request: uncached, cache reads and cache writes.
     pub largest_request: u64,
 }
 
 impl Inspection {
-    /// Counts everything in `session`.
     pub fn of(session: &Session, counter: &dyn TokenCounter, counted: String) -> Self {
         let matched = match_calls(&session.turns);
         Self {
@@ -175,17 +159,17 @@ fn roles(turns: &[Turn]) -> Roles {
     roles
 }
 
-/// Which call each result answers.
+/// The calls of a session, matched with their results.
 struct Matched<'a> {
-    /// By turn and part of a result: the call.
+    /// The call that a result answers, keyed by the turn and part of the result.
     call_of: HashMap<(usize, usize), &'a ToolCall>,
     unanswered: usize,
     orphans: usize,
     reused_ids: usize,
 }
 
-/// An id is not unique in real sessions, so each result is given to the latest call with its id that
-/// has none yet.
+/// Matches each result with the latest unanswered call of the same ID, since IDs repeat in real
+/// sessions.
 fn match_calls(turns: &[Turn]) -> Matched<'_> {
     let mut open: HashMap<&CallId, Vec<&ToolCall>> = HashMap::new();
     let mut uses: HashMap<&CallId, usize> = HashMap::new();
@@ -292,7 +276,7 @@ fn repeats(turns: &[Turn], matched: &Matched<'_>, counter: &dyn TokenCounter) ->
     repeats
 }
 
-/// The file that a call reads, where the tool's name says that it reads one.
+/// The path that a call reads; `None` unless the tool's name says that it reads a file.
 fn file_read(call: &ToolCall) -> Option<String> {
     let name = call.name.to_ascii_lowercase();
     let reads = ["read", "view", "open", "cat"]
@@ -387,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_what_became_of_them() {
+    fn calls_are_matched_with_their_results() {
         let seen = inspect(vec![
             assistant(vec![call("1", "ls", "{}"), call("2", "grep", "{}")]),
             tool(vec![
@@ -412,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_read_again_is_told_from_the_same_call_again() {
+    fn a_repeated_read_differs_from_a_repeated_call() {
         let read = |id: &str, offset: u32| {
             let arguments = format!("{{\"file_path\":\"a.rs\",\"offset\":{offset}}}");
             [

@@ -1,6 +1,6 @@
-//! When a program that runs on is to end.
+//! Waiting for Ctrl-C or SIGTERM.
 
-/// Waits for an interrupt, or for the request to end that a service manager sends.
+/// Waits for Ctrl-C, or for the SIGTERM that a service manager sends.
 pub async fn interrupted() {
     let interrupt = tokio::signal::ctrl_c();
     #[cfg(unix)]
@@ -14,6 +14,6 @@ pub async fn interrupted() {
             return;
         }
     }
-    // Without a handler there is nothing to wait for but the end of the process.
+    // Without a handler, the signal ends the process while this waits.
     let _ = interrupt.await;
 }

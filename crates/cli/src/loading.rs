@@ -1,4 +1,4 @@
-//! From a path to sessions that are counted for the right model.
+//! Loads session files and counts their tokens for the right model.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,18 +10,16 @@ use wire::session::{self, Document, Format, Session};
 use crate::failure::Failure;
 use crate::input;
 
-/// A file with its sessions.
+/// A session file, read and counted.
 pub struct Loaded {
-    /// Where it was read from; `-` for standard input.
+    /// `-` for standard input.
     pub path: PathBuf,
-    /// Its size.
     pub bytes: u64,
-    /// Its sessions, and what is needed to write them again.
     pub document: Document,
 }
 
 impl Loaded {
-    /// All its sessions, or the one with this number, counted from 1.
+    /// Returns all sessions, or the one with this number, counted from 1.
     pub fn chosen(&self, number: Option<usize>) -> Result<Vec<&Session>, Failure> {
         let sessions = &self.document.sessions;
         let Some(asked) = number else {
@@ -38,27 +36,17 @@ impl Loaded {
     }
 }
 
-/// Reads a file and counts its sessions: for `model` where one is named, else for the model that
-/// each session names itself, else by an estimate that fits no model in particular.
+/// Reads a file and counts its sessions for `model`, or else for the model that each session names,
+/// or else by a generic estimate.
 pub fn load(path: &Path, model: Option<&str>) -> Result<Loaded, Failure> {
     let bytes = input::read(path)?;
     let title = match path.file_stem() {
         Some(stem) if path != Path::new("-") => stem.to_string_lossy().into_owned(),
         _ => "standard input".to_owned(),
     };
-    from_bytes(path, &bytes, &title, model)
-}
-
-/// As [`load`], for a transcript that is in memory already; `path` is where it comes from.
-pub fn from_bytes(
-    path: &Path,
-    bytes: &[u8],
-    title: &str,
-    model: Option<&str>,
-) -> Result<Loaded, Failure> {
-    // Which model counts is only known once the file is read, so the first count is a cheap one.
-    let mut document = session::load(bytes, title, &context::Heuristic)
-        .map_err(|error| Failure::reported(&error, path))?;
+    // The file names the model, so the first count, before it is read, is a cheap one.
+    let mut document = session::load(&bytes, &title, &context::Heuristic)
+        .map_err(|error| Failure::of(&error).at(path.display()))?;
     for session in &mut document.sessions {
         let counter = counter(session, model);
         recount(session, &*counter);
@@ -70,18 +58,18 @@ pub fn from_bytes(
     })
 }
 
-/// The counter for a session.
+/// Returns the token counter for a session.
 pub fn counter(session: &Session, model: Option<&str>) -> Arc<dyn TokenCounter> {
     counter_for(model.or(session.model.as_deref()).unwrap_or_default())
 }
 
-/// How [`counter`] counts, in words.
+/// Describes how [`counter`] counts.
 pub fn counted(session: &Session, model: Option<&str>) -> String {
     let model = model.or(session.model.as_deref()).unwrap_or_default();
     let exactness = ModelCounter::new(Tokenizer::guess(model)).exactness();
     match (exactness, model) {
-        (_, "") => "estimated for no model in particular".to_owned(),
-        (Exactness::Exact, model) => format!("counted as {model} does"),
+        (_, "") => "estimated without a model".to_owned(),
+        (Exactness::Exact, model) => format!("counted for {model}"),
         (Exactness::Estimated, model) => format!("estimated for {model}"),
     }
 }
@@ -95,7 +83,7 @@ fn recount(session: &mut Session, counter: &dyn TokenCounter) {
     }
 }
 
-/// The name of a format for people.
+/// The display name of a format.
 pub const fn format_name(format: Format) -> &'static str {
     match format {
         Format::ClaudeCode => "Claude Code",

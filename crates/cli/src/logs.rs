@@ -1,4 +1,4 @@
-//! The log of a program that runs on: to standard error, without message text or keys.
+//! The log of a long-running command, on standard error. It holds no message text and no keys.
 
 use std::panic;
 
@@ -7,38 +7,31 @@ use tracing_subscriber::EnvFilter;
 use crate::command::serve::LogForm;
 use crate::environment::{Colour, Environment};
 
-/// What is logged where nothing else is asked for.
-const USUAL: &str = "info";
-
-/// Starts a log of warnings, for a program that says by itself what it does.
+/// Starts a log of warnings, for a command that reports its own progress.
 pub fn start_quietly(environment: &Environment) {
     begin(LogForm::Text, environment, "warn");
 }
 
-/// Starts the log. `EBBTIDE_LOG` says what goes into it: `debug`, `ebbtide::request=off,info`, ….
+/// Starts the log. `EBBTIDE_LOG` filters it: `debug`, `ebbtide::request=off,info`, ….
 pub fn start(form: LogForm, environment: &Environment) {
-    begin(form, environment, USUAL);
+    begin(form, environment, "info");
 }
 
-fn begin(form: LogForm, environment: &Environment, usual: &str) {
-    let asked = environment
-        .settings
-        .iter()
-        .find(|(name, _)| name == "EBBTIDE_LOG")
-        .map_or(usual, |(_, value)| value.as_str());
-    let filter = EnvFilter::try_new(asked).unwrap_or_else(|_| EnvFilter::new(usual));
+fn begin(form: LogForm, environment: &Environment, default: &str) {
+    let asked = environment.setting("EBBTIDE_LOG").unwrap_or(default);
+    let filter = EnvFilter::try_new(asked).unwrap_or_else(|_| EnvFilter::new(default));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(environment.colour_err == Colour::Allowed);
-    // A second log in one process is one too many, and the first goes on.
+    // A process has one log; a second call keeps the first.
     let _ = match form {
         LogForm::Text => log.try_init(),
         LogForm::Json => log.json().flatten_event(true).try_init(),
     };
     panic::set_hook(Box::new(|panic| {
-        // Its message may hold what somebody said; the place is enough to find the mistake.
+        // A panic message may quote a conversation, so only the source location is logged.
         let place = panic.location().map(ToString::to_string);
-        tracing::error!(place, "a mistake in the program; please report it");
+        tracing::error!(place, "internal error; please report it");
     }));
 }

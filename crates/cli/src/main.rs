@@ -1,4 +1,4 @@
-//! The ebbtide command line.
+//! The `ebbtide` command line: parses the arguments, runs one command, sets the exit status.
 
 mod cli;
 mod codes;
@@ -35,15 +35,15 @@ fn main() -> ExitCode {
     };
     let environment = Environment::read();
     let mut console = Console::open(&environment);
-    let outcome = command::run(&cli.command, &environment, &mut console)
+    let result = command::run(&cli.command, &environment, &mut console)
         .and_then(|exit| console.flush().map(|()| exit));
-    let exit = match outcome {
+    let exit = match result {
         Ok(exit) => exit,
         Err(failure) => {
-            if !matches!(failure, Failure::ReaderLeft) {
-                // What was written so far comes first, so that the streams do not cross.
+            if !matches!(failure, Failure::BrokenPipe) {
+                // Flush the output first, so that the error follows it on a shared terminal.
                 let _ = console.flush();
-                console.remark(failure.render(console.palette_err));
+                console.note(failure.render(console.palette_err));
             }
             failure.exit()
         }
@@ -51,14 +51,14 @@ fn main() -> ExitCode {
     ExitCode::from(exit.number())
 }
 
-/// Shows help, the version or what is wrong with the command line.
+/// Prints help, the version or a usage error.
 fn usage(error: &clap::Error) -> ExitCode {
-    // Where help is piped to a reader that left, there is nobody to tell.
+    // Printing fails only on a closed pipe, which needs no message.
     let _ = error.print();
     let exit = if error.use_stderr() {
-        Exit::NotUnderstood
+        Exit::Invalid
     } else {
-        Exit::Done
+        Exit::Success
     };
     ExitCode::from(exit.number())
 }

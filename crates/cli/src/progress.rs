@@ -1,4 +1,4 @@
-//! Progress on standard error while a replay runs, where somebody watches.
+//! The progress bar of a replay, on standard error if that is a terminal.
 
 use std::path::Path;
 
@@ -7,11 +7,10 @@ use lab::Progress as Step;
 
 use crate::environment::Progress;
 
-/// A bar for the files, with words for what is being done in the current one.
-pub struct Watch(ProgressBar);
+/// A bar that counts files and names the strategy at work on the current one.
+pub struct ReplayProgress(ProgressBar);
 
-impl Watch {
-    /// A bar for `files` files, drawn or not.
+impl ReplayProgress {
     pub fn new(progress: Progress, files: usize) -> Self {
         let target = match progress {
             Progress::Drawn => ProgressDrawTarget::stderr(),
@@ -23,7 +22,7 @@ impl Watch {
         Self(bar)
     }
 
-    /// The next file is read.
+    /// Starts the next file.
     pub fn file(&self, path: &Path) {
         if !self.0.message().is_empty() {
             self.0.inc(1);
@@ -34,7 +33,7 @@ impl Watch {
             .set_message(format!("reading {}", name.to_string_lossy()));
     }
 
-    /// A strategy is so far with it.
+    /// Shows how far a strategy is with the current file.
     pub fn step(&self, step: &Step) {
         let percent = (step.done * 100).checked_div(step.of).unwrap_or(100);
         let name = self.0.prefix();
@@ -42,7 +41,7 @@ impl Watch {
             .set_message(format!("{name}: {} {percent} %", step.strategy));
     }
 
-    /// All is done; the bar goes away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }

@@ -1,58 +1,52 @@
-//! The configuration of the gateway, from the places of this machine.
+//! Collects the gateway's configuration from the file, the environment and the flags.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use context::coded::Coded;
-use gateway::config::{Config, ConfigError, Effective, Flag, Place, Sources};
+use gateway::config::{Config, ConfigError, Effective, Flag, Sources};
 
 use crate::environment::Environment;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 
-/// The file's name.
 const FILE: &str = "ebbtide.toml";
 
-/// The settings that have a flag.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Settings")]
 pub struct SettingArgs {
-    /// The configuration file, instead of ./ebbtide.toml
+    /// Configuration file, instead of ./ebbtide.toml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The address to listen on; port 0 takes a free one [127.0.0.1:4000]
+    /// Address to listen on; port 0 picks a free one [127.0.0.1:4000]
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
-    /// Where requests to Anthropic's interface go
+    /// Upstream for requests to the Anthropic API
     #[arg(long, value_name = "URL")]
     pub anthropic_url: Option<String>,
-    /// Where requests to OpenAI's interfaces go
+    /// Upstream for requests to the OpenAI APIs
     #[arg(long, value_name = "URL")]
     pub openai_url: Option<String>,
-    /// The file the history is kept in, or `memory`
+    /// History file, or `memory`
     #[arg(long, value_name = "PATH")]
     pub store: Option<String>,
-    /// The window of every model, in tokens, instead of its own
+    /// Context window in tokens for every model, instead of its own
     #[arg(long, value_name = "N")]
     pub window: Option<String>,
-    /// How summaries are made
-    #[arg(long, help = "How summaries are made [auto]", value_parser = PossibleValuesParser::new(["auto", "native", "readable", "extractive"]))]
+    #[arg(long, help = "How to make summaries [auto]", value_parser = PossibleValuesParser::new(["auto", "native", "readable", "extractive"]))]
     pub route: Option<String>,
-    /// Which strategy decides when
     #[arg(
         long,
-        help = "Which strategy decides when: one that is shipped, or your own [prepared]",
+        help = "Memory strategy: a shipped one, or your own file [prepared]",
         value_name = "NAME|FILE.plumb"
     )]
     pub strategy: Option<String>,
-    /// Whether anything is changed, or only reported what would be
-    #[arg(long, help = "Whether anything is changed, or only reported what would be [on]", value_parser = PossibleValuesParser::new(["on", "observe"]))]
+    #[arg(long, help = "Change requests, or only report what would change [on]", value_parser = PossibleValuesParser::new(["on", "observe"]))]
     pub mode: Option<String>,
-    /// The model that writes summaries, instead of the agent's own
+    /// Model that writes summaries, instead of the agent's own
     #[arg(long, value_name = "MODEL")]
     pub summariser: Option<String>,
-    /// Where OpenTelemetry spans go, over HTTP
+    /// OTLP/HTTP endpoint for OpenTelemetry spans
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
 }
@@ -81,7 +75,7 @@ impl SettingArgs {
     }
 }
 
-/// What is in effect: what is built in, the file, the environment, flags.
+/// Merges the defaults, the file, the environment and the flags; the later ones win.
 pub fn effective(args: &SettingArgs, environment: &Environment) -> Result<Effective, Failure> {
     let built_in = Config {
         store: environment
@@ -98,47 +92,32 @@ pub fn effective(args: &SettingArgs, environment: &Environment) -> Result<Effect
     Effective::of(built_in, &sources).map_err(|error| failure(&error))
 }
 
-/// The file's name and text; `None` where none was named and none is there.
+/// Returns the configuration file's name and text; `None` if none was named and none exists.
 fn file(
     flag: Option<&Path>,
     environment: &Environment,
 ) -> Result<Option<(String, String)>, Failure> {
-    let variable = environment
-        .settings
-        .iter()
-        .find(|(name, value)| name == "EBBTIDE_CONFIG" && !value.is_empty())
-        .map(|(_, value)| Path::new(value));
-    let named = flag.or(variable);
+    let variable = environment.setting("EBBTIDE_CONFIG");
+    let named = flag.or(variable.map(Path::new));
     let read = |path: &Path| match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some((path.display().to_string(), text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => Ok(None),
-        Err(source) => Err(Failure::Unreadable {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(source) => Err(Failure::unreadable(path)(source)),
     };
     if let Some(named) = named {
         return read(named);
     }
-    let usual = environment.config_folder.as_ref();
-    let places = [
-        Some(PathBuf::from(FILE)),
-        usual.map(|folder| folder.join(FILE)),
-    ];
-    for place in places.into_iter().flatten() {
-        if let Some(found) = read(&place)? {
-            return Ok(Some(found));
-        }
+    if let Some(found) = read(Path::new(FILE))? {
+        return Ok(Some(found));
     }
-    Ok(None)
+    let shared = environment.config_folder.as_ref();
+    shared.map_or(Ok(None), |folder| read(&folder.join(FILE)))
 }
 
 fn failure(error: &ConfigError) -> Failure {
-    Failure::Reported {
-        code: error.code(),
-        message: error.to_string(),
-        place: error.place().map(Place::to_string),
-        hint: error.hint(),
-        exit: Exit::NotUnderstood,
+    let failure = Failure::of(error);
+    match error.place() {
+        Some(place) => failure.at(place),
+        None => failure,
     }
 }

@@ -1,9 +1,9 @@
-//! Sizes in tokens as people type them: `64k`, `1.5M`, `200_000`.
+//! Parses token counts as people type them: `64k`, `1.5M`, `200_000`.
 
 use context::Tokens;
 
-/// Reads a size of at least one token. `k` is a thousand, `M` a million (not 1,024), as in the
-/// names that providers give their windows.
+/// Parses a size of at least one token. `k` is 1,000 and `M` is 1,000,000, as in the window sizes
+/// that providers publish.
 pub fn parse(text: &str) -> Result<Tokens, String> {
     match parse_any(text)? {
         Tokens::ZERO => Err("expected at least one token".to_owned()),
@@ -11,7 +11,7 @@ pub fn parse(text: &str) -> Result<Tokens, String> {
     }
 }
 
-/// As [`parse`], with 0 for nothing at all.
+/// Parses a size that may be zero.
 pub fn parse_any(text: &str) -> Result<Tokens, String> {
     let plain: String = text.trim().chars().filter(|c| *c != '_').collect();
     let (digits, factor) = match plain.chars().last() {
@@ -24,7 +24,7 @@ pub fn parse_any(text: &str) -> Result<Tokens, String> {
     let tokens = number.map(|number| (number * factor).round());
     match tokens {
         None => Err("expected a size such as 64k, 1.5M or 200_000".to_owned()),
-        Some(tokens) if tokens > 1e12 => Err("more than 1,000,000M tokens".to_owned()),
+        Some(tokens) if tokens > 1e12 => Err("expected at most 1,000,000M tokens".to_owned()),
         Some(tokens) => Ok(Tokens::new(1).scaled(tokens)),
     }
 }

@@ -1,24 +1,23 @@
-//! Strategies by name or by file.
+//! Loads memory strategies by name or from files.
 
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use context::coded::Coded;
 use conversation::homunculus::hosted::{StrategyError, StrategyProgram};
 
 use crate::command::plumb::{modules::Folders, source};
 use crate::console::Console;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 
-/// The strategies of these names, or in these files: what ends in `.plumb` is a file. Where two files have
-/// the same name in different folders, each is called by its path.
+/// Loads several strategies. If two files in different folders have the same name, each strategy is
+/// named by its path.
 pub fn all(names: &[String], console: &mut Console) -> Result<Vec<Arc<StrategyProgram>>, Failure> {
-    let of_file = |name: &str| file(name).map(|path| called(path).into_owned());
+    let file_name = |name: &str| file(name).map(|path| called(path).into_owned());
     let mut programs = Vec::new();
     for name in names.iter().map(|name| name.trim()) {
-        let own = of_file(name);
-        let alike = |other: &&String| own.is_some() && of_file(other.trim()) == own;
+        let own = file_name(name);
+        let alike = |other: &&String| own.is_some() && file_name(other.trim()) == own;
         programs.push(match file(name) {
             Some(path) if names.iter().filter(alike).count() > 1 => read_as(name, path, console)?,
             _ => named(name, console)?,
@@ -27,35 +26,35 @@ pub fn all(names: &[String], console: &mut Console) -> Result<Vec<Arc<StrategyPr
     Ok(programs)
 }
 
-/// The file that a name stands for.
+/// The path, if `name` ends in `.plumb`.
 fn file(name: &str) -> Option<&Path> {
     let path = Path::new(name);
     let is_plumb = path.extension().is_some_and(|ending| ending == "plumb");
     is_plumb.then_some(path)
 }
 
-/// What the strategy in a file is called.
+/// The name of the strategy in a file: the file's name with its extension, which no shipped strategy
+/// has.
 fn called(path: &Path) -> Cow<'_, str> {
     path.file_name()
         .unwrap_or(path.as_os_str())
         .to_string_lossy()
 }
 
-/// The strategy of this name, or in this file: what ends in `.plumb` is a file.
+/// Loads the shipped strategy of this name, or the file if the name ends in `.plumb`.
 pub fn named(name: &str, console: &mut Console) -> Result<Arc<StrategyProgram>, Failure> {
     if let Some(path) = file(name) {
         return read(path, console);
     }
-    let unknown = || Failure::refused(&lab::ReplayError::UnknownStrategy(name.to_owned()));
+    let unknown = || Failure::of(&lab::ReplayError::UnknownStrategy(name.to_owned()));
     StrategyProgram::shipped(name).ok_or_else(unknown)
 }
 
-/// The strategy in a file. It is called as the file is, with the ending, which no shipped strategy has.
+/// Loads the strategy in a file. Errors in the program are shown on standard error.
 pub fn read(path: &Path, console: &mut Console) -> Result<Arc<StrategyProgram>, Failure> {
     read_as(&called(path), path, console)
 }
 
-/// The strategy in a file, under another name.
 fn read_as(
     name: &str,
     path: &Path,
@@ -73,12 +72,6 @@ fn read_as(
         {
             source::show(diagnostics, sources, console);
         }
-        Failure::Reported {
-            code: error.code(),
-            message: error.to_string(),
-            place: Some(path.display().to_string()),
-            hint: error.hint(),
-            exit: Exit::NotUnderstood,
-        }
+        Failure::of(&error).at(path.display())
     })
 }

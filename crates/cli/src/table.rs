@@ -1,22 +1,29 @@
-//! Tables of figures: a column of names, columns of figures set to the right, as many as fit; what
-//! does not fit goes into a further table below, under the same names.
+//! Tables of figures, and text cut or wrapped to a width in terminal columns.
+//!
+//! A table has a column of names and right-aligned columns of figures. Columns that do not fit go
+//! into another table below it, with the same names.
 
 /// One column of figures.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// The words above it, one line each.
+    /// The lines above the column.
     pub heading: Vec<String>,
-    /// One figure for each row.
+    /// One figure per row.
     pub cells: Vec<String>,
 }
 
 impl Column {
-    /// A column; `heading` is broken into lines at `|`.
+    /// Creates a column and breaks `heading` into lines at `|`.
     pub fn new(heading: &str, cells: Vec<String>) -> Self {
         Self {
             heading: heading.split('|').map(str::to_owned).collect(),
             cells,
         }
+    }
+
+    /// Creates a column with one cell for each of `rows`.
+    pub fn of<T>(heading: &str, rows: &[T], cell: impl Fn(&T) -> String) -> Self {
+        Self::new(heading, rows.iter().map(cell).collect())
     }
 
     fn width(&self) -> usize {
@@ -25,18 +32,21 @@ impl Column {
     }
 }
 
-/// How many columns of the terminal a text takes, for the texts that stand in our tables: no
-/// combining marks, nothing of double width but what a tool's or a file's name may bring.
+/// Counts the terminal columns of a text. Wide characters take two; combining marks are not handled.
 pub fn columns(text: &str) -> usize {
-    text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
+    text.chars().map(width_of).sum()
 }
 
-fn is_wide(c: char) -> bool {
-    matches!(u32::from(c), 0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff
-        | 0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd)
+fn width_of(c: char) -> usize {
+    match u32::from(c) {
+        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
+        0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff => 2,
+        0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
 }
 
-/// `text` cut to at most `limit` columns, the cut marked by an ellipsis.
+/// Cuts `text` to `limit` columns and marks the cut with an ellipsis.
 pub fn shorten(text: &str, limit: usize) -> String {
     if columns(text) <= limit {
         return text.to_owned();
@@ -44,7 +54,7 @@ pub fn shorten(text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut used = 1;
     for c in text.chars() {
-        used += if is_wide(c) { 2 } else { 1 };
+        used += width_of(c);
         if used > limit {
             break;
         }
@@ -54,15 +64,13 @@ pub fn shorten(text: &str, limit: usize) -> String {
     out
 }
 
-/// `text` cut to at most `limit` columns at its beginning, the cut marked by an ellipsis: for paths,
-/// of which the end matters.
+/// Cuts the beginning of `text`, for paths, whose end matters more.
 pub fn shorten_left(text: &str, limit: usize) -> String {
     let reversed: String = text.chars().rev().collect();
     shorten(&reversed, limit).chars().rev().collect()
 }
 
-/// `text` broken into lines of at most `width` columns at its blanks; a word that is longer has a
-/// line of its own.
+/// Breaks `text` at spaces into lines of at most `width` columns. A longer word gets its own line.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -82,8 +90,8 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The lines of the table: names on the left under `corner`, then the columns, in at most `width`
-/// columns a line. An empty line stands between tables.
+/// Renders the table in lines of at most `width` columns, with `corner` above the names. An empty
+/// line separates the tables that the columns are split into.
 pub fn render(corner: &str, names: &[String], figures: &[Column], width: usize) -> Vec<String> {
     let name_width = names
         .iter()
@@ -104,7 +112,7 @@ pub fn render(corner: &str, names: &[String], figures: &[Column], width: usize) 
     lines
 }
 
-/// Between columns.
+/// Spaces between columns.
 const GAP: usize = 2;
 
 fn how_many_fit(figures: &[Column], name_width: usize, width: usize) -> usize {
@@ -124,7 +132,7 @@ fn one_table(corner: &str, names: &[String], figures: &[Column], name_width: usi
     let heading = (0..height).map(|line| {
         let name = if line + 1 == height { corner } else { "" };
         let words = figures.iter().map(|column| {
-            // Headings of fewer lines stand at the bottom.
+            // Shorter headings align at the bottom.
             let above = height - column.heading.len();
             let word = line.checked_sub(above).and_then(|i| column.heading.get(i));
             (word.map_or("", String::as_str), column.width())
@@ -175,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_goes_below() {
+    fn columns_that_do_not_fit_go_below() {
         insta::assert_snapshot!(check(25));
     }
 

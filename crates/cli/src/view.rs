@@ -1,4 +1,4 @@
-//! A comparison as text: a heading, the table, and what one needs to know to read it.
+//! Prints a comparison of strategies: a heading, the score table and notes.
 
 use conversation::homunculus::hosted::SHIPPED;
 use lab::compare::{Comparison, Outcome, Simulation};
@@ -11,7 +11,7 @@ use crate::console::{Console, Tone};
 use crate::failure::Failure;
 use crate::table::{self, Column};
 
-/// One session: what it is, and its strategies side by side.
+/// Prints one session with its strategies side by side.
 pub fn session(comparison: &Comparison, console: &mut Console) -> Result<(), Failure> {
     let session = &comparison.session;
     let title = table::shorten(&session.title, console.width);
@@ -29,32 +29,31 @@ pub fn session(comparison: &Comparison, console: &mut Console) -> Result<(), Fai
     if !session.pins.is_empty() {
         facts.push(figures::plural(session.pins.len(), "pin"));
     }
-    paragraph(&facts.join(" · "), console)?;
+    console.paragraph(&facts.join(" · "))?;
     console.line("")?;
     let totals: Vec<Total> = comparison.strategies.iter().map(Total::of).collect();
     scores(&totals, console)?;
     for note in notes(comparison, &totals) {
         console.line("")?;
-        paragraph(&note, console)?;
+        console.paragraph(&note)?;
     }
     Ok(())
 }
 
-/// All sessions together.
+/// Prints the totals over all sessions.
 pub fn total(comparisons: &[Comparison], console: &mut Console) -> Result<(), Failure> {
-    let heading = format!("{} together", figures::plural(comparisons.len(), "session"));
+    let heading = format!("Total of {}", figures::plural(comparisons.len(), "session"));
     console.line(console.palette.paint(Tone::Heading, &heading))?;
     console.line("")?;
     let totals = totals(comparisons);
     scores(&totals, console)?;
     for note in totals.iter().filter_map(Total::replaced) {
         console.line("")?;
-        paragraph(&note, console)?;
+        console.paragraph(&note)?;
     }
     Ok(())
 }
 
-/// The table.
 fn scores(totals: &[Total], console: &mut Console) -> Result<(), Failure> {
     let names: Vec<String> = totals
         .iter()
@@ -67,19 +66,16 @@ fn scores(totals: &[Total], console: &mut Console) -> Result<(), Failure> {
             cells: score.cells,
         })
         .collect();
-    for line in table::render("strategy", &names, &columns, console.width) {
-        console.line(line)?;
-    }
-    Ok(())
+    console.lines(table::render("strategy", &names, &columns, console.width))
 }
 
-/// Ways to compact at equal size, over these sessions, with an empty line behind; nothing where
-/// nothing could be measured.
+/// Prints how much each way to compact recalls at equal size, followed by an empty line. Prints
+/// nothing if nothing could be measured.
 pub fn recall(comparisons: &[Comparison], console: &mut Console) -> Result<(), Failure> {
     let Some(board) = board(comparisons) else {
         return Ok(());
     };
-    let heading = "Recall by the size of the summary, whatever the strategy";
+    let heading = "Recall by summary size, independent of the strategy";
     for line in table::wrap(heading, console.width) {
         console.line(console.palette.paint(Tone::Heading, &line))?;
     }
@@ -89,15 +85,13 @@ pub fn recall(comparisons: &[Comparison], console: &mut Console) -> Result<(), F
         cells: column.cells,
     });
     let columns: Vec<Column> = columns.collect();
-    for line in table::render("way to compact", &names, &columns, console.width) {
-        console.line(line)?;
-    }
+    console.lines(table::render("method", &names, &columns, console.width))?;
     console.line("")?;
-    paragraph(&board.note, console)?;
+    console.paragraph(&board.note)?;
     console.line("")
 }
 
-/// What the table does not say, each as a paragraph.
+/// The notes below a session's table, one paragraph each.
 fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
     let mut notes: Vec<String> = verdict(totals).into_iter().collect();
     let session = &comparison.session;
@@ -107,7 +101,7 @@ fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
     }
     for outcome in &comparison.strategies {
         notes.extend(outcome.replaced());
-        // Who writes a strategy wants to know; of those that are shipped it is in the JSON.
+        // Authors need the command counts of their own strategies; for shipped ones the JSON suffices.
         if !SHIPPED.iter().any(|(name, _)| *name == &*outcome.strategy) {
             notes.push(outcome.ordered());
         }
@@ -121,14 +115,13 @@ fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
     let unavoidable = totals.iter().map(|total| total.overflows.unavoidable).max();
     if let Some(unavoidable) = unavoidable.filter(|&requests| requests > 0) {
         notes.push(format!(
-            "{} could not have been made to fit by any strategy: what must stay is larger than the \
-             window.",
+            "No strategy could make {} fit: the content that must stay is larger than the window.",
             figures::plural(unavoidable, "request")
         ));
     }
     if !session.product_compactions.is_empty() {
         notes.push(format!(
-            "The product that recorded the session compacted it {} itself.",
+            "The client that recorded the session compacted it {}.",
             match session.product_compactions.len() {
                 1 => "once".to_owned(),
                 more => format!("{more} times"),
@@ -138,30 +131,28 @@ fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
     notes
 }
 
-/// What to do about a window that the session never filled.
+/// The note on a session that never filled its window.
 fn never_full(comparison: &Comparison) -> String {
     let tokens = context::Tokens::new(comparison.session.tokens);
     let mut note = format!(
-        "The session of {} tokens never filled the window of {}, so no strategy had anything to do.",
+        "The session ({} tokens) never filled the window ({}), so no strategy had anything to do.",
         figures::count(tokens.get()),
         figures::count(comparison.simulation.window),
     );
-    // Much smaller ones hold little but the newest step.
+    // A much smaller window holds little more than the newest step.
     let quarter = tokens.get() / 4_000;
     if quarter * 1_000 >= options::SMALLEST_WINDOW.get() * 4 {
-        note.push_str(&format!(
-            " To see them work, try a smaller window: --window {quarter}k"
-        ));
+        note.push_str(&format!(" Try a smaller window: --window {quarter}k"));
     }
     note
 }
 
-/// What was assumed and what the last columns mean; said once, below everything.
+/// Prints the assumptions and the meaning of the last columns, once, below all tables.
 pub fn legend(simulation: &Simulation, console: &mut Console) -> Result<(), Failure> {
     let assumed = format!(
-        "No model was called. Stalls, waits, input, cache and cost are simulated: prices of {} (input \
-         {}, cache read {}, cache write {}, output {} a million tokens), {:.0} tokens written a \
-         second, a cache that lasts {}.",
+        "No model was called. Stalls, waits, input, cache and cost are simulated: prices of {} per \
+         million tokens (input {}, cache read {}, cache write {}, output {}), {:.0} output tokens per \
+         second, a cache lifetime of {}.",
         simulation.model,
         figures::price(simulation.usd_per_million_input),
         figures::price(simulation.usd_per_million_cache_read),
@@ -172,18 +163,9 @@ pub fn legend(simulation: &Simulation, console: &mut Console) -> Result<(), Fail
             u32::try_from(simulation.cache_ttl_seconds).map_or(f64::INFINITY, f64::from)
         ),
     );
-    paragraph(&assumed, console)?;
-    paragraph(
-        "Recall: of the identifiers that the agent went on to use after a compaction, those its \
-         context still named, and those that stood there beside words of the original.",
-        console,
+    console.paragraph(&assumed)?;
+    console.paragraph(
+        "Recall: of the identifiers that the agent used after a compaction, the share that its \
+         context still contained, and the share that it contained next to the original words.",
     )
-}
-
-/// A text in lines that fit.
-pub fn paragraph(text: &str, console: &mut Console) -> Result<(), Failure> {
-    for line in table::wrap(text, console.width) {
-        console.line(line)?;
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `ebbtide compact`: a conversation with its older part replaced by a summary, without a model.
+//! `ebbtide compact`: replaces the older part of a conversation with a summary, without a model.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use context::split::{self, Rule};
 use context::summary::Summary;
 use context::{Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use lab::figures;
-use serde::Serialize;
+use serde_json::json;
 use wire::session::Session;
 
 use crate::console::Console;
@@ -16,11 +16,11 @@ use crate::failure::{Exit, Failure};
 use crate::loading::{self, Loaded};
 use crate::size;
 
-/// What `ebbtide compact` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The compacted conversation has the format of the file. The newest messages stay
-as they are; a tool call is never parted from its results.
+The output has the format of the input file. The newest messages stay unchanged,
+and a tool call stays with its results. The file itself is the only copy of what
+the summary replaces, so keep it.
 
 Examples:
   ebbtide compact session.jsonl > shorter.jsonl
@@ -28,57 +28,42 @@ Examples:
   ebbtide compact messages.json --keep-recent 8k --json
   cat messages.json | ebbtide compact - | jq .")]
 pub struct CompactArgs {
-    /// The session file; - reads standard input
+    /// Session file; - reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The most tokens that the summary may have
+    /// Maximum size of the summary, in tokens
     #[arg(long, value_name = "SIZE", default_value = "4k", value_parser = size::parse)]
     pub budget: Tokens,
-    /// How many tokens of the newest messages stay as they are, at least the last step; with 0 that
-    /// stays only if it is unfinished
+    /// Tokens of the newest messages that stay unchanged; the last step always stays, except that 0
+    /// also replaces a finished last step
     #[arg(long, value_name = "SIZE", default_value = "20k", value_parser = size::parse_any)]
     pub keep_recent: Tokens,
-    /// Of a file that holds several sessions, this one, counted from 1
+    /// Compact the Nth session of the file
     #[arg(long, value_name = "N")]
     pub session: Option<usize>,
-    /// Count tokens as this model does, instead of the one that the session names
+    /// Count tokens for this model, instead of the one that the session names
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Print the summary alone
+    /// Print only the summary
     #[arg(long)]
     pub summary_only: bool,
-    /// Print the summary and its figures as JSON
+    /// Print the summary and its token counts as JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// The name and version of the shape of `--json`.
+/// The schema of `--json`.
 const SCHEMA: &str = "ebbtide.compact/1";
 
-/// The shape of `--json`.
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: &'static str,
-    title: &'a str,
-    format: &'static str,
-    turns_before: usize,
-    turns_after: usize,
-    tokens_before: u64,
-    tokens_after: u64,
-    summary_tokens: u64,
-    summary: Option<&'a str>,
-}
-
-/// A conversation that was compacted.
+/// A conversation after compaction.
 struct Compacted {
-    /// What is shown now: system turns, the summary, the newest turns.
-    shown: Vec<Turn>,
-    /// The summary's text; `None` where nothing was old enough to summarise.
+    /// System turns, the summary, the newest turns.
+    turns: Vec<Turn>,
+    /// `None` if a summary would not have been smaller.
     summary: Option<String>,
     summary_tokens: Tokens,
 }
 
-/// Compacts.
 pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
     let loaded = loading::load(&args.file, args.model.as_deref())?;
     let index = choose(args, &loaded)?;
@@ -96,21 +81,21 @@ pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
     } else {
         let bytes = loaded
             .document
-            .render(index, &compacted.shown)
-            .map_err(|error| Failure::reported(&error, &args.file))?;
+            .render(index, &compacted.turns)
+            .map_err(|error| Failure::of(&error).at(args.file.display()))?;
         console.data(&bytes)?;
     }
-    remark(session, &compacted, args.keep_recent, console);
+    note_sizes(session, &compacted, args.keep_recent, console);
     if compacted.summary_tokens > args.budget {
-        console.remark(format!(
-            "the summary is longer than {} tokens: its headings and the newest request always stand",
+        console.note(format!(
+            "the summary exceeds {} tokens: it always keeps its headings and the newest request",
             figures::count(args.budget.get())
         ));
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-/// The index of the session that is meant: the only one, or the one that was named.
+/// The index of the selected session, or of the only one.
 fn choose(args: &CompactArgs, loaded: &Loaded) -> Result<usize, Failure> {
     loaded.chosen(args.session)?;
     match (args.session, loaded.document.sessions.len()) {
@@ -123,8 +108,8 @@ fn choose(args: &CompactArgs, loaded: &Loaded) -> Result<usize, Failure> {
     }
 }
 
-/// System turns at the beginning stay; of the rest, what is older than the newest `keep_recent`
-/// tokens is replaced by its summary, unless that would not be smaller.
+/// Keeps the leading system turns and the newest `keep_recent` tokens, and replaces the turns between
+/// them with a summary, if that is smaller.
 fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) -> Compacted {
     let turns = &session.turns;
     let leading = turns
@@ -142,19 +127,19 @@ fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) ->
     let tokens = summary.tokens(counter);
     if old.is_empty() || tokens >= old_tokens {
         return Compacted {
-            shown: turns.clone(),
+            turns: turns.clone(),
             summary: None,
             summary_tokens: Tokens::ZERO,
         };
     }
     Compacted {
-        shown: shown(system, &summary, kept, counter),
+        turns: joined(system, &summary, kept, counter),
         summary: Some(summary.render()),
         summary_tokens: tokens,
     }
 }
 
-/// Whether nobody waits for anything: the assistant spoke last and called no tool.
+/// Says if the last turn is the assistant's and calls no tool.
 fn is_finished(turns: &[Turn]) -> bool {
     turns.last().is_some_and(|turn| {
         let calls = |part: &Part| matches!(part, Part::Call(_));
@@ -162,42 +147,44 @@ fn is_finished(turns: &[Turn]) -> bool {
     })
 }
 
-fn shown(
+fn joined(
     system: &[Turn],
     summary: &Summary,
     kept: &[Turn],
     counter: &dyn TokenCounter,
 ) -> Vec<Turn> {
     let parent = system.last().map_or(TurnId::ROOT, Turn::id);
-    let mut shown = system.to_vec();
-    shown.push(summary.draft().after(parent, counter));
-    shown.extend(kept.iter().cloned());
-    shown
+    let summary = summary.draft().after(parent, counter);
+    [system, &[summary], kept].concat()
 }
 
 fn report(session: &Session, compacted: &Compacted, console: &mut Console) -> Result<(), Failure> {
-    console.json(&Report {
-        schema: SCHEMA,
-        title: &session.title,
-        format: lab::replay::format_name(session.format),
-        turns_before: session.turns.len(),
-        turns_after: compacted.shown.len(),
-        tokens_before: tokens(&session.turns).get(),
-        tokens_after: tokens(&compacted.shown).get(),
-        summary_tokens: compacted.summary_tokens.get(),
-        summary: compacted.summary.as_deref(),
-    })
+    console.json(&json!({
+        "schema": SCHEMA,
+        "title": session.title,
+        "format": lab::replay::format_name(session.format),
+        "turns_before": session.turns.len(),
+        "turns_after": compacted.turns.len(),
+        "tokens_before": tokens(&session.turns).get(),
+        "tokens_after": tokens(&compacted.turns).get(),
+        "summary_tokens": compacted.summary_tokens.get(),
+        "summary": compacted.summary,
+    }))
 }
 
-/// What was done, for the person who waits.
-fn remark(session: &Session, compacted: &Compacted, keep_recent: Tokens, console: &mut Console) {
+fn note_sizes(
+    session: &Session,
+    compacted: &Compacted,
+    keep_recent: Tokens,
+    console: &mut Console,
+) {
     let before = tokens(&session.turns);
     let why = if keep_recent == Tokens::ZERO {
-        "what is finished is smaller than its summary would be"
+        "the summary would be larger than the conversation"
     } else {
-        "a smaller --keep-recent or --budget leaves more to summarise"
+        "try a smaller --keep-recent or --budget"
     };
-    console.remark(match &compacted.summary {
+    console.note(match &compacted.summary {
         None => format!(
             "nothing to compact: {} tokens in {}; {why}",
             figures::count(before.get()),
@@ -206,9 +193,9 @@ fn remark(session: &Session, compacted: &Compacted, keep_recent: Tokens, console
         Some(_) => format!(
             "{} → {} tokens, {} → {}, summary of {} tokens",
             figures::count(before.get()),
-            figures::count(tokens(&compacted.shown).get()),
+            figures::count(tokens(&compacted.turns).get()),
             figures::count(session.turns.len() as u64),
-            figures::plural(compacted.shown.len(), "turn"),
+            figures::plural(compacted.turns.len(), "turn"),
             figures::count(compacted.summary_tokens.get()),
         ),
     });

@@ -1,4 +1,4 @@
-//! `ebbtide completions`: completion scripts for shells.
+//! `ebbtide completions`: prints a shell completion script.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -7,7 +7,6 @@ use crate::cli::Cli;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
-/// What `ebbtide completions` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -15,15 +14,14 @@ Examples:
   ebbtide completions zsh > ~/.zfunc/_ebbtide
   ebbtide completions fish > ~/.config/fish/completions/ebbtide.fish")]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell to complete in
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
 }
 
-/// Prints the script.
 pub fn run(args: &CompletionsArgs, console: &mut Console) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ebbtide", &mut script);
     console.data(&script)?;
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }

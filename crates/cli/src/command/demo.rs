@@ -1,4 +1,4 @@
-//! `ebbtide demo`: an agent at work over HTTP, with the gateway and without.
+//! `ebbtide demo`: runs an agent over HTTP, with the gateway and without.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,22 +6,22 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use context::Tokens;
 use gateway::config::RouteChoice;
-use tokio::runtime::Runtime;
 
+use crate::command::runtime;
 use crate::console::Console;
-use crate::demo::{self, Plan, Screen, closing};
+use crate::demo::{self, Plan, Screen, text};
 use crate::environment::{Environment, clock};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
 use crate::{logs, size, strategy};
 
-/// What `ebbtide demo` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Starts a simulated provider and the gateway on free ports of this computer. A
-scripted model and a real agent then review the files below a folder over HTTP:
-the agent lists, reads and searches them. Nothing is written there, and nothing
-leaves the computer. Times are those of a large hosted model, on a faster clock.
+Starts a simulated provider and the gateway on free local ports. A real agent,
+driven by a scripted model, then reviews the files in a folder over HTTP: it
+lists, reads and searches them. The demo writes nothing there, and no data
+leaves this computer. The provider has the response times of a large hosted
+model, on a faster clock.
 
 Examples:
   ebbtide demo
@@ -29,49 +29,48 @@ Examples:
   ebbtide demo --stay
   ebbtide demo --keep kept && ebbtide replay kept/with-session.json")]
 pub struct DemoArgs {
-    /// The folder whose files the agent reads
+    /// Folder whose files the agent reads
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
-    /// The model's context window in tokens
+    /// Context window of the model, in tokens
     #[arg(long, value_name = "SIZE", value_parser = size::parse, default_value = "32k")]
     pub window: Tokens,
-    /// The model that the provider plays: its tokens, prices and rules
+    /// Model to simulate: its tokenizer, prices and rules
     #[arg(long, value_name = "NAME", default_value = "claude-opus-5-5")]
     pub model: String,
-    /// How often the window is to be crossed
+    /// Number of times the agent crosses the window
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     pub boundaries: u8,
-    /// How many times as fast as a real provider the simulated one answers
+    /// Speed of the simulated provider, relative to a real one
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub speed: u32,
-    /// How the gateway makes its summaries
+    /// How the gateway makes summaries
     #[arg(long, value_enum, default_value_t = Route::Auto)]
     pub route: Route,
-    /// Which strategy of the gateway decides when: one that is shipped, or your own
+    /// Memory strategy of the gateway: a shipped one, or your own file
     #[arg(long, value_name = "NAME|FILE.plumb", default_value = "prepared")]
     pub strategy: String,
-    /// Leave the gateway and its dashboard up when all is done, until interrupted
+    /// Keep the gateway and its dashboard running until you press Ctrl-C
     #[arg(long)]
     pub stay: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Keep the conversations, the gateway's store and the requests as the provider received them in
-    /// this folder
+    /// Save the conversations, the gateway's store and the requests that the provider received in this
+    /// folder
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<PathBuf>,
 }
 
-/// How the gateway makes its summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Route {
-    /// Native where the model has it, else readable.
+    /// Native if the model supports it, otherwise readable
     Auto,
-    /// The provider's own signed block.
+    /// The provider's own signed compaction block
     Native,
-    /// By a template that a model fills.
+    /// A template that a model fills in
     Readable,
-    /// Without a model.
+    /// Without a model
     Extractive,
 }
 
@@ -86,17 +85,13 @@ impl From<Route> for RouteChoice {
     }
 }
 
-/// Runs the agent twice and compares.
 pub fn run(
     args: &DemoArgs,
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     if let Some(folder) = &args.keep {
-        fs::create_dir_all(folder).map_err(|source| Failure::Unwritable {
-            path: folder.clone(),
-            source,
-        })?;
+        fs::create_dir_all(folder).map_err(Failure::unwritable(folder))?;
     }
     let plan = Plan {
         folder: args.dir.clone(),
@@ -109,29 +104,22 @@ pub fn run(
         keep: args.keep.clone(),
     };
     logs::start_quietly(environment);
-    let runtime = Runtime::new().map_err(|source| Failure::DemoBroken {
-        reason: source.to_string(),
-    })?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let mut screen = Screen::new(console, environment.progress, &plan);
-        let played = demo::play(&plan, &clock(), &mut screen).await?;
+        let (report, servers) = demo::run(&plan, &clock(), &mut screen).await?;
         if args.json {
-            console.json(&played.report)?;
+            console.json(&report)?;
         } else {
-            for line in closing::lines(&played.report, console.width) {
-                console.line(line)?;
-            }
-            closing::what_next(console)?;
+            console.lines(text::lines(&report, console.width))?;
+            text::what_next(console)?;
         }
         if args.stay {
             console.flush()?;
-            console.remark(format!(
-                "the dashboard is at {}/ebbtide/",
-                played.stage.url()
-            ));
+            let url = servers.url();
+            console.note(format!("Dashboard: {url}/ebbtide/ (press Ctrl-C to stop)"));
             interrupted().await;
         }
-        played.stage.shutdown().await;
-        Ok(Exit::Done)
+        servers.shutdown().await;
+        Ok(Exit::Success)
     })
 }

@@ -1,52 +1,34 @@
-//! `ebbtide replay` without a session: what there is on this computer.
+//! `ebbtide replay` without arguments: lists the sessions on this computer.
 
 use std::path::Path;
 
 use jiff::Timestamp;
 use lab::figures;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::console::{Console, Tone};
 use crate::environment::{Environment, SessionFolder};
 use crate::failure::{Exit, Failure};
-use crate::input::{self, Found};
+use crate::input::{self, SessionFile};
 use crate::table::{self, Column};
 
-/// So many of each product's sessions are shown, the newest first.
+/// Sessions listed per client.
 const SHOWN: usize = 8;
 
-/// Larger files are not read just to estimate their tokens.
+/// Bytes; larger files get no token estimate, since it takes a full read.
 const ESTIMATE_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// The name and version of the shape of `--json`.
+/// The schema of `--json`.
 const SCHEMA: &str = "ebbtide.sessions/1";
 
-/// A product with its sessions.
+/// The sessions of one client.
 struct Product<'a> {
     folder: &'a SessionFolder,
     /// Newest first.
-    sessions: Vec<Found>,
+    sessions: Vec<SessionFile>,
     unreadable: usize,
 }
 
-/// One session in the JSON.
-#[derive(Serialize)]
-struct Listed {
-    product: &'static str,
-    path: String,
-    bytes: u64,
-    changed: Option<String>,
-    estimated_tokens: Option<u64>,
-}
-
-/// The shape of `--json`.
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    sessions: Vec<Listed>,
-}
-
-/// Lists the sessions that the usual places hold.
 pub fn run(json: bool, environment: &Environment, console: &mut Console) -> Result<Exit, Failure> {
     let products: Vec<Product<'_>> = environment.session_folders.iter().map(search).collect();
     if json {
@@ -54,11 +36,9 @@ pub fn run(json: bool, environment: &Environment, console: &mut Console) -> Resu
             let sessions = product.sessions.iter().take(SHOWN);
             sessions.map(|found| listed(product.folder.product, found))
         });
-        console.json(&Report {
-            schema: SCHEMA,
-            sessions: listed.collect(),
-        })?;
-        return Ok(Exit::Done);
+        let sessions: Vec<Value> = listed.collect();
+        console.json(&json!({ "schema": SCHEMA, "sessions": sessions }))?;
+        return Ok(Exit::Success);
     }
     for product in &products {
         print(product, environment, console)?;
@@ -69,17 +49,17 @@ pub fn run(json: bool, environment: &Environment, console: &mut Console) -> Resu
         .max_by_key(|found| found.changed);
     match newest {
         Some(found) => {
-            console.line("To replay the newest:")?;
+            console.line("To replay the newest session:")?;
             console.line(format!("  ebbtide replay {}", quoted(&found.path)))?;
         }
-        None => {
-            console.line("No recorded sessions were found. Name a file or a folder:")?;
-            console.line("  ebbtide replay FILE")?;
-            console.line("or see a replay of a session made from the files here:")?;
-            console.line("  ebbtide demo")?;
-        }
+        None => console.lines([
+            "No recorded sessions found. Name a file or a folder:",
+            "  ebbtide replay FILE",
+            "or run an agent on the files in this folder:",
+            "  ebbtide demo",
+        ])?,
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
 fn search(folder: &SessionFolder) -> Product<'_> {
@@ -122,7 +102,7 @@ fn print(
     }
     if sessions.len() > shown.len() {
         console.line(format!(
-            "  and {} more; all of them: ebbtide replay {}",
+            "  and {} more; to replay all: ebbtide replay {}",
             figures::count((sessions.len() - shown.len()) as u64),
             quoted(&folder.path)
         ))?;
@@ -131,7 +111,7 @@ fn print(
 }
 
 fn sessions_table(
-    shown: &[Found],
+    shown: &[SessionFile],
     folder: &SessionFolder,
     now: Timestamp,
     width: usize,
@@ -143,25 +123,20 @@ fn sessions_table(
             table::shorten_left(&below.display().to_string(), width.saturating_sub(36))
         })
         .collect();
-    let column = |show: &dyn Fn(&Found) -> String| shown.iter().map(show).collect();
+    let tokens = |file: &SessionFile| match estimate(file) {
+        Some(tokens) => format!("~{}", figures::short(tokens)),
+        None => "–".to_owned(),
+    };
     let columns = [
-        Column::new("size", column(&|found| figures::bytes(found.bytes))),
-        Column::new(
-            "tokens",
-            column(&|found| {
-                estimate(found).map_or_else(
-                    || "–".to_owned(),
-                    |tokens| format!("~{}", figures::short(tokens)),
-                )
-            }),
-        ),
-        Column::new("written", column(&|found| age(found.changed, now))),
+        Column::of("size", shown, |file| figures::bytes(file.bytes)),
+        Column::of("tokens", shown, tokens),
+        Column::of("modified", shown, |file| age(file.changed, now)),
     ];
     table::render("session", &names, &columns, width.saturating_sub(2))
 }
 
-/// The tokens of all sessions in a file, roughly.
-fn estimate(found: &Found) -> Option<context::Tokens> {
+/// Estimates the tokens of all sessions in a file.
+fn estimate(found: &SessionFile) -> Option<context::Tokens> {
     if found.bytes > ESTIMATE_LIMIT {
         return None;
     }
@@ -171,17 +146,16 @@ fn estimate(found: &Found) -> Option<context::Tokens> {
     Some(turns.map(context::Turn::tokens).sum())
 }
 
-fn listed(product: &'static str, found: &Found) -> Listed {
-    Listed {
-        product,
-        path: found.path.display().to_string(),
-        bytes: found.bytes,
-        changed: found.changed.map(|time| time.to_string()),
-        estimated_tokens: estimate(found).map(context::Tokens::get),
-    }
+fn listed(product: &'static str, found: &SessionFile) -> Value {
+    json!({
+        "product": product,
+        "path": found.path.display().to_string(),
+        "bytes": found.bytes,
+        "changed": found.changed.map(|time| time.to_string()),
+        "estimated_tokens": estimate(found).map(context::Tokens::get),
+    })
 }
 
-/// How long ago something was written.
 fn age(changed: Option<Timestamp>, now: Timestamp) -> String {
     let Some(changed) = changed else {
         return "–".to_owned();
@@ -194,7 +168,7 @@ fn age(changed: Option<Timestamp>, now: Timestamp) -> String {
     }
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for the shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);

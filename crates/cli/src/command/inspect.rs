@@ -1,4 +1,4 @@
-//! `ebbtide inspect`: what is in a session.
+//! `ebbtide inspect`: prints the contents of a session.
 
 use std::path::PathBuf;
 
@@ -7,6 +7,7 @@ use context::coded::ErrorCode;
 use jiff::Timestamp;
 use lab::figures;
 use serde::Serialize;
+use serde_json::{Value, json};
 use wire::session::{Problem, Session};
 
 use crate::codes;
@@ -15,9 +16,7 @@ use crate::failure::{Exit, Failure};
 use crate::inspection::{Inspection, Kind};
 use crate::loading::{self, Loaded};
 use crate::table::{self, Column};
-use crate::view;
 
-/// What `ebbtide inspect` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,16 +25,16 @@ Examples:
   ebbtide inspect trajectories.json --session 3
   cat session.jsonl | ebbtide inspect - --json")]
 pub struct InspectArgs {
-    /// The session file; - reads standard input
+    /// Session file; - reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Of a file that holds several sessions, only this one, counted from 1
+    /// Show only the Nth session of the file
     #[arg(long, value_name = "N")]
     pub session: Option<usize>,
-    /// Show everything that is broken or odd in the file, with its line
+    /// List the problems in the file, with line numbers
     #[arg(long)]
     pub problems: bool,
-    /// Count tokens as this model does, instead of the one that the session names
+    /// Count tokens for this model, instead of the one that the session names
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
     /// Print JSON
@@ -43,79 +42,72 @@ pub struct InspectArgs {
     pub json: bool,
 }
 
-/// The name and version of the shape of `--json`.
+/// The schema of `--json`.
 const SCHEMA: &str = "ebbtide.inspect/1";
 
-/// How many sessions of one file are shown in full where none is named.
+/// Above this many sessions, the output is a list with one line per session.
 const SHOWN_IN_FULL: usize = 3;
 
-/// Says what is in a session.
 pub fn run(args: &InspectArgs, console: &mut Console) -> Result<Exit, Failure> {
     let loaded = loading::load(&args.file, args.model.as_deref())?;
     let sessions = loaded.chosen(args.session)?;
-    let views: Vec<View<'_>> = sessions
+    let inspected: Vec<Inspected<'_>> = sessions
         .into_iter()
-        .map(|session| View::of(session, args.model.as_deref()))
+        .map(|session| inspect(session, args.model.as_deref()))
         .collect();
     if args.json {
-        print_json(&views, console)?;
+        print_json(&inspected, console)?;
     } else if args.problems {
-        for view in &views {
-            print_problems(view, console)?;
+        for (session, _) in &inspected {
+            print_problems(session, console)?;
         }
-    } else if views.len() > SHOWN_IN_FULL {
-        print_list(&loaded, &views, console)?;
+    } else if inspected.len() > SHOWN_IN_FULL {
+        print_list(&loaded, &inspected, console)?;
     } else {
-        for (index, view) in views.iter().enumerate() {
+        for (index, (session, counts)) in inspected.iter().enumerate() {
             if index > 0 {
                 console.line("")?;
             }
-            print(&loaded, view, console)?;
+            print(&loaded, session, counts, console)?;
         }
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-/// A session with what was counted in it.
-struct View<'a> {
-    session: &'a Session,
-    inspection: Inspection,
+/// A session with its counts.
+type Inspected<'a> = (&'a Session, Inspection);
+
+fn inspect<'a>(session: &'a Session, model: Option<&str>) -> Inspected<'a> {
+    let counter = loading::counter(session, model);
+    let counts = Inspection::of(session, &*counter, loading::counted(session, model));
+    (session, counts)
 }
 
-impl<'a> View<'a> {
-    fn of(session: &'a Session, model: Option<&str>) -> Self {
-        let counter = loading::counter(session, model);
-        Self {
-            session,
-            inspection: Inspection::of(session, &*counter, loading::counted(session, model)),
-        }
-    }
-}
-
-fn print(loaded: &Loaded, view: &View<'_>, console: &mut Console) -> Result<(), Failure> {
-    let (session, seen) = (view.session, &view.inspection);
+fn print(
+    loaded: &Loaded,
+    session: &Session,
+    seen: &Inspection,
+    console: &mut Console,
+) -> Result<(), Failure> {
     let title = table::shorten(&session.title, console.width);
     console.line(console.palette.paint(Tone::Heading, &title))?;
     let model = session.model.clone();
     let about = [
         loading::format_name(session.format).to_owned(),
-        model.unwrap_or_else(|| "no model named".to_owned()),
+        model.unwrap_or_else(|| "unknown model".to_owned()),
         figures::bytes(loaded.bytes),
     ];
-    view::paragraph(&about.join(" · "), console)?;
+    console.paragraph(&about.join(" · "))?;
     console.line("")?;
     for (label, value) in facts(seen) {
         fact(label, &value, console)?;
     }
     problems_fact(loaded, session, console)?;
     console.line("")?;
-    for line in kinds_table(&seen.kinds, seen.tokens, console.width) {
-        console.line(line)?;
-    }
-    Ok(())
+    console.lines(kinds_table(&seen.kinds, seen.tokens, console.width))
 }
 
-/// One fact: its label, then its value, wrapped at the console's width under itself.
+/// Prints a label and its value, wrapped with a hanging indent.
 fn fact(label: &str, value: &str, console: &mut Console) -> Result<(), Failure> {
     const LABEL: usize = 13;
     let room = console.width.saturating_sub(LABEL).max(20);
@@ -126,7 +118,7 @@ fn fact(label: &str, value: &str, console: &mut Console) -> Result<(), Failure> 
     Ok(())
 }
 
-/// What was counted, as lines of a label and a value; what did not occur has no line.
+/// The counts as labels and values. Facts without any occurrence are left out.
 fn facts(seen: &Inspection) -> Vec<(&'static str, String)> {
     let mut facts = vec![("turns", turns(seen)), ("steps", steps(seen))];
     if let Some(span) = &seen.span {
@@ -140,7 +132,8 @@ fn facts(seen: &Inspection) -> Vec<(&'static str, String)> {
         facts.push((
             "reported",
             format!(
-                "{}: input {} fresh, {} from cache, {} written to it; output {}; largest request {}",
+                "{}: input {} uncached, {} read from cache, {} written to it; output {}; largest \
+                 request {}",
                 figures::plural(usage.responses, "response"),
                 short(usage.input),
                 short(usage.cache_read),
@@ -153,7 +146,7 @@ fn facts(seen: &Inspection) -> Vec<(&'static str, String)> {
     let repeats = &seen.repeats;
     if repeats.same_call + repeats.same_file > 0 {
         facts.push((
-            "asked again",
+            "repeated",
             format!(
                 "{} with the same arguments, and {} of a file read before: {} tokens",
                 figures::plural(repeats.same_call, "call"),
@@ -169,7 +162,7 @@ fn facts(seen: &Inspection) -> Vec<(&'static str, String)> {
         facts.push((
             "compaction",
             format!(
-                "by the product, before turn {}{before}; summary of {} tokens",
+                "by the client, before turn {}{before}; summary of {} tokens",
                 figures::count(compaction.before_turn as u64),
                 figures::count(compaction.summary_tokens),
             ),
@@ -192,15 +185,13 @@ fn turns(seen: &Inspection) -> String {
 
 fn steps(seen: &Inspection) -> String {
     let calls = &seen.calls;
+    let noun = if calls.all == 1 {
+        "tool call"
+    } else {
+        "tool calls"
+    };
     let details = [
-        (
-            calls.all,
-            if calls.all == 1 {
-                "tool call"
-            } else {
-                "tool calls"
-            },
-        ),
+        (calls.all, noun),
         (calls.parallel_groups, "with parallel calls"),
         (calls.failed, "failed"),
         (calls.unanswered, "without a result"),
@@ -214,7 +205,7 @@ fn steps(seen: &Inspection) -> String {
     )
 }
 
-/// The counts that are not zero, with their names.
+/// Joins the counts that are not zero with their names.
 fn listed(counts: &[(usize, &str)]) -> String {
     let some: Vec<String> = counts
         .iter()
@@ -239,7 +230,7 @@ fn short(tokens: u64) -> String {
     figures::short(context::Tokens::new(tokens))
 }
 
-/// All problems in one line, by code, the most frequent first, and how to see them.
+/// Prints the problems by code, and the command that lists them.
 fn problems_fact(loaded: &Loaded, session: &Session, console: &mut Console) -> Result<(), Failure> {
     if session.problems.is_empty() {
         return Ok(());
@@ -250,7 +241,7 @@ fn problems_fact(loaded: &Loaded, session: &Session, console: &mut Console) -> R
     console.line(format!("{:13}{see}", ""))
 }
 
-/// Problems by what they mean, the most frequent first: `19 × a message has no content (E0134)`.
+/// Counts problems by code, the most frequent first: `19 × a message has no content (E0134)`.
 pub fn summary(problems: &[Problem]) -> String {
     let mut codes: Vec<(ErrorCode, usize)> = Vec::new();
     for problem in problems {
@@ -275,83 +266,62 @@ fn kinds_table(kinds: &[Kind], all: u64, width: usize) -> Vec<String> {
         .iter()
         .map(|kind| table::shorten(&kind.name, width.saturating_sub(28)))
         .collect();
-    let column = |show: &dyn Fn(&Kind) -> String| kinds.iter().map(show).collect();
     let whole = context::Tokens::new(all);
+    let share = |kind: &Kind| context::Tokens::new(kind.tokens).share_of(whole);
     let columns = [
-        Column::new("parts", column(&|kind| figures::count(kind.parts as u64))),
-        Column::new("tokens", column(&|kind| figures::count(kind.tokens))),
-        Column::new(
-            "share",
-            column(&|kind| figures::percent(context::Tokens::new(kind.tokens).share_of(whole))),
-        ),
+        Column::of("parts", kinds, |kind| figures::count(kind.parts as u64)),
+        Column::of("tokens", kinds, |kind| figures::count(kind.tokens)),
+        Column::of("share", kinds, |kind| figures::percent(share(kind))),
     ];
     table::render("tokens by kind", &names, &columns, width)
 }
 
-/// One line a session, where a file holds many.
-fn print_list(loaded: &Loaded, views: &[View<'_>], console: &mut Console) -> Result<(), Failure> {
+/// Prints one line per session.
+fn print_list(
+    loaded: &Loaded,
+    inspected: &[Inspected<'_>],
+    console: &mut Console,
+) -> Result<(), Failure> {
     console.line(format!(
         "{} in {} ({})",
-        figures::plural(views.len(), "session"),
+        figures::plural(inspected.len(), "session"),
         loaded.path.display(),
         figures::bytes(loaded.bytes)
     ))?;
     console.line("")?;
-    let names: Vec<String> = (1..=views.len()).map(|number| number.to_string()).collect();
-    let column = |show: &dyn Fn(&View<'_>) -> String| views.iter().map(show).collect();
+    let names: Vec<String> = (1..=inspected.len()).map(|n| n.to_string()).collect();
+    let column = |heading: &str, figure: fn(&Inspected<'_>) -> u64| {
+        Column::of(heading, inspected, |one| figures::count(figure(one)))
+    };
     let columns = [
-        Column::new(
-            "turns",
-            column(&|view| figures::count(view.session.turns.len() as u64)),
-        ),
-        Column::new(
-            "steps",
-            column(&|view| figures::count(view.inspection.calls.steps as u64)),
-        ),
-        Column::new(
-            "tokens",
-            column(&|view| figures::count(view.inspection.tokens)),
-        ),
-        Column::new(
-            "failed",
-            column(&|view| figures::count(view.inspection.calls.failed as u64)),
-        ),
-        Column::new(
-            "problems",
-            column(&|view| figures::count(view.session.problems.len() as u64)),
-        ),
+        column("turns", |(session, _)| session.turns.len() as u64),
+        column("steps", |(_, counts)| counts.calls.steps as u64),
+        column("tokens", |(_, counts)| counts.tokens),
+        column("failed", |(_, counts)| counts.calls.failed as u64),
+        column("problems", |(session, _)| session.problems.len() as u64),
     ];
-    for line in table::render("session", &names, &columns, console.width) {
-        console.line(line)?;
-    }
+    console.lines(table::render("session", &names, &columns, console.width))?;
     console.line("")?;
     console.line(format!(
-        "One of them: ebbtide inspect {} --session N",
+        "To inspect one: ebbtide inspect {} --session N",
         loaded.path.display()
     ))
 }
 
-fn print_problems(view: &View<'_>, console: &mut Console) -> Result<(), Failure> {
-    for problem in &view.session.problems {
+fn print_problems(session: &Session, console: &mut Console) -> Result<(), Failure> {
+    for problem in &session.problems {
         console.line(format!(
             "{}:{}: {}: {}",
-            view.session.title, problem.line, problem.code, problem.message
+            session.title, problem.line, problem.code, problem.message
         ))?;
     }
-    if view.session.problems.is_empty() {
-        console.remark(format!("{}: no problems", view.session.title));
+    if session.problems.is_empty() {
+        console.note(format!("{}: no problems", session.title));
     }
     Ok(())
 }
 
-/// The shape of `--json`.
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: &'static str,
-    sessions: Vec<SessionReport<'a>>,
-}
-
-/// One session in it.
+/// One session in the JSON report.
 #[derive(Serialize)]
 struct SessionReport<'a> {
     title: &'a str,
@@ -359,36 +329,24 @@ struct SessionReport<'a> {
     model: Option<&'a str>,
     #[serde(flatten)]
     inspection: &'a Inspection,
-    problems: Vec<ProblemReport<'a>>,
+    problems: Vec<Value>,
 }
 
-/// One problem in it.
-#[derive(Serialize)]
-struct ProblemReport<'a> {
-    line: usize,
-    code: &'static str,
-    message: &'a str,
-}
-
-fn print_json(views: &[View<'_>], console: &mut Console) -> Result<(), Failure> {
-    let sessions = views.iter().map(|view| SessionReport {
-        title: &view.session.title,
-        format: lab::replay::format_name(view.session.format),
-        model: view.session.model.as_deref(),
-        inspection: &view.inspection,
-        problems: view
-            .session
-            .problems
-            .iter()
-            .map(|problem| ProblemReport {
-                line: problem.line,
-                code: problem.code.as_str(),
-                message: &problem.message,
-            })
-            .collect(),
+fn print_json(inspected: &[Inspected<'_>], console: &mut Console) -> Result<(), Failure> {
+    let problem = |problem: &Problem| {
+        json!({
+            "line": problem.line,
+            "code": problem.code.as_str(),
+            "message": problem.message,
+        })
+    };
+    let sessions = inspected.iter().map(|(session, inspection)| SessionReport {
+        title: &session.title,
+        format: lab::replay::format_name(session.format),
+        model: session.model.as_deref(),
+        inspection,
+        problems: session.problems.iter().map(problem).collect(),
     });
-    console.json(&Report {
-        schema: SCHEMA,
-        sessions: sessions.collect(),
-    })
+    let sessions: Vec<SessionReport<'_>> = sessions.collect();
+    console.json(&json!({ "schema": SCHEMA, "sessions": sessions }))
 }

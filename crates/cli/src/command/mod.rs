@@ -1,4 +1,4 @@
-//! The commands, one a file.
+//! The commands, one module each.
 
 pub mod compact;
 pub mod completions;
@@ -14,12 +14,13 @@ pub mod replay;
 pub mod serve;
 pub mod sim;
 
+use tokio::runtime::Runtime;
+
 use crate::cli::Command;
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 
-/// Runs a command.
 pub fn run(
     command: &Command,
     environment: &Environment,
@@ -39,4 +40,9 @@ pub fn run(
         Command::Purge(args) => purge::run(args, environment, console),
         Command::Docs(args) => docs::run(args, console),
     }
+}
+
+/// Starts the async runtime of a command that serves or connects.
+fn runtime() -> Result<Runtime, Failure> {
+    Runtime::new().map_err(Failure::NoRuntime)
 }

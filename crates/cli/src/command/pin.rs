@@ -1,34 +1,31 @@
-//! `ebbtide pin`: pins of a conversation in a gateway that runs.
+//! `ebbtide pin`: adds, lists and removes pins in a running gateway.
 
 use clap::{Args, Subcommand};
-use context::coded::Coded;
 use context::pin::PinError;
 use gateway::config::Secret;
 use gateway::{Remote, RemoteError};
 use serde_json::Value;
-use tokio::runtime::Runtime;
 
+use crate::command::runtime;
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 
-/// What `ebbtide pin` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A pinned text stays verbatim in what the model sees, whatever is compacted.
-The id of a conversation stands in the header x-ebbtide-conversation of each
-answer, and in the dashboard. Where the gateway has an admin token, it is read
-from EBBTIDE_ADMIN_TOKEN.
+A pinned text stays in the model's context verbatim, through every compaction.
+The x-ebbtide-conversation header of each response holds the conversation's ID;
+the dashboard shows it too. If the gateway requires an admin token, set
+EBBTIDE_ADMIN_TOKEN.
 
 Examples:
   ebbtide pin list CONVERSATION
   ebbtide pin add CONVERSATION 'never touch the table users'
   ebbtide pin remove CONVERSATION 1a2b3c4d")]
 pub struct PinArgs {
-    /// What to do.
     #[command(subcommand)]
     pub action: Action,
-    /// The gateway's URL
+    /// URL of the gateway
     #[arg(
         long,
         global = true,
@@ -38,47 +35,38 @@ pub struct PinArgs {
     pub url: String,
 }
 
-/// What to do with pins.
 #[derive(Debug, Subcommand)]
 pub enum Action {
     /// Pin a text
     Add {
-        /// The conversation's id
+        /// Conversation ID
         conversation: String,
-        /// The text
+        /// Text to pin
         text: String,
     },
     /// Remove a pin
     Remove {
-        /// The conversation's id
+        /// Conversation ID
         conversation: String,
-        /// The pin's id
+        /// Pin ID
         pin: String,
     },
     /// List the pins
     List {
-        /// The conversation's id
+        /// Conversation ID
         conversation: String,
     },
 }
 
-/// Does it.
 pub fn run(
     args: &PinArgs,
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let token = environment
-        .settings
-        .iter()
-        .find(|(name, value)| name == "EBBTIDE_ADMIN_TOKEN" && !value.is_empty())
-        .map(|(_, value)| Secret::new(value.as_str()));
+    let token = environment.setting("EBBTIDE_ADMIN_TOKEN").map(Secret::new);
     let remote = Remote::new(&args.url, token).map_err(|error| failure(&error))?;
-    let runtime = Runtime::new().map_err(|source| Failure::Output { source })?;
-    for line in runtime.block_on(act(&args.action, &remote))? {
-        console.line(line)?;
-    }
-    Ok(Exit::Done)
+    console.lines(runtime()?.block_on(act(&args.action, &remote))?)?;
+    Ok(Exit::Success)
 }
 
 async fn act(action: &Action, remote: &Remote) -> Result<Vec<String>, Failure> {
@@ -92,7 +80,7 @@ async fn act(action: &Action, remote: &Remote) -> Result<Vec<String>, Failure> {
             let removed = remote.unpin(conversation, pin).await.map_err(failed)?;
             match removed {
                 true => Ok(vec!["removed".to_owned()]),
-                false => Err(not_there(pin)),
+                false => Err(no_such_pin(pin)),
             }
         }
         Action::List { conversation } => {
@@ -103,21 +91,19 @@ async fn act(action: &Action, remote: &Remote) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Nothing was removed.
-fn not_there(pin: &str) -> Failure {
+fn no_such_pin(pin: &str) -> Failure {
+    let hint = "`ebbtide pin list` shows the pins. To remove a pin with the origin `user`, send an \
+                `#unpin` line in the conversation.";
     Failure::Reported {
         code: PinError::UNKNOWN,
-        message: format!("no pin `{pin}` that can be removed from here"),
+        message: format!("no pin `{pin}` that this command can remove"),
         place: None,
-        hint: Some(
-            "`ebbtide pin list` shows the pins; one with the origin `user` is removed by an `#unpin` line"
-                .to_owned(),
-        ),
+        hint: Some(hint.to_owned()),
         exit: Exit::Failed,
     }
 }
 
-/// A pin in one line: its id, who set it, its text.
+/// One line: the pin's ID, its origin, its text.
 fn line(pin: &Value) -> String {
     let text = |name: &str| pin.get(name).and_then(Value::as_str).unwrap_or_default();
     let shown = gateway::dashboard::one_line(text("text"), usize::MAX);
@@ -125,11 +111,5 @@ fn line(pin: &Value) -> String {
 }
 
 fn failure(error: &RemoteError) -> Failure {
-    Failure::Reported {
-        code: error.code(),
-        message: error.to_string(),
-        place: None,
-        hint: error.hint(),
-        exit: Exit::Failed,
-    }
+    Failure::of(error).exiting(Exit::Failed)
 }

@@ -1,4 +1,4 @@
-//! `ebbtide purge`: removing what is not wanted any more.
+//! `ebbtide purge`: deletes conversations from a store.
 
 use std::path::PathBuf;
 
@@ -12,19 +12,19 @@ use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 
-/// What `ebbtide purge` takes.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "ebbtide purge --store <PATH> [--yes] WHAT...",
     after_help = "\
-What: --all, or at least one of --older-than, --conversation and --tenant.
+WHAT is --all, or at least one of --older-than, --conversation and --tenant.
+Several conditions combine with AND: --tenant ID --older-than 30d deletes that
+tenant's old conversations.
 
-Without --yes it only says what it would remove. What is named together has to
-hold together: --tenant ID --older-than 30d means the old ones of that tenant.
+Without --yes, the command only reports what it would delete.
 
-With a conversation go its pins and the turns, summaries and messages that no
-other conversation needs. A beginning that is shared stays. The room in the file
-is given back, and what was in it is overwritten. A gateway may run meanwhile.
+A conversation is deleted with its pins, turns, summaries and messages, except
+for those that another conversation shares. The freed space in the file is
+overwritten and returned to the file system. The gateway may keep running.
 
 Examples:
   ebbtide purge --store ebbtide.db --older-than 30d
@@ -35,22 +35,22 @@ Examples:
 #[command(group = ArgGroup::new("what").required(true).multiple(true)
     .args(["older_than", "conversation", "tenant", "all"]))]
 pub struct PurgeArgs {
-    /// The store's file
+    /// Store file
     #[arg(long, value_name = "PATH")]
     pub store: PathBuf,
-    /// Conversations that were last seen longer ago than this: 12h, 30d, 8w
+    /// Delete conversations with no request for this long, such as 12h, 30d or 8w
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub older_than: Option<SignedDuration>,
-    /// This conversation, by its id of 32 hexadecimal digits
+    /// Delete the conversation with this ID (32 hexadecimal digits)
     #[arg(long, value_name = "ID", value_parser = conversation)]
     pub conversation: Option<ConversationId>,
-    /// Conversations of this tenant, by its id of 32 hexadecimal digits
+    /// Delete the conversations of the tenant with this ID (32 hexadecimal digits)
     #[arg(long, value_name = "ID", value_parser = tenant)]
     pub tenant: Option<Tenant>,
-    /// Everything
+    /// Delete everything
     #[arg(long, conflicts_with_all = ["older_than", "conversation", "tenant"])]
     pub all: bool,
-    /// Remove it, instead of saying what would be removed
+    /// Delete, instead of reporting what would be deleted
     #[arg(long)]
     pub yes: bool,
 }
@@ -69,7 +69,6 @@ fn tenant(text: &str) -> Result<Tenant, String> {
     Tenant::parse(text).ok_or_else(|| ID.to_owned())
 }
 
-/// Removes, or says what would be removed.
 pub fn run(
     args: &PurgeArgs,
     environment: &Environment,
@@ -93,17 +92,17 @@ pub fn run(
     if args.yes {
         let purged = store.purge(what).map_err(failed)?;
         let back = figures::bytes(purged.bytes);
-        console.line(format!("removed {}; {back} given back", shown(&purged)))?;
+        console.line(format!("deleted {}; freed {back}", shown(&purged)))?;
     } else {
         let purged = store.preview(what).map_err(failed)?;
         let room = figures::bytes(purged.bytes);
-        console.line(format!("would remove {}; about {room}", shown(&purged)))?;
-        console.remark("nothing was removed; add --yes to remove it");
+        console.line(format!("would delete {}; about {room}", shown(&purged)))?;
+        console.note("Nothing was deleted. Add --yes to delete.");
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
-/// Whether a tenant, or any where none is named, has this conversation.
+/// Says if the tenant has this conversation, or if any tenant does where none is given.
 fn is_there(
     store: &Sqlite,
     id: ConversationId,

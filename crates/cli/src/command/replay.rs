@@ -1,4 +1,4 @@
-//! `ebbtide replay`: recorded sessions under several memory strategies.
+//! `ebbtide replay`: replays recorded sessions under several memory strategies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,11 @@ use context::Tokens;
 use context::coded::Coded;
 use conversation::homunculus::hosted::StrategyProgram;
 use lab::compare::Comparison;
-use lab::equal_size::{Pooled, pooled};
+use lab::equal_size::pooled;
 use lab::total::{Total, totals};
 use lab::{Options, RecallMeasure, figures};
 use serde::Serialize;
+use serde_json::json;
 use tokens::ModelTable;
 
 use crate::command::{discover, inspect};
@@ -19,15 +20,14 @@ use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 use crate::loading::{self, Loaded};
-use crate::progress::Watch;
+use crate::progress::ReplayProgress;
 use crate::{input, size, strategy, view};
 
-/// What `ebbtide replay` takes.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct ReplayArgs {
-    /// Session files, and folders to search for them (*.jsonl, *.json, *.traj); - reads standard
-    /// input; without any, lists the sessions on this computer
+    /// Session files, or folders to search for *.jsonl, *.json and *.traj; - reads standard input;
+    /// without any, lists the sessions on this computer
     #[arg(value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
     #[command(flatten)]
@@ -35,42 +35,40 @@ pub struct ReplayArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Write a page with plots to this file
+    /// Write an HTML page with plots to this file
     #[arg(long, value_name = "OUT")]
     pub html: Option<PathBuf>,
 }
 
-/// What a replay assumes.
 #[derive(Debug, Args)]
 pub struct Assumptions {
-    /// The context window in tokens, such as 64k or 1M [default: the model's]
+    /// Context window in tokens, such as 64k or 1M [default: the model's]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub window: Option<Tokens>,
-    /// The model whose tokens, window and prices are used [default: the one that the session names]
+    /// Model whose tokenizer, window and prices apply [default: the one that the session names]
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// A TOML file with models of your own, or other prices, laid over the table that is built in
+    /// TOML file with your own models or prices, merged over the built-in table
     #[arg(long, value_name = "FILE")]
     pub models: Option<PathBuf>,
-    /// The strategies to compare, by name or by file, separated by commas [default: all that are
-    /// shipped]
+    /// Strategies to compare, by name or by file, separated by commas [default: all shipped ones]
     #[arg(long, value_name = "NAME|FILE.plumb", value_delimiter = ',')]
     pub strategy: Vec<String>,
-    /// A text that must never be lost, besides the #pin lines of the user; may be repeated
+    /// Text that must never be lost, in addition to the user's #pin lines; may be repeated
     #[arg(long, value_name = "TEXT")]
     pub pin: Vec<String>,
 }
 
 const AFTER_HELP: &str = "\
 Strategies:
-  prepared            writes the summary ahead, swaps it in at the limit
-  stop_the_world      at the limit, waits until a summary is written
+  prepared            prepares the summary early, swaps it in at the limit
+  stop_the_world      waits for a summary at the limit
   truncate            drops the oldest messages
-  clear_tool_results  replaces old tool results by a placeholder
+  clear_tool_results  replaces old tool results with a placeholder
   keep_last_n         waits for a summary, keeps it and the last 20 messages
-  cold_cache          swaps after a pause, when the provider has forgotten it
-  thrifty             as prepared; swaps as soon as that pays
-  pinning             as prepared; agrees with whoever pins on how much
+  cold_cache          swaps after a pause, when the provider's cache has expired
+  thrifty             like prepared; swaps as soon as a swap saves money
+  pinning             like prepared; negotiates with the agent before it pins
   FILE.plumb          your own (docs/strategies.md)
 
 Examples:
@@ -79,15 +77,14 @@ Examples:
   ebbtide replay ~/.claude/projects --html report.html
   ebbtide replay session.jsonl --strategy prepared,mine.plumb --json";
 
-/// More sessions than this are shown together only.
+/// Above this many sessions, only the totals are shown.
 const SHOWN_EACH: usize = 8;
 
-/// The name and version of the shape of `--json`.
+/// The schema of `--json`.
 const SCHEMA: &str = "ebbtide.report/1";
 
 impl Assumptions {
-    /// As the lab takes them.
-    pub fn options(&self, console: &mut Console) -> Result<Options, Failure> {
+    fn options(&self, console: &mut Console) -> Result<Options, Failure> {
         let strategies = if self.strategy.is_empty() {
             StrategyProgram::all().collect()
         } else {
@@ -102,9 +99,7 @@ impl Assumptions {
             ..Options::default()
         })
     }
-}
 
-impl Assumptions {
     fn models(&self) -> Result<ModelTable, Failure> {
         let shipped = ModelTable::shipped();
         let Some(path) = &self.models else {
@@ -113,11 +108,11 @@ impl Assumptions {
         let bytes = input::read(path)?;
         shipped
             .extended(&String::from_utf8_lossy(&bytes))
-            .map_err(|error| Failure::reported(&error, path))
+            .map_err(|error| Failure::of(&error).at(path.display()))
     }
 }
 
-/// A file that was left out.
+/// A file that was skipped, as JSON.
 #[derive(Serialize)]
 struct Skipped {
     path: String,
@@ -125,17 +120,6 @@ struct Skipped {
     message: String,
 }
 
-/// The shape of `--json`.
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: &'static str,
-    comparisons: &'a [Comparison],
-    totals: Vec<Total>,
-    recall_totals: Vec<Pooled>,
-    skipped: &'a [Skipped],
-}
-
-/// Replays.
 pub fn run(
     args: &ReplayArgs,
     environment: &Environment,
@@ -148,7 +132,7 @@ pub fn run(
     let (files, unreadable) = input::gather(&args.sessions)?;
     let mut replay = Replay {
         options,
-        watch: Watch::new(environment.progress, files.len()),
+        progress: ReplayProgress::new(environment.progress, files.len()),
         comparisons: Vec::new(),
         skipped: Vec::new(),
         problems: Vec::new(),
@@ -157,23 +141,23 @@ pub fn run(
         replay.skip(Path::new(""), &failure);
     }
     for file in &files {
-        replay.watch.file(file);
+        replay.progress.file(file);
         match loading::load(file, args.assumptions.model.as_deref()) {
             Ok(loaded) => replay.run(&loaded)?,
-            // One file that was named is the whole of the work: its failure is the command's.
+            // With a single file, its failure is the command's failure.
             Err(failure) if files.len() == 1 => return Err(failure),
             Err(failure) => replay.skip(file, &failure),
         }
     }
-    replay.watch.finish();
+    replay.progress.finish();
     if replay.comparisons.is_empty() {
-        replay.complain(console);
+        replay.report_skipped(console);
         return Err(Failure::NothingUsable { files: files.len() });
     }
     replay.show(args, console)?;
-    replay.complain(console);
+    replay.report_skipped(console);
     Ok(if replay.skipped.is_empty() {
-        Exit::Done
+        Exit::Success
     } else {
         Exit::Partial
     })
@@ -182,25 +166,25 @@ pub fn run(
 /// A replay of several files.
 struct Replay {
     options: Options,
-    watch: Watch,
+    progress: ReplayProgress,
     comparisons: Vec<Comparison>,
     skipped: Vec<Skipped>,
-    /// For each comparison, its file's problems in a line.
+    /// For each comparison, one line about the problems in its file.
     problems: Vec<Option<String>>,
 }
 
 impl Replay {
     fn run(&mut self, loaded: &Loaded) -> Result<(), Failure> {
         for session in &loaded.document.sessions {
-            let watch = &self.watch;
+            let bar = &self.progress;
             let comparison = lab::replay::run(session, &self.options, &mut |progress| {
-                watch.step(&progress);
+                bar.step(&progress);
             })
-            .map_err(|error| Failure::refused(&error))?;
+            .map_err(|error| Failure::of(&error))?;
             self.comparisons.push(comparison);
             self.problems.push((!session.problems.is_empty()).then(|| {
                 format!(
-                    "In the file, {}. All: ebbtide inspect {} --problems",
+                    "Problems in the file: {}. To list them: ebbtide inspect {} --problems",
                     inspect::summary(&session.problems),
                     loaded.path.display()
                 )
@@ -220,26 +204,26 @@ impl Replay {
     fn show(&self, args: &ReplayArgs, console: &mut Console) -> Result<(), Failure> {
         if let Some(path) = &args.html {
             write_page(path, &self.comparisons)?;
-            console.remark(format!("wrote {}", path.display()));
+            console.note(format!("wrote {}", path.display()));
         }
         if args.json {
             for note in totals(&self.comparisons).iter().filter_map(Total::replaced) {
-                console.remark(note);
+                console.note(note);
             }
-            return console.json(&Report {
-                schema: SCHEMA,
-                comparisons: &self.comparisons,
-                totals: totals(&self.comparisons),
-                recall_totals: pooled(&self.comparisons),
-                skipped: &self.skipped,
-            });
+            return console.json(&json!({
+                "schema": SCHEMA,
+                "comparisons": self.comparisons,
+                "totals": totals(&self.comparisons),
+                "recall_totals": pooled(&self.comparisons),
+                "skipped": self.skipped,
+            }));
         }
         if self.comparisons.len() <= SHOWN_EACH {
             for (comparison, problems) in self.comparisons.iter().zip(&self.problems) {
                 view::session(comparison, console)?;
                 if let Some(problems) = problems {
                     console.line("")?;
-                    view::paragraph(problems, console)?;
+                    console.paragraph(problems)?;
                 }
                 console.line("")?;
             }
@@ -254,21 +238,21 @@ impl Replay {
         }
         if self.comparisons.len() > SHOWN_EACH {
             console.line("")?;
-            view::paragraph("Each session by itself: --html OUT or --json.", console)?;
+            console.paragraph("To see each session, use --html OUT or --json.")?;
         }
         Ok(())
     }
 
-    /// Says which files were left out.
-    fn complain(&self, console: &mut Console) {
+    /// Reports the skipped files on standard error.
+    fn report_skipped(&self, console: &mut Console) {
         for skipped in &self.skipped {
-            console.remark(format!(
+            console.note(format!(
                 "skipped {}: {} ({})",
                 skipped.path, skipped.message, skipped.code
             ));
         }
         if !self.skipped.is_empty() {
-            console.remark(format!(
+            console.note(format!(
                 "{} skipped",
                 figures::plural(self.skipped.len(), "file")
             ));
@@ -276,12 +260,8 @@ impl Replay {
     }
 }
 
-/// Writes the page with the plots.
 fn write_page(path: &Path, comparisons: &[Comparison]) -> Result<(), Failure> {
-    let unwritable = |source| Failure::Unwritable {
-        path: path.to_owned(),
-        source,
-    };
+    let unwritable = Failure::unwritable(path);
     let page =
         lab::report::html(comparisons).map_err(|error| unwritable(std::io::Error::other(error)))?;
     fs::write(path, page).map_err(unwritable)

@@ -1,17 +1,16 @@
-//! `ebbtide serve`: the gateway.
+//! `ebbtide serve`: runs the gateway.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use context::coded::Coded;
 use gateway::config::{Config, Effective, Mode, SETTINGS};
 use gateway::{Gateway, Running};
 use history::{Engine, Limits, MemoryEngine};
 use history_sqlite::Sqlite;
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
 
+use crate::command::runtime;
 use crate::console::Console;
 use crate::environment::{Environment, clock, random};
 use crate::failure::{Exit, Failure};
@@ -20,7 +19,6 @@ use crate::logs;
 use crate::settings::{SettingArgs, effective};
 use crate::strategy;
 
-/// What `ebbtide serve` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,29 +27,26 @@ Examples:
   ANTHROPIC_BASE_URL=http://127.0.0.1:4000 claude
   OPENAI_BASE_URL=http://127.0.0.1:4000/v1 my-agent
 
-Keys stay with the clients: the gateway passes them on and keeps none. What it
-keeps is the conversations, in the store. `ebbtide config` shows what is in
-effect; docs/settings.md lists every setting, docs/gateway.md every header,
-address and metric.")]
+The gateway forwards the clients' API keys and stores none. It stores the
+conversations. `ebbtide config` prints the effective configuration. See
+docs/settings.md for all settings, and docs/gateway.md for all headers, paths
+and metrics.")]
 pub struct ServeArgs {
-    /// What is set on the command line.
     #[command(flatten)]
     pub settings: SettingArgs,
-    /// How the log is written to standard error; EBBTIDE_LOG says what of it
+    /// Format of the log on standard error; EBBTIDE_LOG filters it
     #[arg(long, value_enum, default_value_t = LogForm::Text)]
     pub log: LogForm,
 }
 
-/// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogForm {
-    /// Lines for people.
+    /// Readable lines
     Text,
-    /// A JSON object a line.
+    /// One JSON object per line
     Json,
 }
 
-/// Serves until it is interrupted.
 pub fn run(
     args: &ServeArgs,
     environment: &Environment,
@@ -63,7 +58,7 @@ pub fn run(
         chosen.load(strategy::read(&file, console)?);
     }
     for remark in &effective.remarks {
-        console.remark(format!("warning: {remark}"));
+        console.note(format!("warning: {remark}"));
     }
     logs::start(args.log, environment);
     let engine = engine(effective.config.store.as_deref())?;
@@ -71,8 +66,7 @@ pub fn run(
         address: effective.config.listen,
         source,
     };
-    let runtime = Runtime::new().map_err(unusable)?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let listener = TcpListener::bind(effective.config.listen).await;
         let gateway = Gateway {
             config: effective.config.clone(),
@@ -80,39 +74,31 @@ pub fn run(
             clock: clock(),
         };
         let running = gateway::serve(listener.map_err(unusable)?, gateway);
-        let running = running.map_err(|error| Failure::refused(&error))?;
-        for line in introduction(&running, &effective) {
-            console.line(line)?;
-        }
+        let running = running.map_err(|error| Failure::of(&error))?;
+        console.lines(introduction(&running, &effective))?;
         console.flush()?;
         interrupted().await;
-        console.remark("stopping; open answers may end; once more ends at once");
+        console.note("Shutting down. Press Ctrl-C again to stop immediately.");
         tokio::select! {
-            () = running.shutdown() => Ok(Exit::Done),
+            () = running.shutdown() => Ok(Exit::Success),
             () = interrupted() => {
-                console.remark("open answers are cut");
+                console.note("Stopped. Responses in progress were cut off.");
                 Ok(Exit::Failed)
             }
         }
     })
 }
 
-/// The store.
 fn engine(store: Option<&Path>) -> Result<Arc<dyn Engine>, Failure> {
     let Some(file) = store else {
         return Ok(Arc::new(MemoryEngine::new(random(), Limits::default())));
     };
-    let store = Sqlite::open(file, Limits::NONE).map_err(|error| Failure::Reported {
-        code: error.code(),
-        message: error.to_string(),
-        place: Some(file.display().to_string()),
-        hint: error.hint(),
-        exit: Exit::Failed,
-    })?;
+    let failed = |error| Failure::of(&error).at(file.display()).exiting(Exit::Failed);
+    let store = Sqlite::open(file, Limits::NONE).map_err(failed)?;
     Ok(Arc::new(store))
 }
 
-/// Where it is, how clients are pointed at it, and what it does.
+/// The lines printed at the start: the address, the client variables, the configuration.
 fn introduction(running: &Running, effective: &Effective) -> Vec<String> {
     let Config {
         upstream,
@@ -128,20 +114,17 @@ fn introduction(running: &Running, effective: &Effective) -> Vec<String> {
         .unwrap_or_default();
     let mode = match mode {
         Mode::On => "on",
-        Mode::Observe => "observe: nothing is changed",
+        Mode::Observe => "observe (requests pass through unchanged)",
     };
     let store = store.as_ref().map_or_else(
-        || "in memory only: gone when this ends".to_owned(),
+        || "in memory (lost on exit)".to_owned(),
         |file| file.display().to_string(),
     );
     vec![
         format!("listening on {url}"),
         String::new(),
-        format!(
-            "  ANTHROPIC_BASE_URL={url}     goes to {}",
-            upstream.anthropic
-        ),
-        format!("  OPENAI_BASE_URL={url}/v1     goes to {}", upstream.openai),
+        format!("  ANTHROPIC_BASE_URL={url}  →  {}", upstream.anthropic),
+        format!("  OPENAI_BASE_URL={url}/v1  →  {}", upstream.openai),
         String::new(),
         format!("  dashboard  {url}/ebbtide/"),
         format!("  mode       {mode}"),

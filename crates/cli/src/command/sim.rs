@@ -1,4 +1,4 @@
-//! `ebbtide sim`: the strict provider on a socket.
+//! `ebbtide sim`: serves the simulated provider.
 
 use std::fs::OpenOptions;
 use std::net::SocketAddr;
@@ -8,14 +8,13 @@ use clap::{Args, ValueEnum};
 use context::Tokens;
 use sim::{Binding, Config, Latency, Log, Running, Signatures, Threads};
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
 
+use crate::command::runtime;
 use crate::console::Console;
 use crate::environment::clock;
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
 
-/// What `ebbtide sim` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,41 +22,41 @@ Examples:
   ebbtide sim --listen 127.0.0.1:0 --window 64000 --log requests.jsonl
   ANTHROPIC_BASE_URL=http://127.0.0.1:4010 ANTHROPIC_API_KEY=any my-agent
 
-Speaks Anthropic Messages, OpenAI Chat Completions and OpenAI Responses, takes any key, and
-refuses what the documented rules refuse. It answers by echo; a user's line `@sim say TEXT`,
-`@sim think TEXT` or `@sim call TOOL {ARGUMENTS}` puts words into the next answer. The header
-x-sim-fault makes one request fail: 429[:SECONDS], 500, 529, reset, cut[:EVENTS],
-summary-empty, summary-garbage, summary-late[:SECONDS], summary-never, summary-unavailable.")]
+Serves Anthropic Messages, OpenAI Chat Completions and OpenAI Responses, accepts any
+key, and rejects what the documented rules reject. It echoes the user, unless a user
+line `@sim say TEXT`, `@sim think TEXT` or `@sim call TOOL {ARGUMENTS}` scripts the next
+response. The header x-sim-fault makes one request fail: 429[:SECONDS], 500, 529, reset,
+cut[:EVENTS], summary-empty, summary-garbage, summary-late[:SECONDS], summary-never,
+summary-unavailable.")]
 pub struct SimArgs {
-    /// The address to listen on; port 0 takes a free one
+    /// Address to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4010")]
     pub listen: SocketAddr,
-    /// The window of every model, in tokens, instead of its own
+    /// Context window in tokens for every model, instead of its own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub window: Option<u64>,
-    /// Take as long as a large hosted model does
+    /// Simulate the response times of a large hosted model
     #[arg(long)]
     pub latency: bool,
-    /// Append each request as it was received to this file, a JSON line each, without keys
+    /// Append each received request to this file as a JSON line, without keys
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// What happens to message threads
+    /// Handling of message threads
     #[arg(long, value_enum, default_value_t = OnThreads::Hold)]
     pub threads: OnThreads,
-    /// Report thinking that does not fit its prefix, as for old accounts, instead of refusing it
+    /// Report thinking that does not match its prefix, as for old accounts, instead of rejecting it
     #[arg(long)]
     pub report_thinking: bool,
-    /// Do not check signatures that another provider made: for recorded sessions
+    /// Accept signatures made by another provider, for recorded sessions
     #[arg(long)]
     pub trust_foreign_signatures: bool,
 }
 
-/// What happens to message threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnThreads {
-    /// They are held.
+    /// Keep threads on the server
     Hold,
-    /// They are refused with `thread_unsupported_request`.
+    /// Reject threads with `thread_unsupported_request`
     Refuse,
 }
 
@@ -85,15 +84,13 @@ impl SimArgs {
     }
 }
 
-/// Serves until it is interrupted.
 pub fn run(args: &SimArgs, console: &mut Console) -> Result<Exit, Failure> {
     let log = args.log.as_ref().map(open).transpose()?;
     let unusable = |source| Failure::Unlistenable {
         address: args.listen,
         source,
     };
-    let runtime = Runtime::new().map_err(unusable)?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let listener = TcpListener::bind(args.listen).await.map_err(unusable)?;
         let running = sim::serve(listener, args.config(), clock(), log).map_err(unusable)?;
         console.line(format!("listening on {}", running.url()))?;
@@ -101,24 +98,21 @@ pub fn run(args: &SimArgs, console: &mut Console) -> Result<Exit, Failure> {
         interrupted().await;
         let total = totals(&running);
         running.shutdown().await;
-        console.remark(total);
-        Ok(Exit::Done)
+        console.note(total);
+        Ok(Exit::Success)
     })
 }
 
 fn open(path: &PathBuf) -> Result<Log, Failure> {
     let file = OpenOptions::new().create(true).append(true).open(path);
-    let file = file.map_err(|source| Failure::Unwritable {
-        path: path.clone(),
-        source,
-    })?;
+    let file = file.map_err(Failure::unwritable(path))?;
     Ok(Log::new(Box::new(file)))
 }
 
 fn totals(running: &Running) -> String {
     let total = running.provider().total();
     format!(
-        "{} requests answered, {} refused, {} summaries; {} tokens in ({} from the cache), {} out, {}",
+        "{} requests answered, {} rejected, {} summaries; {} tokens in ({} from cache), {} out, {}",
         total.requests,
         total.refused,
         total.summaries,

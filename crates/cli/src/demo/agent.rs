@@ -1,6 +1,7 @@
-//! The agent: sends the whole conversation with each request, runs the tools that the model calls, and
-//! goes on until the model is done. With a gateway before it, that is all it does; without one it keeps
-//! its conversation within the window itself, as usual clients do.
+//! The demo's agent: a tool loop that resends the whole conversation with each request.
+//!
+//! Behind a gateway it does nothing else. Without one, it summarizes the conversation itself when the
+//! window is nearly full, as common clients do.
 
 use std::time::Duration;
 
@@ -10,72 +11,68 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::api::{Counts, Reply};
 
-use super::http::{Answered, Http, Refused, broken};
+use super::http::{Answer, Http, Refusal, broken};
 use super::tools::Workspace;
 use crate::failure::Failure;
 
-/// More requests than this, and something goes in circles.
+/// A run with more requests than this is stuck in a loop.
 const REQUESTS: usize = 600;
-/// The longest answer, in tokens. A gateway asks for summaries of another length.
+/// The `max_tokens` of the agent's requests. The gateway's summary requests have another value, which
+/// tells the two apart in the provider's log.
 pub const ANSWER: u64 = 4_096;
-/// The share of its window at which an agent without a gateway summarises: the gateway's own hard
-/// threshold, so that both compact equally often.
+/// The share of the window at which an agent without a gateway summarizes. It equals the gateway's
+/// hard threshold, so that both compact equally often.
 const FULL: f64 = 0.85;
 
-/// Who keeps the conversation within the window.
+/// The party that keeps the conversation within the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeper {
-    /// A gateway; the agent knows nothing of it.
+pub enum Compactor {
+    /// A gateway, which is invisible to the agent.
     Gateway,
-    /// The agent itself: where the last answer's usage says that the window is nearly full, it asks
-    /// for a summary, waits for it, and goes on with nothing else.
-    Agent {
-        /// The window.
-        window: Tokens,
-    },
+    /// The agent itself: when the last usage shows a nearly full window, it asks for a summary, waits
+    /// for it, and continues with the summary only.
+    Agent { window: Tokens },
 }
 
-/// Who an agent is.
+/// The parameters of an agent.
 #[derive(Clone, Copy, Debug)]
-pub struct Who<'a> {
-    /// What it calls its conversation.
+pub struct AgentConfig<'a> {
+    /// The value of the `x-ebbtide-session` header.
     pub name: &'static str,
-    /// The model it asks.
     pub model: &'a str,
-    /// Who keeps its conversation within the window.
-    pub keeper: Keeper,
+    pub compactor: Compactor,
 }
 
-/// One request of the agent.
+/// One request of the agent and its answer.
 #[derive(Clone, Debug)]
-pub struct Sent {
-    /// Its number, from 1.
+pub struct Exchange {
+    /// Counted from 1.
     pub number: usize,
-    /// What the provider counted.
+    /// The token counts that the provider reported.
     pub usage: Counts,
-    /// Until the first event of the answer, measured.
+    /// The measured time to the first event of the answer.
     pub first: Duration,
     /// The words of `x-ebbtide-did`.
     pub did: Vec<String>,
-    /// Whether the agent asked for a summary for itself.
+    /// True if the agent asked for a summary for itself.
     pub summary: bool,
     /// The tools that the answer calls, each with its first argument.
     pub calls: Vec<(String, String)>,
 }
 
-impl Sent {
-    /// Whether `x-ebbtide-did` has this word.
+impl Exchange {
+    /// Says if `x-ebbtide-did` contains this word.
     pub fn did(&self, word: &str) -> bool {
         self.did.iter().any(|did| did == word)
     }
 
-    /// Whether the conversation was made smaller with this request.
+    /// Says if this exchange compacted the conversation.
     pub fn is_boundary(&self) -> bool {
         self.summary || self.did("swapped") || self.did("rescued")
     }
 }
 
-/// A block of an answer: text, or a call of a tool.
+/// A block of an answer: text or a tool call.
 #[derive(Deserialize)]
 struct Block {
     #[serde(rename = "type")]
@@ -90,49 +87,56 @@ struct Block {
     input: Value,
 }
 
-/// The agent and its conversation.
+/// An agent with its conversation.
 pub struct Agent<'a> {
     http: &'a Http,
     workspace: &'a Workspace,
     base: String,
     name: &'static str,
-    keeper: Keeper,
-    /// The body up to the messages.
+    compactor: Compactor,
+    /// The request body up to the messages.
     head: String,
-    /// The messages, each as it is sent, again and again, byte for byte.
+    /// The messages as JSON. Each request resends the same bytes, which the provider's cache needs.
     messages: Vec<String>,
-    /// All requests so far.
-    pub sent: Vec<Sent>,
-    /// The gateway's name for the conversation.
+    pub sent: Vec<Exchange>,
+    /// The gateway's ID for the conversation.
     conversation: Option<String>,
 }
 
 impl<'a> Agent<'a> {
-    /// An agent that has not said anything.
-    pub fn new(http: &'a Http, workspace: &'a Workspace, base: String, who: Who<'_>) -> Self {
+    pub fn new(
+        http: &'a Http,
+        workspace: &'a Workspace,
+        base: String,
+        config: AgentConfig<'_>,
+    ) -> Self {
         Self {
             http,
             workspace,
             base,
-            name: who.name,
-            keeper: who.keeper,
-            head: head(who.model),
+            name: config.name,
+            compactor: config.compactor,
+            head: head(config.model),
             messages: Vec::new(),
             sent: Vec::new(),
             conversation: None,
         }
     }
 
-    /// The conversation as the agent has it, as a list of messages.
+    /// The conversation as a JSON array of messages.
     pub fn messages(&self) -> String {
         format!("[{}]", self.messages.join(",\n"))
     }
 
-    /// Asks, and goes on until the model is done. `watch` is called after each request.
-    pub async fn task(&mut self, ask: &str, watch: &mut dyn FnMut(&Sent)) -> Result<(), Failure> {
+    /// Sends a user message and runs tools until the model calls none. Calls `watch` after each request.
+    pub async fn task(
+        &mut self,
+        ask: &str,
+        watch: &mut dyn FnMut(&Exchange),
+    ) -> Result<(), Failure> {
         self.messages.push(user(&json!(ask)));
         loop {
-            if let Keeper::Agent { window } = self.keeper
+            if let Compactor::Agent { window } = self.compactor
                 && let Some(last) = self.sent.last()
                 && !last.summary
                 && last.usage.context() >= window.scaled(FULL)
@@ -152,10 +156,10 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Has a text pinned in its conversation by the gateway.
+    /// Pins a text in the conversation through the gateway's control API.
     pub async fn pin(&self, text: &str) -> Result<(), Failure> {
         let Some(id) = &self.conversation else {
-            return Err(broken("the gateway gave the conversation no name"));
+            return Err(broken("the gateway sent no conversation ID"));
         };
         let url = format!("{}/ebbtide/api/conversations/{id}/pins", self.base);
         let body = json!({ "text": text }).to_string();
@@ -163,27 +167,29 @@ impl<'a> Agent<'a> {
         if status.is_success() {
             Ok(())
         } else {
-            Err(broken(format!("a pin got {status}: {body}")))
+            Err(broken(format!(
+                "the gateway answered a pin with {status}: {body}"
+            )))
         }
     }
 
     fn result(&self, call: &Block) -> Value {
-        let outcome = self.workspace.call(&call.name, &call.input);
+        let output = self.workspace.call(&call.name, &call.input);
         json!({
-            "type": "tool_result", "tool_use_id": call.id, "content": outcome.text,
-            "is_error": outcome.failed,
+            "type": "tool_result", "tool_use_id": call.id, "content": output.text,
+            "is_error": output.failed,
         })
     }
 
-    /// Stops, has everything summarised, and goes on with the summary alone.
-    async fn summarise(&mut self, watch: &mut dyn FnMut(&Sent)) -> Result<(), Failure> {
+    /// Asks the model for a summary and replaces the conversation with it.
+    async fn summarise(&mut self, watch: &mut dyn FnMut(&Exchange)) -> Result<(), Failure> {
         self.messages.push(user(&json!(summary_request())));
         let reply = self.request(Purpose::Summary, watch).await?;
         let texts = blocks(&reply, "text").map(|block| block.text);
         let text = texts.collect::<Vec<_>>().join("\n");
         self.messages = vec![user(&json!(format!(
-            "The conversation so far did not fit any more. This is its summary:\n\n{text}\n\nGo on \
-             where it ends."
+            "The conversation no longer fits the context window. This is its summary:\n\n{text}\n\n\
+             Continue where it ends."
         )))];
         Ok(())
     }
@@ -191,44 +197,46 @@ impl<'a> Agent<'a> {
     async fn request(
         &mut self,
         purpose: Purpose,
-        watch: &mut dyn FnMut(&Sent),
+        watch: &mut dyn FnMut(&Exchange),
     ) -> Result<Reply, Failure> {
         let number = self.sent.len() + 1;
         if number > REQUESTS {
-            return Err(broken(format!("it is not done after {REQUESTS} requests")));
+            return Err(broken(format!(
+                "the agent did not finish within {REQUESTS} requests"
+            )));
         }
         let body = format!("{},\"messages\":[{}]}}", self.head, self.messages.join(","));
         let answer = self.http.ask(&self.base, (self.name, number), body).await?;
         let answer = match answer {
             Ok(answer) => answer,
-            Err(Refused { status, body }) => {
+            Err(Refusal { status, body }) => {
                 let body: String = body.chars().take(300).collect();
                 return Err(broken(format!("request {number} got {status}: {body}")));
             }
         };
         let sent = record(number, purpose, &answer);
-        let named = text(&answer, "x-ebbtide-conversation");
-        self.conversation = Some(named).filter(|named| !named.is_empty());
+        let id = text(&answer, "x-ebbtide-conversation");
+        self.conversation = Some(id).filter(|id| !id.is_empty());
         watch(&sent);
         self.sent.push(sent);
         Ok(answer.reply)
     }
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Answer,
     Summary,
 }
 
-fn record(number: usize, purpose: Purpose, answer: &Answered) -> Sent {
+fn record(number: usize, purpose: Purpose, answer: &Answer) -> Exchange {
     let did = text(answer, "x-ebbtide-did");
     let words = did
         .split(',')
         .map(str::trim)
         .filter(|word| !word.is_empty());
-    Sent {
+    Exchange {
         number,
         usage: answer.reply.usage.counts,
         first: answer.first,
@@ -238,12 +246,11 @@ fn record(number: usize, purpose: Purpose, answer: &Answered) -> Sent {
     }
 }
 
-fn text(answer: &Answered, header: &str) -> String {
+fn text(answer: &Answer, header: &str) -> String {
     let value = answer.headers.get(header).and_then(|it| it.to_str().ok());
     value.unwrap_or_default().to_owned()
 }
 
-/// The blocks of one kind.
 fn blocks(reply: &Reply, kind: &'static str) -> impl Iterator<Item = Block> {
     let pieces = reply.pieces.iter();
     pieces
@@ -255,7 +262,7 @@ fn calls(reply: &Reply) -> impl Iterator<Item = Block> {
     blocks(reply, "tool_use")
 }
 
-/// A call in a few words: the tool and its first argument.
+/// The tool's name and its first argument.
 fn shown(call: &Block) -> (String, String) {
     let argument = call
         .input
@@ -269,21 +276,22 @@ fn user(content: &Value) -> String {
     json!({ "role": "user", "content": content }).to_string()
 }
 
-/// The request for a summary of an agent without a gateway, by the headings that ours has too.
+/// The summary request of an agent without a gateway. It asks for the gateway's headings, so that the
+/// summaries are comparable.
 fn summary_request() -> String {
     let headings: Vec<String> = Field::ALL
         .iter()
         .map(|field| format!("## {}", field.heading()))
         .collect();
     format!(
-        "The window is nearly full. Summarise the conversation so that you can go on from the summary \
-         alone, under these headings:\n{}",
+        "The context window is nearly full. Summarize the conversation so that you can continue from \
+         the summary alone, under these headings:\n{}",
         headings.join("\n")
     )
 }
 
-/// The body of every request up to its messages. The breakpoint at the end of the conversation is the
-/// provider's automatic one, so that no message changes from one request to the next.
+/// The body of every request up to the messages. It uses the provider's automatic cache breakpoint at
+/// the end of the conversation, so that no message changes from one request to the next.
 fn head(model: &str) -> String {
     let body = json!({
         "model": model,
@@ -293,9 +301,9 @@ fn head(model: &str) -> String {
         "cache_control": { "type": "ephemeral" },
         "system": [{
             "type": "text",
-            "text": "You review source code. You work with tools that list, read and search the files \
-                     of one folder. You say what you do before you do it, in one sentence, and you do \
-                     not guess: what you report, you have read.",
+            "text": "You review source code. Your tools list, read and search the files in one \
+                     folder. Before each action, say in one sentence what you are about to do. Do not \
+                     guess: report only what you have read.",
             "cache_control": { "type": "ephemeral" },
         }],
         "tools": Workspace::declarations(),

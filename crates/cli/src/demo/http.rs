@@ -1,4 +1,4 @@
-//! The agent's HTTP: requests that are streamed back, and their times.
+//! The agent's HTTP client: streams answers and measures the time to their first event.
 
 use std::time::Duration;
 
@@ -13,34 +13,28 @@ use wire::api::{Accumulator, Decoder, Dialect, Reply};
 
 use crate::failure::Failure;
 
-/// The key. The simulated provider takes any; it stands for one organisation.
+/// The API key. The simulated provider accepts any key.
 const KEY: &str = "demo-key";
 
-/// A client with its connections.
 pub struct Http {
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
-/// An answer that came whole.
-pub struct Answered {
-    /// Its headers.
+/// A complete answer.
+pub struct Answer {
     pub headers: HeaderMap,
-    /// What was said.
     pub reply: Reply,
-    /// Until the first event of the answer.
+    /// The time to the first event.
     pub first: Duration,
 }
 
-/// An answer that says no.
-pub struct Refused {
-    /// Its status.
+/// A response with an error status.
+pub struct Refusal {
     pub status: StatusCode,
-    /// Its body.
     pub body: String,
 }
 
 impl Http {
-    /// A client without connections.
     pub fn new() -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -49,13 +43,13 @@ impl Http {
         }
     }
 
-    /// Asks for the next message, as a stream. `name` is the conversation's, `number` the request's.
+    /// Sends a streaming request. `name` labels the session, `number` the request.
     pub async fn ask(
         &self,
         base: &str,
         (name, number): (&str, usize),
         body: String,
-    ) -> Result<Result<Answered, Refused>, Failure> {
+    ) -> Result<Result<Answer, Refusal>, Failure> {
         let request = Request::post(format!("{base}/v1/messages"))
             .header(header::CONTENT_TYPE, "application/json")
             .header("x-api-key", KEY)
@@ -69,7 +63,7 @@ impl Http {
         let (head, mut body) = response.into_parts();
         if head.status != StatusCode::OK {
             let body = body.collect().await.map_err(broken)?.to_bytes();
-            return Ok(Err(Refused {
+            return Ok(Err(Refusal {
                 status: head.status,
                 body: String::from_utf8_lossy(&body).into_owned(),
             }));
@@ -86,16 +80,16 @@ impl Http {
             }
         }
         if !answer.is_complete() {
-            return Err(broken("the answer broke off"));
+            return Err(broken("the answer is incomplete"));
         }
-        Ok(Ok(Answered {
+        Ok(Ok(Answer {
             headers: head.headers,
             reply: answer.reply(),
             first: first.unwrap_or_default(),
         }))
     }
 
-    /// Sends a JSON body to the control interface. The status and the body of the answer.
+    /// Posts a JSON body to the control API, and returns the status and body of the response.
     pub async fn post(&self, url: &str, body: String) -> Result<(StatusCode, String), Failure> {
         let request = Request::post(url)
             .header(header::CONTENT_TYPE, "application/json")
@@ -110,12 +104,10 @@ impl Http {
     }
 }
 
-/// The header that numbers the agent's requests, from 1.
+/// The header with the number of the agent's request, from 1. The audit finds requests by it.
 pub const NUMBER: &str = "x-demo-request";
 
-/// The failure of a demo whose parts do not understand each other.
-pub fn broken(what: impl std::fmt::Display) -> Failure {
-    Failure::DemoBroken {
-        reason: what.to_string(),
-    }
+/// The failure of the demo's own parts, which is a bug.
+pub fn broken(reason: impl std::fmt::Display) -> Failure {
+    Failure::DemoBroken(reason.to_string())
 }

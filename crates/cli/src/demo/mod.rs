@@ -1,20 +1,19 @@
-//! The demo: a scripted model behind the strict provider, a real agent, real HTTP between them.
+//! The demo: an agent works with the gateway and without, against a simulated provider, over HTTP.
 //!
-//! An agent reviews a source tree with tools that it really runs. It talks to the gateway, the gateway
-//! to a simulated provider that refuses what real ones refuse and takes as long as they do, on a faster
-//! clock. Then the same agent does the same work without the gateway. What is reported comes from the
-//! provider's side: its accounts, and the requests as it received them.
+//! The agent reviews a source tree with tools that really run. A script plays the model. The simulated
+//! provider rejects what real providers reject and has their response times, on a faster clock. All
+//! reported figures come from the provider's side: its accounts, and the requests that it received.
 
 mod agent;
-pub mod closing;
-mod evidence;
-mod findings;
+mod audit;
+mod definitions;
 mod http;
-mod pace;
 mod report;
 mod screen;
 mod script;
-mod stage;
+mod servers;
+pub mod text;
+mod timing;
 mod tools;
 mod tree;
 
@@ -27,82 +26,74 @@ use conversation::homunculus::hosted::StrategyProgram;
 use gateway::config::RouteChoice;
 use sim::Clock;
 
-use self::agent::{Agent, Keeper, Sent, Who};
-use self::evidence::{Pinned, examine};
+use self::agent::{Agent, AgentConfig, Compactor, Exchange};
+use self::audit::{Pinned, examine};
 use self::http::Http;
-use self::pace::Pace;
-use self::report::{Run, SCHEMA};
+use self::report::{Measured, Report, SCHEMA, Side};
 use self::script::{HTTP_PIN, Script, Task};
+use self::servers::Servers;
+use self::timing::Timing;
 use self::tools::Workspace;
 use self::tree::Tree;
 use crate::failure::Failure;
 
-pub use self::report::{Report, Side};
 pub use self::screen::Screen;
-pub use self::stage::Stage;
 
-/// The agent reads everything at most this often; then a tree is too small.
+/// Passes over the tree before the demo gives up because it is too small.
 const PASSES: usize = 4;
 
-/// What is to be played.
+/// The parameters of a demo.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The folder whose files the agent reads.
     pub folder: PathBuf,
-    /// The model that the provider plays.
+    /// The model that the provider simulates.
     pub model: String,
-    /// Its window.
     pub window: Tokens,
-    /// How the gateway makes summaries.
     pub route: RouteChoice,
-    /// When it does.
     pub strategy: Arc<StrategyProgram>,
-    /// How many times as fast as a real provider it answers.
+    /// The provider's speed, relative to a real one.
     pub speed: f64,
-    /// How often the window is to be crossed.
+    /// The compactions to reach with the gateway.
     pub boundaries: usize,
-    /// The folder in which conversations, store and requests are kept. `None`: nowhere.
+    /// The folder for conversations, store and requests; `None` saves nothing.
     pub keep: Option<PathBuf>,
 }
 
-/// What was played.
-pub struct Played {
-    /// What was found.
-    pub report: Report,
-    /// The gateway and the provider behind it; they still run.
-    pub stage: Stage,
-}
-
-/// Plays both runs.
-pub async fn play(plan: &Plan, clock: &Clock, screen: &mut Screen<'_>) -> Result<Played, Failure> {
+/// Runs the agent with the gateway and without. The servers of the first run stay up.
+pub async fn run(
+    plan: &Plan,
+    clock: &Clock,
+    screen: &mut Screen<'_>,
+) -> Result<(Report, Servers), Failure> {
     let tree = Tree::read(&plan.folder)?;
     let workspace = Workspace::of(&tree);
     let http = Http::new();
-    // The vocabulary is read now, so that no request waits for it.
+    // Loads the tokenizer now, so that its load time is not measured as a wait.
     tokens::counter_for(&plan.model).count("ready");
-    let agent = |stage: &Stage, keeper| {
-        let who = Who {
+    let agent = |servers: &Servers, compactor| {
+        let config = AgentConfig {
             name: "demo",
             model: &plan.model,
-            keeper,
+            compactor,
         };
-        Agent::new(&http, &workspace, stage.url(), who)
+        Agent::new(&http, &workspace, servers.url(), config)
     };
 
     screen.begin("With Ebbtide between the agent and its provider");
-    let stage = Stage::with(plan, clock).await?;
-    let mut with = Performance::new(&stage, agent(&stage, Keeper::Gateway));
+    let servers = Servers::with_gateway(plan, clock).await?;
+    let mut with = AgentRun::new(&servers, agent(&servers, Compactor::Gateway));
     let tasks = review(plan, &tree, &mut with, screen).await;
-    // Kept whatever happened, because it says why.
+    // Saved even if the run failed, since the log shows why.
     with.keep(plan, "with")?;
     let tasks = tasks?;
     let with = with.figures(plan)?;
     screen.end();
 
-    screen.begin("The same without: the agent summarises for itself");
-    let alone = Stage::without(plan, clock).await?;
+    screen.begin("Without Ebbtide: the agent summarizes for itself");
+    let alone = Servers::without_gateway(plan, clock).await?;
     let window = plan.window;
-    let mut without = Performance::new(&alone, agent(&alone, Keeper::Agent { window }));
+    let mut without = AgentRun::new(&alone, agent(&alone, Compactor::Agent { window }));
     for task in &tasks {
         without.perform(task, screen).await?;
     }
@@ -117,20 +108,20 @@ pub async fn play(plan: &Plan, clock: &Clock, screen: &mut Screen<'_>) -> Result
         model: plan.model.clone(),
         window: plan.window.get(),
         strategy: plan.strategy.name().to_string(),
-        strategy_failed: stage.strategy_failed(),
+        strategy_failed: servers.strategy_failed(),
         speed: plan.speed,
         tasks: tasks.len(),
         with,
         without,
     };
-    Ok(Played { report, stage })
+    Ok((report, servers))
 }
 
-/// Reviews area after area until the window was crossed often enough. The tasks that it took.
+/// Reviews area after area until the window was crossed often enough. Returns the tasks performed.
 async fn review(
     plan: &Plan,
     tree: &Tree,
-    with: &mut Performance<'_>,
+    with: &mut AgentRun<'_>,
     screen: &mut Screen<'_>,
 ) -> Result<Vec<Task>, Failure> {
     let mut script = Script::new(tree);
@@ -144,12 +135,12 @@ async fn review(
             if tasks.len() == 2 {
                 with.pin_over_http(screen).await?;
             }
-            if with.boundaries() >= plan.boundaries {
+            if with.boundaries().count() >= plan.boundaries {
                 break 'passes;
             }
         }
     }
-    if with.boundaries() < plan.boundaries {
+    if with.boundaries().count() < plan.boundaries {
         return Err(tree.too_little());
     }
     let task = script.close();
@@ -158,60 +149,56 @@ async fn review(
     Ok(tasks)
 }
 
-/// An agent at work, and what was pinned meanwhile.
-struct Performance<'a> {
-    stage: &'a Stage,
+/// One of the two runs: an agent, its servers, and the pins set so far.
+struct AgentRun<'a> {
+    servers: &'a Servers,
     agent: Agent<'a>,
     pinned: Vec<Pinned>,
 }
 
-impl<'a> Performance<'a> {
-    const fn new(stage: &'a Stage, agent: Agent<'a>) -> Self {
+impl<'a> AgentRun<'a> {
+    const fn new(servers: &'a Servers, agent: Agent<'a>) -> Self {
         Self {
-            stage,
+            servers,
             agent,
             pinned: Vec::new(),
         }
     }
 
-    fn boundaries(&self) -> usize {
-        self.agent
-            .sent
-            .iter()
-            .filter(|sent| sent.is_boundary())
-            .count()
+    /// The exchanges that compacted the conversation.
+    fn boundaries(&self) -> impl Iterator<Item = &Exchange> {
+        self.agent.sent.iter().filter(|sent| sent.is_boundary())
     }
 
-    /// Does one task.
     async fn perform(&mut self, task: &Task, screen: &mut Screen<'_>) -> Result<(), Failure> {
         let from = self.agent.sent.len() + 1;
         let pins = task.pins.iter().map(|text| Pinned { text, from });
         self.pinned.extend(pins);
         screen.task(task);
-        self.stage.rehearse(task);
+        self.servers.rehearse(task);
         self.agent
-            .task(&task.ask, &mut |sent: &Sent| screen.request(sent))
+            .task(&task.ask, &mut |sent: &Exchange| screen.request(sent))
             .await?;
         screen.done();
         Ok(())
     }
 
-    /// Pins a text as somebody beside the agent does: through the gateway's control interface.
+    /// Pins a text through the gateway's control API, as a user would outside the conversation.
     async fn pin_over_http(&mut self, screen: &mut Screen<'_>) -> Result<(), Failure> {
         let from = self.agent.sent.len() + 1;
         self.agent.pin(HTTP_PIN).await?;
         let text = HTTP_PIN;
         self.pinned.push(Pinned { text, from });
-        screen.aside("a text is pinned by HTTP");
+        screen.aside("a text is pinned over HTTP");
         Ok(())
     }
 
-    /// Keeps the log and the conversation where that is wanted.
+    /// Saves the request log and the conversation, if the plan names a folder.
     fn keep(&self, plan: &Plan, name: &str) -> Result<(), Failure> {
         let Some(folder) = &plan.keep else {
             return Ok(());
         };
-        let log = self.stage.received();
+        let log = self.servers.received();
         write(&folder.join(format!("{name}-requests.jsonl")), &log)?;
         let session = self.agent.messages();
         write(
@@ -220,35 +207,26 @@ impl<'a> Performance<'a> {
         )
     }
 
-    /// Its figures.
     fn figures(&self, plan: &Plan) -> Result<Side, Failure> {
-        let evidence = examine(&self.stage.received(), &self.pinned, &self.breaks())?;
-        let run = Run {
+        // A swap changes its own request; a summary of the agent's own changes the next one.
+        let changed = self
+            .boundaries()
+            .map(|sent| sent.number + usize::from(sent.summary));
+        let changed: Vec<usize> = changed.collect();
+        let measured = Measured {
             sent: &self.agent.sent,
-            account: self.stage.account(),
-            evidence,
+            account: self.servers.account(),
+            audit: examine(&self.servers.received(), &self.pinned, &changed)?,
             pins: self.pinned.len(),
-            pace: Pace::new(plan.speed).under(&plan.strategy),
+            timing: Timing::new(plan.speed).under(&plan.strategy),
             window: plan.window,
         };
-        Ok(run.side())
-    }
-
-    /// The requests before which the conversation was made smaller: those with a swap, and those that
-    /// follow a summary.
-    fn breaks(&self) -> Vec<usize> {
-        let boundaries = self.agent.sent.iter().filter(|sent| sent.is_boundary());
-        boundaries
-            .map(|sent| sent.number + usize::from(sent.summary))
-            .collect()
+        Ok(measured.side())
     }
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes).map_err(|source| Failure::Unwritable {
-        path: path.to_owned(),
-        source,
-    })
+    fs::write(path, bytes).map_err(Failure::unwritable(path))
 }
 
 #[cfg(test)]

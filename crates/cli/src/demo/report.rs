@@ -1,146 +1,127 @@
-//! The figures of a demo: the same work with the gateway and without.
+//! The figures of a demo, with the gateway and without. The fields are the JSON output.
 
 use context::Tokens;
 use serde::Serialize;
 use sim::Account;
 
-use super::agent::Sent;
-use super::evidence::Evidence;
-use super::pace::{Pace, fresh};
+use super::agent::Exchange;
+use super::audit::Audit;
+use super::timing::{Timing, fresh};
 
-/// The name and version of the shape of `--json`.
+/// The schema of `--json`.
 pub const SCHEMA: &str = "ebbtide.demo/1";
 
-/// Everything that was found.
+/// Both runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The name and version of this shape.
     pub schema: &'static str,
-    /// The folder that was read.
     pub folder: String,
-    /// The model that the simulated provider plays.
+    /// The simulated model.
     pub model: String,
-    /// The window, in tokens.
+    /// Tokens.
     pub window: u64,
-    /// The strategy of the gateway.
     pub strategy: String,
-    /// Whether it failed, and `prepared` took its place.
+    /// True if the strategy failed and `prepared` replaced it.
     pub strategy_failed: bool,
-    /// How many times as fast as a real provider the simulated one answered.
+    /// The speed of the simulated provider, relative to a real one.
     pub speed: f64,
-    /// Tasks that the user gave.
     pub tasks: usize,
     /// Through the gateway.
     pub with: Side,
-    /// Straight to the provider, with an agent that summarises for itself.
+    /// Straight to the provider; the agent summarizes for itself.
     pub without: Side,
 }
 
 /// One of the two runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Side {
-    /// Requests of the agent that were answered.
+    /// Answered requests of the agent.
     pub requests: usize,
-    /// Requests that the provider refused.
+    /// Requests that the provider rejected.
     pub refused: u64,
-    /// How often the conversation was made smaller.
+    /// Compactions.
     pub boundaries: usize,
-    /// Waiting because of that.
     pub waits: Waits,
-    /// The pins in the requests as the provider received them.
     pub pins: Pins,
-    /// The bytes of the requests as the provider received them.
     pub prefix: Prefix,
-    /// What was used, summaries included.
+    /// Summaries included.
     pub used: Used,
 }
 
-/// How long requests waited for the first event of their answer because the conversation was made
-/// smaller, beyond what a usual request of the same size waits. A usual request reads all from the
-/// cache but its newest messages.
+/// The extra wait that compactions cause, up to the first event of an answer, compared to a usual
+/// request of the same size. A usual request reads all but its newest messages from the cache.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Waits {
-    /// The longest such wait, in seconds of a provider at real speed. The provider's part is simulated;
-    /// what comes on top of it is measured.
+    /// At the provider's real speed: its part is simulated, the rest is measured.
     pub longest_seconds: f64,
-    /// All of them.
     pub total_seconds: f64,
-    /// What usual requests wait, in seconds at real speed: the median.
+    /// The median wait for a usual request, at real speed.
     pub usual_seconds: f64,
-    /// Measured beyond the simulated time, in milliseconds: connections, the simulated provider's own
-    /// work, and the gateway where there is one. The median of all requests.
+    /// The median measured time beyond the simulated one: connections, the simulated provider's own
+    /// work, and the gateway if there is one.
     pub own_median_ms: f64,
-    /// The same, the longest at a boundary; `None` without a boundary.
+    /// The maximum at a compaction; `None` without one.
     pub own_longest_at_boundary_ms: Option<f64>,
-    /// The same, the longest elsewhere.
+    /// The maximum of all other requests.
     pub own_longest_elsewhere_ms: f64,
 }
 
 /// Pins in the received requests.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Pins {
-    /// How many were set in the end.
+    /// Pins at the end of the run.
     pub set: usize,
-    /// Requests received.
     pub requests: usize,
-    /// Those in which every pin set by then stood verbatim.
+    /// Requests with every pin of their time, verbatim.
     pub intact: usize,
 }
 
-/// Bytes in the received requests.
+/// Byte stability of the received requests.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Prefix {
-    /// Pairs of neighbouring requests without a boundary between them.
+    /// Pairs of consecutive requests without a compaction between them.
     pub pairs: usize,
-    /// Bytes of the first that did not stand in the second as they were.
+    /// Bytes that changed within such pairs.
     pub changed_bytes: usize,
 }
 
-/// Tokens and their price.
+/// Token usage and cost.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Used {
     /// Summaries that a model wrote.
     pub summaries: u64,
-    /// All input tokens.
+    /// All input tokens, cached or not.
     pub input: u64,
-    /// Those of them that came from the cache.
     pub cache_read: u64,
-    /// Those of them that were written to the cache.
     pub cache_write: u64,
-    /// Their share.
+    /// `cache_read` as a share of `input`.
     pub cache_share: f64,
-    /// Their share in requests at which nothing was made smaller.
+    /// The same, for requests without a compaction.
     pub cache_share_between: f64,
-    /// Output tokens.
     pub output: u64,
-    /// In US dollars, by the model table.
+    /// US dollars, by the model table.
     pub cost: f64,
     /// The largest request, as a share of the window.
     pub peak_pressure: f64,
 }
 
-/// What one run was.
-pub struct Run<'a> {
-    /// The agent's requests.
-    pub sent: &'a [Sent],
+/// The measurements of one run, from which its figures are computed.
+pub struct Measured<'a> {
+    pub sent: &'a [Exchange],
     /// The provider's account.
     pub account: Account,
-    /// What the provider received.
-    pub evidence: Evidence,
-    /// How many pins were set.
+    pub audit: Audit,
+    /// Pins at the end of the run.
     pub pins: usize,
-    /// How long its provider takes.
-    pub pace: Pace,
-    /// The window.
+    pub timing: Timing,
     pub window: Tokens,
 }
 
-impl Run<'_> {
-    /// Its figures.
+impl Measured<'_> {
     pub fn side(&self) -> Side {
         let used = &self.account.used;
         let input = used.input();
-        let usual = |of: fn(&Sent) -> Tokens| self.usual().map(of).sum::<Tokens>().as_f64();
+        let usual = |of: fn(&Exchange) -> Tokens| self.usual().map(of).sum::<Tokens>().as_f64();
         let between = usual(|sent| sent.usage.cache_read) / usual(|sent| sent.usage.all_input());
         let peak = self.sent.iter().map(|sent| sent.usage.all_input()).max();
         Side {
@@ -150,12 +131,12 @@ impl Run<'_> {
             waits: self.waits(),
             pins: Pins {
                 set: self.pins,
-                requests: self.evidence.requests,
-                intact: self.evidence.with_pins,
+                requests: self.audit.requests,
+                intact: self.audit.with_pins,
             },
             prefix: Prefix {
-                pairs: self.evidence.pairs,
-                changed_bytes: self.evidence.changed,
+                pairs: self.audit.pairs,
+                changed_bytes: self.audit.changed,
             },
             used: Used {
                 summaries: self.account.summaries,
@@ -172,14 +153,14 @@ impl Run<'_> {
     }
 
     fn waits(&self) -> Waits {
-        let usual: Vec<&Sent> = self.usual().collect();
-        let own_ms = |sent: &Sent| self.pace.own(sent) * 1e3;
+        let usual: Vec<&Exchange> = self.usual().collect();
+        let own_ms = |sent: &Exchange| self.timing.own(sent) * 1e3;
         let fresh = median_tokens(usual.iter().map(|sent| fresh(sent)).collect());
-        let felt = usual.iter().map(|sent| self.pace.felt(sent));
-        let answered = || self.sent.iter().filter(|sent| !self.pace.was_held(sent));
+        let felt = usual.iter().map(|sent| self.timing.felt(sent));
+        let answered = || self.sent.iter().filter(|sent| !self.timing.was_held(sent));
         let own = median(answered().map(own_ms).collect());
         let at: Vec<usize> = (0..self.sent.len())
-            .filter(|&at| self.sent.get(at).is_some_and(Sent::is_boundary))
+            .filter(|&at| self.sent.get(at).is_some_and(Exchange::is_boundary))
             .collect();
         let at_boundaries = answered().filter(|sent| sent.is_boundary());
         let extra = at.iter().map(|&at| self.extra(at, fresh, own / 1e3));
@@ -193,8 +174,8 @@ impl Run<'_> {
         }
     }
 
-    /// The requests at which nothing was made smaller, and which do not follow such a one.
-    fn usual(&self) -> impl Iterator<Item = &Sent> {
+    /// The exchanges without a compaction, except those that follow an agent's own summary.
+    fn usual(&self) -> impl Iterator<Item = &Exchange> {
         let follows = |at: usize| {
             let before = at.checked_sub(1).and_then(|at| self.sent.get(at));
             before.is_some_and(|sent| sent.summary)
@@ -206,22 +187,21 @@ impl Run<'_> {
             .map(|(_, sent)| sent)
     }
 
-    /// What a boundary cost in waiting, in seconds at real speed.
+    /// The extra wait at a compaction, in seconds at real speed.
     fn extra(&self, at: usize, usual_fresh: u64, usual_own: f64) -> f64 {
         let Some(sent) = self.sent.get(at) else {
             return 0.0;
         };
         if sent.summary {
-            // Nobody hears anything until the summary is written; the request after it begins anew.
+            // The user waits for the whole summary; the next request then has an empty cache.
             let after = self.sent.get(at + 1);
-            let after = after.map_or(0.0, |sent| self.pace.beyond(sent, usual_fresh));
-            return self.pace.felt(sent) + after;
+            let after = after.map_or(0.0, |sent| self.timing.beyond(sent, usual_fresh));
+            return self.timing.felt(sent) + after;
         }
-        (self.pace.beyond(sent, usual_fresh) + self.pace.own_or_held(sent) - usual_own).max(0.0)
+        (self.timing.beyond(sent, usual_fresh) + self.timing.own_or_held(sent) - usual_own).max(0.0)
     }
 }
 
-/// As [`median`], of tokens.
 fn median_tokens(mut values: Vec<Tokens>) -> u64 {
     values.sort();
     values
@@ -229,7 +209,7 @@ fn median_tokens(mut values: Vec<Tokens>) -> u64 {
         .map_or(0, |tokens| tokens.get())
 }
 
-/// The middle one; of an even number the upper of the two; 0 of none.
+/// The upper median; 0 for an empty list.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
@@ -237,22 +217,22 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Evidence, Pace, Run, Sent, Tokens};
+    use super::{Account, Audit, Exchange, Measured, Timing, Tokens};
     use std::time::Duration;
     use wire::api::Counts;
 
-    /// A request of 20,000 tokens, so many of them read anew, whose answer begins so many
+    /// A request of 20,000 tokens, of which `fresh` are not cached; its answer begins `late`
     /// milliseconds after the simulated time.
-    fn sent(number: usize, fresh: u64, late: f64) -> Sent {
+    fn sent(number: usize, fresh: u64, late: f64) -> Exchange {
         let usage = Counts {
             input: Tokens::new(fresh),
             cache_read: Tokens::new(20_000 - fresh),
             output: Tokens::new(800),
             ..Counts::default()
         };
-        let latency = Pace::new(10.0).running();
+        let latency = Timing::new(10.0).running();
         let first = latency.first(fresh, 20_000 - fresh).as_secs_f64();
-        Sent {
+        Exchange {
             number,
             usage,
             first: Duration::from_secs_f64(first + late / 1e3),
@@ -262,26 +242,26 @@ mod tests {
         }
     }
 
-    /// The boundary among usual requests: its longest wait in seconds.
+    /// Checks the longest wait, in seconds, of a compaction that follows usual requests.
     #[track_caller]
-    fn check(boundary: Vec<Sent>, expected: f64) {
+    fn check(boundary: Vec<Exchange>, expected: f64) {
         let usual = |number| sent(number, 1_000, 2.0);
-        let sent: Vec<Sent> = (1..6).map(usual).chain(boundary).collect();
-        let run = Run {
+        let sent: Vec<Exchange> = (1..6).map(usual).chain(boundary).collect();
+        let measured = Measured {
             sent: &sent,
             account: Account::default(),
-            evidence: Evidence::default(),
+            audit: Audit::default(),
             pins: 0,
-            pace: Pace::new(10.0),
+            timing: Timing::new(10.0),
             window: Tokens::new(32_000),
         };
-        let waits = run.waits();
+        let waits = measured.waits();
         assert!((waits.own_median_ms - 2.0).abs() < 0.01, "{waits:?}");
         assert!((waits.usual_seconds - 0.4995).abs() < 1e-6, "{waits:?}");
         assert!((waits.longest_seconds - expected).abs() < 1e-3, "{waits:?}");
     }
 
-    fn with(did: &str, mut sent: Sent) -> Sent {
+    fn with(did: &str, mut sent: Exchange) -> Exchange {
         sent.did.push(did.to_owned());
         sent
     }

@@ -1,39 +1,36 @@
-//! What is seen while the demo runs: the newest request, with its pressure as a bar.
+//! The live display of the demo, on standard error: one line per request, with a bar for the pressure.
 //!
-//! On a terminal its line gives way to the next one, unless something happened with it; elsewhere only
-//! the lines that stay are written. All of it goes to standard error.
+//! On a terminal, the line of an ordinary request is overwritten by the next. Otherwise only the lines
+//! with events are written.
 
 use context::{Tokens, figures};
 use conversation::homunculus::{Limits, Prices};
 use tokens::ModelTable;
 
 use super::Plan;
-use super::agent::Sent;
-use super::pace::Pace;
+use super::agent::Exchange;
 use super::script::Task;
+use super::timing::Timing;
 use crate::console::{Console, Tone};
 use crate::environment::Progress;
 use crate::table::{columns, shorten, shorten_left};
 
-/// Cells of the bar.
+/// The width of the bar.
 const CELLS: usize = 24;
 
-/// Draws what happens.
 pub struct Screen<'c> {
     console: &'c mut Console,
     progress: Progress,
     window: Tokens,
-    pace: Pace,
+    timing: Timing,
     soft: f64,
     hard: f64,
-    /// The request before.
-    last: Option<Sent>,
-    /// What is being worked at.
+    last: Option<Exchange>,
+    /// The current task.
     about: String,
 }
 
 impl<'c> Screen<'c> {
-    /// A screen for what is to be played.
     pub fn new(console: &'c mut Console, progress: Progress, plan: &Plan) -> Self {
         let model = ModelTable::shipped().find(&plan.model);
         let limits = Limits::for_window(plan.window, Prices::from(&model));
@@ -41,7 +38,7 @@ impl<'c> Screen<'c> {
             console,
             progress,
             window: plan.window,
-            pace: Pace::new(plan.speed).under(&plan.strategy),
+            timing: Timing::new(plan.speed).under(&plan.strategy),
             soft: plan
                 .strategy
                 .acts_from(limits.hard, None)
@@ -52,32 +49,29 @@ impl<'c> Screen<'c> {
         }
     }
 
-    /// A run begins.
+    /// Starts a run with a heading.
     pub fn begin(&mut self, what: &str) {
         let heading = self.console.palette_err.paint(Tone::Heading, what);
-        self.console.remark(heading);
+        self.console.note(heading);
         let columns = format!(
             "{:>4}  {:<CELLS$}    {:>6}  {:>5}",
             "", "pressure", "tokens", "wait"
         );
         let columns = self.console.palette_err.paint(Tone::Quiet, &columns);
-        self.console.remark(columns);
+        self.console.note(columns);
     }
 
-    /// The user asks for something.
     pub fn task(&mut self, task: &Task) {
         self.about.clone_from(&task.about);
     }
 
-    /// Somebody does something beside the requests.
+    /// Shows an event outside the requests, aligned with theirs.
     pub fn aside(&mut self, what: &str) {
-        // Under what happened with a request.
         let before = (CELLS + 25).min(self.console.width.saturating_sub(columns(what)));
         self.stay(&format!("{}{what}", " ".repeat(before)));
     }
 
-    /// A request was answered.
-    pub fn request(&mut self, sent: &Sent) {
+    pub fn request(&mut self, sent: &Exchange) {
         let (what, tone) = self.what(sent);
         let line = self.line(sent, &what, tone);
         if tone == Tone::Quiet {
@@ -88,7 +82,7 @@ impl<'c> Screen<'c> {
         self.last = Some(sent.clone());
     }
 
-    /// What the user asked for is done.
+    /// Marks the current task as done.
     pub fn done(&mut self) {
         let Some(last) = self.last.take() else {
             return;
@@ -99,31 +93,31 @@ impl<'c> Screen<'c> {
         self.last = Some(last);
     }
 
-    /// A run is over.
+    /// Ends a run.
     pub fn end(&mut self) {
         self.last = None;
-        self.console.remark("");
+        self.console.note("");
     }
 
-    /// A line that stays.
+    /// Writes a permanent line.
     fn stay(&mut self, line: &str) {
         self.pass("");
-        self.console.remark(line);
+        self.console.note(line);
     }
 
-    /// A line that gives way to the next.
+    /// Writes a line that the next one overwrites.
     fn pass(&mut self, line: &str) {
         if self.progress == Progress::Drawn {
-            self.console.passing(line);
+            self.console.transient(line);
         }
     }
 
-    /// What happened with a request: what the gateway did, else which tool the model calls.
-    fn what(&self, sent: &Sent) -> (String, Tone) {
+    /// Describes a request: the gateway's actions, or else the tools that the model calls.
+    fn what(&self, sent: &Exchange) -> (String, Tone) {
         let before = self.last.as_ref().map(|last| last.usage.all_input());
         let before = before.unwrap_or_default();
         if sent.summary {
-            return ("summarises, and waits for it".to_owned(), Tone::Bad);
+            return ("the agent stops to summarize".to_owned(), Tone::Bad);
         }
         let notable: Vec<&str> = sent
             .did
@@ -137,10 +131,8 @@ impl<'c> Screen<'c> {
                 .filter(|word| *word != "preparing")
                 .collect();
             let words = words.join(", ");
-            return (
-                format!("{words}, {} before", figures::short(before)),
-                Tone::Heading,
-            );
+            let words = format!("{words}, from {} tokens", figures::short(before));
+            return (words, Tone::Heading);
         }
         if notable.is_empty() {
             let calls = sent
@@ -152,13 +144,13 @@ impl<'c> Screen<'c> {
         (notable.join(", "), Tone::Warning)
     }
 
-    fn line(&self, sent: &Sent, what: &str, tone: Tone) -> String {
+    fn line(&self, sent: &Exchange, what: &str, tone: Tone) -> String {
         let tokens = sent.usage.all_input();
         let pressure = tokens.as_f64() / self.window.as_f64();
         let figures = format!(
             "  {:>6}  {:>5}  ",
             figures::short(tokens),
-            figures::seconds(self.pace.felt(sent)),
+            figures::seconds(self.timing.felt(sent)),
         );
         let room = self
             .console
@@ -173,7 +165,7 @@ impl<'c> Screen<'c> {
         format!("{:>4}  {}{figures}{what}", sent.number, self.bar(pressure))
     }
 
-    /// The pressure as a bar, with both thresholds in what is empty.
+    /// The pressure as a bar. Both thresholds are marked in its empty part.
     fn bar(&self, pressure: f64) -> String {
         let full = cells(pressure);
         let empty: String = (full..CELLS)
@@ -194,7 +186,7 @@ impl<'c> Screen<'c> {
     }
 }
 
-/// A share of the window in cells.
+/// Converts a share of the window to cells.
 fn cells(share: f64) -> usize {
     #[expect(
         clippy::cast_possible_truncation,
@@ -208,7 +200,7 @@ fn cells(share: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Plan, Progress, Screen, Sent};
+    use super::{Exchange, Plan, Progress, Screen};
     use crate::console::Console;
     use crate::demo::tests::environment;
     use context::Tokens;
@@ -217,8 +209,8 @@ mod tests {
     use std::time::Duration;
     use wire::api::Counts;
 
-    fn sent(number: usize, tokens: u64) -> Sent {
-        Sent {
+    fn sent(number: usize, tokens: u64) -> Exchange {
+        Exchange {
             number,
             usage: Counts {
                 input: Tokens::new(tokens),
@@ -251,16 +243,16 @@ mod tests {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let requests = [
             sent(1, 900),
-            Sent {
+            Exchange {
                 did: words(&["preparing"]),
                 ..sent(21, 22_000)
             },
             sent(29, 27_900),
-            Sent {
+            Exchange {
                 did: words(&["swapped", "pinned"]),
                 ..sent(30, 10_100)
             },
-            Sent {
+            Exchange {
                 summary: true,
                 did: Vec::new(),
                 ..sent(131, 33_000)

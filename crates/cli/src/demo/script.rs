@@ -1,56 +1,57 @@
-//! What the user asks, and what the model answers: a review of a source tree, file by file.
+//! The script of the demo: the user's tasks, and the model's answers to them.
 //!
-//! The simulated provider says what stands here, task by task. What the tools return is not scripted:
-//! the agent runs them. What the model writes is made from the files, so that it is as long and as full
-//! of names as a model's own words, and refers back to what was read long before.
+//! The user has a source tree reviewed file by file. The simulated provider sends the scripted answers;
+//! the agent really runs the tools. The answers are built from the files, so that they have realistic
+//! lengths and identifiers, and refer back to files read long before.
 
 use std::collections::VecDeque;
 
+use context::figures::plural;
 use serde_json::json;
 use sim::Say;
 
-use super::findings::{Commented, Definition, definitions, longest};
+use super::definitions::{Definition, definitions, longest};
 use super::tree::{Area, SourceFile, Tree};
 
-/// Lines that one read asks for.
+/// Lines per read.
 const PART: usize = 60;
-/// Parts of a file that are read before the next file.
+/// Reads per file.
 const PARTS: usize = 3;
 /// Files up to this many lines are read together with the next one.
 const SMALL_FILE: usize = 30;
 /// Definitions that the model names when it thinks about a file.
 const NAMED: usize = 14;
 
-/// Pinned by lines of the user's first message.
+/// Pinned by `#pin` lines in the user's first message.
 const PINS: [&str; 2] = [
-    "Every finding is one line: path:line: what was found.",
-    "Change no file; only read.",
+    "Write each finding on one line: path:line: description.",
+    "Do not change any file; only read.",
 ];
-/// Pinned by a line of the user's third message.
+/// Pinned by a line in the user's third message.
 const LATER_PIN: &str = "A definition without a comment is a finding too.";
-/// Pinned over HTTP, where there is a gateway to take it.
-pub const HTTP_PIN: &str = "The review is for release 2.4; generated files do not count.";
+/// Pinned over HTTP, in the run with the gateway.
+pub const HTTP_PIN: &str = "The review is for release 2.4; ignore generated files.";
 
-/// Something that the user asks, with what the model says until it is done.
+/// A message of the user, with the model's answers up to the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The user's words.
+    /// The user's message.
     pub ask: String,
-    /// What it is about, for the one who watches.
+    /// A short description, for the display.
     pub about: String,
-    /// What the user pins with it.
+    /// The texts that the message pins.
     pub pins: Vec<&'static str>,
-    /// The model's answers, one a request.
+    /// The model's answers, one per request.
     pub steps: VecDeque<Vec<Say>>,
 }
 
-/// What the model remembers of a definition that it reported.
+/// A definition that the model reported, to refer back to.
 struct Reported<'a> {
     path: &'a str,
     definition: Definition<'a>,
 }
 
-/// Makes one task after the other.
+/// Generates the tasks.
 pub struct Script<'a> {
     tree: &'a Tree,
     reported: Vec<Reported<'a>>,
@@ -58,7 +59,6 @@ pub struct Script<'a> {
 }
 
 impl<'a> Script<'a> {
-    /// A script for the files of this tree.
     pub const fn new(tree: &'a Tree) -> Self {
         Self {
             tree,
@@ -67,38 +67,38 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// The first task: what must not be forgotten, and a look around.
+    /// The first task: the pins, and a listing of the folder.
     pub fn greet(&self) -> Task {
         let [first, second] = PINS;
         let files = self.tree.files.len();
         let lines: usize = self.tree.files.iter().map(lines).sum();
         Task {
             ask: format!(
-                "I need a review of this source tree, folder by folder. Tell me at the end of each \
-                 folder what is in it and which definition is the longest.\n#pin {first}\n#pin \
-                 {second}\nI prefer short answers."
+                "Please review this source tree, folder by folder. After each folder, tell me what \
+                 it contains and which definition is the longest.\n#pin {first}\n#pin {second}\nI \
+                 prefer short answers."
             ),
-            about: "the review begins".to_owned(),
+            about: "start of the review".to_owned(),
             pins: PINS.to_vec(),
             steps: VecDeque::from([
                 vec![
                     Say::Think(
-                        "I will look at the top of the tree first, so that I know which folders \
-                         there are, and then go through them one after the other."
+                        "I will look at the top of the tree first to see which folders there are, \
+                         and then go through them one by one."
                             .to_owned(),
                     ),
                     Say::Text("I will list the files first.".to_owned()),
                     call("list_files", json!({ "path": "." })),
                 ],
                 vec![Say::Text(format!(
-                    "The tree has {files} text files with {lines} lines. I will go through it folder \
-                     by folder."
+                    "The tree has {files} text files with {lines} lines. I will review it folder by \
+                     folder."
                 ))],
             ]),
         }
     }
 
-    /// The review of one area, the `pass`th time from 1.
+    /// The review of one area. Passes count from 1; each reads further down the files.
     pub fn review(&mut self, area: &Area<'a>, pass: usize) -> Task {
         self.tasks += 1;
         let mut steps = VecDeque::new();
@@ -123,29 +123,29 @@ impl<'a> Script<'a> {
         }
         Task {
             ask,
-            about: format!("{}, {} files", area.folder, area.files.len()),
+            about: format!("{}, {}", area.folder, plural(area.files.len(), "file")),
             pins,
             steps,
         }
     }
 
-    /// The last task: what was pinned and what was reported first.
+    /// The last task: a question about a pin and about the first findings.
     pub fn close(&self) -> Task {
         let first: Vec<String> = self.reported.iter().take(3).map(finding).collect();
         let answer = format!(
-            "Findings are one line each, path:line: what was found. The first three were:\n{}",
+            "Each finding is one line, path:line: description. The first three were:\n{}",
             first.join("\n")
         );
         Task {
-            ask: "That is enough. How were findings to be written, and which were the first three?"
+            ask: "That is enough. Which format did I ask for, and what were the first three findings?"
                 .to_owned(),
-            about: "the last question".to_owned(),
+            about: "last question".to_owned(),
             pins: Vec::new(),
             steps: VecDeque::from([vec![Say::Text(answer)]]),
         }
     }
 
-    /// Reads a file in parts, then looks for the users of its longest definition.
+    /// Reads a file in parts, then searches for the uses of its longest definition.
     fn read(&mut self, file: &'a SourceFile, pass: usize, steps: &mut VecDeque<Vec<Say>>) {
         let path = &file.path;
         let all = lines(file).div_ceil(PART).max(1);
@@ -155,10 +155,10 @@ impl<'a> Script<'a> {
             let (from, to) = (part * PART + 1, ((part + 1) * PART).min(lines(file)));
             let seen = found.iter().filter(|one| one.line < from);
             let thought = format!(
-                "{path} has {} lines. {} I read lines {from} to {to} and note what they define, \
-                 whether it has a comment, and how long it is.",
+                "{path} has {} lines. {} I will read lines {from} to {to} and note each definition, \
+                 its comment and its length.",
                 lines(file),
-                named("Above them stand", seen),
+                named("The lines above define", seen),
             );
             steps.push_back(vec![
                 Say::Think(thought),
@@ -177,7 +177,7 @@ impl<'a> Script<'a> {
         steps: &mut VecDeque<Vec<Say>>,
     ) {
         steps.push_back(vec![
-            Say::Think("Both are small, so that I can read them together.".to_owned()),
+            Say::Think("Both files are small, so I can read them together.".to_owned()),
             Say::Text(format!("Reading {} and {}.", file.path, next.path)),
             read_call(&file.path, 1),
             read_call(&next.path, 1),
@@ -186,40 +186,38 @@ impl<'a> Script<'a> {
         self.follow_up(next, steps);
     }
 
-    /// Searches for the users of the longest definition of a file.
+    /// Searches for the uses of the longest definition in a file.
     fn follow_up(&mut self, file: &'a SourceFile, steps: &mut VecDeque<Vec<Say>>) {
         let found = definitions(&file.text);
         let Some(definition) = longest(&found) else {
             return;
         };
         let (path, name) = (&file.path, definition.name);
-        let bare = found.iter().filter(|one| one.commented == Commented::No);
+        let bare = found.iter().filter(|one| !one.commented);
         let thought = format!(
-            "{} {} The longest is {name} at line {} with {} lines; I should see who uses it before \
-             I judge it.",
+            "{} {} The longest is {name} at line {} with {} lines; I should see where it is used \
+             before I judge it.",
             named(&format!("{path} defines"), found.iter()),
-            named("Without a comment are", bare),
+            named("These have no comment:", bare),
             definition.line,
             definition.lines,
         );
         steps.push_back(vec![
             Say::Think(thought),
             Say::Text(format!(
-                "The longest definition of {path} is {name}. Who uses it?"
+                "The longest definition in {path} is {name}. Where is it used?"
             )),
             call("search", json!({ "pattern": name })),
         ]);
         self.reported.push(Reported { path, definition });
     }
 
-    /// The end of a task: its findings, and one from long before for comparison.
+    /// The last answer of a task: its findings, and an earlier one for comparison.
     fn report(&self, area: &Area<'a>) -> Vec<Say> {
         let here = |reported: &&Reported<'_>| area.files.iter().any(|f| f.path == reported.path);
         let findings: Vec<String> = self.reported.iter().filter(here).map(finding).collect();
-        let mut answer = format!("{}: {} files.", area.folder, area.files.len());
-        for finding in &findings {
-            answer.push_str(&format!("\n{finding}"));
-        }
+        let files = plural(area.files.len(), "file");
+        let mut answer = format!("{}: {files}.\n{}", area.folder, findings.join("\n"));
         if let Some(earlier) = self.reported.get(self.reported.len() / 2) {
             answer.push_str(&format!(
                 "\nFor comparison, from earlier: {}",
@@ -237,10 +235,10 @@ fn ask(area: &Area<'_>, pass: usize) -> String {
     } else {
         "next"
     };
-    format!("Look at {} {next}: {}.", area.folder, names.join(", "))
+    format!("Review {} {next}: {}.", area.folder, names.join(", "))
 }
 
-/// `lead` and the names of definitions with their lines; nothing where there are none.
+/// Lists definitions with their lines after `lead`; empty if there are none.
 fn named<'d>(lead: &str, found: impl Iterator<Item = &'d Definition<'d>>) -> String {
     let names: Vec<String> = found
         .take(NAMED)
@@ -265,7 +263,7 @@ fn read_call(path: &str, from: usize) -> Say {
     )
 }
 
-/// A finding as the user wants it: path:line: what was found.
+/// A finding in the format that the user pinned.
 fn finding(reported: &Reported<'_>) -> String {
     let Reported { path, definition } = reported;
     format!(

@@ -1,4 +1,4 @@
-//! The demo as a whole, with a small window and a fast clock; and what it is made of.
+//! Tests of the whole demo, with a small window and a fast clock, and of its parts.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,12 @@ use conversation::homunculus::hosted::StrategyProgram;
 use gateway::config::RouteChoice;
 use plumb::modules::BuiltIn;
 
-use super::closing::lines;
-use super::evidence::examine;
+use super::audit::examine;
+use super::report::Report;
 use super::script::Script;
-use super::{Plan, Played, Screen, Tree, play};
+use super::servers::Servers;
+use super::text::lines;
+use super::{Plan, Screen, Tree, run};
 use crate::console::Console;
 use crate::environment::{Colour, Environment, Progress, clock};
 use crate::failure::Failure;
@@ -57,10 +59,10 @@ fn plan(folder: &Path) -> Plan {
     }
 }
 
-async fn played(plan: &Plan) -> Result<Played, Failure> {
+async fn played(plan: &Plan) -> Result<(Report, Servers), Failure> {
     let mut console = Console::open(&environment());
     let mut screen = Screen::new(&mut console, Progress::Silent, plan);
-    play(plan, &clock(), &mut screen).await
+    run(plan, &clock(), &mut screen).await
 }
 
 /// Plays it over this route, under this strategy, and checks what must hold on any.
@@ -71,8 +73,8 @@ async fn check(route: RouteChoice, strategy: &str) {
         strategy: StrategyProgram::shipped(strategy).expect("a strategy"),
         ..plan(folder.path())
     };
-    let Played { report, stage } = played(&plan).await.expect("it plays");
-    stage.shutdown().await;
+    let (report, servers) = played(&plan).await.expect("it plays");
+    servers.shutdown().await;
     let (with, without) = (&report.with, &report.without);
     for side in [with, without] {
         assert!(side.boundaries >= 2, "{report:#?}");
@@ -116,8 +118,8 @@ async fn one_that_waits_is_seen_to_wait() {
         strategy: StrategyProgram::shipped("stop_the_world").expect("a strategy"),
         ..plan(folder.path())
     };
-    let Played { report, stage } = played(&plan).await.expect("it plays");
-    stage.shutdown().await;
+    let (report, servers) = played(&plan).await.expect("it plays");
+    servers.shutdown().await;
     let longest = report.with.waits.longest_seconds;
     assert!(longest > 10.0, "{report:#?}");
 }
@@ -133,8 +135,8 @@ async fn a_strategy_that_fails_is_told() {
         strategy: StrategyProgram::new("mine.plumb", text, &BuiltIn).expect("a strategy"),
         ..plan(folder.path())
     };
-    let Played { report, stage } = played(&plan).await.expect("it plays");
-    stage.shutdown().await;
+    let (report, servers) = played(&plan).await.expect("it plays");
+    servers.shutdown().await;
     assert!(report.strategy_failed, "{report:#?}");
     let told = lines(&report, 200).join(" ");
     assert!(
@@ -152,8 +154,8 @@ async fn what_is_kept_is_what_was_received() {
         keep: Some(kept.path().to_owned()),
         ..plan(folder.path())
     };
-    let Played { report, stage } = played(&plan).await.expect("it plays");
-    stage.shutdown().await;
+    let (report, servers) = played(&plan).await.expect("it plays");
+    servers.shutdown().await;
     let log = fs::read(kept.path().join("without-requests.jsonl")).expect("a log");
     let found = examine(&log, &[], &[]).expect("a log");
     assert_eq!(found.requests, report.without.requests);

@@ -1,7 +1,7 @@
-//! The agent's tools: they list, read and search the files below one folder, and nothing else.
+//! The agent's tools: list, read and search the files in one folder.
 //!
-//! Nothing is written, nothing outside the folder is read, whatever a path or a link says, and every
-//! result is bounded.
+//! They write nothing, read nothing outside the folder, even through symbolic links, and bound the size
+//! of every result.
 
 use std::fs;
 use std::io;
@@ -11,35 +11,33 @@ use serde_json::{Value, json};
 
 use super::tree::{FILE_LIMIT, Tree};
 
-/// Entries that one listing shows.
+/// Entries per listing.
 const ENTRIES: usize = 120;
-/// Lines that one read shows at most.
+/// Lines per read.
 const LINES: usize = 200;
-/// Matches that one search shows.
+/// Matches per search.
 const MATCHES: usize = 12;
-/// Characters of a line that a search shows.
+/// Characters per matching line.
 const LINE: usize = 120;
-/// Characters of any result.
+/// Characters per result.
 const RESULT: usize = 6_000;
 
-/// What a tool gives back.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// The text.
+pub struct ToolOutput {
     pub text: String,
-    /// Whether the text says what went wrong.
+    /// True if the text is an error message.
     pub failed: bool,
 }
 
-/// The folder that the tools see.
+/// The folder that the tools can access.
 pub struct Workspace {
     root: PathBuf,
-    /// The paths of its text files below it, in the order in which they are searched.
+    /// The relative paths of its text files, in search order.
     files: Vec<String>,
 }
 
 impl Workspace {
-    /// The files of a tree.
     pub fn of(tree: &Tree) -> Self {
         Self {
             root: tree.real().to_owned(),
@@ -47,7 +45,7 @@ impl Workspace {
         }
     }
 
-    /// The tools as they are declared to the model.
+    /// The tool declarations for the model.
     pub fn declarations() -> Value {
         let text = |about: &str| json!({ "type": "string", "description": about });
         let number = |about: &str| json!({ "type": "integer", "description": about });
@@ -63,31 +61,31 @@ impl Workspace {
         json!([
             tool(
                 "list_files",
-                "Lists the entries of a folder; folders end in a slash.",
-                json!({ "path": text("The folder, below the root; `.` for the root.") }),
+                "Lists the entries of a folder. Names of folders end in a slash.",
+                json!({ "path": text("The folder, relative to the root; `.` for the root.") }),
                 &["path"],
             ),
             tool(
                 "read_file",
-                "Reads lines of a text file, each with its number.",
+                "Reads lines of a text file, with line numbers.",
                 json!({
-                    "path": text("The file, below the root."),
-                    "offset": number("The first line, from 1."),
-                    "limit": number("How many lines, at most 200."),
+                    "path": text("The file, relative to the root."),
+                    "offset": number("The first line to read, from 1."),
+                    "limit": number("The number of lines, at most 200."),
                 }),
                 &["path"],
             ),
             tool(
                 "search",
-                "Finds the lines in which a text occurs, as path:line: text.",
-                json!({ "pattern": text("The text, exactly as it is spelt.") }),
+                "Finds the lines that contain a text, as path:line: text.",
+                json!({ "pattern": text("The literal text; case matters.") }),
                 &["pattern"],
             ),
         ])
     }
 
     /// Runs a tool.
-    pub fn call(&self, name: &str, input: &Value) -> Outcome {
+    pub fn call(&self, name: &str, input: &Value) -> ToolOutput {
         let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
         let result = match name {
             "list_files" => self.list(text("path")),
@@ -103,20 +101,20 @@ impl Workspace {
             Ok(text) => (text, false),
             Err(reason) => (format!("error: {reason}"), true),
         };
-        Outcome {
+        ToolOutput {
             text: bounded(text),
             failed,
         }
     }
 
-    /// The path of what is named, if it lies in the folder once every link is followed.
+    /// Resolves a path and all symbolic links. Fails if the target is outside the folder.
     fn inside(&self, path: &str) -> Result<PathBuf, String> {
         let unreadable = |error: io::Error| format!("{path}: {}", error.kind());
         let real = fs::canonicalize(self.root.join(path)).map_err(unreadable)?;
         if real.starts_with(&self.root) {
             Ok(real)
         } else {
-            Err(format!("{path} lies outside of the folder"))
+            Err(format!("{path} is outside the folder"))
         }
     }
 
@@ -161,7 +159,7 @@ impl Workspace {
         let unreadable = |error: io::Error| format!("{path}: {}", error.kind());
         let size = fs::metadata(&file).map_err(unreadable)?.len();
         if size > FILE_LIMIT {
-            return Err(format!("{path} is too large to be read: {size} bytes"));
+            return Err(format!("{path} is too large: {size} bytes"));
         }
         fs::read_to_string(&file).map_err(unreadable)
     }
@@ -172,7 +170,7 @@ impl Workspace {
         }
         let mut found = Vec::new();
         for path in &self.files {
-            // What vanished since the folder was listed is no match.
+            // A file may have vanished since the folder was listed.
             let Ok(text) = self.text(path) else { continue };
             let matching = text.lines().enumerate();
             let matching = matching.filter(|(_, line)| line.contains(pattern));
@@ -198,17 +196,17 @@ fn number(input: &Value, key: &str) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// The result cut to its longest length, between characters.
+/// Cuts a result to [`RESULT`] characters.
 fn bounded(text: String) -> String {
     match text.char_indices().nth(RESULT) {
-        Some((end, _)) => format!("{}\n(cut here)", text.get(..end).unwrap_or_default()),
+        Some((end, _)) => format!("{}\n(truncated)", text.get(..end).unwrap_or_default()),
         None => text,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Tree, Workspace};
+    use super::{ToolOutput, Tree, Workspace};
     use serde_json::{Value, json};
     use std::fs;
 
@@ -230,7 +228,7 @@ mod tests {
     fn check(name: &str, input: &Value, expected: &str, failed: bool) {
         let (_outer, workspace) = folders();
         let text = expected.to_owned();
-        assert_eq!(workspace.call(name, input), Outcome { text, failed });
+        assert_eq!(workspace.call(name, input), ToolOutput { text, failed });
     }
 
     #[test]
@@ -263,7 +261,7 @@ mod tests {
 
     #[test]
     fn nothing_outside_is_read() {
-        let out = "lies outside of the folder";
+        let out = "is outside the folder";
         for path in ["../secret.txt", "src/../../secret.txt"] {
             let expected = format!("error: {path} {out}");
             check("read_file", &json!({ "path": path }), &expected, true);

@@ -1,54 +1,51 @@
-//! The text files below a folder, read once.
+//! The text files in a folder, read once, and their division into areas to review.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::findings::definitions;
+use super::definitions::definitions;
 use crate::failure::Failure;
 use crate::input;
 
-/// Files larger than this are data, not text that somebody would have an agent read.
+/// Bytes. Larger files are probably data, not source text.
 pub const FILE_LIMIT: u64 = 200_000;
-/// More than this is not needed for a demo.
+/// Bytes of all files together; the demo needs no more.
 const TREE_LIMIT: u64 = 8_000_000;
-/// How deep folders are searched.
 const DEPTH_LIMIT: usize = 8;
-/// How many files the agent reviews for one task.
+/// Files per task.
 const AREA_FILES: usize = 6;
 
-/// The text files below a folder.
+/// The text files in a folder.
 pub struct Tree {
     root: PathBuf,
+    /// The root with all symbolic links resolved.
     real: PathBuf,
-    /// The files, in the order of their paths.
+    /// In the order of review.
     pub files: Vec<SourceFile>,
 }
 
-/// One text file.
 pub struct SourceFile {
-    /// Its path below the root, with `/` on every system.
+    /// Relative to the root, with `/` on every system.
     pub path: String,
-    /// What is in it.
     pub text: String,
 }
 
-/// A few neighbouring files, as much as is reviewed for one task.
+/// Neighboring files, reviewed in one task.
 pub struct Area<'a> {
-    /// The folder they lie in, as a path below the root; `.` for the root.
+    /// Their common folder, relative to the root; `.` for the root.
     pub folder: &'a str,
-    /// The files.
     pub files: &'a [SourceFile],
 }
 
 impl SourceFile {
-    /// The folder it is in, below the root; `.` for the root.
+    /// The file's folder, relative to the root; `.` for the root.
     pub fn folder(&self) -> &str {
         self.path.rsplit_once('/').map_or(".", |(folder, _)| folder)
     }
 
-    /// The part of the tree it belongs to: its folder, at most two folders deep.
+    /// The file's folder, cut to two levels.
     pub fn part(&self) -> &str {
         let folder = self.folder();
         let end = folder.match_indices('/').nth(1).map(|(end, _)| end);
@@ -57,15 +54,12 @@ impl SourceFile {
 }
 
 impl Tree {
-    /// Reads the text files below `root`. Version control, build output, dependencies, lock files and
-    /// whatever is not UTF-8 are left out.
+    /// Reads the text files in `root`. Version control, build output, dependencies, lock files,
+    /// unreadable files and files that are not UTF-8 are left out.
     pub fn read(root: &Path) -> Result<Self, Failure> {
-        let unreadable = |source| Failure::Unreadable {
-            path: root.to_owned(),
-            source,
-        };
-        fs::read_dir(root).map_err(unreadable)?;
-        let real = fs::canonicalize(root).map_err(unreadable)?;
+        let unreadable = Failure::unreadable(root);
+        fs::read_dir(root).map_err(&unreadable)?;
+        let real = fs::canonicalize(root).map_err(&unreadable)?;
         let mut files = Vec::new();
         let mut size = 0;
         input::walk(root, DEPTH_LIMIT, &mut |entry| {
@@ -73,7 +67,7 @@ impl Tree {
             if meta.len() > FILE_LIMIT || size > TREE_LIMIT || is_generated(&path) {
                 return;
             }
-            // A link may lead out of the folder.
+            // A symbolic link may lead out of the folder.
             if fs::canonicalize(&path).map_or(true, |path| !path.starts_with(&real)) {
                 return;
             }
@@ -83,8 +77,8 @@ impl Tree {
             size += meta.len();
             files.push(file);
         });
-        // The parts with the most to review first; in each the order in which people look at a tree:
-        // neighbours first, then what lies deeper.
+        // The parts with the most definitions come first; within a part, a folder's own files come
+        // before its subfolders.
         let mut found: HashMap<String, usize> = HashMap::new();
         for file in &files {
             *found.entry(file.part().to_owned()).or_default() += definitions(&file.text).len();
@@ -100,25 +94,25 @@ impl Tree {
         })
     }
 
-    /// The folder's own path, every link followed.
+    /// The root with all symbolic links resolved.
     pub fn real(&self) -> &Path {
         &self.real
     }
 
-    /// The tree in portions for one task each: a few files of one part of it.
+    /// Divides the tree into areas of a few files each.
     pub fn areas(&self) -> impl Iterator<Item = Area<'_>> {
         self.files
             .chunk_by(|a, b| a.part() == b.part())
             .flat_map(|neighbours| neighbours.chunks(AREA_FILES))
             .filter_map(|files| {
                 let (first, last) = (files.first()?, files.last()?);
-                // Sorted by folders, so that what the first and the last share all share.
+                // The files are sorted by folder, so the first and the last determine the shared part.
                 let folder = shared(first.folder(), last.folder());
                 Some(Area { folder, files })
             })
     }
 
-    /// The failure that says how little there is.
+    /// The failure for a tree with too little text.
     pub fn too_little(&self) -> Failure {
         Failure::TooLittleText {
             path: self.root.clone(),
@@ -128,7 +122,7 @@ impl Tree {
     }
 }
 
-/// The folder in which both folders lie; `.` for the root.
+/// The deepest folder that contains both; `.` for the root.
 fn shared<'a>(one: &'a str, other: &str) -> &'a str {
     let mut end = 0;
     for part in one.split_inclusive('/') {
@@ -159,13 +153,8 @@ fn read_text(root: &Path, path: &Path) -> Option<SourceFile> {
     })
 }
 
-/// Files that a program wrote and nobody reads.
 fn is_generated(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .map(|name| name.to_string_lossy())
-        .unwrap_or_default();
-    [
+    const ENDINGS: [&str; 7] = [
         "lock",
         "lock.json",
         "lock.yaml",
@@ -173,9 +162,9 @@ fn is_generated(path: &Path) -> bool {
         ".map",
         ".svg",
         ".snap",
-    ]
-    .iter()
-    .any(|ending| name.ends_with(ending))
+    ];
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 #[cfg(test)]
@@ -183,7 +172,7 @@ mod tests {
     use super::shared;
 
     #[test]
-    fn the_folder_that_both_lie_in() {
+    fn shared_folders() {
         let check = |one: &str, other: &str, expected: &str| {
             assert_eq!(shared(one, other), expected, "{one} and {other}");
         };

@@ -1,4 +1,4 @@
-//! `ebbtide plumb desugar`: a program without its sessions.
+//! `ebbtide plumb desugar`: prints a program with its sessions translated into plain morphisms.
 
 use std::path::PathBuf;
 
@@ -9,30 +9,28 @@ use super::source;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
-/// What `ebbtide plumb desugar` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   ebbtide plumb desugar compaction.plumb
   ebbtide plumb desugar compaction.plumb | ebbtide plumb check -
 
-What is printed checks and runs as the program does, without any session: each
-protocol is written out in merge, barrier, map, filter and the other morphisms.
-Comments are left out. Exits with 2 where the program cannot run.")]
+The output checks and runs like the program, but has no sessions: merge, barrier,
+map, filter and the other morphisms replace each protocol. Comments are dropped.
+Exits with 2 if the program cannot run.")]
 pub struct DesugarArgs {
-    /// The program; - reads standard input
+    /// Program; - reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Look for modules here as well, after the program's own folder
+    /// Also look for modules in this folder, after the program's own folder
     #[arg(long, value_name = "FOLDER")]
     pub path: Vec<PathBuf>,
 }
 
-/// Prints the program.
 pub fn run(args: &DesugarArgs, console: &mut Console) -> Result<Exit, Failure> {
     let Some(checked) = source::load(&args.file, &args.path, console)? else {
-        return Ok(Exit::NotUnderstood);
+        return Ok(Exit::Invalid);
     };
     console.data(syntax::format(checked.desugared(), "").as_bytes())?;
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }

@@ -1,4 +1,4 @@
-//! `ebbtide plumb fmt`: programs in canonical form.
+//! `ebbtide plumb fmt`: formats programs.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,6 @@ use super::source;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
-/// What `ebbtide plumb fmt` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -18,66 +17,51 @@ Examples:
   ebbtide plumb fmt --check strategies/*.plumb
   cat debate.plumb | ebbtide plumb fmt - > formatted.plumb
 
-Exits with 2 where a program cannot be read; it is left as it is. With --check,
-exits with 1 where a program is not in canonical form, and names it.")]
+Exits with 2 if a program does not parse, and leaves that file unchanged. With
+--check, exits with 1 if a program is not formatted, and names it.")]
 pub struct FmtArgs {
-    /// The programs, which are written in place; - reads standard input and writes standard output
+    /// Programs to format in place; - reads standard input and writes standard output
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Change nothing; name the programs that are not in canonical form
+    /// Change nothing, and name the programs that are not formatted
     #[arg(long)]
     pub check: bool,
 }
 
-/// What became of a program.
-enum Outcome {
-    /// It was in canonical form.
-    Same,
-    /// It was not.
-    Changed(String),
-    /// It cannot be read.
-    Broken,
-}
-
-/// Formats each program.
 pub fn run(args: &FmtArgs, console: &mut Console) -> Result<Exit, Failure> {
     let (mut broken, mut differs) = (false, false);
     for path in &args.files {
         let text = source::read(path)?;
-        let outcome = format(path, &text, console);
-        let stdin = path == Path::new("-");
-        match outcome {
-            Outcome::Broken => broken = true,
-            Outcome::Changed(_) if args.check => {
-                differs = true;
+        let Some(formatted) = format(path, &text, console) else {
+            broken = true;
+            continue;
+        };
+        let changed = formatted != text;
+        if args.check {
+            differs |= changed;
+            if changed {
                 console.line(source::name(path))?;
             }
-            Outcome::Same if args.check => {}
-            Outcome::Same if stdin => console.data(text.as_bytes())?,
-            Outcome::Changed(formatted) if stdin => console.data(formatted.as_bytes())?,
-            Outcome::Same => {}
-            Outcome::Changed(formatted) => source::write(path, &formatted)?,
+        } else if path == Path::new("-") {
+            console.data(formatted.as_bytes())?;
+        } else if changed {
+            source::write(path, &formatted)?;
         }
     }
     Ok(match (broken, differs) {
-        (true, _) => Exit::NotUnderstood,
+        (true, _) => Exit::Invalid,
         (false, true) => Exit::Failed,
-        (false, false) => Exit::Done,
+        (false, false) => Exit::Success,
     })
 }
 
-fn format(path: &Path, text: &str, console: &mut Console) -> Outcome {
+/// The formatted text; `None`, with diagnostics on standard error, if the program does not parse.
+fn format(path: &Path, text: &str, console: &mut Console) -> Option<String> {
     let mut sources = Sources::default();
     let id = sources.add(&source::name(path), text);
     let (program, diagnostics) = syntax::parse(id, text);
-    if !diagnostics.is_empty() {
-        source::show(&diagnostics, &sources, console);
-        return Outcome::Broken;
-    }
-    let formatted = syntax::format(&program, text);
-    if formatted == text {
-        Outcome::Same
-    } else {
-        Outcome::Changed(formatted)
-    }
+    source::show(&diagnostics, &sources, console);
+    diagnostics
+        .is_empty()
+        .then(|| syntax::format(&program, text))
 }

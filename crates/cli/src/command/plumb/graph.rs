@@ -1,4 +1,4 @@
-//! `ebbtide plumb graph`: a program as a picture.
+//! `ebbtide plumb graph`: draws a program.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,6 @@ use super::source;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
-/// What `ebbtide plumb graph` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -18,38 +17,36 @@ Examples:
   ebbtide plumb graph debate.plumb --process judge
   ebbtide plumb graph debate.plumb --process Mem.prepared -o prepared.svg
 
-The picture shows what runs: processes put in place of their names, and the checks
-that the compiler added; each session is one node, with --whole the network that it
-stands for. An SVG needs no other program, and follows the light or dark page it is
-shown on.")]
+The graph shows the network that runs, with processes expanded and the checks that
+the compiler adds. Each session is one node, or with --whole the network that
+implements it. The SVG adapts to light and dark pages.")]
 pub struct GraphArgs {
-    /// The program; - reads standard input
+    /// Program; - reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The process to draw
+    /// Process to draw
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub process: String,
-    /// As SVG; usual where the file that is written ends in .svg
+    /// Write SVG; the default if the output file ends in .svg
     #[arg(long)]
     pub svg: bool,
-    /// As DOT, for Graphviz; usual elsewhere
+    /// Write DOT, for Graphviz; the default otherwise
     #[arg(long, conflicts_with = "svg")]
     pub dot: bool,
-    /// Show what sessions become, too: the nodes of the network that each stands for
+    /// Expand each session into the network that implements it
     #[arg(long)]
     pub whole: bool,
-    /// Write this file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Look for modules here as well, after the program's own folder
+    /// Also look for modules in this folder, after the program's own folder
     #[arg(long, value_name = "FOLDER")]
     pub path: Vec<PathBuf>,
 }
 
-/// Draws a process.
 pub fn run(args: &GraphArgs, console: &mut Console) -> Result<Exit, Failure> {
     let Some(checked) = source::load(&args.file, &args.path, console)? else {
-        return Ok(Exit::NotUnderstood);
+        return Ok(Exit::Invalid);
     };
     let graph = source::graph(&checked, &args.file, &args.process)?;
     let svg = |path: &Path| path.extension().is_some_and(|ending| ending == "svg");
@@ -64,5 +61,5 @@ pub fn run(args: &GraphArgs, console: &mut Console) -> Result<Exit, Failure> {
         Some(path) => source::write(path, &picture)?,
         None => console.data(picture.as_bytes())?,
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }

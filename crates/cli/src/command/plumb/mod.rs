@@ -1,4 +1,4 @@
-//! `ebbtide plumb`: programs in the language of strategies and agent networks.
+//! `ebbtide plumb`: commands for programs in the language of strategies and agent networks.
 
 mod check;
 mod desugar;
@@ -15,35 +15,31 @@ use clap::{Args, Subcommand};
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
-/// What `ebbtide plumb` takes.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct PlumbArgs {
-    /// What to do.
     #[command(subcommand)]
     pub command: PlumbCommand,
 }
 
-/// One command each.
 #[derive(Debug, Subcommand)]
 pub enum PlumbCommand {
-    /// Say what is wrong with programs, without running them
+    /// Check programs for errors, without running them
     Check(check::CheckArgs),
     /// Run a program on standard input and output
     Run(run::RunArgs),
-    /// Draw a program: as SVG, or as DOT for Graphviz
+    /// Draw a program as SVG, or as DOT for Graphviz
     Graph(graph::GraphArgs),
-    /// Print a program without its sessions: the plain morphisms they stand for
+    /// Print a program with its sessions translated into plain morphisms
     Desugar(desugar::DesugarArgs),
-    /// Test pages of Markdown: programs, and what they do
+    /// Test the programs in Markdown pages
     Test(test::TestArgs),
-    /// Write programs in canonical form
+    /// Format programs
     Fmt(fmt::FmtArgs),
-    /// Serve editors: mistakes, types, definitions, completions
+    /// Run the language server for editors
     Lsp(lsp::LspArgs),
 }
 
-/// Does it.
 pub fn run(args: &PlumbArgs, console: &mut Console) -> Result<Exit, Failure> {
     match &args.command {
         PlumbCommand::Check(args) => check::run(args, console),

@@ -1,23 +1,22 @@
-//! Modules as files, and the shipped strategies behind them.
+//! Finds the modules of a program: files first, then the shipped strategies.
 
 use std::path::{Path, PathBuf};
 
 use conversation::homunculus::hosted::SHIPPED;
 use plumb::modules::Modules;
 
-/// The folders in which `use name` finds `name.plumb`, the first one first.
+/// The folders in which `use name` looks for `name.plumb`, in order.
 #[derive(Clone, Debug)]
 pub struct Folders(Vec<PathBuf>);
 
 impl Folders {
-    /// The folder of the program itself, then the others. Of a program on standard input it is the one in
-    /// which Ebbtide was started.
+    /// The program's own folder, then the others. For standard input, the current folder comes first.
     pub fn of(program: &Path, others: &[PathBuf]) -> Self {
         let own = program.parent().unwrap_or(Path::new("")).to_owned();
         Self(std::iter::once(own).chain(others.iter().cloned()).collect())
     }
 
-    /// The files that a module may be, the first one first.
+    /// The candidate files for a module, in order.
     pub fn places(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         let file = format!("{name}.plumb");
         self.0.iter().map(move |folder| folder.join(&file))
@@ -37,8 +36,7 @@ impl Modules for Folders {
     }
 }
 
-/// The text of the shipped strategy of this name: what a strategy may `use` where it runs, it may use where
-/// it is written.
+/// The text of the shipped strategy of this name. The gateway resolves `use` the same way.
 pub fn shipped(name: &str) -> Option<String> {
     let mut all = SHIPPED.iter();
     all.find_map(|(known, text)| (*known == name).then(|| (*text).to_owned()))

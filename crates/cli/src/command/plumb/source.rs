@@ -1,9 +1,10 @@
-//! The text of a program.
+//! Reads, checks and writes programs, and shows their diagnostics.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use context::coded::Coded;
+use context::figures::plural;
 use plumb::check::Checked;
 use plumb::diagnostic::{Colour, Diagnostic, Severity, render};
 use plumb::graph::Graph;
@@ -12,50 +13,43 @@ use plumb::source::Sources;
 use super::modules::Folders;
 use crate::console::Console;
 use crate::environment;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::input;
 
-/// The text of a file, or of standard input where the path is `-`.
+/// Reads a file, or standard input if the path is `-`.
 pub fn read(path: &Path) -> Result<String, Failure> {
     let bytes = match input::read(path) {
-        Err(Failure::Empty { .. }) => Vec::new(),
-        Err(folder @ Failure::IsFolder { .. }) => {
+        Err(Failure::Empty(_)) => Vec::new(),
+        Err(folder @ Failure::IsFolder(_)) => {
             let files = path.join("*.plumb");
-            let hint = format!("Give the files in it, such as {}.", files.display());
-            return Err(told(&folder, hint, Exit::NotUnderstood));
+            let hint = format!("Pass the files in it, such as {}.", files.display());
+            return Err(with_hint(&folder, hint));
         }
         other => other?,
     };
     String::from_utf8(bytes).map_err(|_| {
-        let failure = Failure::Unreadable {
-            path: path.to_owned(),
-            source: io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"),
-        };
-        let hint = "Save it as UTF-8; comments and strings may hold any character.";
-        told(&failure, hint.to_owned(), Exit::Failed)
+        let source = io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8");
+        let hint = "Save the file as UTF-8.".to_owned();
+        with_hint(&Failure::unreadable(path)(source), hint)
     })
 }
 
-/// A failure with a hint that is about programs.
-fn told(failure: &Failure, hint: String, exit: Exit) -> Failure {
+/// Replaces the hint of a failure with one about programs.
+fn with_hint(failure: &Failure, hint: String) -> Failure {
     Failure::Reported {
         code: failure.code(),
         message: failure.to_string(),
         place: None,
         hint: Some(hint),
-        exit,
+        exit: failure.exit(),
     }
 }
 
-/// Writes a file.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|source| Failure::Unwritable {
-        path: path.to_owned(),
-        source,
-    })
+    std::fs::write(path, text).map_err(Failure::unwritable(path))
 }
 
-/// Reads a program and checks it, and shows what is wrong with it; nothing where it cannot run.
+/// Reads and checks a program, and shows its diagnostics. Returns `None` if it cannot run.
 pub fn load(
     path: &Path,
     folders: &[PathBuf],
@@ -67,7 +61,7 @@ pub fn load(
     Ok(checked.is_sound().then_some(checked))
 }
 
-/// The network of a process of a program that can run.
+/// Builds the network of one process.
 pub fn graph(checked: &Checked, path: &Path, process: &str) -> Result<Graph, Failure> {
     let missing = || Failure::NoSuchProcess {
         path: path.to_owned(),
@@ -77,7 +71,7 @@ pub fn graph(checked: &Checked, path: &Path, process: &str) -> Result<Graph, Fai
     checked.graph(process).ok_or_else(missing)
 }
 
-/// What it is called in diagnostics.
+/// The name of a file in diagnostics.
 pub fn name(path: &Path) -> String {
     match path.to_str() {
         Some("-") => "standard input".to_owned(),
@@ -85,7 +79,7 @@ pub fn name(path: &Path) -> String {
     }
 }
 
-/// Shows diagnostics with the lines they are about on standard error.
+/// Shows diagnostics on standard error, with the source lines.
 pub fn show(diagnostics: &[Diagnostic], sources: &Sources, console: &mut Console) {
     if diagnostics.is_empty() {
         return;
@@ -94,22 +88,18 @@ pub fn show(diagnostics: &[Diagnostic], sources: &Sources, console: &mut Console
         environment::Colour::Allowed => Colour::Ansi,
         environment::Colour::Plain => Colour::Plain,
     };
-    console.remark(render(diagnostics, sources, colour, console.width));
+    console.note(render(diagnostics, sources, colour, console.width));
 }
 
-/// `2 errors and 1 warning`; nothing where there are none.
+/// Counts diagnostics, as in `2 errors and 1 warning`; `None` if there are none.
 pub fn counts(diagnostics: &[Diagnostic]) -> Option<String> {
-    let of = |severity| {
+    let counted = |severity, word| {
         let all = diagnostics.iter();
-        all.filter(|one| one.severity == severity).count()
+        let count = all.filter(|one| one.severity == severity).count();
+        (count > 0).then(|| plural(count, word))
     };
-    let named = |count, word| match count {
-        0 => None,
-        1 => Some(format!("1 {word}")),
-        _ => Some(format!("{count} {word}s")),
-    };
-    let errors = named(of(Severity::Error), "error");
-    let warnings = named(of(Severity::Warning), "warning");
+    let errors = counted(Severity::Error, "error");
+    let warnings = counted(Severity::Warning, "warning");
     match (errors, warnings) {
         (Some(errors), Some(warnings)) => Some(format!("{errors} and {warnings}")),
         (one, other) => one.or(other),

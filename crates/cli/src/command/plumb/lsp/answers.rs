@@ -1,4 +1,4 @@
-//! What the editor is told.
+//! The answers to an editor's requests, and the diagnostics of its documents.
 
 use plumb::check::CompletionKind;
 use plumb::diagnostic::{Diagnostic, Lines, Severity};
@@ -6,55 +6,56 @@ use plumb::source::Sources;
 use plumb::span::{SourceId, Span};
 use plumb::syntax::ast::{DeclarationKind, Program};
 use plumb::syntax::{format, parse};
+use serde_json::{Value, json};
 
-use super::protocol::{At, Edit, Hover, Item, Location, Markup, Position, Range, Related, Told};
+use super::protocol::{DocumentPosition, Location, Position, Range};
 use super::workspace::{Open, Workspace};
 
-/// What is wrong with a text; nothing with one that is closed.
-pub fn diagnostics(workspace: &Workspace, uri: &str) -> Vec<Told> {
+/// The diagnostics of a document; none if it is closed.
+pub fn diagnostics(workspace: &Workspace, uri: &str) -> Vec<Value> {
     let Some(open) = workspace.get(uri) else {
         return Vec::new();
     };
-    let told = open.checked.diagnostics.iter();
-    told.map(|one| diagnostic(workspace, uri, open, one))
+    let found = open.checked.diagnostics.iter();
+    found
+        .map(|one| diagnostic(workspace, uri, open, one))
         .collect()
 }
 
-fn diagnostic(workspace: &Workspace, uri: &str, open: &Open, told: &Diagnostic) -> Told {
+fn diagnostic(workspace: &Workspace, uri: &str, open: &Open, found: &Diagnostic) -> Value {
     let sources = &open.checked.sources;
-    let (span, mut message) = match told.span.source {
-        SourceId(0) => (told.span, told.message.clone()),
-        // What is wrong with a module is told where it is used.
+    let (span, mut message) = match found.span.source {
+        SourceId(0) => (found.span, found.message.clone()),
+        // A diagnostic in a module is shown at the `use` of the module.
         other => {
             let name = sources.get(other).map_or("", |source| &*source.name);
             let span = used(&open.checked.program, name).unwrap_or_default();
-            (span, format!("in {name}.plumb: {}", told.message))
+            (span, format!("in {name}.plumb: {}", found.message))
         }
     };
-    if let Some(hint) = &told.hint {
+    if let Some(hint) = &found.hint {
         message.push('\n');
         message.push_str(hint);
     }
-    let labels = told.labels.iter().filter_map(|label| {
-        Some(Related {
-            location: location(workspace, uri, sources, label.span)?,
-            message: label.text.clone(),
-        })
+    let related = found.labels.iter().filter_map(|label| {
+        let location = location(workspace, uri, sources, label.span)?;
+        Some(json!({ "location": location, "message": label.text }))
     });
-    Told {
-        range: range(&open.text, span),
-        severity: match told.severity {
-            Severity::Error => 1,
-            Severity::Warning => 2,
-        },
-        code: told.code.0,
-        source: "plumb",
-        message,
-        related_information: labels.collect(),
-    }
+    let severity = match found.severity {
+        Severity::Error => 1,
+        Severity::Warning => 2,
+    };
+    json!({
+        "range": range(&open.text, span),
+        "severity": severity,
+        "code": found.code.0,
+        "source": "plumb",
+        "message": message,
+        "relatedInformation": related.collect::<Vec<_>>(),
+    })
 }
 
-/// Where a module is named in a `use`.
+/// The span of a module's name in its `use`.
 fn used(program: &Program, module: &str) -> Option<Span> {
     let mut declarations = program.declarations.iter();
     declarations.find_map(|declaration| match &declaration.kind {
@@ -63,7 +64,7 @@ fn used(program: &Program, module: &str) -> Option<Span> {
     })
 }
 
-/// A span as a place in a file; nothing where its source is no file.
+/// Converts a span to a location; `None` if its source is no file.
 fn location(workspace: &Workspace, uri: &str, sources: &Sources, span: Span) -> Option<Location> {
     let source = sources.get(span.source)?;
     let uri = match span.source {
@@ -91,8 +92,8 @@ fn range(text: &str, span: Span) -> Range {
     }
 }
 
-/// The text that a place is in, and the byte.
-fn byte<'a>(workspace: &'a Workspace, at: &At) -> Option<(&'a Open, u32)> {
+/// Converts a position to an open document and a byte offset in it.
+fn byte<'a>(workspace: &'a Workspace, at: &DocumentPosition) -> Option<(&'a Open, u32)> {
     let open = workspace.get(&at.text_document.uri)?;
     let position = plumb::diagnostic::Position {
         line: at.position.line,
@@ -102,37 +103,36 @@ fn byte<'a>(workspace: &'a Workspace, at: &At) -> Option<(&'a Open, u32)> {
     Some((open, u32::try_from(byte).ok()?))
 }
 
-/// What stands at a place.
-pub fn hover(workspace: &Workspace, at: &At) -> Option<Hover> {
+/// The type or signature of the item at a position.
+pub fn hover(workspace: &Workspace, at: &DocumentPosition) -> Option<Value> {
     let (open, byte) = byte(workspace, at)?;
-    let place = open.checked.at(byte)?;
-    Some(Hover {
-        contents: Markup {
-            kind: "markdown",
-            value: format!("```plumb\n{}\n```", place.text),
-        },
-        range: range(&open.text, place.span),
-    })
+    let item = open.checked.at(byte)?;
+    let value = format!("```plumb\n{}\n```", item.text);
+    Some(json!({
+        "contents": { "kind": "markdown", "value": value },
+        "range": range(&open.text, item.span),
+    }))
 }
 
-/// Where what stands at a place is defined.
-pub fn definition(workspace: &Workspace, at: &At) -> Option<Location> {
+/// The location of the definition of the item at a position.
+pub fn definition(workspace: &Workspace, at: &DocumentPosition) -> Option<Value> {
     let (open, byte) = byte(workspace, at)?;
     let span = open.checked.at(byte)?.definition?;
-    location(
+    let uri = &at.text_document.uri;
+    Some(json!(location(
         workspace,
-        &at.text_document.uri,
+        uri,
         &open.checked.sources,
-        span,
-    )
+        span
+    )?))
 }
 
-/// What could stand at a place.
-pub fn completion(workspace: &Workspace, at: &At) -> Option<Vec<Item>> {
+/// The completions at a position.
+pub fn completion(workspace: &Workspace, at: &DocumentPosition) -> Option<Value> {
     let (open, byte) = byte(workspace, at)?;
     let found = open.checked.completions(byte).into_iter();
     let items = found.map(|one| {
-        // Words of the language, of which there are most, come last.
+        // The protocol's kind, and the rank. Keywords are the most numerous, so they come last.
         let (kind, rank) = match one.kind {
             CompletionKind::Field => (5, 0),
             CompletionKind::Port => (10, 0),
@@ -141,30 +141,24 @@ pub fn completion(workspace: &Workspace, at: &At) -> Option<Vec<Item>> {
             CompletionKind::Type => (22, 3),
             CompletionKind::Word => (14, 4),
         };
-        Item {
-            kind,
-            detail: one.detail,
-            sort_text: format!("{rank}{}", one.label),
-            label: one.label,
-        }
+        let sort_text = format!("{rank}{}", one.label);
+        json!({ "label": one.label, "kind": kind, "detail": one.detail, "sortText": sort_text })
     });
     Some(items.collect())
 }
 
-/// The changes that bring a text into canonical form; nothing where it cannot be read.
-pub fn formatting(workspace: &Workspace, uri: &str) -> Option<Vec<Edit>> {
+/// The edits that format a document; `None` if it does not parse.
+pub fn formatting(workspace: &Workspace, uri: &str) -> Option<Value> {
     let open = workspace.get(uri)?;
-    let (program, told) = parse(SourceId(0), &open.text);
-    if !told.is_empty() {
+    let (program, errors) = parse(SourceId(0), &open.text);
+    if !errors.is_empty() {
         return None;
     }
     let new_text = format(&program, &open.text);
     if new_text == open.text {
-        return Some(Vec::new());
+        return Some(json!([]));
     }
     let end = u32::try_from(open.text.len()).ok()?;
-    Some(vec![Edit {
-        range: range(&open.text, Span::new(SourceId(0), 0, end)),
-        new_text,
-    }])
+    let whole = range(&open.text, Span::new(SourceId(0), 0, end));
+    Some(json!([{ "range": whole, "newText": new_text }]))
 }

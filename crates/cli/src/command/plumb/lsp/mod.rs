@@ -1,61 +1,59 @@
-//! `ebbtide plumb lsp`: a language server on standard input and output.
+//! `ebbtide plumb lsp`: runs a language server on standard input and output.
 //!
 //! ```text
 //!  editor ──didOpen, didChange──► Workspace ──check──► publishDiagnostics ──► editor
-//!         ──hover, definition, completion, formatting──► answers of the last check
+//!         ──hover, definition, completion, formatting──► answers from the last check
 //! ```
 //!
-//! Texts come whole with every change: a program is a few hundred lines, and checking a thousand takes
-//! milliseconds. Modules are looked for in the open texts first, then on the disk.
+//! Every change carries the whole text, since programs are short and checking a thousand lines takes
+//! milliseconds. Modules are looked up among the open documents first, then on disk.
 
 mod answers;
-mod place;
 mod protocol;
+mod uri;
 mod workspace;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
-use protocol::{At, Changed, Closed, Document, Opened};
+use protocol::{Changed, Document, DocumentPosition, Opened};
 use workspace::Workspace;
 
-/// What `ebbtide plumb lsp` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   ebbtide plumb lsp
 
-Editors start it; editors/README.md says how. It shows what is wrong with programs
-as they are written, types where one points, definitions, what could be written at
-a place, and formats.")]
+Editors start this command; editors/README.md describes the setup. The server
+provides diagnostics, hover types, go to definition, completion and formatting.")]
 pub struct LspArgs {
-    /// Look for modules here as well, after a program's own folder
+    /// Also look for modules in this folder, after the program's own folder
     #[arg(long, value_name = "FOLDER")]
     pub path: Vec<PathBuf>,
-    /// Standard input and output; the only way, and the usual one
+    /// Use standard input and output, the only transport; editors pass this flag
     #[arg(long, hide = true)]
     pub stdio: bool,
 }
 
-/// Serves an editor until it leaves.
 pub fn run(args: &LspArgs, console: &mut Console) -> Result<Exit, Failure> {
     let (connection, threads) = Connection::stdio();
     let served = serve(&connection, Workspace::new(args.path.clone()));
-    // The threads end when nobody can send any more.
+    // The threads end when the connection's channels close.
     drop(connection);
     let written = threads.join();
-    let outcome = served.and_then(|()| written.map_err(|error| error.to_string()));
-    if let Err(problem) = outcome {
-        console.remark(format!("the editor went without a word: {problem}"));
+    let ended = served.and_then(|()| written.map_err(|error| error.to_string()));
+    if let Err(problem) = ended {
+        console.note(format!(
+            "The editor disconnected without sending `exit`: {problem}"
+        ));
         return Ok(Exit::Failed);
     }
-    Ok(Exit::Done)
+    Ok(Exit::Success)
 }
 
 fn serve(connection: &Connection, mut workspace: Workspace) -> Result<(), String> {
@@ -89,27 +87,26 @@ fn serve(connection: &Connection, mut workspace: Workspace) -> Result<(), String
                 send(respond(&workspace, request).into())?;
             }
             Message::Notification(notification) => {
-                for news in note(&mut workspace, notification) {
-                    send(news.into())?;
+                for published in apply(&mut workspace, notification) {
+                    send(published.into())?;
                 }
             }
             Message::Response(_) => {}
         }
     }
-    Err("its end of the pipe is closed".to_owned())
+    Err("the pipe is closed".to_owned())
 }
 
-/// The answer to a request.
 fn respond(workspace: &Workspace, request: Request) -> Response {
     let answer = match request.method.as_str() {
         "textDocument/hover" => at(workspace, request.params, answers::hover),
         "textDocument/definition" => at(workspace, request.params, answers::definition),
         "textDocument/completion" => at(workspace, request.params, answers::completion),
         "textDocument/formatting" => serde_json::from_value(request.params)
-            .map(|document: Document| answer(answers::formatting(workspace, &document.uri))),
+            .map(|document: Document| answers::formatting(workspace, &document.text_document.uri)),
         method => {
             let code = ErrorCode::MethodNotFound as i32;
-            return Response::new_err(request.id, code, format!("there is no {method}"));
+            return Response::new_err(request.id, code, format!("unknown method {method}"));
         }
     };
     match answer {
@@ -121,42 +118,38 @@ fn respond(workspace: &Workspace, request: Request) -> Response {
     }
 }
 
-/// The answer about a place; `null` where there is none.
-fn at<T: Serialize>(
+/// Answers a request about a position.
+fn at(
     workspace: &Workspace,
     params: Value,
-    asked: fn(&Workspace, &At) -> Option<T>,
-) -> serde_json::Result<Value> {
-    let place: At = serde_json::from_value(params)?;
-    Ok(answer(asked(workspace, &place)))
+    answer: fn(&Workspace, &DocumentPosition) -> Option<Value>,
+) -> serde_json::Result<Option<Value>> {
+    let at: DocumentPosition = serde_json::from_value(params)?;
+    Ok(answer(workspace, &at))
 }
 
-fn answer(value: Option<impl Serialize>) -> Value {
-    // Records of strings and numbers always have a form in JSON.
-    serde_json::to_value(value).unwrap_or_default()
-}
-
-/// Takes note of what the editor tells; the diagnostics that follow from it.
-fn note(workspace: &mut Workspace, told: Notification) -> Vec<Notification> {
-    let changed = match told.method.as_str() {
-        "textDocument/didOpen" => serde_json::from_value(told.params).map(|opened: Opened| {
+/// Applies a notification and returns the diagnostics to publish.
+fn apply(workspace: &mut Workspace, notification: Notification) -> Vec<Notification> {
+    let Notification { method, params } = notification;
+    let changed = match method.as_str() {
+        "textDocument/didOpen" => serde_json::from_value(params).map(|opened: Opened| {
             workspace.put(opened.text_document.uri, opened.text_document.text)
         }),
-        "textDocument/didChange" => serde_json::from_value(told.params).map(|changed: Changed| {
+        "textDocument/didChange" => serde_json::from_value(params).map(|changed: Changed| {
             let last = changed.content_changes.into_iter().next_back();
             last.map_or_else(Vec::new, |last| {
                 workspace.put(changed.text_document.uri, last.text)
             })
         }),
-        "textDocument/didClose" => serde_json::from_value(told.params)
-            .map(|closed: Closed| workspace.remove(&closed.text_document.uri)),
+        "textDocument/didClose" => serde_json::from_value(params)
+            .map(|closed: Document| workspace.remove(&closed.text_document.uri)),
         _ => Ok(Vec::new()),
     };
-    // What cannot be understood has no answer: a notification is not asked for one.
+    // A malformed notification is ignored, since notifications have no answer.
     let uris = changed.unwrap_or_default();
-    let told = uris.into_iter().map(|uri| {
+    let published = uris.into_iter().map(|uri| {
         let params = json!({ "uri": uri, "diagnostics": answers::diagnostics(workspace, &uri) });
         Notification::new("textDocument/publishDiagnostics".to_owned(), params)
     });
-    told.collect()
+    published.collect()
 }

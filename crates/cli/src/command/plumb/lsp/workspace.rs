@@ -1,4 +1,4 @@
-//! The texts that are open, each with what is known of it.
+//! The documents that are open in the editor, each with the result of its last check.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,27 +7,24 @@ use plumb::check::{Checked, check};
 use plumb::modules::Modules;
 use plumb::syntax::ast::{DeclarationKind, Program};
 
-use super::place::{file, uri};
+use super::uri::{file, uri};
 use crate::command::plumb::modules::{Folders, shipped};
 
-/// The texts that are open.
+/// The open documents.
 pub struct Workspace {
-    /// Where modules are looked for after a program's own folder.
+    /// The folders searched for modules, after a program's own.
     folders: Vec<PathBuf>,
-    /// By their URIs.
+    /// Keyed by URI.
     open: BTreeMap<String, Open>,
 }
 
-/// A text that is open.
+/// An open document.
 pub struct Open {
-    /// The text.
     pub text: String,
-    /// What is known of it.
     pub checked: Checked,
 }
 
 impl Workspace {
-    /// Nothing is open.
     pub const fn new(folders: Vec<PathBuf>) -> Self {
         Self {
             folders,
@@ -35,12 +32,11 @@ impl Workspace {
         }
     }
 
-    /// A text that is open.
     pub fn get(&self, uri: &str) -> Option<&Open> {
         self.open.get(uri)
     }
 
-    /// A text is opened, or changed; of which texts something else may be known now.
+    /// Opens or updates a document. Returns the URIs of all documents checked again.
     pub fn put(&mut self, uri: String, text: String) -> Vec<String> {
         let checked = self.checked(&uri, &text);
         self.open.insert(uri.clone(), Open { text, checked });
@@ -49,7 +45,7 @@ impl Workspace {
         changed
     }
 
-    /// A text is closed; of which texts something else may be known now.
+    /// Closes a document. Returns its URI and those of the documents checked again.
     pub fn remove(&mut self, uri: &str) -> Vec<String> {
         self.open.remove(uri);
         let mut changed = self.users(uri);
@@ -57,7 +53,7 @@ impl Workspace {
         changed
     }
 
-    /// Checks the texts again that use a module; which they are.
+    /// Checks the documents that use a module again, and returns their URIs.
     fn users(&mut self, module: &str) -> Vec<String> {
         let path = file(module);
         let name = path.as_deref().and_then(Path::file_stem);
@@ -97,7 +93,7 @@ impl Workspace {
         Folders::of(&file(name).unwrap_or_default(), &self.folders)
     }
 
-    /// The URI of a module that a text uses; nothing of one that is no file.
+    /// The URI of a module that a document uses; `None` if the module is no file.
     pub fn module(&self, user: &str, name: &str) -> Option<String> {
         let folders = self.folders_of(user);
         let mut places = folders.places(name);
@@ -106,7 +102,7 @@ impl Workspace {
     }
 }
 
-/// Whether a program says that it uses a module, found or not.
+/// Says if a program has a `use` of the module, resolved or not.
 fn wants(program: &Program, module: Option<&str>) -> bool {
     let mut declarations = program.declarations.iter();
     declarations.any(|declaration| match &declaration.kind {
@@ -115,7 +111,7 @@ fn wants(program: &Program, module: Option<&str>) -> bool {
     })
 }
 
-/// Modules as one text sees them.
+/// Resolves modules for one document: open documents first, then files, then shipped strategies.
 struct Found<'a> {
     workspace: &'a Workspace,
     folders: Folders,

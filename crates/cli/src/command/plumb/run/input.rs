@@ -1,4 +1,4 @@
-//! Messages from standard input or a file.
+//! Reads messages from standard input or a file, line by line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -11,26 +11,25 @@ use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::failure::Failure;
 
-/// What lines hold.
+/// The format of input lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// JSON.
     Json,
-    /// Strings: as JSON, or any other line as it stands.
+    /// JSON strings; any other line is a string itself.
     Text,
 }
 
-/// What is not a message.
+/// Input that is no message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// What is wrong with it.
+    /// The parse error.
     pub detail: String,
-    /// The rest of its line, from where it is no message.
+    /// The line from the error on.
     pub rest: String,
 }
 
 impl Form {
-    /// What lines hold for a process.
+    /// Text for a process with one string input, else JSON.
     pub fn of(signature: Option<&ProcessSignature>) -> Self {
         match signature.map(|signature| signature.inputs.as_slice()) {
             Some([input]) if input.kind == Type::Text => Self::Text,
@@ -38,7 +37,7 @@ impl Form {
         }
     }
 
-    /// The messages of a line; behind them what is wrong with the rest of it.
+    /// Parses the messages of a line. An error ends the list and holds the rest of the line.
     pub fn messages(self, line: &[u8]) -> Vec<Result<Value, Malformed>> {
         let malformed = |detail: String, rest: &str| Malformed {
             detail,
@@ -63,26 +62,23 @@ impl Form {
     }
 }
 
-/// How many lines are read ahead.
+/// Lines that the thread reads ahead.
 const AHEAD: usize = 64;
 
-/// Lines as they come. They are read by a thread, since standard input cannot be waited for otherwise; it
-/// reads a few lines ahead and ends with the program.
+/// The lines of the input. A thread reads them, since standard input has no async interface that can
+/// be cancelled; the thread ends with the program.
 pub struct Lines(Receiver<Result<Vec<u8>, Failure>>);
 
 impl Lines {
-    /// The lines of a file, or of standard input.
+    /// Opens a file, or standard input for `None` and `-`.
     pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let name = path.map_or_else(|| PathBuf::from("-"), Path::to_owned);
-        let unreadable = |source| Failure::Unreadable {
-            path: name.clone(),
-            source,
-        };
+        let unreadable = Failure::unreadable(&name);
         let file = path
             .filter(|path| *path != Path::new("-"))
             .map(File::open)
             .transpose()
-            .map_err(unreadable)?;
+            .map_err(&unreadable)?;
         let (sender, receiver) = channel(AHEAD);
         let path = name.clone();
         let read = move || {
@@ -96,8 +92,7 @@ impl Lines {
                     Ok(0) => return,
                     Ok(_) => sender.blocking_send(Ok(line)),
                     Err(source) => {
-                        let path = path.clone();
-                        let _ = sender.blocking_send(Err(Failure::Unreadable { path, source }));
+                        let _ = sender.blocking_send(Err(Failure::unreadable(&path)(source)));
                         return;
                     }
                 };
@@ -111,12 +106,12 @@ impl Lines {
         Ok(Self(receiver))
     }
 
-    /// The next line, where it has been read already.
+    /// The next line, if the thread has read it already.
     pub fn read(&mut self) -> Option<Result<Vec<u8>, Failure>> {
         self.0.try_recv().ok()
     }
 
-    /// The next line; none where there are no more.
+    /// Waits for the next line; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Vec<u8>, Failure>> {
         self.0.recv().await
     }

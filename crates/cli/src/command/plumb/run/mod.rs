@@ -1,4 +1,4 @@
-//! `ebbtide plumb run`: a program on standard input and output.
+//! `ebbtide plumb run`: runs a program on standard input and output.
 
 mod input;
 mod show;
@@ -12,16 +12,14 @@ use driver::{Driver, Network, Surroundings};
 use plumb::machine::Refusal;
 use plumb::value::Value;
 
-use super::modules::Folders;
 use super::source;
 use crate::console::Console;
 use crate::environment::{accounts, clock};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
 use input::{Form, Lines, Malformed};
-use show::{Log, Shown};
+use show::Printer;
 
-/// What `ebbtide plumb run` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,56 +28,50 @@ Examples:
   ebbtide plumb run debate.plumb --input debate.input.jsonl --log
   ebbtide plumb run two.plumb --process merged < records.jsonl > kept.jsonl
 
-Standard input is JSON, one value a line, or several; where the process takes strings,
-a line that is no JSON string is one as it stands. Standard output is JSON, one value
-a line. Where the process has several inputs or outputs, each value is an object with
-one field, the name of its port. Errors are JSON on standard error:
-{\"error\": word, \"category\": word, \"detail\": text, \"message\": what was lost}.
+Standard input holds JSON values, one or more per line. If the process takes
+strings, a line that is not JSON is a string itself. Standard output has one JSON
+value per line. If the process has several inputs or outputs, each value is an
+object with one field, the name of its port. Errors are JSON on standard error:
+{\"error\": word, \"category\": word, \"detail\": text, \"message\": lost message}.
 
-The next message is read when no agent and no tool is at work on those before it;
-with --ahead as soon as there is room. Files that agents name are looked for in the
-folder of the program. Agents of provider anthropic and openai need a key in
-ANTHROPIC_API_KEY or OPENAI_API_KEY; ANTHROPIC_BASE_URL and OPENAI_BASE_URL say
-where models are called. An interrupt ends the input and lets what is under way come to
-its end; a second one does not wait for it.
+The next message is read when every agent and tool is idle; with --ahead, as soon
+as there is room. File names in agents are relative to the program's folder. The
+providers anthropic and openai need ANTHROPIC_API_KEY or OPENAI_API_KEY;
+ANTHROPIC_BASE_URL and OPENAI_BASE_URL override the endpoints. Ctrl-C closes the
+input and lets running work finish; a second Ctrl-C stops immediately.
 
-Exits with 1 where there was an error while it ran, with 2 where the program cannot
+Exits with 1 if an error occurred during the run, and with 2 if the program cannot
 run.")]
 pub struct RunArgs {
-    /// The program
+    /// Program to run
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The process to run
+    /// Process to run
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub process: String,
     /// Read messages from this file instead of standard input
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// Look for modules here as well, after the program's own folder
+    /// Also look for modules in this folder, after the program's own folder
     #[arg(long, value_name = "FOLDER")]
     pub path: Vec<PathBuf>,
-    /// Read messages while those before them are worked on
+    /// Read messages while earlier ones are in progress
     #[arg(long)]
     pub ahead: bool,
-    /// Let agents call their models at most so often, all together; each call beyond is an error
+    /// Limit the model calls of all agents together; each call beyond the limit is an error
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
-    /// Say on standard error who is asked and who answers, which commands are given and
-    /// acknowledged, and what telemetry says; a JSON object a line, without messages
+    /// Log requests, answers, commands and telemetry of agents to standard error, one JSON object per
+    /// line, without message text
     #[arg(long)]
     pub log: bool,
 }
 
-/// Runs a process until its input ends or it does.
 pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
-    let text = source::read(&args.file)?;
-    let name = source::name(&args.file);
-    let checked = plumb::check::check(&name, &text, &Folders::of(&args.file, &args.path));
-    source::show(&checked.diagnostics, &checked.sources, console);
-    if !checked.is_sound() {
-        return Ok(Exit::NotUnderstood);
-    }
-    // Where there is no such process, this says which there are.
+    let Some(checked) = source::load(&args.file, &args.path, console)? else {
+        return Ok(Exit::Invalid);
+    };
+    // Fails, with the list of processes, if there is no such process.
     source::graph(&checked, &args.file, &args.process)?;
     let form = Form::of(checked.signature(&args.process).as_ref());
     let folder = args.file.parent().unwrap_or(Path::new(""));
@@ -92,65 +84,60 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
     };
     let driver = Driver::new(checked, surroundings);
     let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_all().build();
-    let runtime = runtime.map_err(|source| Failure::Unreadable {
-        path: args.file.clone(),
-        source,
-    })?;
+    let runtime = runtime.enable_all().build().map_err(Failure::NoRuntime)?;
     runtime.block_on(async {
         let network = driver.network(&args.process);
-        let network = network.map_err(|unfit| Failure::refused(&unfit))?;
+        let network = network.map_err(|unfit| Failure::of(&unfit))?;
         let lines = Lines::open(args.input.as_deref())?;
-        let log = if args.log { Log::Shown } else { Log::Silent };
         let mut running = Running {
             form,
             ahead: args.ahead,
-            shown: Shown::new(&network, log),
+            printer: Printer::new(&network, args.log),
             lines: 0,
             network,
             waiting: None,
-            rest: false,
+            idle: false,
         };
-        let ended = running.whole(lines, &driver, console).await?;
+        let end = running.to_the_end(lines, &driver, console).await?;
         console.flush()?;
-        if ended == Ended::InOrder {
+        if end == End::Finished {
             driver.shutdown().await;
         }
-        Ok(running.shown.exit())
+        Ok(running.printer.exit())
     })
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    /// Nothing was under way any more.
-    InOrder,
-    /// What was under way was left.
-    AtOnce,
+enum End {
+    /// All work is done.
+    Finished,
+    /// A second interrupt stopped the work in progress.
+    Aborted,
 }
 
-/// A network with its surroundings.
+/// A running network with its input and output.
 struct Running {
     network: Network,
     form: Form,
     ahead: bool,
-    shown: Shown,
-    /// How many lines were read.
+    printer: Printer,
+    /// Lines read so far, for error messages.
     lines: u64,
-    /// A message for which there was no room, with its input.
+    /// A message that an input had no room for, with its port.
     waiting: Option<(u32, Value)>,
-    /// Nothing is worked on, waited for or to be shown.
-    rest: bool,
+    /// The network has no work in progress and no report to print.
+    idle: bool,
 }
 
 impl Running {
-    /// Until the input has ended and all that it led to.
-    async fn whole(
+    /// Runs until the input has ended and all work that it caused is done.
+    async fn to_the_end(
         &mut self,
         mut lines: Lines,
         driver: &Driver,
         console: &mut Console,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<End, Failure> {
         let sources = &driver.checked().sources;
         let mut interrupt = pin!(interrupted());
         let mut messages = Vec::new().into_iter();
@@ -161,17 +148,17 @@ impl Running {
                 self.put(message, console);
                 continue;
             }
-            // At rest without room there will never be any: a paused agent holds it all.
+            // An idle network without room stays that way: a paused agent blocks it.
             let over = !open || self.network.ended() || self.waiting.is_some();
-            if self.rest && over {
+            if self.idle && over {
                 break;
             }
-            if self.rest && has_room {
+            if self.idle && has_room {
                 if open && let Some(line) = lines.read() {
                     messages = self.read(&line?);
                     continue;
                 }
-                // What was said is shown before something new is waited for.
+                // Output appears before the program waits for input.
                 console.flush()?;
             }
             tokio::select! {
@@ -179,21 +166,23 @@ impl Running {
                 () = interrupt.as_mut() => {
                     if !open {
                         self.network.abandon();
-                        console.remark("interrupted again: what was under way is left");
-                        self.shown.failed = true;
-                        return Ok(Ended::AtOnce);
+                        console.note("Stopped. Work in progress was abandoned.");
+                        self.printer.failed = true;
+                        return Ok(End::Aborted);
                     }
-                    console.remark("interrupted: what is under way comes to its end; interrupt again to leave it");
+                    console.note("Finishing work in progress. Press Ctrl-C again to stop immediately.");
                     interrupt.set(interrupted());
                     (open, messages) = (false, Vec::new().into_iter());
                     self.close();
                 }
-                report = self.network.next(), if !self.rest => match report {
+                report = self.network.next(), if !self.idle => match report {
                     Some(report) => {
-                        self.shown.report(report, sources, console)?;
-                        self.again();
+                        self.printer.report(report, sources, console)?;
+                        if let Some((port, message)) = self.waiting.take() {
+                            self.push(port, message);
+                        }
                     }
-                    None => self.rest = true,
+                    None => self.idle = true,
                 },
                 line = lines.next(), if open && has_room => match line {
                     Some(line) => messages = self.read(&line?),
@@ -205,12 +194,12 @@ impl Running {
             }
         }
         for problem in self.network.stuck() {
-            self.shown.problem(&problem, console);
+            self.printer.problem(&problem, console);
         }
-        Ok(Ended::InOrder)
+        Ok(End::Finished)
     }
 
-    /// The messages of the next line.
+    /// Parses the messages of a line.
     fn read(&mut self, line: &[u8]) -> IntoIter<Result<Value, Malformed>> {
         self.lines += 1;
         let mut messages = self.form.messages(line);
@@ -221,45 +210,38 @@ impl Running {
     }
 
     fn close(&mut self) {
-        // What there was no room for is lost with its input.
+        // The waiting message is lost with its input.
         self.waiting = None;
         for port in (0..).take(self.network.inputs().len()) {
             self.network.close(port);
         }
-        self.rest = false;
-    }
-
-    /// Puts in what there was no room for before.
-    fn again(&mut self) {
-        if let Some((port, message)) = self.waiting.take() {
-            self.push(port, message);
-        }
+        self.idle = false;
     }
 
     fn put(&mut self, message: Result<Value, Malformed>, console: &mut Console) {
         let (port, message) = match message {
-            Ok(message) => match self.shown.port(message) {
+            Ok(message) => match self.printer.port(message) {
                 Ok(found) => found,
                 Err((message, detail)) => {
                     let word = "input_type_mismatch";
-                    self.shown.error(word, &detail, Some(&message), console);
+                    self.printer.error(word, &detail, &message, console);
                     return;
                 }
             },
             Err(Malformed { detail, rest }) => {
                 let rest = Value::from(rest.as_str());
                 let word = "malformed_input";
-                self.shown.error(word, &detail, Some(&rest), console);
+                self.printer.error(word, &detail, &rest, console);
                 return;
             }
         };
         self.push(port, message);
     }
 
-    /// Puts a message in; where there is no room, it waits. A network that has stopped or an input that was
-    /// closed takes none.
+    /// Pushes a message, or keeps it waiting if the input is full. A stopped network or a closed input
+    /// drops it.
     fn push(&mut self, port: u32, message: Value) {
-        self.rest = false;
+        self.idle = false;
         if let Err(refused) = self.network.push(port, message)
             && refused.why == Refusal::Full
         {

@@ -1,4 +1,4 @@
-//! What a network reports, on standard output and standard error.
+//! Prints the reports of a running network: messages to standard output, the rest to standard error.
 
 use std::sync::Arc;
 
@@ -13,45 +13,36 @@ use crate::command::plumb::source;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
-/// Whether the log is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Log {
-    /// It is.
-    Shown,
-    /// Errors only.
-    Silent,
-}
-
-/// How things are shown.
-pub struct Shown {
+/// Prints reports, and finds the input port of a message.
+pub struct Printer {
     inputs: Vec<Arc<str>>,
     outputs: Vec<Arc<str>>,
-    log: Log,
-    /// Whether anything went wrong.
+    /// Prints control events too (`--log`).
+    verbose: bool,
+    /// Set by the first error; the exit status depends on it.
     pub failed: bool,
 }
 
-impl Shown {
-    /// For this network.
-    pub fn new(network: &Network, log: Log) -> Self {
+impl Printer {
+    pub fn new(network: &Network, verbose: bool) -> Self {
         Self {
             inputs: network.inputs().to_vec(),
             outputs: network.outputs().to_vec(),
-            log,
+            verbose,
             failed: false,
         }
     }
 
-    /// What the program exits with.
     pub const fn exit(&self) -> Exit {
         if self.failed {
             Exit::Failed
         } else {
-            Exit::Done
+            Exit::Success
         }
     }
 
-    /// The input that a value goes to, and the message; the value where it names none, and why not.
+    /// Returns the input port and the message for it. If the value names no port, returns the value and
+    /// the reason.
     pub fn port(&self, value: Value) -> Result<(u32, Value), (Value, String)> {
         if self.inputs.len() <= 1 {
             return Ok((0, value));
@@ -65,12 +56,11 @@ impl Shown {
         };
         named.ok_or_else(|| {
             let names = self.inputs.join("`, `");
-            let detail = format!("expected an object with one field, one of `{names}`");
+            let detail = format!("expected an object with one of the fields `{names}`");
             (value, detail)
         })
     }
 
-    /// Shows a report.
     pub fn report(
         &mut self,
         report: Report,
@@ -82,14 +72,14 @@ impl Shown {
             Report::Ended { .. } => {}
             Report::Fault(fault) => {
                 self.failed = true;
-                console.remark(fault.to_value().to_string());
-                show_where(&fault, sources, console);
+                console.note(fault.to_value().to_string());
+                show_source(&fault, sources, console);
             }
-            Report::Warning(fault) => console.remark(fault.to_value().to_string()),
+            Report::Warning(fault) => console.note(fault.to_value().to_string()),
             Report::Problem(problem) => self.problem(&problem, console),
             Report::Control { at, control } => {
-                if self.log == Log::Shown {
-                    console.remark(logged(&at, &control).to_string());
+                if self.verbose {
+                    console.note(logged(&at, &control).to_string());
                 }
             }
         }
@@ -107,34 +97,28 @@ impl Shown {
         }
     }
 
-    /// Shows a message that was not answered.
+    /// Prints a message that an agent or tool did not answer.
     pub fn problem(&mut self, problem: &Problem, console: &mut Console) {
         self.failed = true;
-        console.remark(problem.to_value().to_string());
+        console.note(problem.to_value().to_string());
     }
 
-    /// Shows what is wrong with the input.
-    pub fn error(
-        &mut self,
-        word: &str,
-        detail: &str,
-        message: Option<&Value>,
-        console: &mut Console,
-    ) {
+    /// Prints an error in the input.
+    pub fn error(&mut self, word: &str, detail: &str, message: &Value, console: &mut Console) {
         self.failed = true;
-        console.remark(error_value(word, Category::Invalid, detail, message).to_string());
+        console.note(error_value(word, Category::Invalid, detail, Some(message)).to_string());
     }
 }
 
-/// The lines of the program that a fault is about, where it is the program's own and not that of a message.
-fn show_where(fault: &Fault, sources: &Sources, console: &mut Console) {
+/// Shows the source lines of a fault that the program causes, not a single message.
+fn show_source(fault: &Fault, sources: &Sources, console: &mut Console) {
     if matches!(fault.kind, FaultKind::Fuel | FaultKind::Deadlock) {
         let diagnostic = Diagnostic::error(fault.kind.code(), fault.span, fault.to_string());
         source::show(&[diagnostic], sources, console);
     }
 }
 
-/// A line of the log.
+/// One line of the log.
 fn logged(at: &str, control: &Control) -> Json {
     match control {
         Control::Asked { port } => json!({"at": at, "asked": &**port}),

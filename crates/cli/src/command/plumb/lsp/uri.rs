@@ -1,11 +1,11 @@
-//! Names of texts as editors write them, and as files.
+//! Converts between file paths and the `file:` URIs of editors.
 
 use std::path::{Path, PathBuf};
 
-/// The file of a `file:` URI; nothing of another.
+/// The path in a `file:` URI; `None` for other schemes.
 pub fn file(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
-    // Behind the slashes may stand the name of a machine; it is this one.
+    // A host name may follow the slashes. It is ignored: the host is this computer.
     let path = rest.get(rest.find('/')?..)?;
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -22,7 +22,7 @@ pub fn file(uri: &str) -> Option<PathBuf> {
         rest = behind;
     }
     let text = String::from_utf8(bytes).ok()?;
-    // `/c:/folder` is a path with a drive.
+    // `/c:/folder` is a Windows path with a drive.
     let drive = text.get(2..3) == Some(":");
     let path = if drive {
         text.trim_start_matches('/')
@@ -32,7 +32,7 @@ pub fn file(uri: &str) -> Option<PathBuf> {
     Some(PathBuf::from(path))
 }
 
-/// The URI of a file.
+/// The `file:` URI of a path.
 pub fn uri(path: &Path) -> String {
     let text = path.to_string_lossy().replace('\\', "/");
     let mut out = String::from("file://");
@@ -55,7 +55,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     #[test]
-    fn files_have_names_and_names_files() {
+    fn paths_round_trip() {
         for path in ["/a/b.plumb", "/a folder/é%.plumb"] {
             assert_eq!(file(&uri(Path::new(path))), Some(PathBuf::from(path)));
         }

@@ -1,4 +1,4 @@
-//! What the provider received, byte for byte, and what that proves.
+//! Audits the provider's request log: pins must be verbatim, and unchanged bytes must stay unchanged.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -11,12 +11,11 @@ use super::agent::ANSWER;
 use super::http::{NUMBER, broken};
 use crate::failure::Failure;
 
-/// The log of a simulated provider, kept in memory.
+/// The request log of a simulated provider, in memory.
 #[derive(Clone, Default)]
-pub struct Received(Arc<Mutex<Vec<u8>>>);
+pub struct RequestLog(Arc<Mutex<Vec<u8>>>);
 
-impl Received {
-    /// What was logged so far.
+impl RequestLog {
     pub fn bytes(&self) -> Vec<u8> {
         self.0
             .lock()
@@ -25,7 +24,7 @@ impl Received {
     }
 }
 
-impl Write for Received {
+impl Write for RequestLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         log.extend_from_slice(bytes);
@@ -37,26 +36,24 @@ impl Write for Received {
     }
 }
 
-/// A text that is pinned.
+/// A pinned text.
 #[derive(Clone, Copy, Debug)]
 pub struct Pinned {
-    /// The text.
     pub text: &'static str,
-    /// The first request that is sent after it was pinned.
+    /// The number of the first request that must contain it.
     pub from: usize,
 }
 
-/// What the received requests show.
+/// The result of an audit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Evidence {
+pub struct Audit {
     /// Requests of the agent.
     pub requests: usize,
-    /// Those with every pin, verbatim.
+    /// Requests that contain every pin verbatim.
     pub with_pins: usize,
-    /// Pairs of neighbouring requests without a boundary between them.
+    /// Pairs of consecutive requests without a compaction between them.
     pub pairs: usize,
-    /// Bytes of the first request of such a pair that do not stand at the same place in the second:
-    /// instructions, tools and messages.
+    /// Bytes of instructions, tools and messages that changed within such pairs.
     pub changed: usize,
 }
 
@@ -67,7 +64,7 @@ struct Line<'a> {
     body: &'a RawValue,
 }
 
-/// The parts of a body in the order in which the provider reads them.
+/// The parts of a request body, in the order in which the provider caches them.
 #[derive(Deserialize)]
 struct Body<'a> {
     #[serde(borrow, default)]
@@ -83,23 +80,22 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    /// The bytes that a later request has to begin with.
+    /// The pieces that the next request must repeat.
     fn pieces(&self) -> impl Iterator<Item = &str> {
         let head = [self.tools, self.system].into_iter();
         head.map(|part| part.map_or("", RawValue::get))
             .chain(self.messages.iter().map(|message| message.get()))
     }
 
-    /// Whether it is a request of the agent and not one for a summary that was made from it.
+    /// Distinguishes the agent's requests from the gateway's summary requests.
     fn is_of_agent(&self) -> bool {
         self.compaction.is_none() && self.max_tokens == ANSWER
     }
 }
 
-/// Reads a log. `boundaries` are the requests of the agent, by their numbers, before which the
-/// conversation was made smaller.
-pub fn examine(log: &[u8], pins: &[Pinned], boundaries: &[usize]) -> Result<Evidence, Failure> {
-    let mut out = Evidence::default();
+/// Audits a log. `boundaries` are the numbers of the requests that may differ from the one before.
+pub fn examine(log: &[u8], pins: &[Pinned], boundaries: &[usize]) -> Result<Audit, Failure> {
+    let mut out = Audit::default();
     let mut before: Option<Body<'_>> = None;
     for line in log
         .split(|byte| *byte == b'\n')
@@ -126,13 +122,13 @@ pub fn examine(log: &[u8], pins: &[Pinned], boundaries: &[usize]) -> Result<Evid
     Ok(out)
 }
 
-/// Whether a text stands in a body, as JSON spells it.
+/// Says if a body contains a text in its JSON-escaped form.
 fn says(body: &str, text: &str) -> bool {
-    let spelt = serde_json::Value::from(text).to_string();
-    body.contains(spelt.trim_matches('"'))
+    let escaped = serde_json::Value::from(text).to_string();
+    body.contains(escaped.trim_matches('"'))
 }
 
-/// The bytes of `before`, from the first piece on that `after` does not have at its place.
+/// Counts the bytes of `before` from the first piece that differs in `after`.
 fn changed(before: &Body<'_>, after: &Body<'_>) -> usize {
     let mut theirs = after.pieces();
     before
@@ -144,7 +140,7 @@ fn changed(before: &Body<'_>, after: &Body<'_>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{ANSWER, Evidence, Pinned, examine};
+    use super::{ANSWER, Audit, Pinned, examine};
     use serde_json::{Value, json};
 
     fn line(number: usize, messages: &[&str]) -> Value {
@@ -153,7 +149,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(lines: &[Value], boundaries: &[usize], expected: Evidence) {
+    fn check(lines: &[Value], boundaries: &[usize], expected: Audit) {
         let log: Vec<String> = lines.iter().map(Value::to_string).collect();
         let pins = [Pinned {
             text: "say \"so\"",
@@ -164,20 +160,20 @@ mod tests {
     }
 
     #[test]
-    fn pins_count_from_when_they_are_set_and_changes_where_nothing_was_due() {
+    fn pins_count_once_set_and_changes_count_between_boundaries() {
         let lines = [
             line(1, &["a"]),
             line(2, &["a", "b say \"so\""]),
             line(3, &["a", "b", "c"]),
         ];
-        let expected = Evidence {
+        let expected = Audit {
             requests: 3,
             with_pins: 2,
             pairs: 2,
             changed: json!("b say \"so\"").to_string().len(),
         };
         check(&lines, &[], expected);
-        let expected = Evidence {
+        let expected = Audit {
             pairs: 1,
             changed: 0,
             ..expected
@@ -186,16 +182,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_agents_is_passed_over() {
+    fn requests_of_others_are_skipped() {
         let mut prepared = line(1, &["a"]);
         prepared["body"]["compaction"] = json!({ "type": "summarize" });
         let mut asked = line(1, &["a", "summarise"]);
         asked["body"]["max_tokens"] = json!(ANSWER * 2);
         let other = json!({ "headers": {}, "body": null });
-        let expected = Evidence {
+        let expected = Audit {
             requests: 1,
             with_pins: 1,
-            ..Evidence::default()
+            ..Audit::default()
         };
         check(&[line(1, &["a"]), prepared, asked, other], &[], expected);
     }

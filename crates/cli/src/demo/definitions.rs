@@ -1,29 +1,20 @@
-//! What the scripted agent finds in a file: definitions, the longest of them, and what lacks a
-//! comment. It looks at words at the beginning of lines, which is enough for the usual languages.
+//! Finds the definitions in source text, for the scripted model to talk about.
+//!
+//! It matches keywords at the beginning of lines, which is enough for common languages.
 
-/// Something that a line defines.
+/// A definition in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// The line, from 1.
+    /// Counted from 1.
     pub line: usize,
     /// Lines to the next definition or the end.
     pub lines: usize,
-    /// Whether a comment stands above it.
-    pub commented: Commented,
+    /// True if the line above is a comment.
+    pub commented: bool,
 }
 
-/// Whether a comment stands above a definition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Commented {
-    /// One does.
-    Yes,
-    /// None does.
-    No,
-}
-
-/// Words before a name that is defined.
+/// Keywords that a defined name follows.
 const DEFINING: [&str; 12] = [
     "fn",
     "def",
@@ -38,7 +29,7 @@ const DEFINING: [&str; 12] = [
     "impl",
     "module",
 ];
-/// Words that may stand before those.
+/// Modifiers that may precede those.
 const LEADING: [&str; 8] = [
     "pub",
     "pub(crate)",
@@ -50,7 +41,7 @@ const LEADING: [&str; 8] = [
     "public",
 ];
 
-/// The definitions of a text in their order; for Markdown its headings.
+/// Finds the definitions in a text, in order.
 pub fn definitions(text: &str) -> Vec<Definition<'_>> {
     let mut found: Vec<Definition<'_>> = Vec::new();
     let mut above = "";
@@ -66,11 +57,7 @@ pub fn definitions(text: &str) -> Vec<Definition<'_>> {
                 name,
                 line: count,
                 lines: 0,
-                commented: if comment {
-                    Commented::Yes
-                } else {
-                    Commented::No
-                },
+                commented: comment,
             });
         }
         above = trimmed;
@@ -87,9 +74,8 @@ pub fn definitions(text: &str) -> Vec<Definition<'_>> {
     found
 }
 
-/// The longest definition.
 pub fn longest<'a>(definitions: &[Definition<'a>]) -> Option<Definition<'a>> {
-    // `max_by_key` takes the last of equals; the first is what a reader would name.
+    // `max_by_key` returns the last of equals; a reader would name the first.
     definitions
         .iter()
         .rev()
@@ -97,7 +83,6 @@ pub fn longest<'a>(definitions: &[Definition<'a>]) -> Option<Definition<'a>> {
         .cloned()
 }
 
-/// The name that a line defines.
 fn defined(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace();
     let mut word = words.next()?;
@@ -116,7 +101,7 @@ fn defined(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Commented, definitions, longest};
+    use super::{definitions, longest};
 
     #[test]
     fn names_lines_and_comments() {
@@ -127,13 +112,7 @@ mod tests {
             .iter()
             .map(|one| (one.name, one.line, one.lines, one.commented))
             .collect();
-        assert_eq!(
-            seen,
-            [
-                ("read", 2, 4, Commented::Yes),
-                ("Wide", 6, 3, Commented::No)
-            ]
-        );
+        assert_eq!(seen, [("read", 2, 4, true), ("Wide", 6, 3, false)]);
         assert_eq!(longest(&found).map(|one| one.name), Some("read"));
     }
 }

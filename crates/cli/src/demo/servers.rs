@@ -1,4 +1,4 @@
-//! What the agent talks to: the simulated provider, and the gateway before it, each on a socket.
+//! The servers that the agent talks to: a simulated provider, with or without a gateway before it.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,28 +14,28 @@ use sim::{Account, Clock, Config, Log, Script};
 use tokio::net::TcpListener;
 
 use super::Plan;
-use super::evidence::Received;
-use super::pace::Pace;
+use super::audit::RequestLog;
 use super::script::Task;
+use super::timing::Timing;
 use crate::failure::Failure;
 
-/// What the keys of a store in memory are hashed with. It ends with the program.
+/// The hash key for tenants in the in-memory store, which ends with the process.
 const SECRET: [u8; 32] = *b"a demo has one tenant of no note";
 
-/// A provider that runs, perhaps behind a gateway.
-pub struct Stage {
+/// A running provider, with or without a gateway.
+pub struct Servers {
     provider: sim::Running,
-    received: Received,
+    received: RequestLog,
     gateway: Option<gateway::Running>,
 }
 
-impl Stage {
-    /// A provider alone, on a free port.
-    pub async fn without(plan: &Plan, clock: &Clock) -> Result<Self, Failure> {
-        let received = Received::default();
+impl Servers {
+    /// Starts a provider on a free port.
+    pub async fn without_gateway(plan: &Plan, clock: &Clock) -> Result<Self, Failure> {
+        let received = RequestLog::default();
         let config = Config {
             window: Some(plan.window),
-            latency: Some(Pace::new(plan.speed).running()),
+            latency: Some(Timing::new(plan.speed).running()),
             ..Config::default()
         };
         let log = Log::new(Box::new(received.clone()));
@@ -48,10 +48,10 @@ impl Stage {
         })
     }
 
-    /// A provider with a gateway before it, on free ports.
-    pub async fn with(plan: &Plan, clock: &Clock) -> Result<Self, Failure> {
-        let mut stage = Self::without(plan, clock).await?;
-        let url = stage.provider.url();
+    /// Starts a provider and a gateway on free ports.
+    pub async fn with_gateway(plan: &Plan, clock: &Clock) -> Result<Self, Failure> {
+        let mut servers = Self::without_gateway(plan, clock).await?;
+        let url = servers.provider.url();
         let config = GatewayConfig {
             upstream: Upstreams {
                 anthropic: url.clone(),
@@ -61,7 +61,7 @@ impl Stage {
                 window: Some(plan.window),
                 route: plan.route,
                 strategy: StrategyChoice::from(Arc::clone(&plan.strategy)),
-                // No request is held for the provider: what is measured beside its time is ours.
+                // The gateway holds no request for a summary, so the measured time is its own.
                 patience: SignedDuration::ZERO,
                 ..Policy::default()
             },
@@ -73,11 +73,11 @@ impl Stage {
             clock: Arc::clone(clock),
         };
         let running = gateway::serve(listener().await?, gateway);
-        stage.gateway = Some(running.map_err(|error| Failure::refused(&error))?);
-        Ok(stage)
+        servers.gateway = Some(running.map_err(|error| Failure::of(&error))?);
+        Ok(servers)
     }
 
-    /// Where the agent sends its requests.
+    /// The base URL for the agent.
     pub fn url(&self) -> String {
         match &self.gateway {
             Some(gateway) => gateway.url(),
@@ -85,28 +85,28 @@ impl Stage {
         }
     }
 
-    /// Puts the answers of a task into the provider's mouth.
+    /// Gives the provider the scripted answers of a task.
     pub fn rehearse(&self, task: &Task) {
         self.provider.provider().config_mut().script = Script::Steps(task.steps.clone());
     }
 
-    /// What was received so far.
+    /// The request log so far, as JSON lines.
     pub fn received(&self) -> Vec<u8> {
         self.received.bytes()
     }
 
-    /// What was used so far.
+    /// The provider's account so far.
     pub fn account(&self) -> Account {
         self.provider.provider().total()
     }
 
-    /// Whether the strategy failed, and the default took its place.
+    /// Says if the strategy failed and the gateway fell back to the default.
     pub fn strategy_failed(&self) -> bool {
         let metrics = self.gateway.as_ref().map(gateway::Running::metrics);
         metrics.is_some_and(|metrics| metrics.failures(Failed::Strategy) > 0)
     }
 
-    /// Stops both, the gateway first.
+    /// Stops the gateway, then the provider.
     pub async fn shutdown(self) {
         if let Some(gateway) = self.gateway {
             gateway.shutdown().await;
@@ -115,19 +115,19 @@ impl Stage {
     }
 }
 
-/// A store in memory, or in the folder where things are kept.
+/// Opens a store in the folder to keep, or else in memory.
 fn engine(plan: &Plan) -> Result<Arc<dyn Engine>, Failure> {
     let Some(folder) = &plan.keep else {
         return Ok(Arc::new(MemoryEngine::new(SECRET, Limits::default())));
     };
-    // A store of an earlier demo would know this conversation already.
+    // The store of an earlier demo would already know this conversation.
     for name in ["demo.sqlite", "demo.sqlite-wal", "demo.sqlite-shm"] {
-        // Where there is none, or it stays, opening it says what there is to say.
+        // If a file cannot be removed, opening the store reports it.
         let _ = fs::remove_file(folder.join(name));
     }
     let file = folder.join("demo.sqlite");
     let engine = Sqlite::open(&file, Limits::default());
-    let engine = engine.map_err(|error| Failure::reported(&error, &file))?;
+    let engine = engine.map_err(|error| Failure::of(&error).at(file.display()))?;
     Ok(Arc::new(engine))
 }
 

@@ -1,4 +1,4 @@
-//! How long things take: the provider's part simulated, on a clock that runs faster, ours measured.
+//! Wait times: the provider's part is simulated on a faster clock, the gateway's part is measured.
 
 use std::time::Duration;
 
@@ -6,22 +6,21 @@ use context::Tokens;
 use conversation::homunculus::hosted::{Guards, StrategyProgram};
 use sim::Latency;
 
-use super::agent::Sent;
+use super::agent::Exchange;
 
-/// The provider's times at real speed, and how many times as fast it answers.
+/// The provider's latency and its speed-up. Seconds are seconds at real speed, unless noted.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct Timing {
     /// At real speed.
     pub latency: Latency,
-    /// How many times as fast.
+    /// The speed of the simulated provider, relative to a real one.
     pub speed: f64,
-    /// Whether requests that the gateway holds wait for a model's summary. Else they wait for one that takes
-    /// no model, and that time is the gateway's own.
+    /// True if held requests wait for a model's summary. Otherwise they wait for an extractive one,
+    /// which takes only the gateway's own time.
     pub holds: bool,
 }
 
-impl Pace {
-    /// A usual provider, so many times as fast.
+impl Timing {
     pub fn new(speed: f64) -> Self {
         Self {
             latency: Latency::default(),
@@ -30,19 +29,19 @@ impl Pace {
         }
     }
 
-    /// The same under this strategy.
+    /// Adapts the timing to a strategy.
     pub fn under(self, strategy: &StrategyProgram) -> Self {
-        // In a demo only those without guards have patience.
+        // The demo sets the patience to zero; strategies without guards ignore it and wait.
         let holds = strategy.terms().guards == Guards::Off;
         Self { holds, ..self }
     }
 
-    /// Whether the gateway held a request until a model's summary was there.
-    pub fn was_held(&self, sent: &Sent) -> bool {
+    /// Says if the gateway held a request until a model had written a summary.
+    pub fn was_held(&self, sent: &Exchange) -> bool {
         self.holds && sent.did("waited")
     }
 
-    /// The latency of the provider that runs.
+    /// The latency of the running, sped-up provider.
     pub fn running(&self) -> Latency {
         Latency {
             base: self.latency.base.div_f64(self.speed),
@@ -52,27 +51,26 @@ impl Pace {
         }
     }
 
-    /// The provider's time until the answer begins, in seconds at real speed.
-    pub fn simulated(&self, sent: &Sent) -> f64 {
+    /// The provider's simulated time to the first event.
+    pub fn simulated(&self, sent: &Exchange) -> f64 {
         let cached = sent.usage.cache_read.get();
         seconds(self.latency.first(fresh(sent).get(), cached))
     }
 
-    /// What was measured beyond it, in seconds of the clock on the wall: connections, the gateway, the
-    /// simulated provider's own work.
-    pub fn own(&self, sent: &Sent) -> f64 {
+    /// The measured time beyond the simulated one, in wall-clock seconds: connections, the gateway, and
+    /// the simulated provider's own work.
+    pub fn own(&self, sent: &Exchange) -> f64 {
         (seconds(sent.first) - self.simulated(sent) / self.speed).max(0.0)
     }
 
-    /// The same in seconds at real speed: what a request was held is the provider's time.
-    pub fn own_or_held(&self, sent: &Sent) -> f64 {
+    /// Like [`Timing::own`], but a hold for a model's summary counts at the provider's real speed.
+    pub fn own_or_held(&self, sent: &Exchange) -> f64 {
         let scale = if self.was_held(sent) { self.speed } else { 1.0 };
         self.own(sent) * scale
     }
 
-    /// How long whoever waits for the answer waits, in seconds at real speed: until it begins; until it
-    /// is all there if it is a summary.
-    pub fn felt(&self, sent: &Sent) -> f64 {
+    /// The wait that the user experiences: to the first event of an answer, or to the end of a summary.
+    pub fn felt(&self, sent: &Exchange) -> f64 {
         let written = if sent.summary {
             seconds(self.latency.writing(sent.usage.output.get()))
         } else {
@@ -81,16 +79,16 @@ impl Pace {
         self.simulated(sent) + written + self.own_or_held(sent)
     }
 
-    /// How much longer the provider takes than if only so many tokens were new to it.
-    pub fn beyond(&self, sent: &Sent, usual_fresh: u64) -> f64 {
+    /// The provider's extra time, compared to a request with only `usual_fresh` uncached tokens.
+    pub fn beyond(&self, sent: &Exchange, usual_fresh: u64) -> f64 {
         let all = sent.usage.all_input().get();
         let fresh = usual_fresh.min(all);
         self.simulated(sent) - seconds(self.latency.first(fresh, all - fresh))
     }
 }
 
-/// What the provider had to read anew.
-pub fn fresh(sent: &Sent) -> Tokens {
+/// The input tokens that were not in the provider's cache.
+pub fn fresh(sent: &Exchange) -> Tokens {
     sent.usage.input + sent.usage.cache_write
 }
 

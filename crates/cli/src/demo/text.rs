@@ -1,19 +1,19 @@
-//! The report as it is printed.
+//! Prints the demo's report as text.
 
 use context::{Tokens, figures};
 
-use super::pace::Pace;
 use super::report::{Report, Side};
+use super::timing::Timing;
 use crate::console::{Console, Tone};
 use crate::failure::Failure;
 use crate::table::{self, Column, columns};
 
-/// What was found, in lines of at most `width` columns.
+/// Renders the report in lines of at most `width` columns.
 pub fn lines(report: &Report, width: usize) -> Vec<String> {
     let introduction = format!(
-        "An agent has reviewed {} over HTTP: {}, {} to a model whose window holds {} tokens. First \
-         Ebbtide, with the strategy {}, stood between it and its provider. Then it did the same \
-         without, and summarised for itself when its window was full.",
+        "An agent reviewed {} over HTTP: {}, {} to a model with a window of {} tokens. In the first \
+         run, Ebbtide sat between the agent and its provider, with the strategy {}. In the second \
+         run, the agent summarized for itself when its window was full.",
         match report.folder.as_str() {
             "." => "the files here".to_owned(),
             folder => format!("the files in {folder}"),
@@ -23,11 +23,8 @@ pub fn lines(report: &Report, width: usize) -> Vec<String> {
         figures::count(report.window),
         report.strategy,
     );
-    let names: Vec<String> = ROWS.iter().map(|row| row.name.to_owned()).collect();
-    let column = |heading: &str, side: &Side| {
-        let cells = ROWS.iter().map(|row| (row.cell)(side));
-        Column::new(heading, cells.collect())
-    };
+    let names: Vec<String> = ROWS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let column = |heading: &str, side: &Side| Column::of(heading, &ROWS, |(_, cell)| cell(side));
     let figures = [
         column("with Ebbtide", &report.with),
         column("without", &report.without),
@@ -38,7 +35,7 @@ pub fn lines(report: &Report, width: usize) -> Vec<String> {
     lines.push(String::new());
     if report.strategy_failed {
         let failed = format!(
-            "The strategy {} failed, and `prepared` went on in its place. The warning says where.",
+            "The strategy {} failed, and `prepared` replaced it. The warning above says where.",
             report.strategy
         );
         lines.extend(table::wrap(&failed, width));
@@ -48,81 +45,55 @@ pub fn lines(report: &Report, width: usize) -> Vec<String> {
     lines
 }
 
-/// A figure of both runs.
-struct Row {
-    name: &'static str,
-    cell: fn(&Side) -> String,
-}
+/// A row's name, and its figure for each run.
+type Row = (&'static str, fn(&Side) -> String);
 
 const ROWS: [Row; 12] = [
-    Row {
-        name: "the conversation was made smaller",
-        cell: |side| match side.boundaries {
-            1 => "once".to_owned(),
-            times => format!("{times} times"),
-        },
-    },
-    Row {
-        name: "longest extra wait for it",
-        cell: |side| figures::seconds(side.waits.longest_seconds),
-    },
-    Row {
-        name: "all extra waits",
-        cell: |side| figures::seconds(side.waits.total_seconds),
-    },
-    Row {
-        name: "requests refused",
-        cell: |side| figures::count(side.refused),
-    },
-    Row {
-        name: "requests with every pin, verbatim",
-        cell: |side| format!("{} of {}", side.pins.intact, side.pins.requests),
-    },
-    Row {
-        name: "bytes changed between boundaries",
-        cell: |side| figures::count(side.prefix.changed_bytes as u64),
-    },
-    Row {
-        name: "largest request, of the window",
-        cell: |side| figures::percent(side.used.peak_pressure),
-    },
-    Row {
-        name: "input tokens",
-        cell: |side| figures::count(side.used.input),
-    },
-    Row {
-        name: "read from the cache",
-        cell: |side| format!("{:.1} %", side.used.cache_share * 100.0),
-    },
-    Row {
-        name: "the same, between boundaries",
-        cell: |side| format!("{:.1} %", side.used.cache_share_between * 100.0),
-    },
-    Row {
-        name: "output tokens",
-        cell: |side| figures::count(side.used.output),
-    },
-    Row {
-        name: "cost, summaries included",
-        cell: |side| figures::dollars(side.used.cost),
-    },
+    ("compactions", |side| figures::count(side.boundaries as u64)),
+    ("longest extra wait", |side| {
+        figures::seconds(side.waits.longest_seconds)
+    }),
+    ("total extra wait", |side| {
+        figures::seconds(side.waits.total_seconds)
+    }),
+    ("requests rejected", |side| figures::count(side.refused)),
+    ("requests with every pin, verbatim", |side| {
+        format!("{} of {}", side.pins.intact, side.pins.requests)
+    }),
+    ("bytes changed between compactions", |side| {
+        figures::count(side.prefix.changed_bytes as u64)
+    }),
+    ("largest request, share of window", |side| {
+        figures::percent(side.used.peak_pressure)
+    }),
+    ("input tokens", |side| figures::count(side.used.input)),
+    ("  read from cache", |side| {
+        format!("{:.1} %", side.used.cache_share * 100.0)
+    }),
+    ("  the same, between compactions", |side| {
+        format!("{:.1} %", side.used.cache_share_between * 100.0)
+    }),
+    ("output tokens", |side| figures::count(side.used.output)),
+    ("cost, with summaries", |side| {
+        figures::dollars(side.used.cost)
+    }),
 ];
 
 fn explanation(report: &Report) -> String {
     let waits = &report.with.waits;
-    let latency = Pace::new(report.speed).latency;
+    let latency = Timing::new(report.speed).latency;
     let at_boundary = waits
         .own_longest_at_boundary_ms
         .map_or_else(String::new, |ms| {
-            format!(", {ms:.1} ms at most at a boundary")
+            format!(", at most {ms:.1} ms at a compaction")
         });
     format!(
-        "Extra waits come on top of the {} after which a usual answer begins. The provider is \
-         simulated, its tokens, cache and prices ({}) and its times too: {:.1} s, then {} tokens read \
-         a second ({} from the cache) and {} written; its clock ran {:.0} times as fast. \
-         HTTP, gateway and tools are real: beside the provider's time a request took {:.1} ms \
-         (median{at_boundary}), without the gateway {:.1} ms. Pins and bytes were checked in the \
-         requests as the provider received them.",
+        "Extra waits come on top of the usual {} to the first token. The provider is simulated, with \
+         the tokens, cache and prices of {} and these times: {:.1} s per request, {} input tokens per \
+         second ({} from cache), {} output tokens per second, on a clock that runs {:.0} times as \
+         fast. HTTP, gateway and tools are real: on top of the provider's time, a request took \
+         {:.1} ms (median{at_boundary}), or {:.1} ms without the gateway. Pins and bytes were checked \
+         in the requests that the provider received.",
         figures::seconds(waits.usual_seconds),
         report.model,
         latency.base.as_secs_f64(),
@@ -135,26 +106,20 @@ fn explanation(report: &Report) -> String {
     )
 }
 
-/// Tokens a second.
+/// Formats tokens per second.
 fn rate(tokens: f64) -> String {
     figures::count(Tokens::new(1).scaled(tokens).get())
 }
 
-/// Prints what can be tried next.
+/// Prints the commands to try next.
 pub fn what_next(console: &mut Console) -> Result<(), Failure> {
     console.line("")?;
-    console.line(console.palette.paint(Tone::Heading, "What to try next"))?;
+    console.line(console.palette.paint(Tone::Heading, "Try next"))?;
     let tries = [
-        ("ebbtide demo --stay", "leaves the dashboard up"),
-        (
-            "ebbtide demo --keep kept",
-            "keeps what the provider received",
-        ),
-        (
-            "ebbtide serve",
-            "between a client of yours and its provider",
-        ),
-        ("ebbtide replay", "sessions of yours, replayed"),
+        ("ebbtide demo --stay", "keep the dashboard running"),
+        ("ebbtide demo --keep kept", "save the received requests"),
+        ("ebbtide serve", "run the gateway for your own client"),
+        ("ebbtide replay", "replay your own sessions"),
     ];
     let widest = tries.iter().map(|(command, _)| columns(command)).max();
     let widest = widest.unwrap_or(0);
@@ -229,12 +194,12 @@ mod tests {
     }
 
     #[test]
-    fn as_it_is_printed() {
+    fn the_report_is_printed() {
         insta::assert_snapshot!(lines(&report(), 80).join("\n"));
     }
 
     #[test]
-    fn no_line_is_too_wide() {
+    fn lines_fit_the_width() {
         for width in [60, 80, 120] {
             let widest = lines(&report(), width)
                 .iter()
