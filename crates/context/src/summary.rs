@@ -104,7 +104,8 @@ pub fn is_summary(text: &str) -> bool {
 }
 
 /// The line that begins every text which stands for turns: that it is a summary, what it replaces,
-/// how many of these turns it says nothing of, that it has no authority, and where the originals are.
+/// how many of these turns it omits, that it has no authority, and the mark that expands to the
+/// originals, where something can expand it.
 #[must_use]
 pub fn marker(replaced: &Replaced, left_out: usize, kept: Option<Place>) -> String {
     let Replaced { turns, tokens } = replaced;
@@ -114,7 +115,7 @@ pub fn marker(replaced: &Replaced, left_out: usize, kept: Option<Place>) -> Stri
     };
     let kept = match kept {
         Some(place) => format!(" The originals are kept; expand mark {place} to read them.]\n"),
-        None => String::from(" The originals are kept and can be expanded.]\n"),
+        None => String::from("]\n"),
     };
     format!("{MARKER}{STANDS_FOR}{turns} turns, {tokens} tokens.{left_out}{AUTHORITY}{kept}")
 }
