@@ -1,39 +1,33 @@
-//! The browser in which the dashboard is tested. Its tests are skipped, and say so, where there is none.
+//! Installs the browser for the dashboard's tests. Without one, they print a line and are skipped.
 
 use std::path::Path;
 
-use crate::command::{self, program, say};
+use crate::command::{self, answers, program, say};
 
-/// Names under which it is installed; those that the tests look for.
+/// The program names that the tests look for.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// Makes sure that there is a browser, or says that there is none. Installing one takes root and apt; a
-/// failure is said and does not fail the run, since the machine may be offline.
+/// Installs a browser if there is none, which takes root and apt. A failure is printed and does not fail
+/// the run, since the machine may be offline.
 pub fn provide(root: &Path) {
     if installed(root) {
         return;
     }
     if !may_install(root) {
-        say("Chromium is not installed, so the dashboard is not tested in a browser");
+        say("skipping the dashboard's browser tests: Chromium is not installed");
         return;
     }
-    say("Chromium is not installed; installing it");
-    let steps: [&[&str]; 2] = [
-        &["update", "--quiet"],
-        &[
-            "install",
-            "--quiet",
-            "--yes",
-            "--no-install-recommends",
-            "chromium",
-        ],
-    ];
-    for arguments in steps {
-        let mut command = program("apt-get", arguments, root);
+    say("installing Chromium");
+    for arguments in [
+        "update --quiet",
+        "install --quiet --yes --no-install-recommends chromium",
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let mut command = program("apt-get", &arguments, root);
         command.env("DEBIAN_FRONTEND", "noninteractive");
         if let Err(error) = command::run(command) {
             say(&format!(
-                "{error:#}; the dashboard is not tested in a browser"
+                "skipping the dashboard's browser tests: {error:#}"
             ));
             return;
         }
@@ -51,11 +45,6 @@ fn may_install(root: &Path) -> bool {
     user.is_ok_and(|user| user.trim() == "0") && answers(program("apt-get", &["--version"], root))
 }
 
-/// Whether a program is there and ends well.
-fn answers(mut command: std::process::Command) -> bool {
-    command.output().is_ok_and(|output| output.status.success())
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -63,7 +52,7 @@ mod tests {
     use super::{answers, program};
 
     #[test]
-    fn a_program_that_is_not_there_does_not_answer() {
+    fn a_missing_program_does_not_answer() {
         let here = Path::new(".");
         assert!(answers(program("id", &["-u"], here)));
         assert!(!answers(program("no-such-browser", &["--version"], here)));

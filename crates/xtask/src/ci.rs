@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: everything that continuous integration runs, in order, until something fails.
+//! `cargo xtask ci`: runs all checks of continuous integration and stops at the first failure.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,86 +6,53 @@ use std::time::{Duration, Instant};
 use crate::command::{self, cargo, say};
 use crate::{browser, clients, docs, fuzz, licences, tidy};
 
-/// One step: its name and what it does.
-struct Step {
-    name: &'static str,
-    run: fn(&Path) -> anyhow::Result<()>,
-}
+/// A step's name and function.
+type Step = (&'static str, fn(&Path) -> anyhow::Result<()>);
 
-/// The quick ones first, so that what is easily wrong is said early.
+/// The fast steps come first, so that common mistakes show early.
 const STEPS: [Step; 11] = [
-    Step {
-        name: "format",
-        run: |root| command::run(cargo(&["fmt", "--all", "--check"], root)),
-    },
-    Step {
-        name: "tidy",
-        run: tidy::run,
-    },
-    Step {
-        name: "licences",
-        run: licences::run,
-    },
-    Step {
-        name: "clippy",
-        run: clippy,
-    },
-    Step {
-        name: "tests",
-        run: tests,
-    },
-    Step {
-        name: "doc tests",
-        run: |root| {
-            command::run(cargo(
-                &["test", "--quiet", "--workspace", "--locked", "--doc"],
-                root,
-            ))
-        },
-    },
-    Step {
-        name: "documentation",
-        run: documentation,
-    },
-    Step {
-        name: "generated pages",
-        run: |root| docs::run(root, docs::Mode::Check),
-    },
-    Step {
-        name: "clients",
-        run: clients::run,
-    },
-    Step {
-        name: "fuzz",
-        run: |root| fuzz::run(root, &["--runs", "1"]),
-    },
-    Step {
-        name: "nothing left behind",
-        run: unchanged,
-    },
+    ("format", |root| cargo_line("fmt --all --check", root)),
+    ("tidy", tidy::run),
+    ("licences", licences::run),
+    ("clippy", |root| {
+        cargo_line(
+            "clippy --quiet --workspace --all-targets --locked -- -D warnings",
+            root,
+        )
+    }),
+    ("tests", tests),
+    ("doc tests", |root| {
+        cargo_line("test --quiet --workspace --locked --doc", root)
+    }),
+    ("documentation", documentation),
+    ("generated pages", |root| docs::run(root, docs::Mode::Check)),
+    ("clients", clients::run),
+    ("fuzz", |root| fuzz::run(root, &["--runs", "1"])),
+    ("clean checkout", unchanged),
 ];
 
-/// Runs all steps.
-///
-/// # Errors
-/// A step fails; the ones after it are not run.
 pub fn run(root: &Path) -> anyhow::Result<()> {
-    let mut taken = Vec::new();
-    for step in &STEPS {
-        say(&format!("\n== {}", step.name));
-        let (outcome, duration) = timed(|| (step.run)(root));
-        taken.push((step.name, duration));
-        if let Err(error) = outcome {
-            say(&table(&taken));
-            return Err(error.context(format!("the step `{}` failed", step.name)));
+    let mut durations = Vec::new();
+    for (name, step) in STEPS {
+        say(&format!("\n== {name}"));
+        let (result, duration) = timed(|| step(root));
+        durations.push((name, duration));
+        if let Err(error) = result {
+            say(&table(&durations));
+            return Err(error.context(format!("the step `{name}` failed")));
         }
     }
-    say(&table(&taken));
+    say(&table(&durations));
     say("all steps passed");
     Ok(())
 }
 
-/// How long each step took.
+/// Runs `cargo` with the words of a line.
+fn cargo_line(line: &str, root: &Path) -> anyhow::Result<()> {
+    command::run(cargo(&line.split(' ').collect::<Vec<_>>(), root))
+}
+
+/// The duration of each step, and the total.
 fn table(taken: &[(&str, Duration)]) -> String {
     let total: Duration = taken.iter().map(|(_, duration)| *duration).sum();
     let mut text = String::new();
@@ -95,60 +62,27 @@ fn table(taken: &[(&str, Duration)]) -> String {
     text
 }
 
-/// Runs something and measures how long it took.
+/// Measures the duration of a call.
 #[expect(
     clippy::disallowed_methods,
-    reason = "how long a step took is only for people to read"
+    reason = "people read the duration; nothing depends on it"
 )]
 pub fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
-    let outcome = run();
-    (outcome, start.elapsed())
+    let result = run();
+    (result, start.elapsed())
 }
 
-fn clippy(root: &Path) -> anyhow::Result<()> {
-    command::run(cargo(
-        &[
-            "clippy",
-            "--quiet",
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        root,
-    ))
-}
-
-/// The tests; nextest prints those that fail and a summary of all.
+/// Runs the tests. Nextest prints the failures and a summary.
 fn tests(root: &Path) -> anyhow::Result<()> {
     browser::provide(root);
-    let installed = cargo(&["nextest", "--version"], root)
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !installed {
-        say("cargo-nextest is not installed; installing it");
-        command::run(cargo(
-            &["install", "--quiet", "--locked", "cargo-nextest"],
-            root,
-        ))?;
+    if !command::answers(cargo(&["nextest", "--version"], root)) {
+        say("installing cargo-nextest");
+        cargo_line("install --quiet --locked cargo-nextest", root)?;
     }
-    command::run(cargo(
-        &[
-            "nextest",
-            "run",
-            "--workspace",
-            "--locked",
-            "--no-fail-fast",
-            "--status-level",
-            "fail",
-            "--final-status-level",
-            "slow",
-        ],
-        root,
-    ))
+    let levels = "--status-level fail --final-status-level slow";
+    let line = format!("nextest run --workspace --locked --no-fail-fast {levels}");
+    cargo_line(&line, root)
 }
 
 fn documentation(root: &Path) -> anyhow::Result<()> {
@@ -160,14 +94,17 @@ fn documentation(root: &Path) -> anyhow::Result<()> {
     command::run(command)
 }
 
-/// The steps changed no tracked file and left none that git would take: a test that writes into the
-/// checkout, a snapshot that was not reviewed.
+/// Checks that the steps left no changed or untracked file: a test that writes into the checkout, or a
+/// snapshot that was not reviewed.
 fn unchanged(root: &Path) -> anyhow::Result<()> {
     let status = command::output(command::program("git", &["status", "--porcelain"], root))?;
     if command::variable("CI").is_some() {
-        anyhow::ensure!(status.is_empty(), "the checkout was changed:\n{status}");
+        anyhow::ensure!(
+            status.is_empty(),
+            "the steps changed the checkout:\n{status}"
+        );
     } else if !status.is_empty() {
-        say(&format!("not committed:\n{}", status.trim_end()));
+        say(&format!("uncommitted files:\n{}", status.trim_end()));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The pages of `docs/` that the program writes about itself.
+//! `cargo xtask docs`: writes or checks the generated pages in `docs/`.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 
 use crate::command::{self, say};
 
-/// The generated pages: what `ebbtide docs` calls them, and where they lie.
+/// The pages: their names for `ebbtide docs`, and their paths.
 const PAGES: [(&str, &str); 4] = [
     ("cli", "docs/cli.md"),
     ("errors", "docs/errors.md"),
@@ -16,19 +16,13 @@ const PAGES: [(&str, &str); 4] = [
     ("plumb-codes", "docs/plumb/codes.md"),
 ];
 
-/// Whether the pages are written or compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Write them.
     Write,
-    /// Say which differ.
+    /// Fail if a page is stale.
     Check,
 }
 
-/// Makes the pages and writes them, or compares them with what is there.
-///
-/// # Errors
-/// The program does not build, a page cannot be read or written, or a page is not up to date.
 pub fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
     let program = command::ebbtide(root)?;
     let mut stale = Vec::new();
@@ -39,7 +33,7 @@ pub fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
         let file = root.join(path);
         match mode {
             Mode::Write => {
-                fs::create_dir_all(root.join("docs/plumb")).context("cannot make docs/")?;
+                fs::create_dir_all(root.join("docs/plumb")).context("cannot create docs/")?;
                 fs::write(&file, text).with_context(|| format!("cannot write {path}"))?;
                 say(&format!("wrote {path}"));
             }
@@ -51,10 +45,7 @@ pub fn run(root: &Path, mode: Mode) -> anyhow::Result<()> {
         }
     }
     if !stale.is_empty() {
-        bail!(
-            "not up to date: {}; run `cargo xtask docs`",
-            stale.join(", ")
-        );
+        bail!("stale pages: {}; run `cargo xtask docs`", stale.join(", "));
     }
     Ok(())
 }

@@ -1,8 +1,7 @@
-//! The licences of everything that is built from, against a list of the ones we take.
+//! Checks the licences of all dependencies against a list.
 //!
-//! Known vulnerabilities are another matter: looking them up needs the advisory database from the
-//! network, which continuous integration does not have. `cargo xtask advisories` does it where a tool
-//! and its database are there.
+//! `cargo xtask advisories` checks for known vulnerabilities. It is no part of continuous integration,
+//! which cannot download the advisory database.
 
 use std::path::Path;
 
@@ -10,8 +9,8 @@ use anyhow::{Context as _, bail};
 
 use crate::command::{self, cargo, say};
 
-/// The licences we take. None of them asks more of a user than to keep the notice.
-const TAKEN: [&str; 13] = [
+/// The accepted licences. They require no more than keeping the notice.
+const ACCEPTED: [&str; 13] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -27,10 +26,7 @@ const TAKEN: [&str; 13] = [
     "Zlib",
 ];
 
-/// Checks every package of the lock file.
-///
-/// # Errors
-/// A package has no licence, or none that we take; or cargo cannot list the packages.
+/// Checks every package in the lock file.
 pub fn run(root: &Path) -> anyhow::Result<()> {
     let metadata = command::output(cargo(
         &["metadata", "--format-version", "1", "--locked"],
@@ -42,44 +38,39 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
         .get("packages")
         .and_then(serde_json::Value::as_array)
         .context("cargo metadata lists no packages")?;
-    let mut refused = Vec::new();
+    let mut rejected = Vec::new();
     for package in packages {
         let field = |key: &str| package.get(key).and_then(serde_json::Value::as_str);
-        let name = field("name").unwrap_or("a package without a name");
+        let name = field("name").unwrap_or("unnamed package");
         let licence = field("license").unwrap_or("none");
-        if !taken(licence) {
-            refused.push(format!("{name}: {licence}"));
+        if !accepted(licence) {
+            rejected.push(format!("{name}: {licence}"));
         }
     }
-    if !refused.is_empty() {
-        bail!("licences that we do not take: {}", refused.join("; "));
+    if !rejected.is_empty() {
+        bail!("unaccepted licences: {}", rejected.join("; "));
     }
-    say(&format!("licences of {} packages are fine", packages.len()));
+    say(&format!(
+        "the licences of {} packages are accepted",
+        packages.len()
+    ));
     Ok(())
 }
 
-/// `cargo xtask advisories`: asks for known vulnerabilities of the dependencies.
-///
-/// # Errors
-/// Neither cargo-deny nor cargo-audit is installed, the database cannot be had, or an advisory applies.
+/// `cargo xtask advisories`: checks the dependencies for known vulnerabilities.
 pub fn advisories(root: &Path) -> anyhow::Result<()> {
-    let installed = |tool: &str| {
-        cargo(&[tool, "--version"], root)
-            .output()
-            .is_ok_and(|output| output.status.success())
-    };
+    let installed = |tool: &str| command::answers(cargo(&[tool, "--version"], root));
     if installed("deny") {
         command::run(cargo(&["deny", "check", "advisories"], root))
     } else if installed("audit") {
         command::run(cargo(&["audit"], root))
     } else {
-        bail!("needs cargo-deny or cargo-audit: `cargo install --locked cargo-deny`")
+        bail!("install cargo-deny or cargo-audit first: `cargo install --locked cargo-deny`")
     }
 }
 
-/// Whether an SPDX expression leaves us a choice of licences that we take. A slash is the old way to
-/// write `OR`.
-fn taken(expression: &str) -> bool {
+/// Says if an SPDX expression offers an accepted choice. A slash is the old form of `OR`.
+fn accepted(expression: &str) -> bool {
     let spaced = expression
         .replace('/', " OR ")
         .replace('(', " ( ")
@@ -90,7 +81,7 @@ fn taken(expression: &str) -> bool {
     reader.words.is_empty() && answer == Some(true)
 }
 
-/// Reads an expression from left to right: `OR` binds weaker than `AND`.
+/// Parses an expression; `AND` binds tighter than `OR`.
 struct Reader<'a> {
     words: &'a [&'a str],
 }
@@ -120,9 +111,9 @@ impl<'a> Reader<'a> {
         let licence = self.word()?;
         if self.skip("WITH") {
             let exception = self.word()?;
-            return Some(TAKEN.contains(&format!("{licence} WITH {exception}").as_str()));
+            return Some(ACCEPTED.contains(&format!("{licence} WITH {exception}").as_str()));
         }
-        Some(TAKEN.contains(&licence))
+        Some(ACCEPTED.contains(&licence))
     }
 
     fn skip(&mut self, wanted: &str) -> bool {
@@ -144,7 +135,7 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::taken;
+    use super::accepted;
 
     #[test]
     fn expressions() {
@@ -158,7 +149,7 @@ mod tests {
             "Apache-2.0 WITH LLVM-exception",
             "GPL-3.0 AND MIT OR Zlib",
         ] {
-            assert!(taken(fine), "{fine}");
+            assert!(accepted(fine), "{fine}");
         }
         for refused in [
             "none",
@@ -172,7 +163,7 @@ mod tests {
             "MIT MIT",
             "MIT OR",
         ] {
-            assert!(!taken(refused), "{refused}");
+            assert!(!accepted(refused), "{refused}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Continuous integration, tidiness checks, generated pages and fuzzing: `cargo xtask help` says what there is.
+//! `cargo xtask`: continuous integration, tidiness checks, generated pages and fuzzing.
 
 mod browser;
 mod ci;
@@ -17,16 +17,18 @@ use anyhow::{Context as _, bail};
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  ci                            everything that continuous integration runs, in order
-  tidy                          checks the house style: crate edges, lengths, names
-  docs [--check]                writes the generated pages of docs/, or says which differ
-  clients                       runs the official SDKs through the gateway to the strict provider;
-                                needs python3, node, npm and their package registries
-  licences                      checks the licences of all dependencies
-  advisories                    asks for known vulnerabilities; needs cargo-deny and the network
-  fuzz [TARGET] [--seconds N]   builds the fuzz targets and runs one, or each, for N seconds (60);
-       [--runs N]               or for N inputs, the same each time
-  help                          prints this
+  ci                            run all checks of continuous integration, in order
+  tidy                          check the house style: crate edges, lengths, names
+  docs [--check]                write the generated pages in docs/, or report stale ones
+  clients                       run the official SDKs through the gateway against the
+                                simulated provider; needs python3, node, npm and access
+                                to their package registries
+  licences                      check the licences of all dependencies
+  advisories                    check for known vulnerabilities; needs cargo-deny and
+                                network access
+  fuzz [TARGET] [--seconds N]   build the fuzz targets and run one, or each, for N seconds
+       [--runs N]               (60), or with the same N inputs every time
+  help                          print this help
 ";
 
 fn main() -> ExitCode {
@@ -59,11 +61,11 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
     }
 }
 
-/// The workspace's folder: two above this crate's.
+/// The workspace's folder, two levels above this crate's.
 fn root() -> anyhow::Result<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
         .nth(2)
         .map(Path::to_path_buf)
-        .context("the crate lies in crates/xtask")
+        .context("the crate is not in crates/xtask")
 }

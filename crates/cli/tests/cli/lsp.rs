@@ -293,7 +293,7 @@ fn formatting_and_what_is_not_spoken() {
 }
 
 #[test]
-fn an_editor_that_goes_without_a_word_is_said() {
+fn a_disconnected_editor_is_reported() {
     let (folder, _) = folder();
     let Editor { mut child, to, .. } = Editor::start(folder.path());
     drop(to);

@@ -44,7 +44,7 @@ fn a_program_that_can_run_exits_with_0() {
     let folder = folder(&[]);
     let ran = plumb(folder.path(), &["check", "-"], SOUND);
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""));
-    assert_eq!(ran.stderr, "standard input: nothing is wrong\n");
+    assert_eq!(ran.stderr, "standard input: no errors\n");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_process_is_named() {
     assert_eq!((none.exit, none.stdout.as_str()), (2, ""));
     assert_eq!(
         none.stderr,
-        "error[E0014]: sound.plumb has no process `mian`\nhint: it has main; name one with --process\n"
+        "error[E0014]: sound.plumb has no process `mian`\nhint: It has main. Choose one with --process.\n"
     );
 }
 
@@ -214,19 +214,19 @@ fn pages_are_tested_and_brought_up_to_date() {
     let ran = plumb(folder.path(), &["test", "."], "");
     assert_eq!((ran.exit, ran.stdout.as_str()), (1, ""));
     let told = "./page.md, line 7, `run`:\n  - < 3\n  + < 2\n\
-                ./page.md: 1 program, 1 expectation: 1 not so\n";
+                ./page.md: 1 program, 1 expectation: 1 failed\n";
     assert_eq!(ran.stderr, told);
     let ran = plumb(folder.path(), &["test", "--update", "page.md"], "");
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""));
     assert_eq!(
         ran.stderr,
-        "page.md: 1 program, 1 expectation: brought up to date\n"
+        "page.md: 1 program, 1 expectation: updated\n"
     );
     assert_eq!(text(&folder, "page.md"), PAGE.replace("< 3", "< 2"));
     let ran = plumb(folder.path(), &["test", "page.md"], "");
     assert_eq!(
         ran.stderr,
-        "page.md: 1 program, 1 expectation: everything is so\n"
+        "page.md: 1 program, 1 expectation: passed\n"
     );
 }
 
@@ -243,7 +243,7 @@ fn what_cannot_be_read_is_said() {
     assert!(!ran.stderr.contains("permissions"), "{}", ran.stderr);
     let ran = plumb(folder.path(), &["check", "."], "");
     assert_eq!(ran.exit, 2);
-    let told = "error[E0004]: . is a folder\nhint: Give the files in it, such as ./*.plumb.\n";
+    let told = "error[E0004]: . is a folder\nhint: Pass the files in it, such as ./*.plumb.\n";
     assert_eq!(ran.stderr, told);
 }
 
@@ -252,7 +252,7 @@ fn one_file_that_cannot_be_read_does_not_hide_the_others() {
     let folder = folder(&[("good.plumb", "let main : !int -> !int = id")]);
     let ran = plumb(folder.path(), &["check", "gone.plumb", "good.plumb"], "");
     assert_eq!(ran.exit, 1);
-    let told = "good.plumb: nothing is wrong\n";
+    let told = "good.plumb: no errors\n";
     assert!(
         ran.stderr.starts_with("error[E0001]") && ran.stderr.ends_with(told),
         "{}",
@@ -304,7 +304,7 @@ fn a_page_that_cannot_be_tested_is_not_called_right() {
         ran.stderr
     );
     let ran = plumb(folder.path(), &["test", "prose.md"], "");
-    let told = "prose.md: 0 programs, 0 expectations: there is nothing to test\n";
+    let told = "prose.md: 0 programs, 0 expectations: nothing to test\n";
     assert_eq!((ran.exit, ran.stderr.as_str()), (0, told));
     let before = text(&folder, "nope.md");
     let ran = plumb(folder.path(), &["test", "--update", "nope.md"], "");

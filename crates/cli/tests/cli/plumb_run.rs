@@ -169,7 +169,7 @@ fn what_cannot_run_says_why() {
     );
     assert_eq!(ran.exit, 2);
     assert!(ran.stderr.starts_with("error[E0014]: "), "{}", ran.stderr);
-    assert!(ran.stderr.contains("it has main;"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("It has main."), "{}", ran.stderr);
     let keyless = "let main : !int -> !int = agent { provider: \"openai\", model: \"m\" }";
     let ran = run_text(keyless, &[], "");
     assert_eq!(ran.exit, 2);
@@ -280,9 +280,9 @@ mod interrupted {
         writeln!(stdin, "a").expect("it reads");
         expect(&mut log, r#"{"at":"main","asked":"input"}"#);
         interrupt(&child);
-        expect(&mut log, "interrupted: ");
+        expect(&mut log, "Finishing work in progress.");
         interrupt(&child);
-        expect(&mut log, "interrupted again: ");
+        expect(&mut log, "Stopped.");
         assert_eq!(child.wait().expect("it ends").code(), Some(1));
         drop(stdin);
     }

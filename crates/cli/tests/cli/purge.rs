@@ -44,53 +44,53 @@ fn purge(place: &Path, arguments: &[&str]) -> Ran {
     ebbtide(&[&["purge", "--store", place.as_str()], arguments].concat())
 }
 
-/// What a purge says, without the bytes, which depend on SQLite's pages.
+/// The output of a purge, without the bytes, which depend on SQLite's pages.
 #[track_caller]
 fn check(place: &Path, arguments: &[&str], expected: &str) {
     let ran = purge(place, arguments);
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     let said = ran.stdout.split(';').next().unwrap_or_default();
     assert_eq!(said, expected, "{arguments:?}");
-    let told = ran.stderr.contains("nothing was removed; add --yes");
+    let told = ran.stderr.contains("Nothing was deleted. Add --yes");
     assert_eq!(told, expected.starts_with("would"), "{}", ran.stderr);
 }
 
 #[test]
-fn it_says_what_it_would_remove_and_removes_it_when_told_to() {
+fn a_preview_deletes_nothing_and_yes_deletes() {
     let (_folder, place) = store();
     let of_one = ["--tenant", &TENANTS[0].to_string()];
     for _ in 0..2 {
         check(
             &place,
             &["--older-than", "30d"],
-            "would remove 2 conversations, 2 turns and 2 summary marks",
+            "would delete 2 conversations, 2 turns and 2 summary marks",
         );
     }
     check(
         &place,
         &[&of_one[..], &["--older-than", "1w", "--yes"]].concat(),
-        "removed 1 conversation, 1 turn and 1 summary mark",
+        "deleted 1 conversation, 1 turn and 1 summary mark",
     );
     check(
         &place,
         &["--older-than", "30d", "--yes"],
-        "removed 1 conversation, 1 turn and 1 summary mark",
+        "deleted 1 conversation, 1 turn and 1 summary mark",
     );
     let second = sample::conversation_id(2).to_string();
     check(
         &place,
         &[&of_one[..], &["--conversation", &second, "--yes"]].concat(),
-        "removed 1 conversation, 2 turns and 1 summary mark",
+        "deleted 1 conversation, 2 turns and 1 summary mark",
     );
     check(
         &place,
         &of_one,
-        "would remove 0 conversations, 0 turns and 0 summary marks",
+        "would delete 0 conversations, 0 turns and 0 summary marks",
     );
     check(
         &place,
         &["--all", "--yes"],
-        "removed 1 conversation, 2 turns and 1 summary mark",
+        "deleted 1 conversation, 2 turns and 1 summary mark",
     );
     let store = Sqlite::open(&place, Limits::NONE).expect("a store");
     assert_eq!(store.tenants(), Ok(Vec::new()));
@@ -109,7 +109,7 @@ fn a_conversation_that_is_not_there_is_no_reason_to_remove_anything() {
     check(
         &place,
         &["--all"],
-        "would remove 4 conversations, 6 turns and 4 summary marks",
+        "would delete 4 conversations, 6 turns and 4 summary marks",
     );
 }
 

@@ -30,7 +30,7 @@ fn it_answers_logs_and_ends_with_totals() {
     let (said, exit) = sim.end();
     assert_eq!(exit, Some(0));
     assert!(
-        said.starts_with("1 requests answered, 1 refused, 0 summaries; "),
+        said.starts_with("1 requests answered, 1 rejected, 0 summaries; "),
         "{said}"
     );
     let log = std::fs::read_to_string(log).expect("the log");

@@ -1,4 +1,4 @@
-//! The SDKs: a virtual environment below `target/`, and `node_modules` beside the tests.
+//! Installs the SDKs: a virtual environment in `target/`, and `node_modules` next to the tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,37 +7,24 @@ use anyhow::{Context as _, bail};
 
 use crate::command::{self, program};
 
-/// What was installed.
-pub struct Installed {
-    /// The interpreter of the virtual environment.
-    pub python: PathBuf,
+/// Installs the missing packages, and returns the Python interpreter of the virtual environment.
+pub fn all(root: &Path) -> anyhow::Result<PathBuf> {
+    require(root, "python3", "Python 3.11 or newer with the module venv")?;
+    require(root, "node", "Node 20 or newer")?;
+    require(root, "npm", "npm")?;
+    let python = python(root).context("cannot install the Python packages of clients/python")?;
+    node(root).context("cannot install the packages of clients/typescript")?;
+    Ok(python)
 }
 
-/// Installs what is not there yet.
-///
-/// # Errors
-/// A program is missing, or the package registry cannot be reached.
-pub fn all(root: &Path) -> anyhow::Result<Installed> {
-    needed(root, "python3", "Python 3.11 or newer with its module venv")?;
-    needed(root, "node", "Node 20 or newer")?;
-    needed(root, "npm", "npm")?;
-    let python = python(root).context("the Python packages of clients/python are not installed")?;
-    node(root).context("the packages of clients/typescript are not installed")?;
-    Ok(Installed { python })
-}
-
-/// Fails with a word on what is missing.
-fn needed(root: &Path, name: &str, what: &str) -> anyhow::Result<()> {
-    let there = program(name, &["--version"], root)
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !there {
+fn require(root: &Path, name: &str, what: &str) -> anyhow::Result<()> {
+    if !command::answers(program(name, &["--version"], root)) {
         bail!("`{name}` is missing: the tests with real clients need {what}");
     }
     Ok(())
 }
 
-/// The virtual environment, made anew when the requirements changed.
+/// Creates the virtual environment, again whenever the requirements change.
 fn python(root: &Path) -> anyhow::Result<PathBuf> {
     let environment = root.join("target/clients/python");
     let python = environment.join("bin/python");
@@ -64,7 +51,7 @@ fn python(root: &Path) -> anyhow::Result<PathBuf> {
     Ok(python)
 }
 
-/// `node_modules`, made anew when the lock file changed.
+/// Creates `node_modules`, again whenever the lock file changes.
 fn node(root: &Path) -> anyhow::Result<()> {
     let folder = root.join("clients/typescript");
     let stamp = folder.join("node_modules/.installed.json");
@@ -74,7 +61,7 @@ fn node(root: &Path) -> anyhow::Result<()> {
     })
 }
 
-/// Runs `install`, unless `stamp` says that it has been run for this very `list`.
+/// Runs `install` unless `stamp`, a copy of the list from the last run, equals `list`.
 fn once(
     list: &Path,
     stamp: &Path,
@@ -113,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_tried_again() {
+    fn failures_are_retried() {
         let folder = tempfile::tempdir().unwrap();
         let (list, stamp) = (folder.path().join("list"), folder.path().join("stamp"));
         fs::write(&list, "a").unwrap();

@@ -1,8 +1,8 @@
-//! `cargo xtask clients`: the official SDKs through the gateway to the strict provider, over boundaries.
+//! `cargo xtask clients`: tests the official SDKs through the gateway against the simulated provider.
 //!
-//! The tests lie in `clients/`. They run against two real processes of the program. Afterwards the log of
-//! the provider is compared with what the clients said, and its count of refusals with those that the
-//! tests expected.
+//! The tests are in `clients/`. They run against two real processes, the gateway and the provider.
+//! Afterwards the provider's log is compared with what the clients sent, and its count of rejected
+//! requests with the number that the tests expect.
 
 mod install;
 mod process;
@@ -17,39 +17,36 @@ use self::process::Process;
 use crate::ci::timed;
 use crate::command::{self, program, say};
 
-/// The window of every model, in tokens: the smallest in which a conversation is still one.
+/// The window of every model, in tokens; smaller ones hold little more than one step.
 const WINDOW: &str = "24000";
 
-/// Installs the SDKs, starts provider and gateway, and runs the tests.
-///
-/// # Errors
-/// Python or Node is missing, a package cannot be had, a process does not start, or a test fails.
 pub fn run(root: &Path) -> anyhow::Result<()> {
-    let (installed, took) = timed(|| install::all(root));
-    let installed = installed?;
+    let (python, took) = timed(|| install::all(root));
+    let python = python?;
     say(&format!("packages ready in {:.1} s", took.as_secs_f64()));
     let ebbtide = command::ebbtide(root)?;
-    let (outcome, took) = timed(|| Bench::new(root, ebbtide)?.run(&installed.python));
-    outcome?;
+    let (result, took) = timed(|| Bench::new(root, ebbtide)?.run(&python));
+    result?;
     say(&format!("clients tested in {:.1} s", took.as_secs_f64()));
     Ok(())
 }
 
-/// Where the tests run: the folders and the files between the processes.
+/// The paths of a test run.
 struct Bench {
     root: PathBuf,
     ebbtide: PathBuf,
+    /// Holds the files that the processes exchange.
     folder: PathBuf,
 }
 
 impl Bench {
-    /// An empty folder below `target/`.
+    /// Creates an empty folder in `target/`.
     fn new(root: &Path, ebbtide: PathBuf) -> anyhow::Result<Self> {
         let folder = root.join("target/clients/run");
         if folder.exists() {
             fs::remove_dir_all(&folder).context("cannot empty target/clients/run")?;
         }
-        fs::create_dir_all(&folder).context("cannot make target/clients/run")?;
+        fs::create_dir_all(&folder).context("cannot create target/clients/run")?;
         Ok(Self {
             root: root.to_owned(),
             ebbtide,
@@ -71,7 +68,7 @@ impl Bench {
         log?;
         let environment = [("CLIENTS_PROVIDER_LOG", self.file("provider.jsonl"))];
         self.pytest(python, "received", &environment)?;
-        self.refusals(&totals)
+        self.check_rejected(&totals)
     }
 
     fn provider(&self) -> anyhow::Result<Process> {
@@ -128,38 +125,38 @@ impl Bench {
         }
     }
 
-    /// Compares what the provider refused with what the tests expected it to refuse: a line each.
-    fn refusals(&self, totals: &str) -> anyhow::Result<()> {
+    /// Compares the provider's count of rejected requests with the expected ones, one per line.
+    fn check_rejected(&self, totals: &str) -> anyhow::Result<()> {
         let expected = fs::read_to_string(self.file("refusals.txt")).unwrap_or_default();
         let expected = expected.lines().count();
-        let refused = refused(totals).with_context(|| format!("no totals in `{totals}`"))?;
+        let rejected = rejected(totals).with_context(|| format!("no totals in `{totals}`"))?;
         say(&format!("provider: {}", totals.trim()));
         ensure!(
-            refused == expected,
-            "the provider refused {refused} requests, expected were {expected}; \
+            rejected == expected,
+            "the provider rejected {rejected} requests instead of {expected}; \
              see target/clients/run/provider.jsonl"
         );
         Ok(())
     }
 }
 
-/// The number in front of `refused` in the totals that the provider prints.
-fn refused(totals: &str) -> Option<usize> {
+/// The number before `rejected` in the totals that the provider prints.
+fn rejected(totals: &str) -> Option<usize> {
     totals
         .split(&[',', ';', '\n'])
-        .find_map(|part| part.trim().strip_suffix(" refused"))?
+        .find_map(|part| part.trim().strip_suffix(" rejected"))?
         .parse()
         .ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::refused;
+    use super::rejected;
 
     #[test]
     fn totals_are_read() {
-        let totals = "444 requests answered, 10 refused, 0 summaries; 19 tokens in\n";
-        assert_eq!(refused(totals), Some(10));
-        assert_eq!(refused("nothing was refused"), None);
+        let totals = "444 requests answered, 10 rejected, 0 summaries; 19 tokens in\n";
+        assert_eq!(rejected(totals), Some(10));
+        assert_eq!(rejected("nothing was rejected"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! A server of the program as a process of its own.
+//! Starts and stops `ebbtide` servers as child processes.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -9,26 +9,22 @@ use anyhow::{Context as _, ensure};
 
 use crate::command::{self, program};
 
-/// What stands in front of the URL in the first line that a server prints.
+/// The text before the URL in the first line that a server prints.
 const READY: &str = "listening on ";
 
-/// A server that runs. Dropping it kills it.
+/// A running server. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
     line: String,
     url: String,
     errors: PathBuf,
-    /// Kept open: a server may print more.
+    /// Kept open, since the server may print more.
     output: BufReader<ChildStdout>,
 }
 
 impl Process {
-    /// Starts a server and waits until it says where it listens. What it writes to standard error goes
-    /// to a file.
-    ///
-    /// # Errors
-    /// It does not start, or ends before it listens.
+    /// Starts a server and waits for its URL. Standard error goes to the file `errors`.
     pub fn start(mut command: Command, errors: PathBuf) -> anyhow::Result<Self> {
         let line = command::line(&command);
         let file =
@@ -39,7 +35,10 @@ impl Process {
             .stderr(file)
             .spawn()
             .with_context(|| format!("cannot start `{line}`"))?;
-        let output = child.stdout.take().context("there is no pipe")?;
+        let output = child
+            .stdout
+            .take()
+            .context("standard output is not a pipe")?;
         let mut process = Self {
             child,
             line,
@@ -49,44 +48,40 @@ impl Process {
         };
         let mut first = String::new();
         process.output.read_line(&mut first)?;
-        let said = process.said();
+        let stderr = process.stderr();
         let url = first.trim().strip_prefix(READY);
         process.url = url
-            .with_context(|| format!("`{}` does not listen: {first}{said}", process.line))?
+            .with_context(|| format!("`{}` does not listen: {first}{stderr}", process.line))?
             .to_owned();
         Ok(process)
     }
 
-    /// Where it listens.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Asks it to end, waits for it, and returns what it wrote to standard error.
-    ///
-    /// # Errors
-    /// It cannot be asked, or ends with a failure.
+    /// Sends SIGTERM, waits for the end, and returns the standard error output.
     pub fn stop(mut self) -> anyhow::Result<String> {
         let id = self.child.id().to_string();
         command::run(program("kill", &["-TERM", &id], Path::new(".")))?;
         let status = self.child.wait()?;
-        let said = self.said();
+        let stderr = self.stderr();
         ensure!(
             status.success(),
-            "`{}` failed ({status}): {said}",
+            "`{}` failed ({status}): {stderr}",
             self.line
         );
-        Ok(said)
+        Ok(stderr)
     }
 
-    fn said(&self) -> String {
+    fn stderr(&self) -> String {
         fs::read_to_string(&self.errors).unwrap_or_default()
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that has ended cannot be killed; that is as well.
+        // Fails if the process has ended already, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,8 +1,7 @@
-//! Builds and runs the targets of `fuzz/` on the stable toolchain, without cargo-fuzz.
+//! `cargo xtask fuzz`: builds and runs the targets of `fuzz/` on the stable toolchain.
 //!
-//! What cargo-fuzz adds on a nightly toolchain is an address sanitizer, which a workspace without
-//! unsafe code needs least. The coverage that steers libFuzzer comes from an LLVM pass that the stable
-//! compiler has too.
+//! cargo-fuzz on a nightly toolchain would add an address sanitizer, which matters little without unsafe
+//! code. The coverage that steers libFuzzer comes from an LLVM pass, which the stable compiler has too.
 
 mod seeds;
 mod session;
@@ -14,7 +13,7 @@ use anyhow::{Context as _, bail};
 use crate::command::{self, cargo, say};
 use session::Length;
 
-/// The flags that instrument the code: libFuzzer's counters, table of places, and comparisons.
+/// The flags that instrument the code: libFuzzer's counters, its PC table, and comparisons.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
      -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
@@ -23,15 +22,11 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Target {
     name: String,
-    /// Folders of the corpus whose files are good inputs.
+    /// The corpus folders that seed it.
     corpus: Vec<String>,
 }
 
 /// `cargo xtask fuzz [TARGET] [--seconds N | --runs N]`.
-///
-/// # Errors
-/// The arguments are wrong, a target does not build, a run finds a failing input, or a run's coverage
-/// does not grow.
 pub fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let (wanted, length) = parse(arguments)?;
     let folder = root.join("fuzz");
@@ -41,12 +36,15 @@ pub fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     if let Some(wanted) = wanted {
         let known: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         if !known.contains(&wanted) {
-            bail!("no fuzz target `{wanted}`; there are: {}", known.join(", "));
+            bail!(
+                "no fuzz target `{wanted}`; choose from: {}",
+                known.join(", ")
+            );
         }
         targets.retain(|target| target.name == wanted);
     }
     let triple = host()?;
-    // The versions that are fuzzed are the workspace's; cargo adds what only the fuzz crate needs.
+    // Pins the workspace's versions; cargo adds the packages that only the fuzz crate needs.
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))
         .context("cannot copy Cargo.lock to fuzz/")?;
     build(&folder, &triple, wanted)?;
@@ -77,13 +75,13 @@ fn parse<'a>(arguments: &[&'a str]) -> anyhow::Result<(Option<&'a str>, Length)>
             }
             flag if flag.starts_with('-') => bail!("unknown flag `{flag}`"),
             name if target.is_none() => target = Some(name),
-            extra => bail!("one target at a time, or none for each; what is `{extra}`?"),
+            extra => bail!("unexpected argument `{extra}`: give one target, or none to run all"),
         }
     }
     Ok((target, length))
 }
 
-/// The targets that the manifest of the fuzz crate names.
+/// Reads the targets from the manifest of the fuzz crate.
 fn targets(manifest: &str) -> anyhow::Result<Vec<Target>> {
     let manifest: toml::Table = manifest.parse().context("fuzz/Cargo.toml is not TOML")?;
     let seeds = manifest
@@ -117,8 +115,7 @@ fn targets(manifest: &str) -> anyhow::Result<Vec<Target>> {
         .collect()
 }
 
-/// The platform of this machine. Cargo applies the flags to the fuzzed code alone, not to build
-/// scripts, only where the platform is named.
+/// The host's target triple. Cargo exempts build scripts from the flags only if a target is named.
 fn host() -> anyhow::Result<String> {
     let version = command::output(command::program("rustc", &["-vV"], Path::new(".")))?;
     version

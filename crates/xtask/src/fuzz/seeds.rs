@@ -1,4 +1,4 @@
-//! The inputs a target starts from: small hand-made ones, and pieces of real sessions.
+//! Provides the seed inputs of a fuzz target: small hand-made ones, and pieces of real sessions.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,19 +9,17 @@ use anyhow::Context as _;
 use super::Target;
 use crate::command::{say, variable};
 
-/// The size a piece of a real file is cut to. Small inputs run fast, and coverage comes from their
-/// number.
+/// Bytes per piece of a real file. Many small inputs run faster and cover more than a few large ones.
 const PIECE: usize = 4 * 1024;
-/// The most pieces taken from one file, spread over it evenly.
+/// The limit per file; the pieces are spread over it evenly.
 const PIECES_A_FILE: usize = 6;
-/// The most pieces taken for one target.
 const PIECES_A_TARGET: usize = 600;
 
-/// Fills `corpus/TARGET` with the target's hand-made inputs and, where `EBBTIDE_CORPUS` names a corpus
-/// of real sessions, with pieces of those. What earlier runs found stays.
+/// Adds to `corpus/TARGET` the target's hand-made inputs and, if `EBBTIDE_CORPUS` is set, pieces of real
+/// sessions. Inputs that earlier runs found stay.
 pub fn lay_out(folder: &Path, target: &Target) -> anyhow::Result<()> {
     let corpus = folder.join("corpus").join(&target.name);
-    fs::create_dir_all(&corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
+    fs::create_dir_all(&corpus).with_context(|| format!("cannot create {}", corpus.display()))?;
     let by_hand = folder.join("seeds").join(&target.name);
     for file in files(&by_hand) {
         let name = file.file_name().unwrap_or_default();
@@ -47,14 +45,14 @@ pub fn lay_out(folder: &Path, target: &Target) -> anyhow::Result<()> {
     }
     if !target.corpus.is_empty() && written == 0 {
         say(&format!(
-            "{}: nothing found in the corpus, only hand-made seeds are used",
+            "{}: the corpus has no matching files; using only hand-made seeds",
             target.name
         ));
     }
     Ok(())
 }
 
-/// Runs of whole lines of at most [`PIECE`] bytes; a single longer line is cut.
+/// Cuts a file into whole lines of at most [`PIECE`] bytes together. A longer line is cut.
 fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();
     let mut rest = bytes;
@@ -76,7 +74,7 @@ fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
     all.into_iter().step_by(step).collect()
 }
 
-/// All files below a folder in a stable order; none where there is no such folder.
+/// All files below a folder, sorted; empty if the folder does not exist.
 fn files(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut folders = vec![folder.to_path_buf()];

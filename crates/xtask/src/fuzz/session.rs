@@ -1,4 +1,4 @@
-//! One run of one target, and whether it did what a run must do.
+//! Runs one fuzz target and checks that it found no failure and reported coverage.
 
 use std::fs;
 use std::path::Path;
@@ -8,25 +8,22 @@ use anyhow::{Context as _, bail};
 use super::Target;
 use crate::command::{self, say};
 
-/// How long a run is.
+/// The length of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// So many seconds, from another random seed each time: to look for what is not known yet.
+    /// Seconds, with a new random seed each time, to find new failures.
     Seconds(u32),
-    /// So many inputs, from the same seed each time: to see that nothing known has come back.
+    /// Inputs, with the same random seed each time, to detect regressions.
     Runs(u32),
 }
 
-/// Runs a built target on its corpus.
-///
-/// # Errors
-/// An input fails (it is kept in `artifacts/TARGET/`), or the run reports no coverage: then the
-/// target is not instrumented, and a run proves nothing.
+/// Runs a built target on its corpus. Libfuzzer saves a failing input in `artifacts/TARGET/`. A run
+/// without coverage fails too, since its target is not instrumented.
 pub fn run(folder: &Path, target: &Target, program: &Path, length: Length) -> anyhow::Result<()> {
     let name = &target.name;
     let artifacts = folder.join("artifacts").join(name);
     fs::create_dir_all(&artifacts)
-        .with_context(|| format!("cannot make {}", artifacts.display()))?;
+        .with_context(|| format!("cannot create {}", artifacts.display()))?;
     let log = artifacts.join("log");
     let mut arguments = vec![
         format!("corpus/{name}"),
@@ -63,7 +60,7 @@ pub fn run(folder: &Path, target: &Target, program: &Path, length: Length) -> an
     }
 }
 
-/// What libFuzzer says about a run.
+/// The statistics of a run, from libFuzzer's log.
 #[derive(Debug, PartialEq, Eq)]
 struct Report {
     inputs: u64,
@@ -72,8 +69,8 @@ struct Report {
 }
 
 impl Report {
-    /// Reads libFuzzer's log: lines of an event with `cov: N`, the first of them after the seeds were
-    /// read, and the number of runs at the end. `None` where it names no coverage above 1.
+    /// Parses libFuzzer's log: event lines with `cov: N`, of which the first follows the seeds, and the
+    /// number of runs at the end. Returns `None` if the coverage is not above 1.
     fn read(log: &str) -> Option<Self> {
         let covered = |line: &str| {
             let mut words = line.split_whitespace();
@@ -101,7 +98,7 @@ impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} inputs, {} places covered ({} by the seeds), no failure",
+            "{} inputs, {} edges covered ({} by the seeds), no failure",
             self.inputs, self.covered_after, self.covered_before
         )
     }
@@ -130,7 +127,7 @@ stat::number_of_executed_units: 100
         let report = Report::read(LOG).unwrap();
         assert_eq!(
             report.to_string(),
-            "100 inputs, 15 places covered (12 by the seeds), no failure"
+            "100 inputs, 15 edges covered (12 by the seeds), no failure"
         );
     }
 
