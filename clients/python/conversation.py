@@ -1,4 +1,4 @@
-"""A conversation that is longer than the model's window, as a client has it.
+"""A conversation longer than the model's window, from the client's side.
 
 Every text that a client sends begins with a tag, `[SESSION N]`, N counting from 1, so that it can be
 found again in the log of the provider. When a conversation has ended it is written down with
@@ -32,7 +32,7 @@ OBJECTS = ["the journal", "a lease", "two segments", "the manifest", "an old loc
 
 
 class Conversation:
-    """What one client says and what it was answered."""
+    """The texts of one client and the answers to them."""
 
     def __init__(self, client: str, dialect: str, swaps: int = 2):
         self.client = client
@@ -77,18 +77,18 @@ class Conversation:
         return text
 
     def hears(self, answer: str) -> None:
-        """Checks that the answer is about what was said last."""
+        """Checks that the answer refers to the last message."""
         said = self.said[-1]
         heard = {f"You said: {said[:80]}", f"I read the result: {said[:80]}"}
         assert answer in heard
 
     def was_told(self, headers) -> None:
-        """Checks and keeps what the gateway says of itself in the headers of an answer."""
+        """Checks and records the gateway's response headers."""
         did = headers["x-ebbtide-did"].split(",")
         self.did.append([word.strip() for word in did])
 
     def ended(self) -> None:
-        """Checks what was seen from the outside, and writes the conversation down."""
+        """Checks the whole conversation, and saves it for the comparison with the provider's log."""
         if self.did:
             swapped = sum("swapped" in did for did in self.did)
             assert swapped >= self.swaps, f"{swapped} swaps: {self.did}"
@@ -98,6 +98,6 @@ class Conversation:
 
 
 def refusal_expected() -> None:
-    """Notes that the provider is about to refuse a request of a test, once."""
+    """Records that the provider will reject one request of a test."""
     with open(REFUSALS, "a") as file:
         file.write("1\n")

@@ -1,4 +1,4 @@
-"""A program that serves tools, written with the official package. It says in a file that it ended in order."""
+"""An MCP server built with the official package. It records its clean shutdown in a file."""
 
 import sys
 from contextlib import asynccontextmanager

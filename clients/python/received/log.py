@@ -18,7 +18,7 @@ SPACE = re.compile(r"[ \t\r\n]*")
 
 @dataclass
 class Received:
-    """One request."""
+    """One request in the log."""
 
     # The JSON of each message as it stood in the body.
     messages: list[str]
@@ -32,11 +32,11 @@ class Received:
         return next((text for text in reversed(texts) if not text.startswith(RESTATED)), "")
 
     def asks(self, session: str) -> bool:
-        """Whether it ends with a text that the client said."""
+        """Says if it ends with a text of the client."""
         return re.match(rf"\[{session} \d+\]", self.newest()) is not None
 
     def says(self, text: str) -> bool:
-        """Whether some message says this."""
+        """Says if a message contains this text."""
         return any(text in text_of(json.loads(message)) for message in self.messages)
 
 

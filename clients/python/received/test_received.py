@@ -1,4 +1,4 @@
-"""What the provider received of each conversation that the clients had.
+"""Checks what the provider received of each conversation.
 
 The bytes before the newest message change at a swap only; a swap puts a summary in front of what is
 kept; the pin stands in every request; and what the user said last is what was said.

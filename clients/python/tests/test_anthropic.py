@@ -86,7 +86,7 @@ def test_streaming(model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_tools(model):
-    """The loop that every agent has, written out."""
+    """A plain tool loop, without the SDK's runner."""
     conversation = Conversation("anthropic python, tools", "anthropic")
     with client(conversation) as it:
         messages = []

@@ -13,17 +13,12 @@ pub struct Column {
 }
 
 impl Column {
-    /// Creates a column and breaks `heading` into lines at `|`.
-    pub fn new(heading: &str, cells: Vec<String>) -> Self {
-        Self {
-            heading: heading.split('|').map(str::to_owned).collect(),
-            cells,
-        }
-    }
-
     /// Creates a column with one cell for each of `rows`.
     pub fn of<T>(heading: &str, rows: &[T], cell: impl Fn(&T) -> String) -> Self {
-        Self::new(heading, rows.iter().map(cell).collect())
+        Self {
+            heading: vec![heading.to_owned()],
+            cells: rows.iter().map(cell).collect(),
+        }
     }
 
     fn width(&self) -> usize {
@@ -169,10 +164,14 @@ mod tests {
 
     fn check(width: usize) -> String {
         let names = ["prepared".to_owned(), "truncate".to_owned()];
+        let column = |heading: &[&str], cells: [&str; 2]| Column {
+            heading: heading.iter().map(|&line| line.to_owned()).collect(),
+            cells: cells.map(str::to_owned).to_vec(),
+        };
         let figures = [
-            Column::new("stalls", vec!["0".into(), "3".into()]),
-            Column::new("longest|wait", vec!["–".into(), "41 s".into()]),
-            Column::new("cost", vec!["$1.20".into(), "$0.90".into()]),
+            column(&["stalls"], ["0", "3"]),
+            column(&["longest", "wait"], ["–", "41 s"]),
+            column(&["cost"], ["$1.20", "$0.90"]),
         ];
         render("strategy", &names, &figures, width).join("\n")
     }

@@ -15,31 +15,9 @@ pub struct Definition<'a> {
 }
 
 /// Keywords that a defined name follows.
-const DEFINING: [&str; 12] = [
-    "fn",
-    "def",
-    "func",
-    "function",
-    "class",
-    "struct",
-    "enum",
-    "trait",
-    "interface",
-    "type",
-    "impl",
-    "module",
-];
+const DEFINING: &str = "fn def func function class struct enum trait interface type impl module";
 /// Modifiers that may precede those.
-const LEADING: [&str; 8] = [
-    "pub",
-    "pub(crate)",
-    "pub(super)",
-    "async",
-    "const",
-    "export",
-    "static",
-    "public",
-];
+const LEADING: &str = "pub pub(crate) pub(super) async const export static public";
 
 /// Finds the definitions in a text, in order.
 pub fn definitions(text: &str) -> Vec<Definition<'_>> {
@@ -86,10 +64,11 @@ pub fn longest<'a>(definitions: &[Definition<'a>]) -> Option<Definition<'a>> {
 fn defined(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace();
     let mut word = words.next()?;
-    while LEADING.contains(&word) {
+    let is_in = |list: &str, word| list.split(' ').any(|known| known == word);
+    while is_in(LEADING, word) {
         word = words.next()?;
     }
-    if !DEFINING.contains(&word) {
+    if !is_in(DEFINING, word) {
         return None;
     }
     let name = words.next()?;

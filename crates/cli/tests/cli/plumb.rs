@@ -218,16 +218,10 @@ fn pages_are_tested_and_brought_up_to_date() {
     assert_eq!(ran.stderr, told);
     let ran = plumb(folder.path(), &["test", "--update", "page.md"], "");
     assert_eq!((ran.exit, ran.stdout.as_str()), (0, ""));
-    assert_eq!(
-        ran.stderr,
-        "page.md: 1 program, 1 expectation: updated\n"
-    );
+    assert_eq!(ran.stderr, "page.md: 1 program, 1 expectation: updated\n");
     assert_eq!(text(&folder, "page.md"), PAGE.replace("< 3", "< 2"));
     let ran = plumb(folder.path(), &["test", "page.md"], "");
-    assert_eq!(
-        ran.stderr,
-        "page.md: 1 program, 1 expectation: passed\n"
-    );
+    assert_eq!(ran.stderr, "page.md: 1 program, 1 expectation: passed\n");
 }
 
 #[test]

@@ -4,12 +4,11 @@ use plumb::check::CompletionKind;
 use plumb::diagnostic::{Diagnostic, Lines, Severity};
 use plumb::source::Sources;
 use plumb::span::{SourceId, Span};
-use plumb::syntax::ast::{DeclarationKind, Program};
 use plumb::syntax::{format, parse};
 use serde_json::{Value, json};
 
 use super::protocol::{DocumentPosition, Location, Position, Range};
-use super::workspace::{Open, Workspace};
+use super::workspace::{Open, Workspace, used};
 
 /// The diagnostics of a document; none if it is closed.
 pub fn diagnostics(workspace: &Workspace, uri: &str) -> Vec<Value> {
@@ -52,15 +51,6 @@ fn diagnostic(workspace: &Workspace, uri: &str, open: &Open, found: &Diagnostic)
         "source": "plumb",
         "message": message,
         "relatedInformation": related.collect::<Vec<_>>(),
-    })
-}
-
-/// The span of a module's name in its `use`.
-fn used(program: &Program, module: &str) -> Option<Span> {
-    let mut declarations = program.declarations.iter();
-    declarations.find_map(|declaration| match &declaration.kind {
-        DeclarationKind::Use(name) if *name.text == *module => Some(name.span),
-        _ => None,
     })
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use plumb::check::{Checked, check};
 use plumb::modules::Modules;
+use plumb::span::Span;
 use plumb::syntax::ast::{DeclarationKind, Program};
 
 use super::uri::{file, uri};
@@ -56,12 +57,15 @@ impl Workspace {
     /// Checks the documents that use a module again, and returns their URIs.
     fn users(&mut self, module: &str) -> Vec<String> {
         let path = file(module);
-        let name = path.as_deref().and_then(Path::file_stem);
-        let name = name.map(|name| name.to_string_lossy().into_owned());
+        let Some(name) = path.as_deref().and_then(Path::file_stem) else {
+            return Vec::new();
+        };
+        let name = name.to_string_lossy();
         let uses = |open: &Open| {
+            // Modules can be used indirectly, through other modules.
             let mut modules = open.checked.sources.iter().skip(1);
-            let found = modules.any(|(_, source)| Some(&*source.name) == name.as_deref());
-            found || wants(&open.checked.program, name.as_deref())
+            modules.any(|(_, source)| *source.name == *name)
+                || used(&open.checked.program, &name).is_some()
         };
         let of = self
             .open
@@ -102,12 +106,12 @@ impl Workspace {
     }
 }
 
-/// Says if a program has a `use` of the module, resolved or not.
-fn wants(program: &Program, module: Option<&str>) -> bool {
+/// The span of a module's name in its `use`.
+pub fn used(program: &Program, module: &str) -> Option<Span> {
     let mut declarations = program.declarations.iter();
-    declarations.any(|declaration| match &declaration.kind {
-        DeclarationKind::Use(name) => Some(&*name.text) == module,
-        _ => false,
+    declarations.find_map(|declaration| match &declaration.kind {
+        DeclarationKind::Use(name) if *name.text == *module => Some(name.span),
+        _ => None,
     })
 }
 

@@ -29,19 +29,21 @@ Examples:
   ebbtide plumb run two.plumb --process merged < records.jsonl > kept.jsonl
 
 Standard input holds JSON values, one or more per line. If the process takes
-strings, a line that is not JSON is a string itself. Standard output has one JSON
-value per line. If the process has several inputs or outputs, each value is an
-object with one field, the name of its port. Errors are JSON on standard error:
-{\"error\": word, \"category\": word, \"detail\": text, \"message\": lost message}.
+strings, a line that is not JSON is a string itself. Standard output has one
+JSON value per line. If the process has several inputs or outputs, each value
+is an object with one field, the name of its port. Errors are JSON on standard
+error: {\"error\": word, \"category\": word, \"detail\": text, \"message\": lost
+message}.
 
-The next message is read when every agent and tool is idle; with --ahead, as soon
-as there is room. File names in agents are relative to the program's folder. The
-providers anthropic and openai need ANTHROPIC_API_KEY or OPENAI_API_KEY;
-ANTHROPIC_BASE_URL and OPENAI_BASE_URL override the endpoints. Ctrl-C closes the
-input and lets running work finish; a second Ctrl-C stops immediately.
+The next message is read when every agent and tool is idle; with --ahead, as
+soon as there is room. File names in agents are relative to the program's
+folder. The providers anthropic and openai need ANTHROPIC_API_KEY or
+OPENAI_API_KEY; ANTHROPIC_BASE_URL and OPENAI_BASE_URL override the endpoints.
+Ctrl-C closes the input and lets running work finish; a second Ctrl-C stops
+immediately.
 
-Exits with 1 if an error occurred during the run, and with 2 if the program cannot
-run.")]
+Exits with 1 if an error occurred during the run, and with 2 if the program
+cannot run.")]
 pub struct RunArgs {
     /// Program to run
     #[arg(value_name = "FILE")]
