@@ -219,8 +219,8 @@ impl Outcome {
             reason,
         } = self.conduct.failed.as_ref()?;
         Some(format!(
-            "{} failed at request {}: {reason}. From there on `prepared` ran in its place, and the figures \
-             are that strategy's.",
+            "{} failed at request {}: {reason}. `prepared` replaced it from there on, \
+             so the figures are those of `prepared`.",
             self.strategy,
             before_request + 1,
         ))

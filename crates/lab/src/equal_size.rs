@@ -87,7 +87,7 @@ pub(crate) fn measure(session: &Session, wanted: RecallMeasure) -> EqualSize {
         ..EqualSize::default()
     };
     if wanted == RecallMeasure::Skipped {
-        found.absent = Some("it was not asked for".to_owned());
+        found.absent = Some("recall was not requested".to_owned());
         return found;
     }
     let counter = ExactCounter::new(VOCABULARY);
@@ -96,7 +96,7 @@ pub(crate) fn measure(session: &Session, wanted: RecallMeasure) -> EqualSize {
     if fixed.is_none() {
         let held: Tokens = session.turns.iter().map(context::Turn::tokens).sum();
         found.absent = Some(format!(
-            "the session holds {held} tokens and never reaches {}",
+            "the session has {held} tokens and never reaches {}",
             options.cut
         ));
     }
@@ -293,22 +293,23 @@ fn note(comparisons: &[Comparison], pools: &[Pooled]) -> String {
     let mut note = String::new();
     if let (Some(fixed), Some(first)) = (extractive("fixed"), comparisons.first()) {
         note.push_str(&format!(
-            "By tokens: cut where a session reaches {} tokens, the newest {} verbatim ({}, {} needed). ",
+            "By tokens: cut where a session reaches {} tokens, with the newest {} verbatim ({}, {} \
+             needed). ",
             crate::figures::count(first.recall.cut_tokens),
             crate::figures::count(first.recall.tail_tokens),
-            crate::figures::plural(fixed.places, "place"),
+            crate::figures::plural(fixed.places, "cut"),
             identifiers(fixed.needed),
         ));
     }
     if let Some(product) = extractive("product") {
         note.push_str(&format!(
-            "Own size: where the product compacted by itself, at the size of its summary ({}, {} \
+            "Own size: cut where the recording client compacted, at the size of its summary ({}, {} \
              needed). ",
-            crate::figures::plural(product.places, "place"),
+            crate::figures::plural(product.places, "cut"),
             identifiers(product.needed),
         ));
     }
-    note.push_str(&format!("Tokens are counted with {}.", VOCABULARY.as_str()));
+    note.push_str(&format!("Token counts use {}.", VOCABULARY.as_str()));
     note
 }
 

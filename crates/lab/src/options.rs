@@ -12,23 +12,23 @@ use tokens::ModelTable;
 pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: WINDOW,
-        meaning: "the window is too small to replay anything in",
-        remedy: "Give a window of at least 1,000 tokens.",
+        meaning: "the window is too small for a replay",
+        remedy: "Use a window of at least 1,000 tokens.",
     },
     CodeEntry {
         code: MODEL,
         meaning: "the model is not in the model table",
-        remedy: "Name a model of the table, or add yours to it.",
+        remedy: "Name a model in the table, or add yours with --models.",
     },
     CodeEntry {
         code: STRATEGY,
-        meaning: "there is no strategy of that name",
-        remedy: "Name one that is shipped, or a file that ends in `.plumb`; docs/strategies.md lists them.",
+        meaning: "there is no strategy with that name",
+        remedy: "Name a shipped strategy (see docs/strategies.md) or a file that ends in `.plumb`.",
     },
     CodeEntry {
         code: PIN,
-        meaning: "a text can not be pinned",
-        remedy: "Pin less: pins are restated in every view.",
+        meaning: "a text cannot be pinned",
+        remedy: "Pin less text: every view repeats the pins.",
     },
 ];
 
@@ -110,7 +110,7 @@ pub enum ReplayError {
     #[error("no strategy `{0}`")]
     UnknownStrategy(String),
     /// A text can not be pinned.
-    #[error("a pin is refused: {0}")]
+    #[error("cannot pin a text: {0}")]
     Pin(#[from] context::pin::PinError),
 }
 

@@ -40,7 +40,7 @@ const COLUMNS: [Draft; 12] = [
     (
         &["bound-", "aries"],
         "boundaries",
-        "requests before which the conversation had to be made smaller",
+        "requests at which the conversation was compacted",
         Source::Counted,
         |total| figures::count(total.boundaries as u64),
     ),
@@ -59,9 +59,9 @@ const COLUMNS: [Draft; 12] = [
         |total| waited(total.simulated.stalls.longest_seconds, total),
     ),
     (
-        &["waited", "in all"],
-        "waited in all",
-        "all of these waits together",
+        &["total", "wait"],
+        "total wait",
+        "the sum of these waits",
         Source::Simulated,
         |total| waited(total.simulated.stalls.total_seconds, total),
     ),
@@ -82,14 +82,14 @@ const COLUMNS: [Draft; 12] = [
     (
         &["pins", "intact"],
         "pins intact",
-        "requests that showed every pinned text verbatim, of those sent while there was one",
+        "of the requests sent while a pin was set, those with every pinned text verbatim",
         Source::Counted,
         pins,
     ),
     (
         &["input", "tokens"],
         "input tokens",
-        "all input of all requests, summaries included",
+        "the input of all requests, with the calls that write summaries",
         Source::Simulated,
         |total| {
             let simulated = &total.simulated;
@@ -107,21 +107,21 @@ const COLUMNS: [Draft; 12] = [
     (
         &["cost"],
         "cost",
-        "what requests and summaries cost at the model's prices",
+        "the cost of requests and summaries, at the model's prices",
         Source::Simulated,
         |total| figures::dollars(total.simulated.cost_usd),
     ),
     (
         &["recall:", "named"],
         "recall, named",
-        "needed-later recall: of the identifiers that the agent went on to use, the share still named in its context",
+        "needed-later recall: of the identifiers that the agent used later, the share that its context still contained",
         Source::Counted,
         |total| recalled(total.recall.map(|recall| recall.named)),
     ),
     (
         &["recall:", "in context"],
         "recall, in context",
-        "needed-later recall: the share that still stands beside words of its original context",
+        "needed-later recall: the share that its context contained next to the original words",
         Source::Counted,
         |total| recalled(total.recall.map(|recall| recall.in_context)),
     ),
@@ -164,7 +164,7 @@ fn waiting(total: &Total) -> String {
     match total.simulated.stalls.count {
         0 => "never waited".to_owned(),
         count => format!(
-            "waited {}, {} in all (simulated)",
+            "waited {}, {} in total (simulated)",
             times(count),
             figures::seconds(total.simulated.stalls.total_seconds)
         ),

@@ -88,7 +88,7 @@ impl Total {
     pub fn replaced(&self) -> Option<String> {
         (self.failed_sessions > 0).then(|| {
             format!(
-                "{} failed in {} of {}, where `prepared` then ran in its place.",
+                "{} failed in {} of {}; `prepared` replaced it there.",
                 self.strategy,
                 self.failed_sessions,
                 crate::figures::plural(self.sessions, "session"),

@@ -140,7 +140,7 @@ async fn a_strategy_that_fails_is_told() {
     assert!(report.strategy_failed, "{report:#?}");
     let told = lines(&report, 200).join(" ");
     assert!(
-        told.contains("The strategy mine.plumb failed, and `prepared` went on"),
+        told.contains("The strategy mine.plumb failed, and `prepared` replaced it"),
         "{told}"
     );
     assert!(report.with.boundaries >= 3, "{report:#?}");

@@ -80,7 +80,7 @@ fn it_reads_well_on_a_narrow_terminal() {
     let lines = ran.stdout.lines().chain(ran.stderr.lines());
     let too_wide = lines.into_iter().find(|line| line.chars().count() > 60);
     assert_eq!(too_wide, None);
-    for needed in ["longest extra wait", "simulated", "What to try next"] {
+    for needed in ["longest extra wait", "simulated", "Try next"] {
         assert!(ran.stdout.contains(needed), "{needed}: {}", ran.stdout);
     }
 }

@@ -184,7 +184,7 @@ fn files_are_told_apart_from_what_is_shipped_and_from_each_other() {
 fn a_strategy_that_fails_is_not_shown_as_if_it_had_run() {
     let divides = DROPS.replace("pressure >= 0.3", "1 / (compactions * 0) > 1");
     let files = [("div.plumb", divides.as_str()), ("whole.plumb", DROPS)];
-    let why = "division by zero. From there on `prepared` ran in its place";
+    let why = "division by zero. `prepared` replaced it from there on";
     let table = replay_files(&files, &[]);
     let joined = table.stdout.replace('\n', " ");
     assert!(joined.contains(why), "{}", table.stdout);
@@ -194,7 +194,7 @@ fn a_strategy_that_fails_is_not_shown_as_if_it_had_run() {
         table.stdout
     );
     let ran = replay_files(&files, &["--json"]);
-    let said = "div.plumb failed in 1 of 1 session, where `prepared` then ran in its place.";
+    let said = "div.plumb failed in 1 of 1 session; `prepared` replaced it there.";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let report = json(&ran);
     let strategies = &report["comparisons"][0]["strategies"];

@@ -116,7 +116,7 @@ fn a_session_shows_its_plots_bars_and_figures() {
     );
     assert_eq!(page.matches("class=\"bar-card\"").count(), 2);
     assert!(
-        page.contains("waited twice, 82 s in all (simulated)"),
+        page.contains("waited twice, 82 s in total (simulated)"),
         "the verdict"
     );
     assert!(page.contains("All sessions together").eq(&false));
@@ -134,7 +134,7 @@ fn a_strategy_that_failed_is_told_with_its_session_and_with_all() {
         reason: "it did not come to rest".to_owned(),
     });
     let with_session = "stop_the_world failed at request 7: it did not come to rest.";
-    let with_all = "stop_the_world failed in 1 of 2 sessions, where `prepared` then ran";
+    let with_all = "stop_the_world failed in 1 of 2 sessions; `prepared` replaced";
     let page = html(&[bad.clone(), comparison("b")]).expect("renders");
     assert_eq!(page.matches(with_session).count(), 1, "{page}");
     assert_eq!(page.matches(with_all).count(), 1, "{page}");
