@@ -2,18 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::compact::CompactArgs;
-use crate::command::completions::CompletionsArgs;
-use crate::command::config::ConfigArgs;
-use crate::command::demo::DemoArgs;
-use crate::command::docs::DocsArgs;
-use crate::command::inspect::InspectArgs;
-use crate::command::pin::PinArgs;
-use crate::command::plumb::PlumbArgs;
-use crate::command::purge::PurgeArgs;
-use crate::command::replay::ReplayArgs;
-use crate::command::serve::ServeArgs;
-use crate::command::sim::SimArgs;
+use crate::command::{compact, completions, config, demo, docs, inspect};
+use crate::command::{pin, plumb, purge, replay, serve, sim};
 
 /// Manage the memory of long-running LLM agents: serve a gateway that compacts for any client, replay
 /// recorded sessions under different strategies, compact or inspect a session.
@@ -49,28 +39,28 @@ COLUMNS are respected.";
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the gateway, which compacts conversations for any client
-    Serve(ServeArgs),
+    Serve(serve::ServeArgs),
     /// Print the gateway's effective configuration
-    Config(ConfigArgs),
+    Config(config::ConfigArgs),
     /// Add, list and remove pins in a running gateway
-    Pin(PinArgs),
+    Pin(pin::PinArgs),
     /// Replay recorded sessions under several memory strategies and compare them
-    Replay(ReplayArgs),
+    Replay(replay::ReplayArgs),
     /// Check, run, draw, test and format programs in the strategy language
-    Plumb(PlumbArgs),
+    Plumb(plumb::PlumbArgs),
     /// Compact a conversation without a model
-    Compact(CompactArgs),
+    Compact(compact::CompactArgs),
     /// Show what a session contains
-    Inspect(InspectArgs),
+    Inspect(inspect::InspectArgs),
     /// Watch an agent cross its window over HTTP, with Ebbtide and without
-    Demo(DemoArgs),
+    Demo(demo::DemoArgs),
     /// Serve a simulated provider that is stricter than the real ones, for tests
-    Sim(SimArgs),
+    Sim(sim::SimArgs),
     /// Delete conversations from a store
-    Purge(PurgeArgs),
+    Purge(purge::PurgeArgs),
     /// Print a shell completion script
-    Completions(CompletionsArgs),
+    Completions(completions::CompletionsArgs),
     /// Print generated documentation as Markdown
     #[command(hide = true)]
-    Docs(DocsArgs),
+    Docs(docs::DocsArgs),
 }

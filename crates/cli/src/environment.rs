@@ -35,15 +35,6 @@ pub struct SessionFolder {
     pub path: PathBuf,
 }
 
-/// The provider accounts for `ebbtide plumb run`.
-#[derive(Clone, Debug)]
-pub struct Accounts {
-    /// Anthropic, or a provider with its API.
-    pub anthropic: driver::Account,
-    /// OpenAI, or a provider with its API.
-    pub openai: driver::Account,
-}
-
 /// Says if a stream may carry colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
@@ -108,15 +99,12 @@ pub fn clock() -> Arc<dyn Fn() -> Timestamp + Send + Sync> {
     Arc::new(Timestamp::now)
 }
 
-/// Reads the accounts from the variables that the providers' own SDKs read.
-pub fn accounts() -> Accounts {
-    let account = |key: &str, base: &str| driver::Account {
-        key: variable(key),
-        base: variable(base),
-    };
-    Accounts {
-        anthropic: account("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
-        openai: account("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+/// Reads an account from the variables that the provider's own SDK reads, such as
+/// `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`.
+pub fn account(provider: &str) -> driver::Account {
+    driver::Account {
+        key: variable(&format!("{provider}_API_KEY")),
+        base: variable(&format!("{provider}_BASE_URL")),
     }
 }
 

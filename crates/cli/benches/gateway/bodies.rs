@@ -1,4 +1,4 @@
-//! The requests that are sent.
+//! Builds the request bodies.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::Failed;
 const SESSION: &str = "entire-cli/2026-01-13-44df7d08-6bc4-4532-bef8-167ea3797cee.jsonl";
 pub const MODEL: &str = "claude-sonnet-4-5";
 
-/// The recorded session's turns; `None` after saying that there is no corpus.
+/// The recorded session's turns; `None`, with a printed line, without a corpus.
 pub fn session() -> Result<Option<Vec<Turn>>, Failed> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");
     let folder =
@@ -46,7 +46,7 @@ pub fn requests(turns: &[Turn], most: usize) -> Vec<Bytes> {
         .collect()
 }
 
-/// So many requests of small conversations, each request an exchange longer than the one before it.
+/// The requests of small conversations; each request is one exchange longer than the one before.
 pub fn short(most: usize) -> Vec<Bytes> {
     /// Exchanges of each conversation; a question and its answer are 1.2 kB.
     const EXCHANGES: usize = 12;
@@ -73,7 +73,7 @@ pub fn short(most: usize) -> Vec<Bytes> {
         .collect()
 }
 
-/// About so many bytes of messages from the session, without the brackets of the list.
+/// About `bytes` bytes of messages from the session, without the brackets of the list.
 pub fn messages(turns: &[Turn], bytes: usize) -> Vec<String> {
     let said = Conversation::from_turns(Dialect::Anthropic, turns);
     let mut size = 0;

@@ -1,10 +1,10 @@
-//! What a boundary takes, with a latency model: a client, the gateway with its store on disk, and the
-//! strict provider, each a process of its own.
+//! Measures compactions with a latency model: a client, the gateway with its store on disk, and the
+//! simulated provider, each a separate process.
 //!
-//! A request's own time is what the gateway logs: from its last byte to its sending, the wait for a
-//! summary and the store included. What is beyond the provider's time is measured at the client: the time
-//! to the end of the answer without what the latency model takes for the reported usage. The provider's
-//! timers are as fine as a millisecond, and so is that.
+//! The gateway logs its own time per request: from the last byte received to the first byte forwarded,
+//! with the wait for a summary and the store. The client measures the time beyond the provider's: the
+//! time to the end of the answer minus the latency model's time for the reported usage. The resolution of
+//! both is a millisecond, like that of the provider's timers.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use crate::client::Client;
 use crate::measure::quantile;
 use crate::{Failed, bodies, hops};
 
-/// The window that is crossed.
+/// The window that the conversation crosses.
 pub const WINDOW: Tokens = Tokens::new(64_000);
 
-/// Some twenty times as fast as large hosted models: a summary of 2,000 tokens still takes a second.
+/// About twenty times as fast as large hosted models; a summary of 2,000 tokens still takes a second.
 pub const LATENCY: Latency = Latency {
     base: Duration::from_millis(10),
     prefill: 400_000.0,
@@ -28,14 +28,14 @@ pub const LATENCY: Latency = Latency {
     decode: 2_000.0,
 };
 
-/// What an agent's tools take between two requests, while a summary is being made. Answers are short here,
-/// so that without it a conversation would grow by half a window while a summary is written.
+/// The time of an agent's tools between two requests. Answers are short here; without this pause, a
+/// conversation would grow by half a window while a summary is written.
 const TOOLS: Duration = Duration::from_millis(80);
 
-/// Conversations, each with a gateway of its own.
+/// Conversations, each with its own gateway.
 const CONVERSATIONS: usize = 4;
 
-/// So many usual requests before one at a boundary, and as many behind it, are what it is compared with.
+/// Usual requests before and after a compaction that it is compared with, each way.
 const BESIDE: usize = 6;
 
 /// One request.
@@ -76,7 +76,7 @@ pub async fn boundary() -> Result<(), Failed> {
     Ok(())
 }
 
-/// One conversation through a gateway of its own.
+/// Runs one conversation through its own gateway.
 async fn held(requests: &[bytes::Bytes], route: &str) -> Result<Vec<Sent>, Failed> {
     let folder = tempfile::tempdir()?;
     let log = folder.path().join("log.jsonl");
@@ -123,7 +123,7 @@ async fn held(requests: &[bytes::Bytes], route: &str) -> Result<Vec<Sent>, Faile
     Ok(sent)
 }
 
-/// A kind of request, and whether one is of it.
+/// A kind of request, and its test.
 type Kind = (&'static str, fn(&Sent) -> bool);
 
 fn print(all: &[Vec<Sent>]) {
@@ -169,7 +169,7 @@ fn print(all: &[Vec<Sent>]) {
     }
 }
 
-/// How far the own time of each swap is above that of the usual requests beside it, in milliseconds.
+/// The extra own time of each swap over its neighboring usual requests, in milliseconds.
 fn above(sent: &[Sent]) -> Vec<f64> {
     let swaps = (0..sent.len()).filter(|&at| sent[at].did("swapped"));
     swaps

@@ -1,4 +1,4 @@
-//! One client.
+//! The benchmark's HTTP client.
 
 use std::time::{Duration, Instant};
 
@@ -14,10 +14,10 @@ use crate::Failed;
 #[derive(Clone)]
 pub struct Client(Pool<HttpConnector, Full<Bytes>>);
 
-/// What one request came to.
+/// The answer to one request.
 pub struct Taken {
     pub time: Duration,
-    /// What the gateway says it did; empty for the others.
+    /// The `x-ebbtide-did` header; empty without a gateway.
     pub did: String,
     /// The answer.
     pub answer: Bytes,

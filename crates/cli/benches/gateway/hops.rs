@@ -1,4 +1,4 @@
-//! The processes between client and provider, and the provider itself.
+//! Starts the processes between client and provider, and the provider itself.
 
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader, Write};
@@ -23,8 +23,8 @@ use tokio::net::TcpListener;
 
 use crate::Failed;
 
-/// What the static provider answers; it counts a token for every four bytes of the request, since the
-/// gateway believes what it is told of sizes.
+/// The static provider's answer. It reports one token per four bytes of the request, since the gateway
+/// relies on the reported sizes.
 fn answer(bytes: usize) -> String {
     let tokens = bytes / 4;
     format!(
@@ -32,7 +32,7 @@ fn answer(bytes: usize) -> String {
     )
 }
 
-/// A process that ends with its owner.
+/// A child process. Dropping it kills the process.
 pub struct Hop {
     child: Child,
     pub url: String,
@@ -50,8 +50,8 @@ impl Hop {
         self.child.id()
     }
 
-    /// The time that its threads have run for, as the scheduler of Linux counts it; zero elsewhere.
-    /// Unlike the time until an answer, it does not grow with whatever else the machine does.
+    /// The CPU time of its threads, from the Linux scheduler; zero on other systems. Unlike latency, it
+    /// does not depend on other load.
     pub fn ran(&self) -> Duration {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.id()));
         let ran = |thread: std::fs::DirEntry| -> Option<u64> {
@@ -82,17 +82,17 @@ fn start(command: &mut Command) -> Result<Hop, Failed> {
     Ok(Hop { child, url })
 }
 
-/// This program in another role.
+/// Starts this program in another role.
 pub fn role(arguments: &[&str]) -> Result<Hop, Failed> {
     start(Command::new(std::env::current_exe()?).args(arguments))
 }
 
-/// Ours.
+/// Starts the gateway.
 pub fn gateway(upstream: &str, folder: &Path, more: &[&str]) -> Result<Hop, Failed> {
     gateway_logging(upstream, folder, more, Stdio::null())
 }
 
-/// Ours, with its log.
+/// Starts the gateway, and reads its log.
 pub fn gateway_logging(
     upstream: &str,
     folder: &Path,
@@ -116,7 +116,7 @@ pub fn gateway_logging(
     start(&mut command)
 }
 
-/// nginx with what one sets for large bodies; `None` where it is not installed.
+/// Starts nginx, configured for large bodies; `None` if it is not installed.
 pub fn nginx(upstream: &str, folder: &Path) -> Result<Option<Hop>, Failed> {
     let port = std::net::TcpListener::bind("127.0.0.1:0")?
         .local_addr()?
@@ -153,7 +153,7 @@ location / {{ proxy_pass http://provider; proxy_http_version 1.1; proxy_set_head
     Ok(None)
 }
 
-/// Reads each request whole and gives the same answer.
+/// Serves a provider that reads each request and sends the same answer.
 pub fn upstream() -> Result<(), Failed> {
     serve(|request: Request<Incoming>| async move {
         let body = request.into_body().collect().await;
@@ -165,7 +165,7 @@ pub fn upstream() -> Result<(), Failed> {
     })
 }
 
-/// The strict provider with a latency model.
+/// Serves the simulated provider with a latency model.
 pub fn provider(window: Tokens, latency: Latency) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -185,7 +185,7 @@ pub fn provider(window: Tokens, latency: Latency) -> Result<(), Failed> {
     })
 }
 
-/// Passes each request on as it comes, and each answer.
+/// Serves a proxy that streams requests and answers through.
 pub fn proxy(to: &str) -> Result<(), Failed> {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);

@@ -1,10 +1,10 @@
-//! What the gateway adds to a request, beside a bare hyper proxy and nginx, on loopback, in one run.
+//! Benchmarks the gateway's overhead against a bare hyper proxy and nginx, on loopback, in one run.
 //!
-//! Every hop is a process of its own. One client sends each body over all ways in turn, so that whatever
-//! else the machine does meets all of them alike. The conversation is a recorded session, about 0.8 MB a
-//! request, that grows by a turn a request.
+//! Every hop is a separate process. One client sends each body over all routes in turn, so that other
+//! load on the machine affects them equally. The conversation is a recorded session with about 0.8 MB per
+//! request, which grows by one turn per request.
 //!
-//! `cargo bench -p ebbtide --bench gateway`; `-- overhead`, `-- boundary` or `-- many` for one part.
+//! `cargo bench -p cli --bench gateway`; add `-- overhead`, `-- boundary` or `-- many` for one part.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,

@@ -1,4 +1,4 @@
-//! A thousand conversations at once.
+//! Measures a thousand concurrent conversations.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -92,7 +92,7 @@ fn print(name: &str, times: &[Duration], [wall, work]: [Duration; 2]) {
     );
 }
 
-/// The conversation's request of this round: all but the last messages, two more each round.
+/// The conversation's request in this round. Each round adds two messages.
 fn body(conversation: usize, round: usize, messages: &[String]) -> Bytes {
     let len = messages.len().saturating_sub(2 * (ROUNDS - 1 - round));
     let own = format!(r#"{{"role":"user","content":"conversation {conversation}"}}"#);

@@ -1,4 +1,4 @@
-//! One conversation, one client, all ways in turn.
+//! Measures one conversation of one client over all routes in turn.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -14,13 +14,13 @@ use crate::{Failed, bodies, hops};
 const REQUESTS: usize = 200;
 const WARM: usize = 10;
 
-/// One way from the client to the provider.
+/// A route from the client to the provider.
 struct Way<'h> {
     name: &'static str,
     url: String,
-    /// The process in between.
+    /// The proxy process.
     hop: Option<&'h Hop>,
-    /// What that process has run for before the first request that counts, and until the end.
+    /// The process's CPU time before the first measured request, and at the end.
     ran: [Duration; 2],
     times: Vec<Duration>,
     by_word: BTreeMap<String, Vec<Duration>>,
@@ -94,8 +94,7 @@ async fn compare(requests: &[Bytes], options: &[&str]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Prints how long requests were in the gateway, as it logs it itself: before they were sent, and with the
-/// end of their answers.
+/// Prints the gateway's own time per request from its log: before forwarding, and at the end of answers.
 fn print_own(log: &str) {
     let lines = log
         .lines()
@@ -135,14 +134,14 @@ impl<'h> Way<'h> {
         self.ran[nth] = self.hop.map_or(Duration::ZERO, Hop::ran);
     }
 
-    /// What the process in between ran for with each request, in milliseconds.
+    /// The proxy's CPU time per request, in milliseconds.
     fn work(&self) -> f64 {
         let [before, after] = self.ran;
         after.saturating_sub(before).as_secs_f64() * 1e3 / self.times.len().max(1) as f64
     }
 }
 
-/// The value below which this share of the times lies.
+/// The quantile of sorted times.
 pub fn quantile(times: &[Duration], share: f64) -> f64 {
     let mut sorted: Vec<Duration> = times.to_vec();
     sorted.sort();

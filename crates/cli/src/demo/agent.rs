@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::api::{Counts, Reply};
 
-use super::http::{Answer, Http, Refusal, broken};
+use super::http::{Answer, Http, broken};
 use super::tools::Workspace;
 use crate::failure::Failure;
 
@@ -207,13 +207,6 @@ impl<'a> Agent<'a> {
         }
         let body = format!("{},\"messages\":[{}]}}", self.head, self.messages.join(","));
         let answer = self.http.ask(&self.base, (self.name, number), body).await?;
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(Refusal { status, body }) => {
-                let body: String = body.chars().take(300).collect();
-                return Err(broken(format!("request {number} got {status}: {body}")));
-            }
-        };
         let sent = record(number, purpose, &answer);
         let id = text(&answer, "x-ebbtide-conversation");
         self.conversation = Some(id).filter(|id| !id.is_empty());

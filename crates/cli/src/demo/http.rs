@@ -28,12 +28,6 @@ pub struct Answer {
     pub first: Duration,
 }
 
-/// A response with an error status.
-pub struct Refusal {
-    pub status: StatusCode,
-    pub body: String,
-}
-
 impl Http {
     pub fn new() -> Self {
         let mut connector = HttpConnector::new();
@@ -49,7 +43,7 @@ impl Http {
         base: &str,
         (name, number): (&str, usize),
         body: String,
-    ) -> Result<Result<Answer, Refusal>, Failure> {
+    ) -> Result<Answer, Failure> {
         let request = Request::post(format!("{base}/v1/messages"))
             .header(header::CONTENT_TYPE, "application/json")
             .header("x-api-key", KEY)
@@ -63,10 +57,9 @@ impl Http {
         let (head, mut body) = response.into_parts();
         if head.status != StatusCode::OK {
             let body = body.collect().await.map_err(broken)?.to_bytes();
-            return Ok(Err(Refusal {
-                status: head.status,
-                body: String::from_utf8_lossy(&body).into_owned(),
-            }));
+            let (status, body) = (head.status, String::from_utf8_lossy(&body));
+            let reason = format!("request {number} was answered with {status}: {body:.300}");
+            return Err(broken(reason));
         }
         let mut decoder = Decoder::default();
         let mut answer = Accumulator::new(Dialect::Anthropic);
@@ -82,11 +75,11 @@ impl Http {
         if !answer.is_complete() {
             return Err(broken("the answer is incomplete"));
         }
-        Ok(Ok(Answer {
+        Ok(Answer {
             headers: head.headers,
             reply: answer.reply(),
             first: first.unwrap_or_default(),
-        }))
+        })
     }
 
     /// Posts a JSON body to the control API, and returns the status and body of the response.

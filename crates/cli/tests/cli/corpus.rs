@@ -1,4 +1,4 @@
-//! Real sessions through the program. Skipped, with a line that says so, where there is no corpus.
+//! Runs the program on real sessions. Without a corpus, the tests print a line and are skipped.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What goes wrong, how it is said, and what the program exits with.
+//! Errors, their messages, and exit codes.
 
 use std::io::Read;
 

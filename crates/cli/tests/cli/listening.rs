@@ -1,4 +1,4 @@
-//! A program that listens, from its first line to its last. Ended by a signal, so for Unix only.
+//! A server process, from its first line to its last. It is stopped by a signal, so on Unix only.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

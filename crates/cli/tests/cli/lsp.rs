@@ -1,4 +1,4 @@
-//! `ebbtide plumb lsp`, as an editor speaks to it.
+//! `ebbtide plumb lsp`, driven by messages of an editor.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! The program as a whole: what it prints, where, and what it exits with.
+//! Tests of the binary: output, streams and exit codes.
 
 #![expect(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! `ebbtide plumb`: what is checked and formatted, and what it exits with.
+//! `ebbtide plumb`: checking, formatting, testing, and exit codes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

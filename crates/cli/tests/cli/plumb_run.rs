@@ -1,4 +1,4 @@
-//! `ebbtide plumb run`: what goes in, what comes out, and what it exits with.
+//! `ebbtide plumb run`: input, output and exit codes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

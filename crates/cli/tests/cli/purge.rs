@@ -1,4 +1,4 @@
-//! `ebbtide purge`: says first, removes when told to.
+//! `ebbtide purge`: previews, and deletions with --yes.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `ebbtide serve`, `config` and `pin`: from the first line to the last. Ended by a signal, so for Unix only.
+//! `ebbtide serve`, `config` and `pin`. The server is stopped by a signal, so on Unix only.
 
 use std::path::Path;
 

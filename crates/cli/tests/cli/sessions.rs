@@ -1,4 +1,4 @@
-//! `ebbtide replay` without a session lists what there is.
+//! `ebbtide replay` without arguments lists the sessions on this computer.
 
 use std::fs;
 

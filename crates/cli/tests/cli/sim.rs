@@ -1,4 +1,4 @@
-//! `ebbtide sim`: on a socket, from its first line to its last. Ended by a signal, so for Unix only.
+//! `ebbtide sim` on a socket. The server is stopped by a signal, so on Unix only.
 
 use serde_json::{Value, json};
 

@@ -13,6 +13,7 @@ mod protocol;
 mod uri;
 mod workspace;
 
+use std::error::Error;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -46,7 +47,7 @@ pub fn run(args: &LspArgs, console: &mut Console) -> Result<Exit, Failure> {
     // The threads end when the connection's channels close.
     drop(connection);
     let written = threads.join();
-    let ended = served.and_then(|()| written.map_err(|error| error.to_string()));
+    let ended = served.and_then(|()| Ok(written?));
     if let Err(problem) = ended {
         console.note(format!(
             "The editor disconnected without sending `exit`: {problem}"
@@ -56,10 +57,8 @@ pub fn run(args: &LspArgs, console: &mut Console) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn serve(connection: &Connection, mut workspace: Workspace) -> Result<(), String> {
-    let (id, _) = connection
-        .initialize_start()
-        .map_err(|error| error.to_string())?;
+fn serve(connection: &Connection, mut workspace: Workspace) -> Result<(), Box<dyn Error>> {
+    let (id, _) = connection.initialize_start()?;
     let answer = json!({
         "capabilities": {
             "textDocumentSync": 1,
@@ -70,31 +69,25 @@ fn serve(connection: &Connection, mut workspace: Workspace) -> Result<(), String
         },
         "serverInfo": { "name": "ebbtide plumb", "version": env!("CARGO_PKG_VERSION") },
     });
-    connection
-        .initialize_finish(id, answer)
-        .map_err(|error| error.to_string())?;
-    let send = |message: Message| {
-        let sent = connection.sender.send(message);
-        sent.map_err(|error| error.to_string())
-    };
+    connection.initialize_finish(id, answer)?;
+    let sender = &connection.sender;
     for message in &connection.receiver {
         match message {
             Message::Request(request) => {
-                let ends = connection.handle_shutdown(&request);
-                if ends.map_err(|error| error.to_string())? {
+                if connection.handle_shutdown(&request)? {
                     return Ok(());
                 }
-                send(respond(&workspace, request).into())?;
+                sender.send(respond(&workspace, request).into())?;
             }
             Message::Notification(notification) => {
                 for published in apply(&mut workspace, notification) {
-                    send(published.into())?;
+                    sender.send(published.into())?;
                 }
             }
             Message::Response(_) => {}
         }
     }
-    Err("the pipe is closed".to_owned())
+    Err("the pipe is closed".into())
 }
 
 fn respond(workspace: &Workspace, request: Request) -> Response {

@@ -14,7 +14,7 @@ use plumb::value::Value;
 
 use super::source;
 use crate::console::Console;
-use crate::environment::{accounts, clock};
+use crate::environment::{account, clock};
 use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
 use input::{Form, Lines, Malformed};
@@ -77,10 +77,9 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
     source::graph(&checked, &args.file, &args.process)?;
     let form = Form::of(checked.signature(&args.process).as_ref());
     let folder = args.file.parent().unwrap_or(Path::new(""));
-    let accounts = accounts();
     let surroundings = Surroundings {
-        anthropic: accounts.anthropic,
-        openai: accounts.openai,
+        anthropic: account("ANTHROPIC"),
+        openai: account("OPENAI"),
         max_calls: args.max_calls,
         ..Surroundings::new(folder, clock())
     };
