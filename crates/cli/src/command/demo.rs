@@ -44,7 +44,7 @@ pub struct DemoArgs {
     /// Speed of the simulated provider, relative to a real one
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub speed: u32,
-    /// How the gateway makes summaries
+    /// Route to summaries in the gateway
     #[arg(long, value_enum, default_value_t = Route::Auto)]
     pub route: Route,
     /// Memory strategy of the gateway: a shipped one, or your own file

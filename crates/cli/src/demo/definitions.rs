@@ -1,6 +1,6 @@
 //! Finds the definitions in source text, for the scripted model to talk about.
 //!
-//! It matches keywords at the beginning of lines, which is enough for common languages.
+//! Matching keywords at the beginning of lines is enough for common languages.
 
 /// A definition in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

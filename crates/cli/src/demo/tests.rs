@@ -88,7 +88,7 @@ async fn check(route: RouteChoice, strategy: &str) {
     assert_eq!(with.pins.requests, with.requests);
     assert_eq!(with.pins.intact, with.requests, "{report:#?}");
     assert!(without.pins.intact < without.requests);
-    // A summary takes seconds to write; nobody waits for it.
+    // A summary takes seconds to write; the user does not wait for it.
     assert!(without.waits.longest_seconds > 10.0, "{report:#?}");
     assert!(with.waits.longest_seconds < 5.0, "{report:#?}");
     let shares = [with, without].map(|side| side.used.cache_share_between);

@@ -28,7 +28,7 @@ fn sources() -> tempfile::TempDir {
     folder
 }
 
-/// What makes it short: a fast clock.
+/// A fast clock keeps the test short.
 const SHORT: [&str; 2] = ["--speed", "200"];
 
 fn path(folder: &Path) -> String {

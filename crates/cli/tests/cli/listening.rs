@@ -27,7 +27,7 @@ impl Listening {
         Self { child, address }
     }
 
-    /// Where it listens.
+    /// The URL that the server printed.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

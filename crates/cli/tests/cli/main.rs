@@ -32,7 +32,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What the program did.
+/// The result of a run.
 struct Ran {
     stdout: String,
     stderr: String,
@@ -40,7 +40,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// All of it, as it is kept in snapshots.
+    /// The whole result, for snapshots.
     fn shown(&self) -> String {
         format!(
             "exit {}\n--- stdout\n{}--- stderr\n{}",

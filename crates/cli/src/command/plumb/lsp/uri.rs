@@ -9,17 +9,17 @@ pub fn file(uri: &str) -> Option<PathBuf> {
     let path = rest.get(rest.find('/')?..)?;
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
+    while let Some((first, after)) = rest.split_first() {
         let escaped = (*first == b'%')
-            .then(|| behind.split_at_checked(2))
+            .then(|| after.split_at_checked(2))
             .flatten();
-        let byte = escaped.and_then(|(digits, behind)| {
+        let byte = escaped.and_then(|(digits, after)| {
             let digits = std::str::from_utf8(digits).ok()?;
-            Some((u8::from_str_radix(digits, 16).ok()?, behind))
+            Some((u8::from_str_radix(digits, 16).ok()?, after))
         });
-        let (byte, behind) = byte.unwrap_or((*first, behind));
+        let (byte, after) = byte.unwrap_or((*first, after));
         bytes.push(byte);
-        rest = behind;
+        rest = after;
     }
     let text = String::from_utf8(bytes).ok()?;
     // `/c:/folder` is a Windows path with a drive.
