@@ -68,7 +68,7 @@ Strategies:
   keep_last_n         waits for a summary, keeps it and the last 20 messages
   cold_cache          swaps after a pause, when the provider's cache has expired
   thrifty             like prepared; swaps as soon as a swap saves money
-  pinning             like prepared; negotiates with the agent before it pins
+  pinning             like prepared; limits the share of the window for pins
   FILE.plumb          your own (docs/strategies.md)
 
 Examples:
