@@ -82,7 +82,7 @@ fn what_was_not_measured_says_why() {
     assert_eq!(board(&[comparison]), None);
     let document = load(&log(2_000), "made", &Heuristic).expect("loads");
     let skipped = measure(&document.sessions[0], RecallMeasure::Skipped);
-    assert_eq!(skipped.absent.as_deref(), Some("it was not asked for"));
+    assert_eq!(skipped.absent.as_deref(), Some("recall was not requested"));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn sessions_are_put_together_by_count() {
         ]
     );
     assert!(
-        board.note.contains("2 places, 40 identifiers needed"),
+        board.note.contains("2 cuts, 40 identifiers needed"),
         "{}",
         board.note
     );
