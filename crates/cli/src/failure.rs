@@ -250,11 +250,11 @@ impl Failure {
             HistoryError::NotAStore { .. } | HistoryError::Newer { .. } => Exit::Invalid,
             _ => Exit::Failed,
         };
-        Self::of(problem).at(path.display()).exiting(exit)
+        Self::of(problem).at(&path.display()).exiting(exit)
     }
 
     /// Adds the place to a reported problem.
-    pub fn at(mut self, location: impl ToString) -> Self {
+    pub fn at(mut self, location: &dyn std::fmt::Display) -> Self {
         if let Self::Reported { place, .. } = &mut self {
             *place = Some(location.to_string());
         }

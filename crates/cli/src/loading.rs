@@ -46,7 +46,7 @@ pub fn load(path: &Path, model: Option<&str>) -> Result<Loaded, Failure> {
     };
     // The file names the model, so the first count, before it is read, is a cheap one.
     let mut document = session::load(&bytes, &title, &context::Heuristic)
-        .map_err(|error| Failure::of(&error).at(path.display()))?;
+        .map_err(|error| Failure::of(&error).at(&path.display()))?;
     for session in &mut document.sessions {
         let counter = counter(session, model);
         recount(session, &*counter);

@@ -72,6 +72,6 @@ fn read_as(
         {
             source::show(diagnostics, sources, console);
         }
-        Failure::of(&error).at(path.display())
+        Failure::of(&error).at(&path.display())
     })
 }

@@ -82,7 +82,7 @@ pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
         let bytes = loaded
             .document
             .render(index, &compacted.turns)
-            .map_err(|error| Failure::of(&error).at(args.file.display()))?;
+            .map_err(|error| Failure::of(&error).at(&args.file.display()))?;
         console.data(&bytes)?;
     }
     note_sizes(session, &compacted, args.keep_recent, console);

@@ -108,7 +108,7 @@ impl Assumptions {
         let bytes = input::read(path)?;
         shipped
             .extended(&String::from_utf8_lossy(&bytes))
-            .map_err(|error| Failure::of(&error).at(path.display()))
+            .map_err(|error| Failure::of(&error).at(&path.display()))
     }
 }
 

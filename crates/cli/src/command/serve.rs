@@ -93,7 +93,11 @@ fn engine(store: Option<&Path>) -> Result<Arc<dyn Engine>, Failure> {
     let Some(file) = store else {
         return Ok(Arc::new(MemoryEngine::new(random(), Limits::default())));
     };
-    let failed = |error| Failure::of(&error).at(file.display()).exiting(Exit::Failed);
+    let failed = |error| {
+        Failure::of(&error)
+            .at(&file.display())
+            .exiting(Exit::Failed)
+    };
     let store = Sqlite::open(file, Limits::NONE).map_err(failed)?;
     Ok(Arc::new(store))
 }

@@ -127,7 +127,7 @@ fn engine(plan: &Plan) -> Result<Arc<dyn Engine>, Failure> {
     }
     let file = folder.join("demo.sqlite");
     let engine = Sqlite::open(&file, Limits::default());
-    let engine = engine.map_err(|error| Failure::of(&error).at(file.display()))?;
+    let engine = engine.map_err(|error| Failure::of(&error).at(&file.display()))?;
     Ok(Arc::new(engine))
 }
 

@@ -99,7 +99,7 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
             waiting: None,
             idle: false,
         };
-        let end = running.to_the_end(lines, &driver, console).await?;
+        let end = running.drive(lines, &driver, console).await?;
         console.flush()?;
         if end == End::Finished {
             driver.shutdown().await;
@@ -133,7 +133,7 @@ struct Running {
 
 impl Running {
     /// Runs until the input has ended and all work that it caused is done.
-    async fn to_the_end(
+    async fn drive(
         &mut self,
         mut lines: Lines,
         driver: &Driver,
