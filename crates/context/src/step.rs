@@ -44,6 +44,10 @@ pub enum StepKind {
 }
 
 impl Step {
+    pub(crate) const fn new(turns: Range<usize>, kind: StepKind) -> Self {
+        Self { turns, kind }
+    }
+
     /// The indices of its turns.
     #[must_use]
     pub fn turns(&self) -> Range<usize> {
