@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use crate::cut::Rule;
 use crate::linearity::ResourceClass;
-use crate::split::{Rule, by_tokens};
+use crate::split::by_tokens;
 use crate::step::{Step, StepKind, steps};
 use crate::turn::{Role, Turn, TurnId};
 use crate::units::Tokens;
@@ -48,7 +49,7 @@ impl Plan {
         let turns = window.to_vec();
         let end = match keep_recent {
             Tokens::ZERO => turns.len(),
-            tokens => by_tokens(&turns, tokens, Rule::Steps).index(),
+            tokens => by_tokens(&turns, tokens, Rule::Steps),
         };
         let candidates = candidates(window, &turns, |step| step.turns().end <= end);
         let room = |taken: Tokens| target.saturating_sub(window.tokens().saturating_sub(taken));
