@@ -11,6 +11,7 @@
 //! A class depends only on the turn and on the turns before it. So all conversations that begin
 //! alike agree about their common beginning, and a class never has to be lowered again.
 
+mod classes;
 mod demands;
 mod seed;
 mod words;
@@ -20,6 +21,7 @@ use crate::pin::{self, Directive};
 use crate::turn::{Provenance, Role, Turn};
 use crate::units::Tokens;
 
+pub use classes::Classes;
 pub use demands::Demands;
 pub(crate) use demands::{is_decision, is_demand};
 pub use seed::Seed;

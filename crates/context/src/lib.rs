@@ -21,6 +21,7 @@ pub mod cache_plan;
 pub mod classify;
 pub mod coded;
 pub mod counter;
+pub mod cut;
 pub mod extract;
 pub mod figures;
 pub mod identifiers;

@@ -25,7 +25,7 @@ use crate::linearity::ResourceClass;
 use crate::summary::{self, Replaced};
 use crate::text::Text;
 use crate::turn::{Part, Provenance, Role, Turn, TurnDraft, TurnId};
-use crate::units::{Pressure, Tokens};
+use crate::units::Tokens;
 use crate::window::{ContextWindow, Replacement};
 
 pub use order::Says;
@@ -130,12 +130,6 @@ impl Compression {
             before => self.after.share_of(before),
         }
     }
-
-    /// The share that was saved.
-    #[must_use]
-    pub fn savings(&self) -> f64 {
-        1.0 - self.ratio()
-    }
 }
 
 /// Compresses windows.
@@ -214,47 +208,6 @@ impl<'a> ContextProjector<'a> {
         Ok(compression)
     }
 
-    /// [`compress`](Self::compress) where the pressure is above a threshold; otherwise the window
-    /// comes back as it is.
-    ///
-    /// # Errors
-    /// As [`compress`](Self::compress).
-    pub fn compress_above(
-        &self,
-        window: &ContextWindow,
-        threshold: Pressure,
-        target: Tokens,
-        archive: &mut dyn Archive,
-    ) -> Result<Compression, ArchiveError> {
-        if window.is_above(threshold) {
-            self.compress(window, target, archive)
-        } else {
-            Ok(unchanged(
-                window,
-                Outcome::Unchanged,
-                SummaryOutcome::NotNeeded,
-            ))
-        }
-    }
-
-    /// Keeps the steps in which one of these roles speaks, the ones that reach into the newest
-    /// `keep_recent` turns, and all that are preserved or in flight. Of the others, droppable ones are dropped and
-    /// required ones summed up. An empty list of roles means no role.
-    ///
-    /// # Errors
-    /// As [`compress`](Self::compress).
-    pub fn selective(
-        &self,
-        window: &ContextWindow,
-        keep_roles: &[Role],
-        keep_recent: usize,
-        archive: &mut dyn Archive,
-    ) -> Result<Compression, ArchiveError> {
-        let full = window.expand(archive)?;
-        let plan = Plan::keeping(&full, keep_roles, keep_recent);
-        self.carry_out(window, &full, plan, archive)
-    }
-
     fn carry_out(
         &self,
         given: &ContextWindow,
@@ -307,13 +260,10 @@ impl<'a> ContextProjector<'a> {
         }
         let source: Tokens = wanted.iter().map(Turn::tokens).sum();
         let tail = plan.after_summarised(turns);
-        let budget = plan
-            .summary_budget
-            .unwrap_or(source.scaled(self.summary_share));
-        match self
+        let summary = self
             .summarizer
-            .summarize(&wanted, tail, budget, self.counter)
-        {
+            .summarize(&wanted, tail, plan.summary_budget, self.counter);
+        match summary {
             Ok(text) if text.trim().is_empty() => {
                 let reason = String::from("the summary is empty");
                 (None, SummaryOutcome::Failed(SummarizerError { reason }))

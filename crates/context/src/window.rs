@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rpds::VectorSync;
 
-use crate::classify::{Classifier, Demands, Standing};
+use crate::classify::{Classes, Classifier, Demands};
 use crate::coded::{self, CodeEntry, Coded, ErrorCode};
 use crate::counter::TokenCounter;
 use crate::linearity::{LinearityMap, Refusal, ResourceClass};
@@ -40,14 +40,12 @@ pub struct ContextWindow {
 #[derive(Clone)]
 struct State {
     turns: VectorSync<Turn>,
-    linearity: LinearityMap,
-    standing: Standing,
+    classes: Classes,
     tokens: Tokens,
     /// The last turn that was said, shown or not: what comes next is placed after it.
     tip: TurnId,
     compactions: usize,
     compacted: Option<Arc<Compacted>>,
-    classifier: Arc<dyn Classifier>,
 }
 
 /// Why a turn did not come into a window.
@@ -98,16 +96,11 @@ impl ContextWindow {
         Self {
             state: Arc::new(State {
                 turns: VectorSync::new_sync(),
-                linearity: LinearityMap::new(),
-                standing: Standing {
-                    limit,
-                    demanded: Tokens::ZERO,
-                },
+                classes: Classes::new(limit, classifier),
                 tokens: Tokens::ZERO,
                 tip: TurnId::ROOT,
                 compactions: 0,
                 compacted: None,
-                classifier,
             }),
             position: 0,
         }
@@ -161,13 +154,7 @@ impl ContextWindow {
 
     fn admit(&self, turn: Turn) -> Self {
         let mut state = State::clone(&self.state);
-        let verdict = state.classifier.classify(&turn, state.standing);
-        if verdict.demand {
-            state.standing.demanded += turn.tokens();
-        }
-        state.linearity = state
-            .linearity
-            .tag(turn.id(), verdict.class, verdict.reason);
+        state.classes.push(&turn);
         state.tokens += turn.tokens();
         state.tip = turn.id();
         state.turns.push_back_mut(turn);
@@ -263,7 +250,7 @@ impl ContextWindow {
     /// The class of a turn; `None` for a turn that is not in this window.
     #[must_use]
     pub fn class_of(&self, id: TurnId) -> Option<ResourceClass> {
-        self.state.linearity.class(id)
+        self.state.classes.class(id)
     }
 
     /// Raises the class of a turn. The focus stays.
@@ -277,7 +264,7 @@ impl ContextWindow {
         rationale: impl Into<Text>,
     ) -> Result<Self, Refusal> {
         let mut state = State::clone(&self.state);
-        state.linearity = state.linearity.promote(id, class, rationale)?;
+        state.classes.promote(id, class, rationale)?;
         Ok(Self {
             state: Arc::new(state),
             position: self.position,
@@ -287,7 +274,7 @@ impl ContextWindow {
     /// The classes of all turns, and why.
     #[must_use]
     pub fn linearity(&self) -> &LinearityMap {
-        &self.state.linearity
+        self.state.classes.map()
     }
 
     /// How many turns there are.
@@ -311,7 +298,7 @@ impl ContextWindow {
     /// The size of the window.
     #[must_use]
     pub fn limit(&self) -> Tokens {
-        self.state.standing.limit
+        self.state.classes.standing().limit
     }
 
     /// The size of all turns ÷ the size of the window, not clamped.
@@ -353,8 +340,8 @@ impl PartialEq for ContextWindow {
         self.position == other.position
             && (Arc::ptr_eq(a, b)
                 || (a.turns == b.turns
-                    && a.linearity == b.linearity
-                    && a.standing == b.standing
+                    && a.classes.map() == b.classes.map()
+                    && a.classes.standing() == b.classes.standing()
                     && a.tip == b.tip
                     && a.compactions == b.compactions
                     && a.compacted == b.compacted))

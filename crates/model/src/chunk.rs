@@ -128,7 +128,7 @@ pub(crate) fn groups(count: usize, fan_in: usize) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use context::step::legal_cuts;
+    use context::step::steps;
     use context::turn::{Outcome, ToolCall, ToolResult};
     use context::{CallId, Heuristic, Part, Role, Text, Tokens, Turn, TurnDraft, TurnId};
     use history::{Engine, Limits, MemoryEngine, Tenant};
@@ -209,7 +209,7 @@ mod tests {
             let chunks = divide(&turns, &sizes(&turns), Tokens::new(room));
             let covered: Vec<usize> = chunks.iter().cloned().flatten().collect();
             prop_assert_eq!(covered, (0..turns.len()).collect::<Vec<_>>());
-            let cuts = legal_cuts(&turns);
+            let cuts: Vec<usize> = steps(&turns).iter().map(|step| step.turns().start).collect();
             for chunk in &chunks {
                 prop_assert!(cuts.contains(&chunk.start));
                 let size: Tokens = sizes(&turns)[chunk.clone()].iter().copied().sum();

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use context::cut::Rule;
 use context::extract::extract;
-use context::split::{self, Rule};
+use context::split;
 use context::summary::Summary;
 use context::{Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use lab::figures;
@@ -120,7 +121,8 @@ fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) ->
     let (old, kept) = if args.keep_recent == Tokens::ZERO && is_finished(said) {
         (said, &[][..])
     } else {
-        split::by_tokens(said, args.keep_recent, Rule::Provider).divide(said)
+        let cut = split::by_tokens(said, args.keep_recent, Rule::Provider);
+        said.split_at_checked(cut).unwrap_or((&[], said))
     };
     let old_tokens: Tokens = old.iter().map(Turn::tokens).sum();
     let summary = extract(old, kept, args.budget, counter);

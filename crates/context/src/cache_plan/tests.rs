@@ -1,6 +1,6 @@
 //! The section's numbers.
 
-use super::price::{Cache, Compaction, Edit, Rates};
+use super::price::{Cache, Edit, Rates};
 use crate::units::Tokens;
 
 fn rates(write: f64, read: f64) -> Rates {
@@ -48,24 +48,6 @@ fn an_edit_that_frees_nothing_never_pays_and_a_cold_one_pays_at_once() {
             .pays_after(Cache::Warm, free_reading)
             .is_infinite()
     );
-}
-
-#[test]
-fn the_worked_compaction() {
-    let compaction = Compaction {
-        context: Tokens::new(150_000),
-        summary: Tokens::new(5_000),
-        tail: Tokens::ZERO,
-    };
-    let rates = rates(1.25, 0.05);
-    assert!((compaction.cost(Cache::Warm, rates) - 38_750.0).abs() < 1e-6);
-    assert!((compaction.saved_per_turn(rates) - 7_250.0).abs() < 1e-6);
-    assert!((compaction.pays_after(Cache::Warm, rates) - 5.34).abs() < 0.01);
-    assert!((compaction.cost(Cache::Cold, rates) - 181_250.0).abs() < 1e-6);
-    assert!((compaction.pays_after(Cache::Cold, rates) - 25.0).abs() < 1e-9);
-    assert!(compaction.worth_while_idle(0.675, rates));
-    assert!(!compaction.worth_while_idle(0.2, rates));
-    assert!(!compaction.worth_while_idle(f64::NAN, rates));
 }
 
 mod rules {

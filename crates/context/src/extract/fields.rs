@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::source::{Origin, Piece};
-use super::todo;
+use super::{kept, todo};
 use crate::classify;
 use crate::counter::TokenCounter;
 use crate::spoken;
@@ -41,6 +41,10 @@ pub(super) fn fill(
     let statement = last_statement(pieces);
     let todo = todo::state(pieces);
     let share = |part: f64| budget.scaled(part);
+    let preserved = kept::preserved(old, budget);
+    for text in &preserved {
+        page.keep(text);
+    }
 
     let newest = requests.last().or(requests.first());
     let in_tail = self::requests(tail);
@@ -60,7 +64,7 @@ pub(super) fn fill(
     if let Some(latest) = newest.filter(|request| words(request) >= 4 && requests.len() > 1) {
         page.quote(Field::Goal, "user: ", latest, share(0.12));
     }
-    decisions(&mut page, old, pieces, budget);
+    decisions(&mut page, old, pieces, &preserved, budget);
     for item in &todo.pending {
         page.quote(Field::NextSteps, "to do: ", item, share(0.06));
     }
@@ -79,6 +83,16 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
+    /// Adds a preserved turn of the user in full, where there is room for all of it.
+    fn keep(&mut self, text: &str) {
+        let entry = format!("user: {text}");
+        let cost = self.counter.count(&entry) + Tokens::new(2);
+        if cost <= self.left && !text.is_empty() {
+            self.left = self.left.saturating_sub(cost);
+            self.summary.push(Field::Decisions, &entry);
+        }
+    }
+
     /// Adds a quotation of at most `most` tokens, unless it stands there already or has no room.
     fn quote(&mut self, field: Field, by: &str, text: &str, most: Tokens) {
         let most = most.max(LEAST).min(self.left);
@@ -144,12 +158,19 @@ fn last_statement<'a>(pieces: &'a [Piece<'_>]) -> Option<&'a str> {
 }
 
 /// The demands of the user, newest first, then the decisions of the assistant.
-fn decisions(page: &mut Page<'_>, old: &[Turn], pieces: &[Piece<'_>], budget: Tokens) {
+fn decisions(
+    page: &mut Page<'_>,
+    old: &[Turn],
+    pieces: &[Piece<'_>],
+    preserved: &[String],
+    budget: Tokens,
+) {
     let (each, demands) = (budget.scaled(0.07), budget.scaled(0.25));
     let floor = page.left.saturating_sub(demands);
     for line in old.iter().rev().flat_map(spoken::lines) {
         for sentence in sentences(line) {
-            if page.left > floor && is_whole(sentence) && classify::is_demand(sentence) {
+            let said = || preserved.iter().any(|text| text.contains(sentence));
+            if page.left > floor && is_whole(sentence) && classify::is_demand(sentence) && !said() {
                 page.quote(Field::Decisions, "user: ", sentence, each);
             }
         }

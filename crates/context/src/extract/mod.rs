@@ -12,12 +12,17 @@
 //!    three of the words around it, and preferably with other likely identifiers.
 //! 4. A choice among spans and bare names that covers most chance for the budget.
 //!
+//! Room is given by class, as the projector gives it: preserved turns are quoted in full before
+//! anything else, required ones as prose, and what is left goes to spans and names, most of which come
+//! from droppable turns. Entries leave in the opposite order.
+//!
 //! Spans stand under "Key facts" in the order of the conversation, one entry a turn, with `…` where
 //! something is left out; bare names stand under "Identifiers". The same input gives the same
 //! summary.
 
 mod census;
 mod fields;
+mod kept;
 mod select;
 mod source;
 mod spans;

@@ -90,7 +90,7 @@ fn every_field_says_who_said_it() {
     let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
     let demands = summary.entries(Field::Decisions).join("\n");
     assert!(
-        demands.contains("user: Never touch the schema."),
+        demands.contains("user: Make the importer keep the row order. Never touch the schema."),
         "{demands}"
     );
     assert!(demands.contains("assistant: The root cause"), "{demands}");
@@ -100,6 +100,27 @@ fn every_field_says_who_said_it() {
     assert!(next.contains("to do: run all tests"), "{next}");
     let task = summary.entries(Field::Task).join("\n");
     assert!(task.contains("sort the batches"), "{task}");
+}
+
+#[test]
+fn preserved_turns_stand_in_full_and_once() {
+    let constraint = "Never write to the production database from a test, not even in a dry run.";
+    let filler = |number: usize| {
+        TurnDraft::text(
+            Role::Assistant,
+            format!("Read file{number}.rs and went on. ").repeat(40),
+        )
+    };
+    let mut drafts = vec![TurnDraft::text(Role::User, constraint)];
+    drafts.extend((0..40).map(filler));
+    let turns = placed(drafts);
+    let summary = extract(&turns, &[], Tokens::new(1_500), &Heuristic);
+    let decisions = summary.entries(Field::Decisions);
+    assert_eq!(decisions.first(), Some(&format!("user: {constraint}")));
+    let said = decisions
+        .iter()
+        .filter(|entry| entry.contains("production database"));
+    assert_eq!(said.count(), 1);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use crate::cut::Rule;
 use crate::linearity::ResourceClass;
-use crate::split::{Rule, by_tokens};
+use crate::split::by_tokens;
 use crate::step::{Step, StepKind, steps};
-use crate::turn::{Role, Turn, TurnId};
+use crate::turn::{Turn, TurnId};
 use crate::units::Tokens;
 use crate::window::ContextWindow;
 
@@ -14,8 +15,8 @@ use crate::window::ContextWindow;
 pub struct Plan {
     pub dropped: Vec<TurnId>,
     pub summarised: Vec<TurnId>,
-    /// How large the summary may get, where a target says so.
-    pub summary_budget: Option<Tokens>,
+    /// How large the summary may get.
+    pub summary_budget: Tokens,
 }
 
 /// Room to leave for what comes in.
@@ -48,7 +49,7 @@ impl Plan {
         let turns = window.to_vec();
         let end = match keep_recent {
             Tokens::ZERO => turns.len(),
-            tokens => by_tokens(&turns, tokens, Rule::Steps).index(),
+            tokens => by_tokens(&turns, tokens, Rule::Steps),
         };
         let candidates = candidates(window, &turns, |step| step.turns().end <= end);
         let room = |taken: Tokens| target.saturating_sub(window.tokens().saturating_sub(taken));
@@ -77,31 +78,7 @@ impl Plan {
         Self {
             dropped: ids(&turns, &dropped),
             summarised: ids(&turns, &summarised),
-            summary_budget: Some(left.clamp(SHORTEST_SUMMARY, summary)),
-        }
-    }
-
-    /// All steps without one of these roles that do not reach into the newest `keep_recent` turns.
-    pub fn keeping(window: &ContextWindow, keep_roles: &[Role], keep_recent: usize) -> Self {
-        let turns = window.to_vec();
-        let end = turns.len().saturating_sub(keep_recent);
-        let candidates = candidates(window, &turns, |step| {
-            step.turns().end <= end
-                && !step
-                    .of(&turns)
-                    .iter()
-                    .any(|turn| keep_roles.contains(&turn.role()))
-        });
-        let all_of = |class| {
-            let ranges: Vec<_> = of_class(&candidates, class)
-                .map(|step| step.turns.clone())
-                .collect();
-            ids(&turns, &ranges)
-        };
-        Self {
-            dropped: all_of(ResourceClass::Droppable),
-            summarised: all_of(ResourceClass::Required),
-            summary_budget: None,
+            summary_budget: left.clamp(SHORTEST_SUMMARY, summary),
         }
     }
 

@@ -1,7 +1,8 @@
 //! The tables of the texts that the rules come from, case by case.
 
-use super::{CompactionRatio, Rule, by_ratio, by_tokens, cuts};
+use super::{CompactionRatio, by_ratio, by_tokens};
 use crate::counter::Heuristic;
+use crate::cut::{Cuts, Rule};
 use crate::text::Text;
 use crate::turn::{CallId, Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId};
 
@@ -57,10 +58,12 @@ fn check_ratio(pattern: &str, ratio: f64, old: &[usize], kept: &[usize]) {
     let turns = turns(pattern);
     let cut = by_ratio(&turns, CompactionRatio::new(ratio).unwrap(), Rule::Steps);
     let numbered = |range: std::ops::Range<usize>| range.map(|at| at + 1).collect::<Vec<_>>();
-    assert_eq!(numbered(cut.old()), old, "{pattern} at {ratio}: old");
-    assert_eq!(numbered(cut.kept()), kept, "{pattern} at {ratio}: kept");
-    let (old_turns, kept_turns) = cut.divide(&turns);
-    assert_eq!((old_turns.len(), kept_turns.len()), (old.len(), kept.len()));
+    assert_eq!(numbered(0..cut), old, "{pattern} at {ratio}: old");
+    assert_eq!(
+        numbered(cut..turns.len()),
+        kept,
+        "{pattern} at {ratio}: kept"
+    );
 }
 
 #[test]
@@ -91,7 +94,7 @@ fn check_recent(pattern: &str, keep: usize, first: usize) {
     let turns = turns(pattern);
     let budget = turns.iter().rev().take(keep).map(Turn::tokens).sum();
     let cut = by_tokens(&turns, budget, Rule::Steps);
-    assert_eq!(cut.index(), first, "{pattern}, {keep} newest turns");
+    assert_eq!(cut, first, "{pattern}, {keep} newest turns");
 }
 
 #[test]
@@ -117,20 +120,19 @@ fn the_newest_step_is_kept_however_small_the_budget() {
 
 #[track_caller]
 fn check_provider(pattern: &str, expected: &[usize]) {
-    let at: Vec<usize> = cuts(&turns(pattern), Rule::Provider)
-        .into_iter()
-        .map(super::Cut::index)
-        .collect();
-    assert_eq!(at, expected, "{pattern}");
+    let turns = turns(pattern);
+    let cuts = Cuts::of(&turns);
+    let legal = (0..=turns.len()).filter(|&at| cuts.is_cut(at, Rule::Provider));
+    assert_eq!(legal.collect::<Vec<_>>(), expected, "{pattern}");
 }
 
 #[test]
 fn a_provider_is_cut_where_the_speaker_changes() {
-    check_provider("uaua", &[0, 1, 2, 3]);
+    check_provider("uaua", &[1, 2, 3]);
     // A result and a user's text arrive from the same side, and so does an unknown role.
-    check_provider("ucrua", &[0, 1, 4]);
-    check_provider("uaoua", &[0, 1, 2, 4]);
-    check_provider("uaasua", &[0, 1, 4, 5]);
+    check_provider("ucrua", &[1, 4]);
+    check_provider("uaoua", &[1, 2, 4]);
+    check_provider("uaasua", &[1, 4, 5]);
     // The kept part never begins with a result whose call is not there.
-    check_provider("uaxa", &[0, 1, 3]);
+    check_provider("uaxa", &[1, 3]);
 }

@@ -1,6 +1,6 @@
 //! What counts as a step.
 
-use super::{Step, StepKind, legal_cuts, steps};
+use super::{Step, StepKind, steps};
 use crate::counter::Heuristic;
 use crate::text::Text;
 use crate::turn::{Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId};
@@ -114,19 +114,4 @@ fn one_id_for_two_calls() {
     check("a(xx) r(x) r(x) a", "CCC .");
     check("a(x) a(x) r(x) r(x)", "CCCC");
     check("a(x) u a(x) r(x)", "A . CC");
-}
-
-#[test]
-fn cuts_lie_between_steps() {
-    assert_eq!(legal_cuts(&[]), [0]);
-    assert_eq!(
-        legal_cuts(&conversation("u a(x) r(x) a")),
-        [0, 1, 3, 4],
-        "the end is a cut"
-    );
-    assert_eq!(
-        legal_cuts(&conversation("u a(x) r(x) a(y)")),
-        [0, 1, 3],
-        "the end is no cut while a call is in flight"
-    );
 }

@@ -1,6 +1,6 @@
-//! What the adaptive threshold listens to, read off real turns.
+//! The signals of the adaptive threshold, read off real turns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
@@ -42,14 +42,6 @@ impl Signals {
         }
     }
 
-    /// The signals of a conversation: progress from the task list that the agent keeps, the share of
-    /// failures among the last `recent` tool results, and the loop flag that vitality gives.
-    #[must_use]
-    pub fn of(turns: &[Turn], recent: usize, looping: LoopSignal) -> Self {
-        let progress = TaskList::latest(turns).and_then(|list| list.progress());
-        Self::new(progress, error_rate(turns, recent), looping)
-    }
-
     /// How far the task is, `0..=1`, where known.
     #[must_use]
     pub const fn progress(&self) -> Option<f64> {
@@ -76,22 +68,91 @@ impl Default for Signals {
     }
 }
 
-/// The share of failures among the last `recent` tool results; 0 where there are none.
-fn error_rate(turns: &[Turn], recent: usize) -> f64 {
-    let mut results = 0_u32;
-    let mut failed = 0_u32;
-    let newest_first = turns
-        .iter()
-        .rev()
-        .flat_map(|turn| turn.results().collect::<Vec<_>>().into_iter().rev());
-    for result in newest_first.take(recent) {
-        results += 1;
-        failed += u32::from(result.outcome == Outcome::Failed);
+/// The signals of a conversation that grows. Takes each turn once; a turn costs its calls and results.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// Whether each of the newest results failed, the oldest first.
+    results: VecDeque<Outcome>,
+    recent: usize,
+    /// The whole list that a call stated, unless a single task changed since.
+    stated: Option<TaskList>,
+    created: u32,
+    /// The status of each task that was updated on its own.
+    updated: BTreeMap<String, Status>,
+}
+
+impl Watch {
+    /// A watch whose error rate covers the newest `recent` tool results.
+    #[must_use]
+    pub const fn new(recent: usize) -> Self {
+        Self {
+            results: VecDeque::new(),
+            recent,
+            stated: None,
+            created: 0,
+            updated: BTreeMap::new(),
+        }
     }
-    if results == 0 {
-        0.0
-    } else {
-        f64::from(failed) / f64::from(results)
+
+    /// Takes the next turn.
+    pub fn push(&mut self, turn: &Turn) {
+        for call in turn.calls() {
+            self.call(call);
+        }
+        self.results
+            .extend(turn.results().map(|result| result.outcome));
+        let old = self.results.len().saturating_sub(self.recent);
+        self.results.drain(..old);
+    }
+
+    /// Two habits are understood: a call that states the whole list (`TodoWrite`, `update_plan` and
+    /// anything else whose arguments hold an array of objects with a `status`), and calls that
+    /// create and update one task each (`TaskCreate`, `TaskUpdate`).
+    fn call(&mut self, call: &ToolCall) {
+        match call.name.as_str() {
+            "TaskCreate" => self.created = self.created.saturating_add(1),
+            "TaskUpdate" => {
+                let Some((task, status)) = updated(call) else {
+                    return;
+                };
+                self.updated.insert(task, status);
+            }
+            _ => {
+                self.stated = stated(call).or(self.stated);
+                return;
+            }
+        }
+        self.stated = None;
+    }
+
+    /// The newest task list; `None` where the agent keeps none.
+    #[must_use]
+    pub fn tasks(&self) -> Option<TaskList> {
+        if self.stated.is_some() {
+            return self.stated;
+        }
+        let of = |wanted: Status| {
+            let found = self.updated.values().filter(|status| **status == wanted);
+            count(found.count())
+        };
+        let known = self.created.max(count(self.updated.len()));
+        let all = known.saturating_sub(of(Status::Cancelled));
+        let done = of(Status::Done).min(all);
+        (all > 0).then_some(TaskList { done, all })
+    }
+
+    /// Progress from the task list, the share of failures among the newest results, and the loop
+    /// signal that vitality gives.
+    #[must_use]
+    pub fn signals(&self, looping: LoopSignal) -> Signals {
+        let failed = self
+            .results
+            .iter()
+            .filter(|outcome| **outcome == Outcome::Failed);
+        let failed = f64::from(count(failed.count()));
+        let results = f64::from(count(self.results.len()));
+        let errors = if results > 0.0 { failed / results } else { 0.0 };
+        Signals::new(self.tasks().and_then(TaskList::progress), errors, looping)
     }
 }
 
@@ -105,47 +166,6 @@ pub struct TaskList {
 }
 
 impl TaskList {
-    /// The newest task list in these turns.
-    ///
-    /// Two habits are understood: a call that states the whole list (`TodoWrite`, `update_plan` and
-    /// anything else whose arguments hold an array of objects with a `status`), and calls that
-    /// create and update one task each (`TaskCreate`, `TaskUpdate`). What a tool answers is not read.
-    #[must_use]
-    pub fn latest(turns: &[Turn]) -> Option<Self> {
-        let mut finished = BTreeSet::new();
-        let mut cancelled = BTreeSet::new();
-        let mut created = 0_u32;
-        let mut seen = BTreeSet::new();
-        for call in turns.iter().rev().flat_map(newest_first) {
-            match call.name.as_str() {
-                "TaskCreate" => created += 1,
-                "TaskUpdate" => {
-                    let Some((task, status)) = updated(call) else {
-                        continue;
-                    };
-                    // Newest first: only a task's last word counts.
-                    if seen.insert(task.clone()) {
-                        match standing(&status) {
-                            Standing::Done => drop(finished.insert(task)),
-                            Standing::Cancelled => drop(cancelled.insert(task)),
-                            Standing::Open => {}
-                        }
-                    }
-                }
-                _ if created == 0 && seen.is_empty() => {
-                    if let Some(list) = stated(call) {
-                        return Some(list);
-                    }
-                }
-                _ => {}
-            }
-        }
-        let known = created.max(count(seen.len()));
-        let all = known.saturating_sub(count(cancelled.len()));
-        let done = count(finished.len()).min(all);
-        (all > 0).then_some(Self { done, all })
-    }
-
     /// Done ÷ all, `None` for an empty list.
     #[must_use]
     pub fn progress(self) -> Option<f64> {
@@ -153,22 +173,19 @@ impl TaskList {
     }
 }
 
-enum Standing {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
     Done,
     Cancelled,
     Open,
 }
 
-fn standing(status: &str) -> Standing {
-    match status {
-        "completed" | "complete" | "done" | "finished" | "closed" => Standing::Done,
-        "cancelled" | "canceled" | "deleted" | "abandoned" => Standing::Cancelled,
-        _ => Standing::Open,
+fn status(name: &str) -> Status {
+    match name {
+        "completed" | "complete" | "done" | "finished" | "closed" => Status::Done,
+        "cancelled" | "canceled" | "deleted" | "abandoned" => Status::Cancelled,
+        _ => Status::Open,
     }
-}
-
-fn newest_first(turn: &Turn) -> impl Iterator<Item = &ToolCall> {
-    turn.calls().collect::<Vec<_>>().into_iter().rev()
 }
 
 fn count(number: usize) -> u32 {
@@ -176,14 +193,14 @@ fn count(number: usize) -> u32 {
 }
 
 /// The task and the status that a call updates.
-fn updated(call: &ToolCall) -> Option<(String, String)> {
+fn updated(call: &ToolCall) -> Option<(String, Status)> {
     let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
     let task = ["taskId", "task_id", "id"]
         .iter()
         .find_map(|key| arguments.get(key))?
         .to_string();
-    let status = arguments.get("status")?.as_str()?;
-    Some((task, status.to_owned()))
+    let name = arguments.get("status")?.as_str()?;
+    Some((task, status(name)))
 }
 
 /// The list that a call states whole.
@@ -197,13 +214,13 @@ fn stated(call: &ToolCall) -> Option<TaskList> {
         .find_map(Value::as_array)?;
     let mut list = TaskList::default();
     for task in tasks {
-        match standing(task.get("status")?.as_str()?) {
-            Standing::Done => {
+        match status(task.get("status")?.as_str()?) {
+            Status::Done => {
                 list.done += 1;
                 list.all += 1;
             }
-            Standing::Open => list.all += 1,
-            Standing::Cancelled => {}
+            Status::Open => list.all += 1,
+            Status::Cancelled => {}
         }
     }
     (list.all > 0).then_some(list)

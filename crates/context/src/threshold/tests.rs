@@ -1,13 +1,16 @@
-//! The verified values, the clamps, hysteresis, and signals from turns.
+//! The verified values, the clamps, the reasons, and signals from turns.
 
-use super::{AdaptiveThreshold, Decision, LoopSignal, Signals, TaskList, Trigger};
+use super::{AdaptiveThreshold, LoopSignal, Signals, TaskList, Watch};
 use crate::counter::Heuristic;
 use crate::turn::{CallId, Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId};
 use crate::units::Pressure;
 
 fn effective(progress: f64, error_rate: f64, looping: LoopSignal) -> f64 {
     let signals = Signals::new(Some(progress), error_rate, looping);
-    AdaptiveThreshold::default().effective(&signals).get()
+    AdaptiveThreshold::default()
+        .under(&signals)
+        .threshold()
+        .get()
 }
 
 fn check(progress: f64, error_rate: f64, looping: LoopSignal, expected: f64) {
@@ -26,7 +29,9 @@ fn the_verified_values() {
     check(0.81, 0.0, LoopSignal::Clear, 0.60);
     check(0.5, 1.0, LoopSignal::Clear, 0.85);
     check(0.5, 0.0, LoopSignal::Detected, 0.55);
-    let fresh = AdaptiveThreshold::default().effective(&Signals::default());
+    let fresh = AdaptiveThreshold::default()
+        .under(&Signals::default())
+        .threshold();
     assert!((fresh.get() - 0.8).abs() < 1e-9);
 }
 
@@ -35,37 +40,22 @@ fn it_stays_between_its_clamps() {
     check(0.9, 0.0, LoopSignal::Detected, 0.5);
     let high = AdaptiveThreshold::new(Pressure::new(0.9).unwrap());
     let signals = Signals::new(Some(0.0), 1.0, LoopSignal::Clear);
-    assert_eq!(high.effective(&signals).get(), 0.95);
+    assert_eq!(high.under(&signals).threshold().get(), 0.95);
     let signals = Signals::new(Some(f64::NAN), f64::NAN, LoopSignal::Clear);
-    assert!((high.effective(&signals).get() - 0.9).abs() < 1e-9);
+    assert!((high.under(&signals).threshold().get() - 0.9).abs() < 1e-9);
 }
 
 #[test]
-fn a_trigger_fires_once_and_rearms_below() {
-    let mut trigger = Trigger::default();
-    let signals = Signals::new(Some(0.5), 0.0, LoopSignal::Clear);
-    let at = |ratio| Pressure::new(ratio).unwrap();
-    assert_eq!(trigger.observe(at(0.69), &signals), Decision::Wait);
+fn the_reasons_are_told() {
+    let told = |progress, errors, looping| {
+        let signals = Signals::new(progress, errors, looping);
+        AdaptiveThreshold::default().under(&signals).to_string()
+    };
+    assert_eq!(told(None, 0.0, LoopSignal::Clear), "70 %");
     assert_eq!(
-        trigger.observe(at(0.70), &signals),
-        Decision::Compact { target: at(0.5) }
+        told(Some(0.0), 0.4, LoopSignal::Detected),
+        "71 %: 70 %, -15 % in a loop, +10 % early in the task, +6 % tools are failing"
     );
-    // A compaction that freed too little is not started again at once.
-    for pressure in [0.75, 0.65, 0.72, 0.9] {
-        assert_eq!(trigger.observe(at(pressure), &signals), Decision::Wait);
-    }
-    assert_eq!(trigger.observe(at(0.55), &signals), Decision::Wait);
-    assert!(matches!(
-        trigger.observe(at(0.71), &signals),
-        Decision::Compact { .. }
-    ));
-}
-
-#[test]
-fn the_target_keeps_its_distance_from_a_low_threshold() {
-    let signals = Signals::new(Some(0.9), 0.0, LoopSignal::Detected);
-    let target = Trigger::default().target(&signals).get();
-    assert!((target - 0.4).abs() < 1e-9);
 }
 
 fn call(name: &str, arguments: &str) -> Part {
@@ -82,6 +72,14 @@ fn result(outcome: Outcome) -> Part {
         text: "done".into(),
         outcome,
     })
+}
+
+fn watched(turns: &[Turn], recent: usize) -> Watch {
+    let mut watch = Watch::new(recent);
+    for turn in turns {
+        watch.push(turn);
+    }
+    watch
 }
 
 fn turns(all: Vec<(Role, Vec<Part>)>) -> Vec<Turn> {
@@ -111,7 +109,7 @@ fn progress_comes_from_the_newest_list() {
             vec![call("Bash", r#"{"command":"grep \"status\" x"}"#)],
         ),
     ]);
-    let list = TaskList::latest(&turns).unwrap();
+    let list = watched(&turns, 8).tasks().unwrap();
     assert_eq!(list, TaskList { done: 1, all: 3 });
 }
 
@@ -141,7 +139,10 @@ fn single_task_calls_add_up() {
             )],
         ),
     ]);
-    assert_eq!(TaskList::latest(&turns), Some(TaskList { done: 1, all: 2 }));
+    assert_eq!(
+        watched(&turns, 8).tasks(),
+        Some(TaskList { done: 1, all: 2 })
+    );
 }
 
 #[test]
@@ -153,11 +154,12 @@ fn signals_of_real_turns() {
             vec![result(Outcome::Succeeded), result(Outcome::Failed)],
         ),
     ]);
-    let signals = Signals::of(&turns, 2, LoopSignal::Clear);
+    let signals = watched(&turns, 2).signals(LoopSignal::Clear);
     assert!((signals.error_rate() - 0.5).abs() < 1e-9);
     assert_eq!(signals.progress(), None);
     assert_eq!(
-        Signals::of(&[], 8, LoopSignal::Clear)
+        watched(&[], 8)
+            .signals(LoopSignal::Clear)
             .error_rate()
             .to_bits(),
         0

@@ -99,11 +99,11 @@ impl ContextWindow {
             before: self.linearity().clone(),
         };
         let mut state = State::clone(&self.state);
-        state.linearity = linearity.tag(
+        state.classes.set_map(linearity.tag(
             stand_in.id(),
             ResourceClass::Required,
             "it stands for turns that are not shown",
-        );
+        ));
         state.compactions += 1;
         state.compacted = Some(Arc::new(compacted));
         Some(Self::with_turns(state, turns))
@@ -125,9 +125,9 @@ impl ContextWindow {
         let after = shown.filter(|turn| !known.contains(&turn.id())).cloned();
         let turns = archived.iter().cloned().chain(after).collect();
         let mut state = State::clone(&self.state);
-        state.linearity = compacted
-            .before
-            .updated_by(&state.linearity, compacted.stand_in);
+        let map = state.classes.map();
+        let map = compacted.before.updated_by(map, compacted.stand_in);
+        state.classes.set_map(map);
         state.compacted = None;
         Ok(Self::with_turns(state, turns))
     }

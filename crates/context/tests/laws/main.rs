@@ -8,6 +8,7 @@
 
 mod comonad;
 mod conversation;
+mod cut;
 mod galois;
 mod linearity;
 mod split;

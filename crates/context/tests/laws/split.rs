@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use context::split::{CompactionRatio, Cut, Rule, by_ratio, by_tokens, cuts};
-use context::step::{StepKind, legal_cuts, steps};
+use context::cut::{Cuts, Rule};
+use context::split::{CompactionRatio, by_ratio, by_tokens};
+use context::step::{StepKind, steps};
 use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
 use proptest::prelude::*;
 
@@ -44,8 +45,8 @@ fn orphans(turns: &[Turn]) -> usize {
 }
 
 /// The cut parts no call from its result: no result loses its call, on neither side.
-fn keeps_pairs(cut: Cut, turns: &[Turn]) -> bool {
-    let (old, kept) = cut.divide(turns);
+fn keeps_pairs(cut: usize, turns: &[Turn]) -> bool {
+    let (old, kept) = turns.split_at(cut);
     orphans(old) + orphans(kept) == orphans(turns)
 }
 
@@ -64,19 +65,17 @@ proptest! {
 
     #[test]
     fn no_cut_parts_a_call_from_its_result(turns in conversation()) {
-        let legal = legal_cuts(&turns);
-        for rule in [Rule::Steps, Rule::Provider] {
-            for cut in cuts(&turns, rule) {
-                prop_assert!(legal.contains(&cut.index()));
-                prop_assert!(keeps_pairs(cut, &turns));
-            }
+        let cuts = Cuts::of(&turns);
+        for at in 0..=turns.len() {
+            prop_assert!(!cuts.is_cut(at, Rule::Provider) || cuts.is_cut(at, Rule::Steps));
+            prop_assert!(!cuts.is_cut(at, Rule::Steps) || keeps_pairs(at, &turns));
         }
     }
 
     #[test]
     fn the_providers_rule_holds(turns in conversation(), keep in 0..4_000_u64) {
         let cut = by_tokens(&turns, Tokens::new(keep), Rule::Provider);
-        let (old, kept) = cut.divide(&turns);
+        let (old, kept) = turns.split_at(cut);
         if let (Some(last), Some(first)) = (old.last(), kept.first()) {
             prop_assert_ne!(last.role(), first.role());
             prop_assert_ne!(first.role(), Role::System);
@@ -92,13 +91,11 @@ proptest! {
         let keep = Tokens::new(keep);
         let sum = |turns: &[Turn]| turns.iter().map(Turn::tokens).sum::<Tokens>();
         let cut = by_tokens(&turns, keep, Rule::Steps);
-        let (_, kept) = cut.divide(&turns);
-        let next = cuts(&turns, Rule::Steps)
-            .into_iter()
-            .find(|later| *later > cut);
+        let kept = &turns[cut..];
+        let next = Cuts::of(&turns).at_least(cut + 1, Rule::Steps);
         if let Some(next) = next {
             // One cut further on would keep less than asked for, or just as much.
-            prop_assert!(sum(next.divide(&turns).1) < keep || sum(kept) <= keep);
+            prop_assert!(sum(&turns[next..]) < keep || sum(kept) <= keep);
         }
         let wanted: usize = turns.iter().rev().scan(Tokens::ZERO, |total, turn| {
             *total += turn.tokens();

@@ -1,8 +1,7 @@
 //! A conversation without its words: sizes, roles, and where it may be cut.
 
-use std::collections::HashMap;
-
-use context::{CallId, Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
+use context::cut::{Cuts, Rule};
+use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 
 /// What the machine needs to know of a conversation: some 40 bytes a turn, no text. All sizes are
 /// prefix sums, so every question about a range takes constant time.
@@ -11,8 +10,7 @@ pub struct Outline {
     ids: Vec<TurnId>,
     /// What lies before each turn but the first, and before the end.
     sums: Vec<Sums>,
-    cuts: Vec<u32>,
-    end: End,
+    cuts: Cuts,
 }
 
 /// What lies before a turn. A conversation has fewer than 2^32 tokens; beyond, sizes stay there.
@@ -23,19 +21,6 @@ struct Sums {
     clearable: u32,
     results: u32,
     guessed: u32,
-}
-
-/// What has to be known of the turns so far to place the next one.
-#[derive(Clone, Debug, Default)]
-struct End {
-    /// The turns with an unanswered call of an id, once per call.
-    waiting: HashMap<CallId, Vec<u32>>,
-    /// How many calls are unanswered without anybody having spoken since.
-    in_flight: u32,
-    /// The last turn in which somebody spoke.
-    spoke: u32,
-    /// Who the last turn is from, as the provider sees it.
-    speaker: Option<Role>,
 }
 
 /// The tokens that the placeholder for a cleared tool result takes, frame included.
@@ -55,8 +40,7 @@ impl Outline {
     /// Takes the next turn, which is shown with so many `tokens`: fewer than its own where it is sent
     /// shortened. Takes time linear in its parts.
     pub fn push(&mut self, turn: &Turn, tokens: Tokens) {
-        let index = small(self.ids.len());
-        self.place(turn, index);
+        self.cuts.push(turn);
         self.sums.push(self.total().and(turn, tokens));
         self.ids.push(turn.id());
     }
@@ -67,58 +51,6 @@ impl Outline {
         for (turn, tokens) in turns.take(self.ids.len().saturating_sub(first)) {
             self.sums.push(self.total().and(turn, tokens));
         }
-    }
-
-    /// Notes a cut before this turn if it may be one, and takes back those that it makes illegal.
-    /// Where a conversation may be cut is said by [`context::split::Rule::Provider`].
-    fn place(&mut self, turn: &Turn, index: u32) {
-        let end = &mut self.end;
-        let speaks = match turn.role() {
-            Role::Assistant => true,
-            Role::User => turn.texts().next().is_some(),
-            Role::System | Role::Tool | Role::Other => false,
-        };
-        if speaks {
-            end.spoke = index;
-            end.in_flight = 0;
-        }
-        let speaker = match turn.role() {
-            Role::Tool | Role::Other => Role::User,
-            role => role,
-        };
-        let inside = end.in_flight > 0;
-        for call in turn.calls() {
-            end.waiting.entry(call.id.clone()).or_default().push(index);
-            end.in_flight += u32::from(end.spoke <= index);
-        }
-        let mut first_asked = None;
-        let mut stray = false;
-        for result in turn.results() {
-            let asked = end.waiting.get_mut(&result.call).and_then(Vec::pop);
-            let Some(asked) = asked else {
-                stray = true;
-                continue;
-            };
-            if end.waiting.get(&result.call).is_some_and(Vec::is_empty) {
-                end.waiting.remove(&result.call);
-            }
-            if asked >= end.spoke {
-                end.in_flight = end.in_flight.saturating_sub(1);
-            }
-            first_asked = Some(first_asked.map_or(asked, |first: u32| first.min(asked)));
-        }
-        if let Some(asked) = first_asked {
-            let legal = self.cuts.partition_point(|&cut| cut <= asked);
-            self.cuts.truncate(legal);
-        } else if index > 0
-            && !inside
-            && (!stray || turn.calls().next().is_some())
-            && speaker != Role::System
-            && end.speaker != Some(speaker)
-        {
-            self.cuts.push(index);
-        }
-        end.speaker = Some(speaker);
     }
 
     /// How many turns there are.
@@ -151,7 +83,7 @@ impl Outline {
     pub fn bytes(&self) -> usize {
         self.ids.capacity() * size_of::<TurnId>()
             + self.sums.capacity() * size_of::<Sums>()
-            + self.cuts.capacity() * size_of::<u32>()
+            + self.cuts.bytes()
     }
 
     fn sum(&self, before: usize) -> Sums {
@@ -357,7 +289,7 @@ impl<'a> Path<'a> {
     /// Whether a summary may stand for everything before this cut.
     #[must_use]
     pub fn is_cut(&self, cut: usize) -> bool {
-        cut < self.len && self.outline.cuts.binary_search(&small(cut)).is_ok()
+        cut < self.len && self.outline.cuts.is_cut(cut, Rule::Provider)
     }
 
     /// Whether a summary may stand for all of it, so that the answer to come is the first turn behind
@@ -365,32 +297,22 @@ impl<'a> Path<'a> {
     #[must_use]
     pub fn ends_whole(&self) -> bool {
         if self.len < self.outline.len() {
-            return self.outline.cuts.binary_search(&small(self.len)).is_ok();
+            return self.outline.cuts.is_cut(self.len, Rule::Provider);
         }
-        let end = &self.outline.end;
-        end.in_flight == 0 && end.speaker.is_some_and(|role| role != Role::Assistant)
+        self.outline.cuts.ends_whole()
     }
 
     /// The last cut at or before `index`.
     #[must_use]
     pub fn cut_at_most(&self, index: usize) -> Option<usize> {
         let index = index.min(self.len.checked_sub(1)?);
-        let after = self
-            .outline
-            .cuts
-            .partition_point(|&cut| cut as usize <= index);
-        let cut = self.outline.cuts.get(after.checked_sub(1)?).copied()?;
-        usize::try_from(cut).ok()
+        self.outline.cuts.at_most(index, Rule::Provider)
     }
 
     /// The first cut at or after `index`.
     #[must_use]
     pub fn cut_at_least(&self, index: usize) -> Option<usize> {
-        let at = self
-            .outline
-            .cuts
-            .partition_point(|&cut| (cut as usize) < index);
-        let cut = usize::try_from(*self.outline.cuts.get(at)?).ok()?;
+        let cut = self.outline.cuts.at_least(index, Rule::Provider)?;
         (cut < self.len).then_some(cut)
     }
 

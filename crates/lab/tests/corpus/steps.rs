@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use context::archive::MemoryArchive;
+use context::cut::{Cuts, Rule};
 use context::linearity::ResourceClass;
 use context::projector::{ContextProjector, Outcome, Summarizer, SummarizerError};
-use context::split::{CompactionRatio, Cut, Rule, by_ratio, by_tokens, cuts};
-use context::step::{StepKind, legal_cuts, steps};
+use context::split::{CompactionRatio, by_ratio, by_tokens};
+use context::step::{StepKind, steps};
 use context::window::ContextWindow;
 use context::{Heuristic, Role, Text, TokenCounter, Tokens, Turn};
 use wire::session::load;
@@ -105,7 +106,10 @@ fn every_legal_cut_keeps_calls_with_their_results() {
     for (title, turns) in sessions(&corpus) {
         let all = orphans(&turns);
         // Each cut on its own is quadratic; 60 of them, spread over the session, are enough.
-        let legal = legal_cuts(&turns);
+        let legal: Vec<usize> = steps(&turns)
+            .iter()
+            .map(|step| step.turns().start)
+            .collect();
         for &at in legal.iter().step_by(legal.len() / 60 + 1) {
             let (old, kept) = turns.split_at(at);
             assert_eq!(orphans(old) + orphans(kept), all, "{title} at {at}");
@@ -117,31 +121,30 @@ fn every_legal_cut_keeps_calls_with_their_results() {
 fn every_split_is_legal() {
     let Some(corpus) = corpus() else { return };
     for (title, turns) in sessions(&corpus) {
-        let legal = legal_cuts(&turns);
+        let cuts = Cuts::of(&turns);
         for rule in [Rule::Steps, Rule::Provider] {
             let by_size =
                 [0, 2_000, 8_000, 20_000].map(|keep| by_tokens(&turns, Tokens::new(keep), rule));
             let by_share = [0.2, 0.5, 0.8]
                 .map(|ratio| by_ratio(&turns, CompactionRatio::new(ratio).unwrap(), rule));
             for cut in by_size.into_iter().chain(by_share) {
-                assert!(legal.contains(&cut.index()), "{title}: {cut:?}");
-                assert!(cuts(&turns, rule).contains(&cut), "{title}: {cut:?}");
+                assert!(cut == 0 || cuts.is_cut(cut, rule), "{title}: {cut}");
                 check_provider(cut, rule, &turns, &title);
             }
         }
     }
 }
 
-fn check_provider(cut: Cut, rule: Rule, turns: &[Turn], title: &str) {
-    let (old, kept) = cut.divide(turns);
+fn check_provider(cut: usize, rule: Rule, turns: &[Turn], title: &str) {
+    let (old, kept) = turns.split_at(cut);
     assert!(
         turns.is_empty() || !kept.is_empty(),
         "{title}: nothing kept"
     );
     if let (Rule::Provider, Some(last), Some(first)) = (rule, old.last(), kept.first()) {
-        assert_ne!(last.role(), first.role(), "{title}: {cut:?}");
-        assert_ne!(first.role(), Role::System, "{title}: {cut:?}");
-        assert_eq!(first.results().count(), 0, "{title}: {cut:?}");
+        assert_ne!(last.role(), first.role(), "{title}: {cut}");
+        assert_ne!(first.role(), Role::System, "{title}: {cut}");
+        assert_eq!(first.results().count(), 0, "{title}: {cut}");
     }
 }
 

@@ -12,11 +12,23 @@ pub fn check(tree: &Tree, table: &Path) -> anyhow::Result<Vec<Violation>> {
     let text = std::fs::read_to_string(table)
         .with_context(|| format!("cannot read {}", table.display()))?;
     let allowed = parse(&text)?;
-    Ok(tree
+    let edges = tree
         .packages
         .iter()
-        .flat_map(|package| check_package(package, &allowed))
-        .collect())
+        .flat_map(|package| check_package(package, &allowed));
+    Ok(edges.chain(missing(&allowed, &tree.packages)).collect())
+}
+
+/// The rows of crates that do not exist.
+fn missing(allowed: &[Allowed], packages: &[Package]) -> Vec<Violation> {
+    let exists = |name: &str| packages.iter().any(|package| package.name == name);
+    let gone = allowed.iter().filter(|(name, _)| !exists(name));
+    gone.map(|(name, _)| Violation {
+        rule: "edges",
+        at: "crates/xtask/edges.toml".to_owned(),
+        message: format!("there is no crate `{name}`"),
+    })
+    .collect()
 }
 
 /// A crate and the crates it may use.
@@ -82,7 +94,7 @@ fn check_package(package: &Package, allowed: &[Allowed]) -> Vec<Violation> {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_package, parse};
+    use super::{check_package, missing, parse};
     use crate::tidy::tree::Package;
 
     const TABLE: &str = "[[crate]]\nname = 'a'\nuses = []\n[[crate]]\nname = 'b'\nuses = ['a']";
@@ -112,6 +124,18 @@ mod tests {
             &[],
             &["the package `a` lies in `crates/x/a`, not in crates/a"],
         );
+    }
+
+    #[test]
+    fn a_row_needs_its_crate() {
+        let package = Package {
+            name: "a".to_owned(),
+            folder: "crates/a".to_owned(),
+            uses: std::collections::BTreeSet::new(),
+        };
+        let found = missing(&parse(TABLE).unwrap(), &[package]);
+        let found: Vec<String> = found.into_iter().map(|gone| gone.message).collect();
+        assert_eq!(found, ["there is no crate `b`"]);
     }
 
     #[test]

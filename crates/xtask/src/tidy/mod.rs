@@ -7,6 +7,7 @@ mod names;
 mod paths;
 mod source;
 mod tree;
+mod unused;
 
 use std::fmt;
 use std::path::Path;
@@ -44,6 +45,10 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
     let exceptions = Exceptions::read(&root.join("crates/xtask/tidy.toml"))?;
     let mut violations = edges::check(&tree, &root.join("crates/xtask/edges.toml"))?;
     violations.extend(paths::check(&tree, root));
+    violations.extend(unused::check(
+        &tree,
+        &root.join("crates/xtask/unused.toml"),
+    )?);
     let mut lengths = Lengths::default();
     for file in tree.rust() {
         violations.extend(names::check_file(&file.path));

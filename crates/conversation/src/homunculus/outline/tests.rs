@@ -1,10 +1,7 @@
 //! Sizes against plain sums, cuts against the rules.
 
-use context::split::{Rule, cuts};
 use context::turn::{Outcome, Part, ToolCall, ToolResult};
 use context::{CallId, Heuristic, Role, Text, Tokens, Turn, TurnDraft, TurnId};
-
-use proptest::prelude::*;
 
 use super::{Outline, PLACEHOLDER, Path, PinnedAt};
 
@@ -136,75 +133,6 @@ fn keeping_and_clearing_look_from_the_back() {
     let freed = said[2].tokens().saturating_sub(PLACEHOLDER);
     assert_eq!(path.clearable(0, 4), freed);
     assert_eq!(path.clearable(3, 4), Tokens::ZERO);
-}
-
-/// A turn of a random conversation: who speaks, whether it has text, the ids it calls and answers.
-type Said = (u8, bool, Vec<u8>, Vec<u8>);
-
-fn placed(said: &[Said]) -> Vec<Turn> {
-    let mut parent = TurnId::ROOT;
-    said.iter()
-        .map(|(role, spoken, calls, answers)| {
-            let id = |name: &u8| CallId::from(format!("c{name}").as_str());
-            let mut parts: Vec<Part> = Vec::new();
-            if *spoken {
-                parts.push(Part::Text(Text::from("word")));
-            }
-            let role = match role % 5 {
-                0 => Role::System,
-                1 => Role::User,
-                2 => Role::Tool,
-                _ => Role::Assistant,
-            };
-            if role == Role::Assistant {
-                parts.extend(calls.iter().map(|call| {
-                    Part::Call(ToolCall {
-                        id: id(call),
-                        name: Text::from("read"),
-                        arguments: Text::from("{}"),
-                    })
-                }));
-            } else {
-                parts.extend(answers.iter().map(|call| {
-                    Part::Result(ToolResult {
-                        call: id(call),
-                        text: Text::from("found"),
-                        outcome: Outcome::Succeeded,
-                    })
-                }));
-            }
-            let turn = TurnDraft::said(role, parts).after(parent, &Heuristic);
-            parent = turn.id();
-            turn
-        })
-        .collect()
-}
-
-proptest! {
-    /// Turn by turn, the cuts are those of the whole.
-    #[test]
-    fn cuts_grow_with_the_conversation(
-        said in prop::collection::vec(
-            (any::<u8>(), any::<bool>(), prop::collection::vec(0..3_u8, 0..3), prop::collection::vec(0..3_u8, 0..3)),
-            0..14,
-        ),
-    ) {
-        let turns = placed(&said);
-        let mut outline = Outline::default();
-        for len in 0..=turns.len() {
-            if let Some(turn) = len.checked_sub(1).and_then(|last| turns.get(last)) {
-                outline.push(turn, turn.tokens());
-            }
-            let path = Path::new(&outline, len, &[]);
-            let legal: Vec<usize> = cuts(&turns[..len], Rule::Provider)
-                .into_iter()
-                .map(|cut| cut.index())
-                .filter(|&cut| cut > 0)
-                .collect();
-            let found: Vec<usize> = (0..=len).filter(|&at| path.is_cut(at)).collect();
-            prop_assert_eq!(found, legal, "of {} turns", len);
-        }
-    }
 }
 
 #[test]
