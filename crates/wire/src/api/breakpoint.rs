@@ -142,10 +142,7 @@ impl<'r> Message<'r> {
         let tree = self.trees().into_iter().next_back()?;
         let root = tree.root();
         let content = root.get("content")?;
-        let key = match self.dialect {
-            super::Dialect::Anthropic => "cache_control",
-            _ => "prompt_cache_breakpoint",
-        };
+        let key = self.dialect.facts().keys.cache_breakpoint;
         let mark = format!(",{}:{marker}", quoted(key));
         let patch = match content.kind() {
             Kind::Plain | Kind::Escaped => {
@@ -193,11 +190,7 @@ impl<'r> Message<'r> {
 
     /// The type of a text block in this message.
     pub(super) fn text_type(&self) -> &'static str {
-        match (self.dialect, self.role()) {
-            (super::Dialect::Responses, context::Role::Assistant) => "output_text",
-            (super::Dialect::Responses, _) => "input_text",
-            _ => "text",
-        }
+        self.dialect.table().text_type(self.role())
     }
 
     /// The message with its last element, `last`, changed by `patches`.

@@ -14,11 +14,7 @@ pub(super) const MARKERS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint
 /// The hash of the message that these elements are.
 pub(super) fn hash<'t>(dialect: Dialect, elements: impl Iterator<Item = Value<'t>>) -> [u8; 16] {
     let mut form = Form::default();
-    form.out.push(match dialect {
-        Dialect::Anthropic => b'A',
-        Dialect::Chat => b'C',
-        Dialect::Responses => b'R',
-    });
+    form.out.push(dialect.facts().tag);
     for element in elements {
         match element.text() {
             // A bare `input` string is one user message.

@@ -7,7 +7,7 @@ use context::{CallId, Part, Role, Text, Turn};
 
 use super::Dialect;
 use super::json::write::{Object, list};
-use super::render::{as_text, messages, wire_id};
+use super::render::{as_text, wire_id};
 
 /// A conversation in the shape of a request.
 ///
@@ -33,12 +33,11 @@ impl Conversation {
     /// `turns` as a request in `dialect`.
     #[must_use]
     pub fn from_turns(dialect: Dialect, turns: &[Turn]) -> Self {
-        let leading = match dialect {
-            Dialect::Chat => 0,
-            Dialect::Anthropic | Dialect::Responses => turns
-                .iter()
-                .take_while(|turn| turn.role() == Role::System)
-                .count(),
+        let (facts, table) = (dialect.facts(), dialect.table());
+        let is_system = |turn: &&Turn| turn.role() == Role::System;
+        let leading = match facts.keys.instructions {
+            Some(_) => turns.iter().take_while(is_system).count(),
+            None => 0,
         };
         let (system, said) = turns.split_at_checked(leading).unwrap_or((&[], turns));
         let system: Vec<String> = system.iter().map(Turn::readable).collect();
@@ -48,8 +47,8 @@ impl Conversation {
         }
         pairing.close();
         let mut entries = pairing.entries;
-        entries.retain(|entry| !messages(dialect, entry.role, &entry.parts).is_empty());
-        if dialect == Dialect::Anthropic {
+        entries.retain(|entry| !table.write(entry.role, &entry.parts).is_empty());
+        if facts.layout.alternates {
             entries = alternating(entries);
         }
         Self {
@@ -57,7 +56,7 @@ impl Conversation {
             instructions: (!system.is_empty()).then(|| system.join("\n\n")),
             messages: entries
                 .iter()
-                .flat_map(|entry| messages(dialect, entry.role, &entry.parts))
+                .flat_map(|entry| table.write(entry.role, &entry.parts))
                 .collect(),
         }
     }
@@ -83,19 +82,15 @@ impl Conversation {
     /// A request body for `model`. `max_tokens` is the longest answer; Anthropic requires it.
     #[must_use]
     pub fn body(&self, model: &str, max_tokens: Option<u64>) -> String {
-        let (limit, instructions) = match self.dialect {
-            Dialect::Anthropic => ("max_tokens", "system"),
-            Dialect::Chat => ("max_completion_tokens", "instructions"),
-            Dialect::Responses => ("max_output_tokens", "instructions"),
-        };
+        let keys = &self.dialect.facts().keys;
         let mut body = Object::new().text("model", model);
         if let Some(most) = max_tokens {
-            body = body.raw(limit, &most.to_string());
+            body = body.raw(keys.longest_answer, &most.to_string());
         }
-        if let Some(text) = &self.instructions {
-            body = body.text(instructions, text);
+        if let Some((key, text)) = keys.instructions.zip(self.instructions.as_ref()) {
+            body = body.text(key, text);
         }
-        body.raw(self.dialect.list_key(), &self.list()).end()
+        body.raw(keys.list, &self.list()).end()
     }
 }
 

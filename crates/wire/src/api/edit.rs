@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use serde_json::{Map, Value};
+
 use super::error::ApiError;
 use super::json::scan::Span;
 use super::json::write::push_string;
@@ -62,6 +64,35 @@ impl<'r> Edit<'r> {
         self.fields.retain(|(name, _)| name != key);
         self.fields.push((key.to_owned(), None));
         self
+    }
+
+    /// Takes several top-level fields out.
+    pub(super) fn remove_all(self, keys: &[&str]) -> Self {
+        keys.iter().fold(self, |edit, key| edit.remove(key))
+    }
+
+    /// Changes the object under the top-level field `key`, and takes it out where it is empty then.
+    /// `change` returns `true` if it changed anything.
+    pub(super) fn change(
+        self,
+        key: &str,
+        change: impl FnOnce(&mut Map<String, Value>) -> bool,
+    ) -> Self {
+        let Some(Value::Object(mut object)) = self.request.field_json(key) else {
+            return self;
+        };
+        if !change(&mut object) {
+            self
+        } else if object.is_empty() {
+            self.remove(key)
+        } else {
+            self.set(key, Value::Object(object).to_string())
+        }
+    }
+
+    /// The request that is changed.
+    pub(super) const fn request(&self) -> &'r Request<'r> {
+        self.request
     }
 
     /// The new body. Without changes, and also where the pieces are all the messages in their order,

@@ -5,7 +5,7 @@ use context::{Role, TurnDraft};
 use super::json::scan::Span;
 use super::json::tree::Tree;
 use super::request::{List, Request};
-use super::{Dialect, anthropic, canonical, chat, responses};
+use super::{Dialect, canonical, parts};
 
 /// An element of the list of messages.
 #[derive(Clone, Copy, Debug)]
@@ -83,14 +83,13 @@ impl<'r> Message<'r> {
     #[must_use]
     pub fn draft(&self) -> TurnDraft {
         let trees = self.trees();
-        let mut roots = trees.iter().map(Tree::root);
-        match self.dialect {
-            Dialect::Responses if self.bare => roots.next().map(responses::bare),
-            Dialect::Responses => Some(responses::draft(self.role(), roots)),
-            Dialect::Anthropic => roots.next().map(anthropic::draft),
-            Dialect::Chat => roots.next().map(chat::draft),
+        if self.bare {
+            let text = trees.first().and_then(|tree| tree.root().text());
+            let mut parts = Vec::new();
+            parts::push_text(&mut parts, &text.unwrap_or_default());
+            return TurnDraft::said(Role::User, parts);
         }
-        .unwrap_or_else(|| TurnDraft::said(self.role(), Vec::new()))
+        self.dialect.table().draft(self.role(), &trees)
     }
 
     /// Its identity: blake3 over its canonical form, cut to 16 bytes. Two messages have the same one
@@ -118,14 +117,5 @@ impl<'r> Message<'r> {
             .iter()
             .filter_map(|element| Tree::parse(element.span.of(self.body), self.depth).ok())
             .collect()
-    }
-}
-
-/// The role of an element with this `type` and `role`.
-pub(super) fn role_of(dialect: Dialect, kind: Option<&str>, role: Option<&str>) -> Role {
-    match dialect {
-        Dialect::Anthropic => anthropic::role(role),
-        Dialect::Chat => chat::role(role),
-        Dialect::Responses => responses::role(kind, role),
     }
 }

@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
+use context::Role;
+
+use super::Dialect;
 use super::json::scan::{Kind, Span};
 use super::json::tree::{Tree, Value};
 use super::json::write::quoted;
 use super::message::Message;
-use super::{Dialect, responses};
+use super::render::text_block;
 
 /// Changes to one message. Nothing happens before [`Self::render`].
 #[derive(Clone, Debug)]
@@ -151,28 +154,15 @@ impl<'r> MessageEdit<'r> {
     fn result_values<'t>(&self, trees: &'t [Tree<'r>]) -> Vec<(usize, Option<Value<'t>>)> {
         let mut out = Vec::new();
         for (tree, base) in trees.iter().zip(self.message.starts()) {
-            let root = tree.root();
-            match self.message.dialect {
-                Dialect::Anthropic => {
-                    let blocks = root.get("content").into_iter().flat_map(Value::elements);
-                    let results = blocks
-                        .filter(|block| block.get("type").is_some_and(|it| it.is("tool_result")));
-                    out.extend(results.map(|block| (base, block.get("content"))));
-                }
-                Dialect::Chat if self.message.role() == context::Role::Tool => {
-                    out.push((base, root.get("content")));
-                }
-                Dialect::Responses if responses::is_result(root) => {
-                    out.push((base, root.get("output")));
-                }
-                Dialect::Chat | Dialect::Responses => {}
-            }
+            let results = self.message.dialect.table().results(tree.root());
+            out.extend(results.into_iter().map(|value| (base, value)));
         }
         out
     }
 
     fn thinking_patches(&self, root: Value<'_>) -> Cuts {
-        let goes = self.thinking == Thinking::Goes && self.message.dialect == Dialect::Anthropic;
+        let bound = self.message.dialect.facts().layout.binds_thinking;
+        let goes = bound && self.thinking == Thinking::Goes;
         let Some(content) = root.get("content").filter(|_| goes) else {
             return Cuts::default();
         };
@@ -233,12 +223,8 @@ fn with_text(dialect: Dialect, value: Value<'_>, text: &str) -> Option<Vec<Patch
     let (span, new) = match kept.get("text") {
         Some(own) => (own.span(), quoted(text)),
         None => {
-            let kind = match dialect {
-                Dialect::Responses => "input_text",
-                _ => "text",
-            };
-            let block = format!(r#"{{"type":"{kind}","text":{}}}"#, quoted(text));
-            (kept.span(), block)
+            let kind = dialect.table().text_type(Role::Tool);
+            (kept.span(), text_block(kind, text))
         }
     };
     patches.push((span, new));

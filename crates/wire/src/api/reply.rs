@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use context::{Role, TurnDraft};
+use context::TurnDraft;
 
+use super::Dialect;
 use super::failure::Failure;
 use super::json::tree::{Tree, Value};
-use super::json::write::{Object, list};
 use super::limits::DEEPEST;
 use super::usage::Usage;
-use super::{Dialect, anthropic, chat, responses};
 
 /// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,38 +83,14 @@ impl Reply {
     /// The assistant turn that was answered.
     #[must_use]
     pub fn draft(&self) -> TurnDraft {
-        let parse = |json| Tree::parse(json, DEEPEST).ok();
-        match self.dialect {
-            Dialect::Anthropic => {
-                let content = list(&self.pieces);
-                let parts = parse(&content).map(|tree| anthropic::content_parts(tree.root()));
-                TurnDraft::said(Role::Assistant, parts.unwrap_or_default())
-            }
-            Dialect::Chat => self
-                .pieces
-                .first()
-                .and_then(|message| parse(message))
-                .map(|tree| chat::said(Role::Assistant, tree.root()))
-                .unwrap_or_else(|| TurnDraft::said(Role::Assistant, Vec::new())),
-            Dialect::Responses => {
-                let trees: Vec<_> = self.pieces.iter().filter_map(|item| parse(item)).collect();
-                responses::draft(Role::Assistant, trees.iter().map(Tree::root))
-            }
-        }
+        self.dialect.table().draft_reply(&self.pieces)
     }
 
     /// The answer as it is sent back in the next request: one message, or on Responses the items
     /// with commas between. Empty where nothing was answered.
     #[must_use]
     pub fn message(&self) -> String {
-        match self.dialect {
-            _ if self.pieces.is_empty() => String::new(),
-            Dialect::Anthropic => Object::new()
-                .text("role", "assistant")
-                .raw("content", &list(&self.pieces))
-                .end(),
-            Dialect::Chat | Dialect::Responses => self.pieces.join(","),
-        }
+        self.dialect.message_of(&self.pieces)
     }
 
     /// The compaction block or item in the answer, byte for byte as it has to be sent back.
@@ -133,81 +108,14 @@ impl Reply {
 /// The reply that the body `root` is.
 pub(super) fn read(dialect: Dialect, root: Value<'_>) -> Reply {
     let text = |key| root.get_text(key).map(std::borrow::Cow::into_owned);
-    let mut reply = Reply {
+    let (pieces, stop) = dialect.table().read_reply(root);
+    Reply {
+        dialect,
         id: text("id"),
         model: text("model"),
+        stop,
+        usage: root.get("usage").map(Usage::read).unwrap_or_default(),
+        pieces,
         failure: Failure::read(root),
-        ..Reply::empty(dialect)
-    };
-    if let Some(usage) = root.get("usage") {
-        reply.usage = Usage::read(usage);
     }
-    let raw = |value: Value<'_>| value.raw().to_owned();
-    match dialect {
-        Dialect::Anthropic => {
-            let content = root.get("content").into_iter();
-            reply.pieces = content.flat_map(Value::elements).map(raw).collect();
-            reply.stop = root
-                .get_text("stop_reason")
-                .map(|stop| anthropic_stop(&stop));
-        }
-        Dialect::Chat => {
-            let choice = root.get("choices").and_then(|list| list.elements().next());
-            reply.pieces = choice
-                .and_then(|choice| choice.get("message"))
-                .map(raw)
-                .into_iter()
-                .collect();
-            let stop = choice.and_then(|choice| choice.get_text("finish_reason"));
-            reply.stop = stop.map(|stop| chat_stop(&stop));
-        }
-        Dialect::Responses => {
-            let output = root.get("output").into_iter();
-            reply.pieces = output.flat_map(Value::elements).map(raw).collect();
-            reply.stop = responses_stop(root);
-        }
-    }
-    reply
-}
-
-pub(super) fn anthropic_stop(reason: &str) -> Stop {
-    match reason {
-        "end_turn" => Stop::EndOfTurn,
-        "max_tokens" => Stop::MaxTokens,
-        "stop_sequence" => Stop::StopSequence,
-        "tool_use" => Stop::ToolUse,
-        "pause_turn" => Stop::Pause,
-        "compaction" => Stop::Compaction,
-        "refusal" => Stop::Refusal,
-        "model_context_window_exceeded" => Stop::WindowExceeded,
-        other => Stop::Other(other.to_owned()),
-    }
-}
-
-pub(super) fn chat_stop(reason: &str) -> Stop {
-    match reason {
-        "stop" => Stop::EndOfTurn,
-        "length" => Stop::MaxTokens,
-        "tool_calls" | "function_call" => Stop::ToolUse,
-        "content_filter" => Stop::Refusal,
-        other => Stop::Other(other.to_owned()),
-    }
-}
-
-/// A response that is completed waits for tools if it calls one that the client has to answer.
-fn responses_stop(root: Value<'_>) -> Option<Stop> {
-    let status = root.get_text("status")?;
-    let reason = root
-        .get("incomplete_details")
-        .and_then(|details| details.get_text("reason"));
-    let mut output = root.get("output").into_iter().flat_map(Value::elements);
-    Some(match (&*status, reason.as_deref()) {
-        ("completed", _) if output.any(responses::is_call) => Stop::ToolUse,
-        ("completed", _) => Stop::EndOfTurn,
-        ("incomplete", Some("max_output_tokens")) => Stop::MaxTokens,
-        ("incomplete", Some("content_filter")) => Stop::Refusal,
-        ("incomplete", Some(reason)) => Stop::Other(reason.to_owned()),
-        ("in_progress" | "queued", _) => return None,
-        (other, _) => Stop::Other(other.to_owned()),
-    })
 }

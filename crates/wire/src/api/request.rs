@@ -10,7 +10,7 @@ use super::json::scan::{Fault, Kind, Scanner, Span, Why};
 use super::json::tree::Tree;
 use super::json::unescape::unescape;
 use super::limits::Limits;
-use super::message::{Element, Message, role_of};
+use super::message::{Element, Message};
 use super::recall::{Nothing, Recall};
 use super::{Dialect, parts};
 
@@ -157,6 +157,25 @@ impl<'b> Request<'b> {
         Some(unescape(inner.strip_suffix('"')?))
     }
 
+    /// The value of the top-level field `key`, where it can be read.
+    pub(super) fn field_json(&self, key: &str) -> Option<serde_json::Value> {
+        serde_json::from_str(self.field(key)?.value).ok()
+    }
+
+    /// Returns `true` if the top-level field `key` is there and not `null`.
+    #[must_use]
+    pub fn sets(&self, key: &str) -> bool {
+        self.field(key).is_some_and(|field| field.value != "null")
+    }
+
+    /// Returns `true` if the provider holds state of the conversation, so that the request is only
+    /// part of it.
+    #[must_use]
+    pub fn is_held_by_provider(&self) -> bool {
+        let keys = self.dialect.facts().keys.provider_state;
+        keys.iter().any(|key| self.sets(key))
+    }
+
     /// The model that is asked for.
     #[must_use]
     pub fn model(&self) -> Option<Cow<'b, str>> {
@@ -174,11 +193,7 @@ impl<'b> Request<'b> {
     /// are messages.
     #[must_use]
     pub fn instructions(&self) -> Option<Instructions<'b>> {
-        let key = match self.dialect {
-            Dialect::Anthropic => "system",
-            Dialect::Responses => "instructions",
-            Dialect::Chat => return None,
-        };
+        let key = self.dialect.facts().keys.instructions?;
         let field = self.field(key).filter(|field| field.value != "null")?;
         let tree = Tree::parse(field.value, self.depth).ok()?;
         let (text, _) = parts::flatten(Some(tree.root()), parts::opaque);
@@ -193,6 +208,12 @@ impl<'b> Request<'b> {
     #[must_use]
     pub fn tools(&self) -> Option<Field<'b>> {
         self.field("tools")
+    }
+
+    /// Returns `true` if at least one tool is defined.
+    pub(super) fn has_tools(&self) -> bool {
+        self.tools()
+            .is_some_and(|tools| !matches!(tools.value, "[]" | "null"))
     }
 
     /// Where the list of messages stands (for a bare `input` string, the string).
@@ -263,7 +284,8 @@ impl<'b> Request<'b> {
     }
 
     fn may_lack_messages(&self) -> bool {
-        self.dialect == Dialect::Responses && self.field("input").is_none()
+        let facts = self.dialect.facts();
+        facts.layout.loose_list && self.field(facts.keys.list).is_none()
     }
 
     fn read(
@@ -272,6 +294,7 @@ impl<'b> Request<'b> {
         most: usize,
         recall: &mut dyn Recall,
     ) -> Result<(), Fault> {
+        let list_key = self.dialect.list_key();
         scanner.members(|scanner, kind, key| {
             let escaped = kind == Kind::Escaped;
             let mut member = Member {
@@ -279,7 +302,7 @@ impl<'b> Request<'b> {
                 escaped,
                 value: key,
             };
-            member.value = if key_text(self.body, &member) == self.dialect.list_key() {
+            member.value = if key_text(self.body, &member) == list_key {
                 self.read_list(scanner, most, recall)?
             } else {
                 scanner.skip()?
@@ -323,7 +346,7 @@ impl<'b> Request<'b> {
                 self.list = List::Listed(span);
                 Ok(span)
             }
-            Some(b'"') if self.dialect == Dialect::Responses => {
+            Some(b'"') if self.dialect.facts().layout.loose_list => {
                 let span = scanner.skip()?;
                 let role = Role::User;
                 recall.was_read(0, span.of(self.body), role);
@@ -340,7 +363,7 @@ impl<'b> Request<'b> {
 
     /// Puts elements together to messages.
     fn group(&mut self) {
-        let joins = self.dialect == Dialect::Responses;
+        let joins = self.dialect.facts().layout.joins_assistant;
         let mut previous = None;
         for (index, element) in self.elements.iter().enumerate() {
             let same = joins && element.role == Role::Assistant;
@@ -411,7 +434,7 @@ fn read_element(dialect: Dialect, body: &str, scanner: &mut Scanner<'_>) -> Resu
         }
         Ok(())
     })?;
-    let role = role_of(dialect, kind.as_deref(), role.as_deref());
+    let role = dialect.table().role(kind.as_deref(), role.as_deref());
     Ok(Element { span, role })
 }
 

@@ -3,9 +3,9 @@
 use context::turn::Outcome;
 use context::{Part, Role, Text, TurnDraft};
 
-use super::json::scan::Kind;
-use super::json::tree::Value;
-use super::parts;
+use crate::api::json::scan::Kind;
+use crate::api::json::tree::Value;
+use crate::api::parts;
 
 /// The role of an item by its `type` and `role`. Items that the model made are the assistant's,
 /// answers to its calls are a tool's.
@@ -34,13 +34,6 @@ pub(super) fn draft<'t>(role: Role, items: impl Iterator<Item = Value<'t>>) -> T
         push_item(&mut out, item);
     }
     TurnDraft::said(role, out)
-}
-
-/// The turn of an `input` that is one string.
-pub(super) fn bare(input: Value<'_>) -> TurnDraft {
-    let mut out = Vec::new();
-    parts::push_text(&mut out, &input.text().unwrap_or_default());
-    TurnDraft::said(Role::User, out)
 }
 
 /// Calls that the client answers: the item's type, the name where the item has none, the key of

@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::{Progress, index, text};
+use super::reply::stop_of;
 use crate::api::Dialect;
 use crate::api::failure::Failure;
 use crate::api::json::members::{GrowingObject, with_members};
 use crate::api::json::tree::{Tree, Value};
 use crate::api::json::write::{list, quoted};
 use crate::api::limits::DEEPEST;
-use crate::api::reply::{Reply, Stop, anthropic_stop};
+use crate::api::reply::{Reply, Stop};
+use crate::api::stream::{Progress, Stream, index, text};
 use crate::api::usage::Usage;
 
-#[derive(Clone, Default)]
-pub(super) struct Stream {
+#[derive(Default)]
+pub(super) struct Events {
     id: Option<String>,
     model: Option<String>,
     stop: Option<Stop>,
@@ -22,8 +23,8 @@ pub(super) struct Stream {
     failure: Option<Failure>,
 }
 
-impl Stream {
-    pub(super) fn accept(&mut self, kind: &str, root: Value<'_>) -> Progress {
+impl Stream for Events {
+    fn accept(&mut self, kind: &str, root: Value<'_>) -> Progress {
         match kind {
             "message_start" => {
                 if let Some(message) = root.get("message") {
@@ -47,7 +48,7 @@ impl Stream {
                 let stop = root
                     .get("delta")
                     .and_then(|delta| text(delta, "stop_reason"));
-                self.stop = stop.map(|stop| anthropic_stop(&stop)).or(self.stop.take());
+                self.stop = stop.map(|stop| stop_of(&stop)).or(self.stop.take());
                 self.count(root);
             }
             "message_stop" => return Progress::Complete,
@@ -60,18 +61,7 @@ impl Stream {
         Progress::Going
     }
 
-    /// Takes the counts in `object`'s `usage`. They are running totals: later ones replace earlier
-    /// ones, a `null` says nothing.
-    fn count(&mut self, object: Value<'_>) {
-        let usage = object.get("usage");
-        for (key, value) in usage.into_iter().flat_map(Value::members) {
-            if let Some(key) = key.text().filter(|_| !value.is_null()) {
-                self.usage.set_json(&key, value.raw());
-            }
-        }
-    }
-
-    pub(super) fn reply(&self) -> Reply {
+    fn reply(&self) -> Reply {
         let usage = self.usage.json(&[]);
         let usage = Tree::parse(&usage, DEEPEST).map(|tree| Usage::read(tree.root()));
         Reply {
@@ -82,6 +72,19 @@ impl Stream {
             pieces: self.blocks.values().map(Block::json).collect(),
             failure: self.failure.clone(),
             ..Reply::empty(Dialect::Anthropic)
+        }
+    }
+}
+
+impl Events {
+    /// Takes the counts in `object`'s `usage`. They are running totals: later ones replace earlier
+    /// ones, a `null` says nothing.
+    fn count(&mut self, object: Value<'_>) {
+        let usage = object.get("usage");
+        for (key, value) in usage.into_iter().flat_map(Value::members) {
+            if let Some(key) = key.text().filter(|_| !value.is_null()) {
+                self.usage.set_json(&key, value.raw());
+            }
         }
     }
 }

@@ -3,9 +3,9 @@
 use context::turn::Outcome;
 use context::{Part, Role, TurnDraft};
 
-use super::json::scan::Kind;
-use super::json::tree::Value;
-use super::parts;
+use crate::api::json::scan::Kind;
+use crate::api::json::tree::Value;
+use crate::api::parts;
 
 /// The role that `role` names.
 pub(super) fn role(role: Option<&str>) -> Role {
