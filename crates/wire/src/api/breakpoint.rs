@@ -1,4 +1,4 @@
-//! Where a request asks the provider to cache.
+//! Cache breakpoints: finding, setting and removing them.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::message::Message;
 use super::message_edit::splice;
 use super::request::Request;
 
-/// Where a cache breakpoint stands.
+/// The place of a cache breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At the top level: the provider sets the breakpoint itself, and it uses one of the slots.
@@ -31,9 +31,9 @@ pub enum Place {
 /// A cache breakpoint: Anthropic's `cache_control`, OpenAI's `prompt_cache_breakpoint`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breakpoint {
-    /// Where it stands.
+    /// The block that carries it.
     pub place: Place,
-    /// Its `ttl`, where it names one.
+    /// The `ttl`, where the breakpoint names one.
     pub ttl: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl Request<'_> {
         self.breakpoints_from(0)
     }
 
-    /// The same without those of the messages before `first`.
+    /// [`Self::breakpoints`] without those of the messages before `first`.
     #[must_use]
     pub fn breakpoints_from(&self, first: usize) -> Vec<Breakpoint> {
         let mut out = Vec::new();
@@ -82,7 +82,7 @@ impl Request<'_> {
 }
 
 impl Request<'_> {
-    /// The messages from `first` on in which there can be a marker, by a quick look at all their bytes.
+    /// The messages from `first` on that may hold a marker, by a quick look at their bytes.
     fn maybe_marked(&self, first: usize) -> Vec<usize> {
         let start = self.message(first).map(|message| message.span().start);
         let end = self.elements.last().map(|element| element.span.end);
@@ -228,14 +228,14 @@ fn cut_markers(object: Value<'_>, cuts: &mut Vec<(Span, String)>) {
     }
 }
 
-/// What a marker cannot be without: its key, plain or with escapes in it, which are those of `_` and of the
+/// Byte sequences of which every marker holds one: the key in plain letters, or escapes of `_` and of
 /// lower-case letters (`\u005f`, `\u0061` to `\u007a`).
 fn signs() -> impl Iterator<Item = &'static [u8]> {
     let keys = MARKERS.iter().map(|key| key.as_bytes());
     keys.chain([b"\\u005".as_slice(), b"\\u006", b"\\u007"])
 }
 
-/// Whether a marker can be in `json`: a quick look before a thorough one.
+/// A quick look: `false` means that `json` holds no marker.
 fn may_mark(json: &str) -> bool {
     signs().any(|sign| memchr::memmem::find(json.as_bytes(), sign).is_some())
 }

@@ -1,4 +1,4 @@
-//! A whole conversation written from turns, such that the provider takes it.
+//! A whole conversation written from turns in a form that the provider accepts.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use super::render::{as_text, wire_id};
 
 /// A conversation in the shape of a request.
 ///
-/// It keeps the rules of all three providers: every call has exactly one result, in the message or
+/// Every provider's rules hold: each call has exactly one result, in the message or
 /// messages right after it; a result without a call becomes text; a call without a result gets one
 /// that says so; ids are unique, a repeated one gets a number. On Anthropic, neighbours of one role
-/// are one message and the first message is the user's. System turns at the front become the
+/// are one message, and the first message is the user's. System turns at the front become the
 /// instructions (not on Chat, where they are messages).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Conversation {
@@ -23,10 +23,10 @@ pub struct Conversation {
     messages: Vec<String>,
 }
 
-/// What stands for the answer of a call that never got one.
+/// The result of a call that never got one.
 const NO_RESULT: &str = "[no result was recorded]";
 
-/// What stands before an assistant turn that opens a conversation.
+/// The user message before an assistant turn that opens a conversation.
 const OPENING: &str = "[the conversation starts here]";
 
 impl Conversation {
@@ -99,13 +99,13 @@ struct Entry {
     parts: Vec<Part>,
 }
 
-/// A call that waits for its result.
+/// A call without a result so far.
 struct Waiting {
     id: CallId,
     written: CallId,
 }
 
-/// Brings calls and results together.
+/// Pairs calls with results.
 struct Pairing {
     dialect: Dialect,
     entries: Vec<Entry>,
@@ -158,7 +158,7 @@ impl Pairing {
         }
     }
 
-    /// Results that are waited for go to their calls; all else stays where it is.
+    /// Moves results to the calls that wait for them; everything else stays in place.
     fn add_other(&mut self, role: Role, parts: &[Part]) {
         let mut rest = Vec::new();
         for part in parts {
@@ -179,7 +179,7 @@ impl Pairing {
         self.push(role, rest);
     }
 
-    /// No result can come any more for the calls that wait.
+    /// Answers the calls that never got a result.
     fn close(&mut self) {
         for call in std::mem::take(&mut self.waiting) {
             self.answer(call.written, Text::from(NO_RESULT), Outcome::Failed);

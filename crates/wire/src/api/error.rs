@@ -1,4 +1,4 @@
-//! What can be wrong with a body or a stream.
+//! Errors in bodies and streams.
 
 use context::coded::{CodeEntry, Coded, ErrorCode};
 
@@ -7,7 +7,7 @@ use context::coded::{CodeEntry, Coded, ErrorCode};
 pub struct Position {
     /// Bytes before it.
     pub byte: usize,
-    /// Its line, counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
 }
 
@@ -28,15 +28,15 @@ impl std::fmt::Display for Position {
     }
 }
 
-/// Why a body or a stream cannot be read. It never holds any text of the conversation.
+/// An error in a body or a stream. It never holds text of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     /// The text is not JSON.
     #[error("malformed JSON at {at}: {expected}")]
     Syntax {
-        /// What the reader expected there.
+        /// The value or sign that the reader expected.
         expected: &'static str,
-        /// Where.
+        /// The place of the first wrong byte.
         at: Position,
     },
     /// The bytes are not UTF-8.
@@ -48,15 +48,15 @@ pub enum ApiError {
     /// The body is longer than the limit.
     #[error("the body has {bytes} bytes, the limit is {limit}")]
     TooLarge {
-        /// Its length.
+        /// The length in bytes.
         bytes: usize,
-        /// The limit.
+        /// The limit in force.
         limit: usize,
     },
     /// Lists and objects are nested deeper than the limit.
     #[error("nested deeper than {limit} levels at {at}")]
     TooDeep {
-        /// The limit.
+        /// The limit in force.
         limit: usize,
         /// Where the limit is passed.
         at: Position,
@@ -64,7 +64,7 @@ pub enum ApiError {
     /// More messages than the limit.
     #[error("more than {limit} messages")]
     TooManyMessages {
-        /// The limit.
+        /// The limit in force.
         limit: usize,
     },
     /// The body is JSON, but no object.
@@ -83,13 +83,13 @@ pub enum ApiError {
         start: usize,
         /// One after the last one asked for.
         end: usize,
-        /// How many there are.
+        /// The number of messages in the request.
         count: usize,
     },
     /// One event of a stream is longer than the limit.
     #[error("an event of the stream has more than {limit} bytes")]
     EventTooLarge {
-        /// The limit.
+        /// The limit in force.
         limit: usize,
     },
     /// The data of a stream event cannot be read.

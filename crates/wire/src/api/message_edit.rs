@@ -1,4 +1,4 @@
-//! One message with parts of it changed, and every other byte as it came.
+//! One message with parts of it changed and every other byte kept.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::json::write::quoted;
 use super::message::Message;
 use super::render::text_block;
 
-/// Changes to one message. Nothing happens before [`Self::render`].
+/// Changes to one message, applied by [`Self::render`].
 #[derive(Clone, Debug)]
 pub struct MessageEdit<'r> {
     message: Message<'r>,
@@ -44,23 +44,23 @@ impl<'r> Message<'r> {
 }
 
 impl<'r> MessageEdit<'r> {
-    /// Takes all thinking out. Only Anthropic's is bound to what stands before it; what the other
-    /// dialects have is left in place.
+    /// Removes all thinking that is bound to the messages before it (Anthropic's). Thinking of other
+    /// dialects stays.
     #[must_use]
     pub const fn without_thinking(mut self) -> Self {
         self.thinking = Thinking::Goes;
         self
     }
 
-    /// Puts `text` in place of every tool result that is longer, whatever it holds.
+    /// Replaces every tool result that is longer than `text` by `text`.
     #[must_use]
     pub const fn with_results_cleared(mut self, text: &'r str) -> Self {
         self.cleared = Some(text);
         self
     }
 
-    /// Makes `text` the readable text of the tool result `index`, counted from 0 in this message. What in
-    /// it is not text stays. Of several texts for one result the last one holds.
+    /// Makes `text` the readable text of the tool result `index`, counted from 0 in this message. Parts
+    /// that are not text stay. Of several texts for one result, the last one counts.
     #[must_use]
     pub fn with_result_text(mut self, index: usize, text: &'r str) -> Self {
         self.results.retain(|(other, _)| *other != index);
@@ -76,8 +76,8 @@ impl<'r> MessageEdit<'r> {
         self
     }
 
-    /// The new message; its own bytes where nothing changes, and nothing at all where only thinking stood
-    /// in it. `None` where a change does not fit: there is no such result, or no content to add to.
+    /// Returns the new message: its own bytes where nothing changes, an empty text where it held only
+    /// thinking. `None` where a change does not fit: no such result, or no content to add to.
     #[must_use]
     pub fn render(&self) -> Option<Cow<'r, str>> {
         let raw = self.message.raw();
@@ -150,7 +150,7 @@ impl<'r> MessageEdit<'r> {
         Some(out)
     }
 
-    /// What each tool result says, with the place where its element starts in the message.
+    /// The value of each tool result, with the offset of its element in the message.
     fn result_values<'t>(&self, trees: &'t [Tree<'r>]) -> Vec<(usize, Option<Value<'t>>)> {
         let mut out = Vec::new();
         for (tree, base) in trees.iter().zip(self.message.starts()) {
@@ -240,7 +240,7 @@ struct Cuts {
     left: usize,
 }
 
-/// Cuts elements out of `list`, each with one comma beside it.
+/// Cuts elements out of `list`, each with one adjacent comma.
 fn cut_elements(list: Value<'_>, goes: impl Fn(Value<'_>) -> bool) -> Cuts {
     let mut cuts = Cuts::default();
     let mut before = None;

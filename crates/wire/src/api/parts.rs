@@ -1,4 +1,4 @@
-//! Parts of turns that all dialects make alike.
+//! Parts of turns that all dialects read in the same way.
 
 use context::Text;
 use context::turn::{Attachment, Digest, Opaque, Outcome, ToolCall, ToolResult};
@@ -27,7 +27,7 @@ pub(super) fn text_or_json(value: Value<'_>, key: &str) -> Text {
     }
 }
 
-/// A block that is carried, not understood. Its kind is its `type`, else what sort of JSON it is.
+/// A block that is carried, not understood. The kind is its `type`, else its sort of JSON value.
 pub(super) fn opaque(value: Value<'_>) -> Part {
     let kind = value.get("type").and_then(Value::text);
     let kind = kind.as_deref().unwrap_or(match value.kind() {
@@ -50,7 +50,7 @@ pub(super) fn opaque_of(value: Value<'_>, kind: &str) -> Part {
     })
 }
 
-/// A binary of the kind `kind`; its size is that of the whole block.
+/// A binary of the kind `kind`; the size is that of the whole block.
 pub(super) fn attachment(value: Value<'_>, kind: &str) -> Part {
     Part::Attachment(Attachment {
         kind: Text::from(kind),
@@ -59,7 +59,7 @@ pub(super) fn attachment(value: Value<'_>, kind: &str) -> Part {
     })
 }
 
-/// What tells one block from another: where its cache breakpoint stands does not count.
+/// The digest of a block, without its cache breakpoint.
 fn digest(value: Value<'_>) -> Digest {
     Digest::from_bytes(canonical::hash_of_block(value))
 }
@@ -93,9 +93,9 @@ pub(super) fn push_text(parts: &mut Vec<Part>, text: &str) {
     }
 }
 
-/// The readable text of a tool's answer, and the parts in it that are not text. An answer is a
+/// The readable text of a tool result, and the parts in it that are not text. A result is a
 /// string, a list of blocks (their texts are joined by line feeds), or any other JSON, which counts
-/// as its own text. `other` says what a block without text is.
+/// as its own text. `other` makes the part of a block without text.
 pub(super) fn flatten(
     value: Option<Value<'_>>,
     other: impl Fn(Value<'_>) -> Part,
@@ -125,7 +125,7 @@ pub(super) fn flatten(
     (Text::from(text), parts)
 }
 
-/// The turn of a message that is no object.
+/// The turn of a message that is not an object.
 pub(super) fn unreadable(value: Value<'_>) -> TurnDraft {
     TurnDraft::said(Role::Other, vec![opaque(value)])
 }

@@ -1,8 +1,8 @@
 //! Turns written as messages of a dialect.
 //!
-//! What a turn does not hold cannot be written: thinking has lost its signature and is left out
-//! (providers allow taking all of it out), binaries and unknown blocks become a line that says what
-//! stood there. Messages that the client sent are therefore never written by this module, but kept
+//! A turn does not hold everything that a message does. Thinking has lost its signature and is left
+//! out (providers allow removing all of it); binaries and unknown blocks become a line that names
+//! them. So messages that the client sent are never written by this module, but kept
 //! by [`Piece::Kept`](super::Piece::Kept).
 
 use context::{Part, Turn};
@@ -25,7 +25,7 @@ pub(super) fn text_block(kind: &str, text: &str) -> String {
     Object::new().text("type", kind).text("text", text).end()
 }
 
-/// A part as plain text, where it is shown at all.
+/// A part as plain text; `None` for thinking and empty texts.
 pub(super) fn as_text(part: &Part) -> Option<String> {
     let text = match part {
         Part::Text(text) => text.to_string(),

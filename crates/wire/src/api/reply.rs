@@ -1,4 +1,4 @@
-//! What a provider answered, the same from a body and from a stream.
+//! A provider's answer, the same from a body and from a stream.
 
 use std::fmt;
 
@@ -13,27 +13,27 @@ use super::usage::Usage;
 /// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It was done.
+    /// The answer is complete.
     EndOfTurn,
-    /// The answer reached its longest length.
+    /// The answer reached its length limit.
     MaxTokens,
-    /// It wrote one of the stop sequences.
+    /// The model wrote a stop sequence.
     StopSequence,
-    /// It waits for tools.
+    /// The model waits for tool results.
     ToolUse,
-    /// The provider paused a long turn; it goes on when the answer is sent back.
+    /// The provider paused a long turn, which continues when the answer is sent back.
     Pause,
-    /// A compaction is all there is.
+    /// The answer is a compaction and nothing else.
     Compaction,
-    /// It refused, or a filter did.
+    /// The model or a filter refused.
     Refusal,
     /// The window was full.
     WindowExceeded,
-    /// Something this version does not know.
+    /// A reason that this version does not know.
     Other(String),
 }
 
-/// What a provider answered. For Chat with several choices it is the first one.
+/// A provider's answer. Of several choices (Chat), the first one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The dialect it was read from.
@@ -42,9 +42,9 @@ pub struct Reply {
     pub id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
-    /// Why it stopped; `None` where a stream was cut before it said so.
+    /// The stop reason; `None` where a stream was cut before it came.
     pub stop: Option<Stop>,
-    /// What was counted.
+    /// The token counts.
     pub usage: Usage,
     /// The pieces of the answer as JSON: content blocks (Anthropic), the message (Chat), output
     /// items (Responses). From a body they are its own bytes; from a stream, the first event of a

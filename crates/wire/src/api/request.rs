@@ -14,10 +14,10 @@ use super::message::{Element, Message};
 use super::recall::{Nothing, Recall};
 use super::{Dialect, parts};
 
-/// A request body, read in one pass. It borrows the body and copies nothing; turns, hashes and cache
-/// breakpoints of a message are computed when they are asked for.
+/// A request body, read in one pass without copies. Turns, hashes and cache
+/// breakpoints of a message are computed on demand.
 ///
-/// Where a top-level key is repeated, the last one counts, as most readers have it.
+/// Of a repeated top-level key, the last one counts, as in most readers.
 #[derive(Clone, Debug)]
 pub struct Request<'b> {
     pub(super) dialect: Dialect,
@@ -26,7 +26,7 @@ pub struct Request<'b> {
     pub(super) fields: Vec<Member>,
     pub(super) list: List,
     pub(super) elements: Vec<Element>,
-    /// Per message, where its elements end; they start where those of the message before end.
+    /// The end of each message's elements; they start where those of the message before end.
     pub(super) ends: Vec<usize>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Member {
 /// The value under the key of the messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum List {
-    /// There is none. Legal on Responses, where the provider may hold the conversation.
+    /// No list. Legal on Responses, where the provider may hold the conversation.
     Missing,
     /// A string, which Responses takes for one user message.
     Bare(Span),
@@ -54,18 +54,18 @@ pub(super) enum List {
 pub struct Field<'b> {
     /// The key.
     pub key: Cow<'b, str>,
-    /// The value, as JSON, as it stands.
+    /// The value as raw JSON.
     pub value: &'b str,
-    /// Where the value stands.
+    /// The range of the value in the body.
     pub span: Span,
 }
 
 /// The operator's instructions outside the messages.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Instructions<'b> {
-    /// The value, as JSON, as it stands.
+    /// The value as raw JSON.
     pub raw: &'b str,
-    /// Where it stands.
+    /// The range in the body.
     pub span: Span,
     /// The readable text; texts of several blocks are joined by line feeds.
     pub text: String,
@@ -182,7 +182,7 @@ impl<'b> Request<'b> {
         self.field_text("model")
     }
 
-    /// Whether an event stream is asked for.
+    /// Returns `true` if the request asks for an event stream.
     #[must_use]
     pub fn streams(&self) -> bool {
         self.field("stream")
@@ -204,7 +204,7 @@ impl<'b> Request<'b> {
         })
     }
 
-    /// The definitions of the tools, as JSON, as they stand. Providers count roughly this text.
+    /// The tool definitions as raw JSON. Providers count roughly this text.
     #[must_use]
     pub fn tools(&self) -> Option<Field<'b>> {
         self.field("tools")
@@ -216,7 +216,7 @@ impl<'b> Request<'b> {
             .is_some_and(|tools| !matches!(tools.value, "[]" | "null"))
     }
 
-    /// Where the list of messages stands (for a bare `input` string, the string).
+    /// The range of the message list (for a bare `input` string, of the string).
     #[must_use]
     pub const fn list_span(&self) -> Option<Span> {
         match self.list {
@@ -225,13 +225,13 @@ impl<'b> Request<'b> {
         }
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are no messages.
+    /// Returns `true` if there are no messages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -252,7 +252,7 @@ impl<'b> Request<'b> {
         (0..self.len()).filter_map(|index| self.message(index))
     }
 
-    /// Which elements of the list the message `index` is made of; empty where there is none.
+    /// The elements of the list that make up the message `index`; empty where there is none.
     #[must_use]
     pub fn elements_of(&self, index: usize) -> Range<usize> {
         let ends = |index| self.ends.get(index).copied();
@@ -361,7 +361,7 @@ impl<'b> Request<'b> {
         }
     }
 
-    /// Puts elements together to messages.
+    /// Groups elements into messages.
     fn group(&mut self) {
         let joins = self.dialect.facts().layout.joins_assistant;
         let mut previous = None;
@@ -392,7 +392,7 @@ pub(super) fn checked_text(body: &[u8], limits: Limits) -> Result<&str, ApiError
     })
 }
 
-/// The error for a body that does not start like an object.
+/// The error for a body that is not an object.
 pub(super) fn no_object(mut scanner: Scanner<'_>, body: &[u8]) -> ApiError {
     match scanner.skip().and_then(|_| scanner.finish()) {
         Ok(()) => ApiError::NotAnObject,

@@ -1,4 +1,4 @@
-//! What the events of a stream amount to.
+//! Event streams put together to replies.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use super::limits::DEEPEST;
 use super::reply::Reply;
 use super::sse::Event;
 
-/// Puts the events of one answer together. The result is the [`Reply`] that the body of the same
-/// answer would have given, also for a stream that is cut: then it is what had come by then.
+/// Puts the events of one answer together. The result is the [`Reply`] that the same answer gives as
+/// a body. For a stream that is cut, it is what came before the cut.
 ///
-/// Events, deltas and members that this version does not know are passed over or kept as they are;
+/// Unknown events, deltas and members are skipped or kept as they are;
 /// nothing stops it.
 pub struct Accumulator {
     stream: Box<dyn Stream>,
@@ -55,7 +55,7 @@ impl Accumulator {
     /// Takes the next event.
     ///
     /// # Errors
-    /// Where its data is not JSON. The event is passed over, and the next one can be taken.
+    /// The data is not JSON. The event is skipped, and the next one can be taken.
     pub fn accept(&mut self, event: &Event) -> Result<(), ApiError> {
         if event.data == "[DONE]" {
             self.complete = true;
@@ -73,7 +73,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// Whether the stream has said that it is at its end, by its last event or by an error.
+    /// Returns `true` after the last event or an error event.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.complete

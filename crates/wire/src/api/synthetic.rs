@@ -27,7 +27,7 @@ pub(super) struct Written {
     pub events: Vec<Event>,
 }
 
-/// What all replies to one request have in common.
+/// The parts that all replies to one request share.
 pub(super) struct Frame {
     pub model: String,
     /// Seconds since the epoch.

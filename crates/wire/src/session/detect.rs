@@ -13,9 +13,9 @@ const LINES_LOOKED_AT: usize = 200;
 
 /// The fields that tell the formats of logs apart.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
 struct Probe<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Scalar<'a>,
     uuid: Option<IgnoredAny>,
     session_id: Option<IgnoredAny>,

@@ -6,10 +6,12 @@ use context::coded::ErrorCode;
 use context::turn::{CallId, Role, Turn, TurnDraft, TurnId};
 use context::{TokenCounter, Tokens};
 use jiff::Timestamp;
+use serde::Deserialize;
 
 use super::blocks::Parts;
 use super::error::code;
 use super::layout::{Layout, Place};
+use super::lines::{Line, slice};
 use super::{Compaction, Format, Problem, ReportedUsage, Session};
 
 /// A message with the pieces of the file (lines or elements, counted from 0) that it stands in.
@@ -43,7 +45,35 @@ pub(super) struct Recorded {
 }
 
 impl Recording {
-    /// Adds a message; says its index.
+    /// The records of a log with their lines and bytes. Reports broken lines and skips blank ones.
+    pub(super) fn records<'a, R: Deserialize<'a>>(
+        &mut self,
+        bytes: &'a [u8],
+        lines: &[Line],
+    ) -> Vec<(usize, &'a [u8], R)> {
+        let mut records = Vec::with_capacity(lines.len());
+        for (line, place) in lines.iter().enumerate() {
+            let text = slice(bytes, place.text.clone());
+            if text.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match serde_json::from_slice(text) {
+                Ok(record) => records.push((line, text, record)),
+                Err(_) => self.problem(line, code::BROKEN, "not a JSON object of a known shape"),
+            }
+        }
+        records
+    }
+
+    /// Reports lines that were left out, at the first of them.
+    pub(super) fn left_out(&mut self, lines: &[usize], code: ErrorCode, why: &str) {
+        if let Some(first) = lines.first() {
+            let message = format!("{} lines {why}, the first here", lines.len());
+            self.problem(*first, code, message);
+        }
+    }
+
+    /// Adds a message and returns its index.
     pub(super) fn say(
         &mut self,
         role: Role,

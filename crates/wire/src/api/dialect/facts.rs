@@ -1,4 +1,4 @@
-//! What is fixed for one dialect.
+//! The properties of a dialect that are plain data.
 
 /// The fixed properties of a dialect.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What requests of each dialect are asked for and turned into.
+//! Questions about requests, and changes to them, that each dialect answers in its own way.
 
 use context::Tokens;
 

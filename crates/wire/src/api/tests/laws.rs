@@ -133,7 +133,7 @@ prop_compose! {
     }
 }
 
-/// What has to hold for any bytes that can be read; nothing may panic on any others.
+/// Checks the laws on any bytes that can be read; other bytes must not panic.
 fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
     let request = Request::parse(dialect, body).ok()?;
     let one_by_one = (0..request.len()).map(|index| Piece::Kept(index..index + 1));
@@ -313,7 +313,7 @@ const EVENTS: [&str; 10] = [
     "error",
 ];
 
-/// What was said, part by part, without the borders of turns, which dialects draw differently. Chat
+/// The parts of all turns, without the borders of turns, which dialects draw differently. Chat
 /// and Responses have no place for a tool's failure.
 fn said(dialect: Dialect, turns: &[Turn]) -> Vec<(Role, Part)> {
     let part = |turn: &Turn, part: &Part| match part {

@@ -212,15 +212,13 @@ struct Link {
 
 fn link(links: Links, text: &[u8]) -> Link {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Fields<'a> {
-        #[serde(borrow)]
         uuid: Scalar<'a>,
-        #[serde(borrow, rename = "parentUuid")]
+        #[serde(rename = "parentUuid")]
         parent_uuid: Scalar<'a>,
-        #[serde(borrow)]
         id: Scalar<'a>,
-        #[serde(borrow, rename = "parentId")]
+        #[serde(rename = "parentId")]
         parent_id: Scalar<'a>,
     }
     let fields = serde_json::from_slice::<Fields<'_>>(text).unwrap_or_default();

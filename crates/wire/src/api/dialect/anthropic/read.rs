@@ -1,4 +1,4 @@
-//! Anthropic Messages: what a message says.
+//! Anthropic messages as turns.
 
 use context::turn::Outcome;
 use context::{Part, Role, TurnDraft};

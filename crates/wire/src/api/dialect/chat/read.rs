@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions: what a message says.
+//! Chat messages as turns.
 
 use context::turn::Outcome;
 use context::{Part, Role, Text, TurnDraft};

@@ -1,4 +1,4 @@
-//! OpenAI Responses: what items say.
+//! Responses items as turns.
 
 use context::turn::Outcome;
 use context::{Part, Role, Text, TurnDraft};
@@ -47,13 +47,13 @@ const CALLS: [(&str, &str, &str); 6] = [
     ("computer_call", "computer", "action"),
 ];
 
-/// Whether `item` is a call that the client answers.
+/// Returns `true` for a call that the client answers.
 pub(super) fn is_call(item: Value<'_>) -> bool {
     let kind = item.get_text("type").unwrap_or_default();
     CALLS.iter().any(|(call, _, _)| *call == kind)
 }
 
-/// Whether `item` is what a call of the client's gave.
+/// Returns `true` for the result of a call that the client answered.
 pub(super) fn is_result(item: Value<'_>) -> bool {
     let kind = item.get_text("type").unwrap_or_default();
     kind.ends_with("_call_output")
