@@ -1,4 +1,4 @@
-//! What comes in and what goes out, without a socket.
+//! Requests and answers, without a socket.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ pub enum Body {
     },
     /// An event stream.
     Stream {
-        /// Its events in order.
+        /// The events in order.
         events: Vec<Timed>,
         /// How it ends.
         end: End,
@@ -83,7 +83,7 @@ pub struct Timed {
 /// How a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// As it should.
+    /// In order, after the last event.
     Closed,
     /// The connection breaks.
     Cut,

@@ -1,4 +1,4 @@
-//! Counting, and remembering what was read: a conversation comes again with every request.
+//! Counts messages and remembers them: a conversation comes again with every request.
 
 use std::collections::HashMap;
 use std::sync::Arc;

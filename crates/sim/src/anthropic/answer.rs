@@ -25,13 +25,13 @@ use crate::refusal::Refusal;
 use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
 use crate::seal::Print;
 
-/// What is answered, before it has an id.
+/// An answer before it has an id.
 #[derive(Default)]
 struct Draft {
     blocks: Vec<(Value, u64)>,
     stop: &'static str,
     stop_sequence: Option<String>,
-    /// What a compaction in front of the answer took: input, output.
+    /// The input and output tokens of a compaction in front of the answer.
     compacted: Option<(u64, u64)>,
 }
 
@@ -42,7 +42,7 @@ struct Ready<'c> {
     input: u64,
     /// The tokens that may be written.
     room: u64,
-    /// Whether the window, and not `max_tokens`, sets the limit.
+    /// `true` where the window, and not `max_tokens`, sets the limit.
     by_window: bool,
 }
 
@@ -144,7 +144,7 @@ fn fit<'c>(
     })
 }
 
-/// Accounts the cache, and says when the answer comes.
+/// Accounts the cache, and computes when the answer comes.
 fn account(
     provider: &mut Provider,
     ready: &Ready<'_>,
@@ -184,7 +184,7 @@ fn signed(time: Duration) -> SignedDuration {
     SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
 }
 
-/// The conversation that a request belongs to, for accounts: what the client calls it.
+/// The client's name for the conversation, for accounts.
 fn conversation(call: &Call, incoming: &Incoming<'_>) -> String {
     let named = ["x-claude-code-session-id", "x-ebbtide-session"]
         .into_iter()
@@ -196,7 +196,7 @@ fn conversation(call: &Call, incoming: &Incoming<'_>) -> String {
     named.or(user).unwrap_or_default().to_owned()
 }
 
-/// Whether the last message asks for a summary in words.
+/// Returns `true` if the last message asks for a summary in words.
 fn asks_in_words(request: &Request<'_>) -> bool {
     let last = request
         .len()
@@ -212,7 +212,7 @@ fn asks_in_words(request: &Request<'_>) -> bool {
             .is_some_and(|system| asks_for_summary(&system.text))
 }
 
-/// What a summary is made from: all turns, without the request for it where that is a turn.
+/// The turns to summarize: all but a last one that asks for the summary.
 fn sources(request: &Request<'_>, in_words: bool) -> Vec<Turn> {
     let mut turns = request.turns(&Heuristic);
     if in_words && turns.len() > 1 {
@@ -312,7 +312,7 @@ fn in_words(
     speak(provider, ready, vec![Say::Text(text)])
 }
 
-/// What the script says, after a compaction by threshold where one is due.
+/// The answer of the script, after a compaction by threshold where one is due.
 fn spoken(provider: &mut Provider, ready: &Ready<'_>, request: &Request<'_>) -> Draft {
     let due = edits(ready.call).iter().find(|edit| {
         let trigger = amount(edit, "trigger").map_or(150_000, |(_, value)| value);
@@ -359,7 +359,7 @@ fn spoken(provider: &mut Provider, ready: &Ready<'_>, request: &Request<'_>) -> 
     draft
 }
 
-/// Puts what is said into blocks, within the limits.
+/// Puts the pieces into blocks, within the limits.
 fn speak(provider: &Provider, ready: &Ready<'_>, says: Vec<Say>) -> Draft {
     let call = ready.call;
     let thinks = matches!(call.kind_of("thinking"), Some("enabled" | "adaptive"));
@@ -408,7 +408,7 @@ fn speak(provider: &Provider, ready: &Ready<'_>, says: Vec<Say>) -> Draft {
     draft
 }
 
-/// Whether the block did not fit.
+/// Adds a block. Returns `true` if it did not fit.
 fn push(draft: &mut Draft, block: Value, tokens: u64, left: &mut u64) -> bool {
     if tokens > *left {
         return true;
@@ -494,7 +494,7 @@ fn write(
     }
 }
 
-/// `usage`. What compaction takes stands in the iterations, not at the top.
+/// `usage`. The tokens of a compaction stand in the iterations, not at the top.
 fn usage(
     call: &Call,
     share: &Share,

@@ -8,7 +8,7 @@ use wire::api::Event;
 use crate::exchange::{Answer, Body, End, Timed};
 use crate::latency::Latency;
 
-/// How long a silence lasts before a ping.
+/// The silence before a ping.
 const PING: Duration = Duration::from_secs(10);
 
 /// Characters in a delta.

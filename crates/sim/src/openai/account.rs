@@ -12,7 +12,7 @@ use crate::exchange::Incoming;
 use crate::faults::Fault;
 use crate::provider::Provider;
 
-/// What a request took.
+/// The tokens and the time that a request takes.
 pub(super) struct Taken {
     pub share: Share,
     pub pace: Pace,
@@ -27,7 +27,7 @@ pub(super) fn window(provider: &Provider, call: &Call) -> u64 {
     provider.config.window.unwrap_or(own).get()
 }
 
-/// Accounts the cache, and says when the answer comes.
+/// Accounts the cache, and computes when the answer comes.
 pub(super) fn take(
     provider: &mut Provider,
     call: &Call,
@@ -83,7 +83,7 @@ pub(super) fn take(
     }
 }
 
-/// Books what was taken.
+/// Books a request.
 pub(super) fn book(
     provider: &mut Provider,
     call: &Call,

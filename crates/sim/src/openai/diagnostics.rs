@@ -6,7 +6,7 @@ use super::items::Call;
 use crate::organisation::Organisation;
 use crate::seal::{Print, print};
 
-/// What is remembered of a request for later comparisons.
+/// The parts of a request that later requests are compared with.
 #[derive(Clone, Debug)]
 pub(crate) struct Compared {
     /// The settings that decide about the cache, in the order in which they are compared.

@@ -18,7 +18,7 @@ use crate::refusal::Refusal;
 use crate::script::Say;
 use crate::seal::Print;
 
-/// Reads a request with what came before it.
+/// Reads a request with the response it continues.
 fn read(
     provider: &mut Provider,
     request: &Request<'_>,
@@ -152,7 +152,7 @@ fn compaction(provider: &Provider, text: &str) -> Value {
     })
 }
 
-/// What was said, as items.
+/// The pieces of an answer as items.
 fn said(provider: &Provider, speech: Speech) -> Vec<Output> {
     let pieces = speech.says.into_iter().enumerate();
     let mut items: Vec<Output> = pieces
@@ -193,7 +193,7 @@ fn said(provider: &Provider, speech: Speech) -> Vec<Output> {
     items
 }
 
-/// The response, before anything is said.
+/// The response without its output.
 fn reply(provider: &mut Provider, call: &Call, taken: &Taken, incoming: &Incoming<'_>) -> Reply {
     let id = provider.id("resp_", 0);
     let compared = diagnostics::Compared::of(call, taken.input);

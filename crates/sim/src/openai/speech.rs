@@ -1,4 +1,4 @@
-//! What is said, within its limits, before it takes a form.
+//! The content of an answer, cut to its limits, before it is written.
 
 use context::Heuristic;
 use serde_json::Value;
@@ -11,12 +11,12 @@ use crate::form::asked_for;
 use crate::provider::Provider;
 use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
 
-/// What is said.
+/// The content of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Speech {
-    /// What is said, with the tokens of each piece.
+    /// The pieces, each with its tokens.
     pub says: Vec<(Say, u64)>,
-    /// Whether the limit was reached.
+    /// `true` if the limit was reached.
     pub cut: bool,
 }
 
@@ -35,7 +35,7 @@ impl Speech {
         reasoning.map(|(_, tokens)| tokens).sum()
     }
 
-    /// Whether a tool is called.
+    /// Returns `true` if a tool is called.
     pub fn calls(&self) -> bool {
         self.says
             .iter()
@@ -43,7 +43,7 @@ impl Speech {
     }
 }
 
-/// Whether the last message asks for a summary in words.
+/// Returns `true` if the last message asks for a summary in words.
 pub(super) fn asks_in_words(call: &Call) -> bool {
     let last = call.items.last().map(|item| item.value.to_string());
     let first = call
@@ -58,7 +58,7 @@ pub(super) fn asks_in_words(call: &Call) -> bool {
         .any(|text| text.contains("## ") && asks_for_summary(&text.replace("\\n", "\n")))
 }
 
-/// A summary by extraction, or what a fault makes of it.
+/// A summary by extraction, or the text that a fault puts in its place.
 pub(super) fn summarise(
     call: &Call,
     request: &Request<'_>,
@@ -79,7 +79,7 @@ pub(super) fn summarise(
     }
 }
 
-/// What the script says.
+/// The answer of the script.
 pub(super) fn speak(
     provider: &mut Provider,
     call: &Call,
@@ -118,7 +118,7 @@ fn tools(call: &Call) -> Vec<String> {
         .collect()
 }
 
-/// Cuts what is said to a number of tokens.
+/// Cuts the pieces to a number of tokens.
 pub(super) fn fit(call: &Call, says: impl Iterator<Item = Say>, room: u64) -> Speech {
     let mut speech = Speech::default();
     let mut left = room;

@@ -14,7 +14,7 @@ pub(super) struct Completion {
     pub id: String,
     pub model: String,
     pub created: i64,
-    /// An id for each piece, used where it is a call.
+    /// An id per piece, used for calls only.
     pub calls: Vec<String>,
     pub diagnosis: Option<Value>,
     pub speech: Speech,
@@ -78,7 +78,7 @@ impl Completion {
     }
 }
 
-/// As one JSON text.
+/// Writes the completion as one JSON text.
 pub(super) fn whole(completion: &Completion, taken: &Taken) -> Answer {
     let calls = completion.tool_calls();
     let mut message = json!({"role": "assistant", "content": completion.text(), "refusal": null});
@@ -104,7 +104,7 @@ pub(super) fn whole(completion: &Completion, taken: &Taken) -> Answer {
     })
 }
 
-/// As a stream.
+/// Writes the completion as a stream.
 pub(super) fn stream(completion: &Completion, taken: &Taken, with_usage: bool) -> Answer {
     let mut deltas = vec![(
         0,

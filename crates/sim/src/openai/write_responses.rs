@@ -68,7 +68,7 @@ pub(super) fn usage(taken: &Taken, output: u64, reasoning: u64) -> Value {
     })
 }
 
-/// As one JSON text.
+/// Writes the response as one JSON text.
 pub(super) fn whole(reply: &Reply, taken: &Taken) -> Answer {
     Answer::ok(Body::Whole {
         text: reply.done(taken).to_string(),
@@ -95,7 +95,7 @@ impl Out<'_> {
     }
 }
 
-/// As a stream.
+/// Writes the response as a stream.
 pub(super) fn stream(reply: &Reply, taken: &Taken) -> Answer {
     let mut out = Out {
         taken,
