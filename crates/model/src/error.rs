@@ -1,4 +1,4 @@
-//! What can go wrong with a call of a model.
+//! Errors of model calls.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,26 +8,26 @@ use context::coded::{self, CodeEntry, Coded, ErrorCode};
 use context::quality::Rejection;
 use wire::api::{ApiError, Failure, Stop};
 
-/// Why a model's answer, or a summary, could not be had. It shows no text of the conversation and no
+/// An error of a model call or a summary. It shows no text of the conversation and no
 /// credentials.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// A base URL cannot be used.
     #[error("the base URL cannot be used: {why}")]
     BadUrl {
-        /// Why.
+        /// The reason, as a phrase.
         why: &'static str,
     },
     /// A header cannot be sent.
     #[error("the header `{name}` cannot be sent")]
     BadHeader {
-        /// Its name.
+        /// The header's name.
         name: String,
     },
     /// The system has no usable root certificates.
-    #[error("https cannot be spoken: {why}")]
+    #[error("https is unavailable: {why}")]
     NoRoots {
-        /// What the system says.
+        /// The reason that the system gives.
         why: String,
     },
     /// There was no connection.
@@ -35,23 +35,23 @@ pub enum ModelError {
     Unreachable {
         /// The host and port.
         host: String,
-        /// What the system says.
+        /// The reason that the system gives.
         why: String,
     },
     /// The connection broke.
     #[error("the connection broke {when}")]
     Broken {
-        /// How far the answer had come.
+        /// The progress of the answer.
         when: Begun,
     },
-    /// It took too long.
+    /// A step took longer than its limit.
     #[error("waited {waited:?} for {what}")]
     Timeout {
-        /// What was waited for.
+        /// The step that took too long.
         what: Wait,
-        /// How long.
+        /// The time waited.
         waited: Duration,
-        /// How far the answer had come.
+        /// The progress of the answer.
         when: Begun,
     },
     /// The provider refused the request.
@@ -66,19 +66,19 @@ pub enum ModelError {
     /// The answer cannot be read.
     #[error("the answer cannot be read: {0}")]
     Unreadable(#[from] ApiError),
-    /// The answer is of another form than was asked for.
-    #[error("the answer is no event stream")]
+    /// The answer is not an event stream.
+    #[error("the answer is not an event stream")]
     NoStream,
     /// The answer is longer than the limit.
     #[error("the answer has more than {limit} bytes")]
     TooLong {
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
     /// The provider answered, but without a summary.
-    #[error("the provider made no summary: {}", stopped(.stop.as_ref()))]
+    #[error("the provider returned no summary: {}", stopped(.stop.as_ref()))]
     NoSummary {
-        /// Why it stopped.
+        /// The stop reason of the answer.
         stop: Option<Stop>,
     },
     /// This route is not open for this request.
@@ -86,11 +86,11 @@ pub enum ModelError {
     NotOpen {
         /// The route.
         route: history::Route,
-        /// Why.
+        /// The reason, as a phrase.
         why: &'static str,
     },
     /// The summary is not good enough.
-    #[error("the summary is not used: {0}")]
+    #[error("the summary was rejected: {0}")]
     Rejected(Rejection),
     /// The model's window leaves no room.
     #[error("a window of {window} tokens leaves no room to write a summary of {budget}")]
@@ -100,12 +100,12 @@ pub enum ModelError {
         /// The summary's budget.
         budget: Tokens,
     },
-    /// A computation of ours ended early.
-    #[error("making the summary was broken off")]
+    /// A computation ended early.
+    #[error("the summary was interrupted")]
     BrokenOff,
 }
 
-/// What was waited for.
+/// The step that took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// The first byte or event.
@@ -126,10 +126,10 @@ impl fmt::Display for Wait {
     }
 }
 
-/// How far an answer had come.
+/// The progress of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
-    /// It had not begun.
+    /// The answer had not begun.
     No,
     /// A part of it had come.
     Yes,
@@ -139,7 +139,7 @@ impl fmt::Display for Begun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::No => "before the answer began",
-            Self::Yes => "in mid-answer",
+            Self::Yes => "in the middle of the answer",
         })
     }
 }
@@ -149,11 +149,11 @@ impl fmt::Display for Begun {
 pub struct Refused {
     /// The HTTP status.
     pub status: u16,
-    /// What the body says, where it can be read.
+    /// The error in the body, where it can be read.
     pub failure: Option<Failure>,
-    /// After how long the provider wants to be asked again.
+    /// The pause that the provider asks for.
     pub retry_after: Option<Duration>,
-    /// Whether the provider says that asking again helps, or does not (`x-should-retry`).
+    /// The provider's own word on whether a repetition helps (`x-should-retry`).
     pub should_retry: Option<bool>,
 }
 
@@ -164,7 +164,7 @@ impl Refused {
         self.failure.as_ref()?.code.as_deref()
     }
 
-    /// Whether the request did not fit the model's window.
+    /// Returns `true` if the request did not fit the model's window.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
         self.failure.as_ref().is_some_and(Failure::is_overflow)
@@ -209,18 +209,18 @@ pub const CODES: &[CodeEntry] = &[
     },
     CodeEntry {
         code: ErrorCode::new("E0703"),
-        meaning: "there are no root certificates to speak https with",
-        remedy: "Install the system's package of CA certificates, or use a plain http endpoint on this machine.",
+        meaning: "no root certificates are available for https",
+        remedy: "Install the system's CA certificates, or use a plain http endpoint on this machine.",
     },
     CodeEntry {
         code: ErrorCode::new("E0704"),
         meaning: "the model's host cannot be reached",
-        remedy: "Check the URL, the name resolution and the network; the request was repeated without success.",
+        remedy: "Check the URL, DNS and the network; retries did not help.",
     },
     CodeEntry {
         code: ErrorCode::new("E0705"),
         meaning: "the connection to the model broke",
-        remedy: "Nothing was lost; the next attempt starts anew. If it happens often, look for a proxy that cuts long answers.",
+        remedy: "Nothing was lost; the next attempt starts over. If this happens often, look for a proxy that cuts long answers.",
     },
     CodeEntry {
         code: ErrorCode::new("E0706"),
@@ -234,13 +234,13 @@ pub const CODES: &[CodeEntry] = &[
     },
     CodeEntry {
         code: ErrorCode::new("E0708"),
-        meaning: "the provider is overloaded or limits the rate, and repetitions did not help",
-        remedy: "Wait for the time that is named; a summariser at another endpoint is not held up.",
+        meaning: "the provider is overloaded or limits the rate, and retries did not help",
+        remedy: "Wait for the time that the error names, or use a summariser at another endpoint.",
     },
     CodeEntry {
         code: ErrorCode::new("E0709"),
         meaning: "the provider ended an answer with an error",
-        remedy: "Nothing was lost; the next attempt starts anew.",
+        remedy: "Nothing was lost; the next attempt starts over.",
     },
     CodeEntry {
         code: ErrorCode::new("E0710"),
@@ -255,7 +255,7 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: ErrorCode::new("E0712"),
         meaning: "the provider answered without a summary",
-        remedy: "The next route is tried; if it happens often, choose another route or summariser.",
+        remedy: "The next route is tried. If this happens often, choose another route or summariser.",
     },
     CodeEntry {
         code: ErrorCode::new("E0713"),
@@ -264,7 +264,7 @@ pub const CODES: &[CodeEntry] = &[
     },
     CodeEntry {
         code: ErrorCode::new("E0714"),
-        meaning: "a summary is not good enough to stand for what it replaces",
+        meaning: "a summary is not good enough to replace its source",
         remedy: "The extractive summary is used instead; another summariser may do better.",
     },
     CodeEntry {
@@ -274,8 +274,8 @@ pub const CODES: &[CodeEntry] = &[
     },
     CodeEntry {
         code: ErrorCode::new("E0716"),
-        meaning: "making a summary was broken off",
-        remedy: "The process is stopping, or a fault of ours was contained; the log has more.",
+        meaning: "a summary was interrupted",
+        remedy: "The process is shutting down, or an internal fault was contained; see the log.",
     },
 ];
 
