@@ -99,7 +99,7 @@ impl Request<'_> {
         found
     }
 
-    /// The message that the byte `at` of the body stands in or right behind.
+    /// The message that holds the byte `at` of the body or ends right before it.
     fn message_at(&self, at: usize) -> usize {
         let until = self.elements.partition_point(|it| it.span.start <= at);
         self.ends.partition_point(|end| *end < until)
@@ -163,7 +163,7 @@ impl<'r> Message<'r> {
         Some(self.patched(root.raw(), vec![patch]))
     }
 
-    /// This message without any cache breakpoint; its own bytes where it has none.
+    /// This message without cache breakpoints; its own bytes if it has none.
     #[must_use]
     pub fn without_breakpoints(&self) -> Cow<'r, str> {
         if !may_mark(self.raw()) {
@@ -190,7 +190,7 @@ impl<'r> Message<'r> {
 
     /// The type of a text block in this message.
     pub(super) fn text_type(&self) -> &'static str {
-        self.dialect.table().text_type(self.role())
+        (self.dialect.table().messages.text_type)(self.role())
     }
 
     /// The message with its last element, `last`, changed by `patches`.

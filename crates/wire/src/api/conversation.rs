@@ -33,7 +33,7 @@ impl Conversation {
     /// `turns` as a request in `dialect`.
     #[must_use]
     pub fn from_turns(dialect: Dialect, turns: &[Turn]) -> Self {
-        let (facts, table) = (dialect.facts(), dialect.table());
+        let (facts, write) = (dialect.facts(), dialect.table().messages.write);
         let is_system = |turn: &&Turn| turn.role() == Role::System;
         let leading = match facts.keys.instructions {
             Some(_) => turns.iter().take_while(is_system).count(),
@@ -47,7 +47,7 @@ impl Conversation {
         }
         pairing.close();
         let mut entries = pairing.entries;
-        entries.retain(|entry| !table.write(entry.role, &entry.parts).is_empty());
+        entries.retain(|entry| !write(entry.role, &entry.parts).is_empty());
         if facts.layout.alternates {
             entries = alternating(entries);
         }
@@ -56,7 +56,7 @@ impl Conversation {
             instructions: (!system.is_empty()).then(|| system.join("\n\n")),
             messages: entries
                 .iter()
-                .flat_map(|entry| table.write(entry.role, &entry.parts))
+                .flat_map(|entry| write(entry.role, &entry.parts))
                 .collect(),
         }
     }
@@ -200,7 +200,7 @@ impl Pairing {
         self.entries.push(Entry { role, parts });
     }
 
-    /// `id` as it is written, with a number where it is used already.
+    /// `id` in its written form, with a number if it is taken.
     fn unused(&mut self, id: &CallId) -> CallId {
         let first = wire_id(self.dialect, id.as_str());
         let mut written = first.clone();

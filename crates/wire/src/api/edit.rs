@@ -49,8 +49,8 @@ impl<'r> Edit<'r> {
         self
     }
 
-    /// Sets the top-level field `key` to `json`: in its place where it exists (everywhere, where it
-    /// is repeated), at the end where it does not. For the list of messages use [`Self::messages`].
+    /// Sets the top-level field `key` to `json`: in place if it exists (everywhere, if it
+    /// is repeated), else at the end. For the list of messages use [`Self::messages`].
     #[must_use]
     pub fn set(mut self, key: &str, json: impl Into<String>) -> Self {
         self.fields.retain(|(name, _)| name != key);
@@ -87,6 +87,15 @@ impl<'r> Edit<'r> {
             self.remove(key)
         } else {
             self.set(key, Value::Object(object).to_string())
+        }
+    }
+
+    /// Forbids calls by `choice`, the value of `tool_choice`, where there are tools.
+    pub(super) fn without_calls(self, choice: &str) -> Self {
+        if self.request.has_tools() {
+            self.set("tool_choice", choice)
+        } else {
+            self
         }
     }
 

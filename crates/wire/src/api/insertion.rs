@@ -16,7 +16,7 @@ pub enum Insertion {
     Block(String),
 }
 
-/// Where a model takes system messages.
+/// The places at which a model takes system messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemMessages {
     /// Between other messages too.
@@ -35,7 +35,7 @@ impl Insertion {
 impl Message<'_> {
     /// A text block at the end, where the message has a place for one.
     pub(super) fn appended(&self, text: &str) -> Option<Insertion> {
-        let kind = self.dialect.table().text_type(Role::User);
+        let kind = (self.dialect.table().messages.text_type)(Role::User);
         let block = Object::new().text("type", kind).text("text", text).end();
         self.edit().with_block(&block).render()?;
         Some(Insertion::Block(block))
@@ -100,7 +100,7 @@ impl Request<'_> {
         if text.is_empty() {
             return None;
         }
-        self.dialect.table().note(self, &newest, takes, text)
+        (self.dialect.table().requests.note)(self, &newest, takes, text)
     }
 
     /// The change at the newest message that restates pins. `None` where `text` is blank, or the

@@ -89,7 +89,7 @@ impl<'r> Message<'r> {
             parts::push_text(&mut parts, &text.unwrap_or_default());
             return TurnDraft::said(Role::User, parts);
         }
-        self.dialect.table().draft(self.role(), &trees)
+        (self.dialect.table().messages.draft)(self.role(), &trees)
     }
 
     /// The identity of the message: blake3 over its canonical form, cut to 16 bytes. Two messages

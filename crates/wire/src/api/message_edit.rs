@@ -154,7 +154,7 @@ impl<'r> MessageEdit<'r> {
     fn result_values<'t>(&self, trees: &'t [Tree<'r>]) -> Vec<(usize, Option<Value<'t>>)> {
         let mut out = Vec::new();
         for (tree, base) in trees.iter().zip(self.message.starts()) {
-            let results = self.message.dialect.table().results(tree.root());
+            let results = (self.message.dialect.table().messages.results)(tree.root());
             out.extend(results.into_iter().map(|value| (base, value)));
         }
         out
@@ -204,7 +204,7 @@ impl<'r> MessageEdit<'r> {
     }
 }
 
-/// Patches that make `text` the text of a result that says `value`. A marked block of text is the one
+/// Patches that replace the text of a result, `value`, by `text`. A marked block of text is the one
 /// that is kept, so that no cache breakpoint is lost.
 fn with_text(dialect: Dialect, value: Value<'_>, text: &str) -> Option<Vec<Patch>> {
     if value.kind() != Kind::List {
@@ -223,7 +223,7 @@ fn with_text(dialect: Dialect, value: Value<'_>, text: &str) -> Option<Vec<Patch
     let (span, new) = match kept.get("text") {
         Some(own) => (own.span(), quoted(text)),
         None => {
-            let kind = dialect.table().text_type(Role::Tool);
+            let kind = (dialect.table().messages.text_type)(Role::Tool);
             (kept.span(), text_block(kind, text))
         }
     };

@@ -6,7 +6,7 @@ use context::{CallId, Part, Role, TurnDraft};
 
 use super::canonical;
 use super::json::scan::Kind;
-use super::json::tree::Value;
+use super::json::tree::{Tree, Value};
 
 /// The string under `key`, or nothing.
 pub(super) fn text_of(value: Value<'_>, key: &str) -> Text {
@@ -86,7 +86,7 @@ pub(super) fn result(call: &Text, text: Text, outcome: Outcome) -> Part {
     })
 }
 
-/// Adds a text, unless it is empty: an empty text says nothing, and providers refuse to take it back.
+/// Adds a text, unless it is empty: providers refuse empty texts.
 pub(super) fn push_text(parts: &mut Vec<Part>, text: &str) {
     if !text.is_empty() {
         parts.push(Part::Text(Text::from(text)));
@@ -125,7 +125,15 @@ pub(super) fn flatten(
     (Text::from(text), parts)
 }
 
-/// The turn of a message that is not an object.
-pub(super) fn unreadable(value: Value<'_>) -> TurnDraft {
-    TurnDraft::said(Role::Other, vec![opaque(value)])
+/// The turn of a message that is one element; an element that is not an object is carried.
+pub(super) fn one(
+    role: Role,
+    elements: &[Tree<'_>],
+    read: impl Fn(Value<'_>) -> TurnDraft,
+) -> TurnDraft {
+    match elements.first().map(Tree::root) {
+        Some(message) if message.kind() == Kind::Object => read(message),
+        Some(other) => TurnDraft::said(Role::Other, vec![opaque(other)]),
+        None => TurnDraft::said(role, Vec::new()),
+    }
 }

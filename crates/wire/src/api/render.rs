@@ -16,7 +16,7 @@ use super::json::write::Object;
 /// Calls and results are written as such, so a turn with calls is only valid before its results.
 #[must_use]
 pub fn render_turn(dialect: Dialect, turn: &Turn) -> String {
-    let messages = dialect.table().write(turn.role(), turn.parts());
+    let messages = (dialect.table().messages.write)(turn.role(), turn.parts());
     messages.join(",")
 }
 

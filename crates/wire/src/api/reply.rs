@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use context::TurnDraft;
+use context::{Role, TurnDraft};
 
 use super::Dialect;
 use super::failure::Failure;
@@ -83,7 +83,8 @@ impl Reply {
     /// The assistant turn that was answered.
     #[must_use]
     pub fn draft(&self) -> TurnDraft {
-        self.dialect.table().draft_reply(&self.pieces)
+        let parts = (self.dialect.table().replies.parts)(&self.pieces);
+        TurnDraft::said(Role::Assistant, parts)
     }
 
     /// The answer as it is sent back in the next request: one message, or on Responses the items
@@ -108,7 +109,7 @@ impl Reply {
 /// The reply that the body `root` is.
 pub(super) fn read(dialect: Dialect, root: Value<'_>) -> Reply {
     let text = |key| root.get_text(key).map(std::borrow::Cow::into_owned);
-    let (pieces, stop) = dialect.table().read_reply(root);
+    let (pieces, stop) = (dialect.table().replies.read)(root);
     Reply {
         dialect,
         id: text("id"),

@@ -89,7 +89,7 @@ impl<'b> Request<'b> {
         Self::parse_recalling(dialect, body, limits, &mut Nothing)
     }
 
-    /// Reads `body`, except what `recall` knows of the list of messages.
+    /// Reads `body`, except the messages that `recall` recognizes.
     ///
     /// # Errors
     /// See [`Self::parse_with`].
@@ -130,7 +130,7 @@ impl<'b> Request<'b> {
         self.dialect
     }
 
-    /// The body as it came.
+    /// The unchanged body.
     #[must_use]
     pub const fn body(&self) -> &'b [u8] {
         self.body.as_bytes()
@@ -434,7 +434,7 @@ fn read_element(dialect: Dialect, body: &str, scanner: &mut Scanner<'_>) -> Resu
         }
         Ok(())
     })?;
-    let role = dialect.table().role(kind.as_deref(), role.as_deref());
+    let role = (dialect.table().messages.role)(kind.as_deref(), role.as_deref());
     Ok(Element { span, role })
 }
 

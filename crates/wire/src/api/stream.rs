@@ -47,7 +47,7 @@ impl Accumulator {
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
         Self {
-            stream: dialect.table().stream(),
+            stream: (dialect.table().replies.stream)(),
             complete: false,
         }
     }

@@ -50,14 +50,14 @@ impl Request<'_> {
     /// A reply that says `text`. Its `usage` is zero everywhere, since no model was asked.
     #[must_use]
     pub fn synthetic_reply(&self, text: &str, now: Timestamp) -> SyntheticReply {
-        self.sent(self.dialect.table().say(&self.frame(now), text))
+        self.sent((self.dialect.table().replies.say)(&self.frame(now), text))
     }
 
     /// A reply that holds the provider's own compaction: `block` is the JSON of the content block,
     /// sent byte for byte. `None` where the dialect has no such reply.
     #[must_use]
     pub fn synthetic_compaction(&self, block: &str, now: Timestamp) -> Option<SyntheticReply> {
-        let written = self.dialect.table().say_compaction(&self.frame(now), block);
+        let written = (self.dialect.table().replies.say_compaction)(&self.frame(now), block);
         written.map(|written| self.sent(written))
     }
 

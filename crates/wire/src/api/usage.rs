@@ -4,7 +4,7 @@ use context::Tokens;
 
 use super::json::tree::Value;
 
-/// Input tokens that were written to the cache, by how long they stay there.
+/// Input tokens written to the cache, by lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheWrites {
     /// For five minutes (Anthropic).
@@ -42,8 +42,8 @@ impl Counts {
         self.input + self.cache_read + self.cache_write
     }
 
-    /// The size of the context after this answer: all input and the output. This is what Anthropic
-    /// compares with a compaction threshold.
+    /// The size of the context after this answer: all input and the output. Anthropic compares it
+    /// with a compaction threshold.
     #[must_use]
     pub fn context(&self) -> Tokens {
         self.all_input() + self.output

@@ -103,7 +103,7 @@ impl Parts {
         self.unknown.extend(more.unknown);
     }
 
-    /// Adds a tool result; what in it is not text follows as attachments.
+    /// Adds a tool result; parts of it that are not text follow as attachments.
     pub(super) fn result(&mut self, call: &str, content: Option<&RawValue>, outcome: Outcome) {
         let (text, attachments) = readable(content);
         self.parts.push(Part::Result(ToolResult {
@@ -170,8 +170,8 @@ pub(super) fn outcome(failed: bool) -> Outcome {
     }
 }
 
-/// The readable text of a tool's answer, and what in it is not text. A text stands as it is, blocks
-/// are joined by line feeds, any other JSON stands as its own text.
+/// The readable text of a tool result, and its parts that are not text. A text stays as it is, blocks
+/// are joined by line feeds, and any other JSON counts as its own text.
 pub(super) fn readable(content: Option<&RawValue>) -> (Cow<'_, str>, Vec<Part>) {
     let Some(raw) = content else {
         return (Cow::Borrowed(""), Vec::new());

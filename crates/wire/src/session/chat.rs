@@ -188,7 +188,7 @@ pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
     })
 }
 
-/// Whether a message has a shape that only Anthropic's have.
+/// Returns `true` for a message in a shape that only Anthropic uses.
 pub(super) fn is_anthropic(text: &[u8]) -> bool {
     let Ok(message) = serde_json::from_slice::<Message<'_>>(text) else {
         return false;

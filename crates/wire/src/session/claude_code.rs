@@ -57,14 +57,14 @@ struct Message<'a> {
     usage: Option<&'a RawValue>,
 }
 
-/// What a record is to the conversation.
+/// The role of a record in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     User,
     Assistant,
     Boundary,
     Summary,
-    /// Put in by the product: instructions of skills, caveats.
+    /// Inserted by the product: instructions of skills, caveats.
     Injected,
     ApiError,
     /// Known, and not part of the conversation.
@@ -113,7 +113,7 @@ impl Record<'_> {
     }
 }
 
-/// A record with the line it stands in.
+/// A record with its line number.
 struct Placed<'a> {
     line: usize,
     entry: Entry,
@@ -137,7 +137,7 @@ pub(super) fn load(
                 .get(*first)
                 .map(|place| slice(bytes, place.text.clone()));
             if *first != line && earlier == Some(text) {
-                main.problem(line, code::REPEATED_RECORD, "the same record once more");
+                main.problem(line, code::REPEATED_RECORD, "a repeat of an earlier record");
                 continue;
             }
         }
@@ -298,7 +298,7 @@ fn summary_text(content: &Content<'_>) -> Text {
     }
 }
 
-/// What is deliberately not a turn, to be said once.
+/// Lines that are left out on purpose, reported once.
 #[derive(Default)]
 struct LeftOut {
     injected: Vec<usize>,
@@ -313,12 +313,12 @@ impl LeftOut {
     }
 
     fn report(self, recording: &mut Recording) {
-        recording.left_out(&self.injected, code::INJECTED, "put in by the product");
+        recording.left_out(&self.injected, code::INJECTED, "inserted by the product");
         recording.left_out(&self.abandoned, code::ABANDONED, "on abandoned branches");
     }
 }
 
-/// How a record stands in the tree of records.
+/// The node of a record in the tree of records.
 fn node<'a>(placed: &'a Placed<'_>) -> Node<'a> {
     let record = &placed.record;
     Node {
@@ -335,8 +335,8 @@ fn node<'a>(placed: &'a Placed<'_>) -> Node<'a> {
     }
 }
 
-/// Whether a user line is something a person typed, as against results of tools and notes of the
-/// product that an action was interrupted.
+/// Returns `true` for text that a person typed, not tool results or the product's notes that an
+/// action was interrupted.
 fn is_prompt(content: &Content<'_>) -> bool {
     let typed = |text: &str| {
         !text.starts_with("[Request interrupted") && !text.starts_with("<local-command")

@@ -1,8 +1,8 @@
 //! Codex rollout JSON Lines: `{"timestamp","type","payload"}`, and the older form whose lines are the
 //! payloads themselves.
 //!
-//! `response_item` records are what the model saw. What one response of the model holds, reasoning,
-//! text and calls, are records of their own in a row; they become one turn.
+//! `response_item` records are what the model saw. The parts of one response (reasoning,
+//! text and calls) are adjacent records; they become one turn.
 
 use context::turn::{Outcome, Part, Role};
 use context::{Text, TokenCounter, Tokens};
@@ -86,7 +86,7 @@ impl Reader {
             None => ("response_item", serde_json::from_slice(text)),
         };
         let Ok(payload) = payload else {
-            let message = "the payload is of no known shape";
+            let message = "the payload has an unknown shape";
             return self.recording.problem(line, code::BROKEN, message);
         };
         let beginning = record.payload.is_none() && record.kind == Scalar::Null;
@@ -185,7 +185,7 @@ impl Reader {
         }
     }
 
-    /// Takes back the last turns of the user's with all that followed them.
+    /// Removes the last user turns with everything behind them.
     fn roll_back(&mut self, payload: &Payload<'_>, line: usize) {
         self.open = None;
         let count = payload.num_turns.count().unwrap_or_default();
@@ -213,7 +213,7 @@ impl Reader {
     }
 }
 
-/// Whether a turn is a prompt, as against the context that Codex puts in as user messages.
+/// Returns `true` for a prompt, not for the context that Codex inserts as user messages.
 fn is_prompt(said: &super::recording::Said) -> bool {
     let text = said.draft.parts.iter().find_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
@@ -228,7 +228,7 @@ fn is_prompt(said: &super::recording::Said) -> bool {
         && !text.is_some_and(|text| context.iter().any(|start| text.starts_with(start)))
 }
 
-/// What an item says, and who says it; `None` for items that the model does not see.
+/// The role and the parts of an item; `None` for items that the model does not see.
 fn item(payload: &Payload<'_>, record: &Record<'_>) -> Option<(Role, Parts)> {
     let mut parts = Parts::default();
     let call = |name: &str, arguments: Option<&RawValue>| {
@@ -264,7 +264,7 @@ fn item(payload: &Payload<'_>, record: &Record<'_>) -> Option<(Role, Parts)> {
     Some((Role::Assistant, parts))
 }
 
-/// The payload as it stands in the line.
+/// The raw payload.
 fn raw<'a>(record: &Record<'a>) -> &'a [u8] {
     record.payload.map_or(&[], |raw| raw.get().as_bytes())
 }
@@ -294,7 +294,7 @@ fn reasoning(payload: &Payload<'_>) -> Part {
     Part::Thinking(Text::from(texts.join("\n")))
 }
 
-/// The text of a tool's answer and whether it failed. Answers are text, lists of blocks, or objects
+/// The text and the outcome of a tool call. Answers are text, lists of blocks, or objects
 /// with `content` and `success`; older shells answer with JSON text that holds `output` and an exit
 /// code.
 fn answer_of(answer: Option<&RawValue>) -> (Text, Outcome) {
@@ -334,7 +334,7 @@ fn answer_of(answer: Option<&RawValue>) -> (Text, Outcome) {
     (shown, outcome(failed))
 }
 
-/// The readable text of what a history was replaced by.
+/// The readable text of the items that replaced a history.
 fn replacement(history: &Content<'_>) -> String {
     let Content::Blocks(items) = history else {
         return String::new();

@@ -62,7 +62,7 @@ fn kind(envelope: &Envelope<'_>) -> String {
     name.to_ascii_lowercase()
 }
 
-/// Whether a JSON object is a message of LangChain's.
+/// Returns `true` for a LangChain message.
 pub(super) fn is_message(text: &[u8]) -> bool {
     #[derive(Default, Deserialize)]
     #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -155,7 +155,7 @@ fn calls(parts: &mut Parts, body: &Body<'_>) {
     }
 }
 
-/// Takes the model and the usage that a message of the model's names.
+/// Takes the model and the usage from a message of the model.
 fn metadata(recording: &mut Recording, body: &Body<'_>, turn: usize) {
     #[derive(Default, Deserialize)]
     #[serde(default, bound(deserialize = "'de: 'a"))]

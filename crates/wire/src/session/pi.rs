@@ -134,7 +134,7 @@ fn on_path(records: &[(usize, &[u8], Record<'_>)]) -> Vec<bool> {
     }
 }
 
-/// Whether a record is a turn of the conversation.
+/// Returns `true` for a turn of the conversation.
 fn is_said(record: &Record<'_>) -> bool {
     match record.kind.or_empty() {
         "message" => record.message.is_some(),
@@ -143,7 +143,7 @@ fn is_said(record: &Record<'_>) -> bool {
     }
 }
 
-/// Whether a record can be a link of the tree: the header is none, nor is one without a type.
+/// Returns `true` for a link of the tree: not the header, and not a record without a type.
 fn is_node(record: &Record<'_>) -> bool {
     record.kind.text().is_some_and(|kind| kind != "session")
 }

@@ -22,7 +22,7 @@ pub(super) enum Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    /// The text, where it is one.
+    /// The text of a string.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -30,12 +30,12 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// Whether it is `true`.
+    /// Returns `true` for the value `true`.
     pub(super) fn is_true(&self) -> bool {
         matches!(self, Self::Bool(true))
     }
 
-    /// The text where it is one, else empty.
+    /// The text of a string, else an empty text.
     pub(super) fn or_empty(&self) -> &str {
         self.text().unwrap_or_default()
     }
@@ -45,7 +45,7 @@ impl<'a> Scalar<'a> {
         Tokens::new(self.count().unwrap_or_default())
     }
 
-    /// A whole number of zero or more, where it is one.
+    /// A whole number of zero or more.
     pub(super) fn count(&self) -> Option<u64> {
         match self {
             #[expect(

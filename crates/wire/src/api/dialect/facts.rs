@@ -11,7 +11,7 @@ pub struct Facts {
     pub keys: Keys,
     /// Rules of the message list.
     pub layout: Layout,
-    /// Where requests go.
+    /// The server and the paths of requests.
     pub server: Server,
     /// Compaction by the provider itself.
     pub compaction: Compaction,
@@ -53,7 +53,7 @@ pub struct Layout {
     pub keeps_system: bool,
     /// Models that take a system message between other messages.
     pub system_between: SystemBetween,
-    /// Where tool results stand.
+    /// The place of tool results.
     pub results: ResultPlace,
     /// The role of a text that follows a tool's message.
     pub after_tool: &'static str,
@@ -70,13 +70,13 @@ pub struct Layout {
 pub enum SystemBetween {
     /// All of them.
     Always,
-    /// Those whose entry in the model table says so.
+    /// Those with the capability in the model table.
     WithCapability,
     /// OpenAI's own: templates of other models take a system message only in front.
     OpenAiOnly,
 }
 
-/// Where tool results stand.
+/// The place of tool results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultPlace {
     /// In blocks of user messages.
@@ -94,7 +94,7 @@ pub enum Provider {
     OpenAi,
 }
 
-/// Where requests go.
+/// The server and the paths of requests.
 #[derive(Debug)]
 pub struct Server {
     /// Whose interface it is.
@@ -107,7 +107,7 @@ pub struct Server {
     pub generate: (&'static [&'static str], &'static str),
     /// Ends of the paths that count tokens, and the name of that endpoint in metrics.
     pub count: (&'static [&'static str], &'static str),
-    /// The header that carries the key, and what stands before the key in it.
+    /// The header that carries the key, and the prefix of the key in it.
     pub key: (&'static str, &'static str),
     /// Headers that a request must have, unless it names other values.
     pub headers: &'static [(&'static str, &'static str)],

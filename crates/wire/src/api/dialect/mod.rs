@@ -1,7 +1,7 @@
 //! One module per provider dialect, all behind one table.
 //!
-//! [`Facts`] holds what differs and is data; [`Table`] holds what differs and is code. Neither has
-//! defaults, so the compiler lists what a new dialect still lacks. No other module asks which
+//! Each module fills one [`Table`]: [`Facts`] for the differences that are data, functions for those
+//! that are code. A table has no defaults, so the compiler lists what a new dialect still lacks. No other module asks which
 //! dialect a request speaks.
 
 mod anthropic;
@@ -45,18 +45,18 @@ impl Dialect {
     pub const ALL: [Self; 3] = [Self::Anthropic, Self::Chat, Self::Responses];
 
     /// The module behind a dialect. This is the only place that tells dialects apart.
-    pub(in crate::api) const fn table(self) -> &'static dyn Table {
+    pub(in crate::api) const fn table(self) -> &'static Table {
         match self {
-            Self::Anthropic => &anthropic::Anthropic,
-            Self::Chat => &chat::Chat,
-            Self::Responses => &responses::Responses,
+            Self::Anthropic => &anthropic::TABLE,
+            Self::Chat => &chat::TABLE,
+            Self::Responses => &responses::TABLE,
         }
     }
 
     /// The fixed properties of the dialect.
     #[must_use]
-    pub fn facts(self) -> &'static Facts {
-        self.table().facts()
+    pub const fn facts(self) -> &'static Facts {
+        &self.table().facts
     }
 
     /// The dialect with this name in configuration files (see [`Facts::name`]).
@@ -67,14 +67,14 @@ impl Dialect {
 
     /// The top-level key under which a request keeps its messages.
     #[must_use]
-    pub fn list_key(self) -> &'static str {
+    pub const fn list_key(self) -> &'static str {
         self.facts().keys.list
     }
 
     /// A tool definition as JSON. `schema` is the JSON Schema of the arguments.
     #[must_use]
     pub fn tool(self, name: &str, description: &str, schema: &serde_json::Value) -> String {
-        self.table().tool(name, description, schema)
+        (self.table().requests.tool)(name, description, schema)
     }
 
     /// Reply pieces as one message to send back (see [`Reply::message`](super::Reply::message)).
@@ -83,7 +83,7 @@ impl Dialect {
         if pieces.is_empty() {
             return String::new();
         }
-        self.table().message_of(pieces)
+        (self.table().replies.message)(pieces)
     }
 }
 
@@ -114,74 +114,72 @@ pub struct TextAsk {
     pub forbid_calls: bool,
 }
 
-/// The message in front of a view, where no block of it can be marked.
-fn plain_front(texts: &[&str]) -> String {
-    let message = Object::new().text("role", "user");
-    message.text("content", &texts.join("\n\n")).end()
+/// Everything that differs between dialects.
+pub(in crate::api) struct Table {
+    pub facts: Facts,
+    pub messages: Messages,
+    pub replies: Replies,
+    pub requests: Requests,
 }
 
-/// The code that differs between dialects.
-pub(in crate::api) trait Table: Sync {
-    fn facts(&self) -> &'static Facts;
-
-    // Messages.
-
+/// Functions over messages.
+pub(in crate::api) struct Messages {
     /// The role of an element with this `type` and `role`.
-    fn role(&self, kind: Option<&str>, role: Option<&str>) -> Role;
-    /// The turn that the elements of one message make.
-    fn draft(&self, role: Role, elements: &[Tree<'_>]) -> TurnDraft;
-    /// The value of each tool result in one element, where it has one.
-    fn results<'t>(&self, element: Value<'t>) -> Vec<Option<Value<'t>>>;
-    /// The `type` of a text block in a message of `role`.
-    fn text_type(&self, role: Role) -> &'static str;
+    pub role: fn(Option<&str>, Option<&str>) -> Role,
+    /// The turn that the elements of one message of this role make.
+    pub draft: fn(Role, &[Tree<'_>]) -> TurnDraft,
+    /// The value of each tool result in one element; `None` for a result without one.
+    pub results: fn(Value<'_>) -> Vec<Option<Value<'_>>>,
+    /// The `type` of a text block in a message of this role.
+    pub text_type: fn(Role) -> &'static str,
     /// A turn as zero or more messages.
-    fn write(&self, role: Role, parts: &[Part]) -> Vec<String>;
+    pub write: fn(Role, &[Part]) -> Vec<String>,
+}
 
-    // Replies.
-
+/// Functions over replies. Pieces are content blocks, the one message, or output items.
+pub(in crate::api) struct Replies {
     /// The pieces of a reply body, and why the model stopped.
-    fn read_reply(&self, body: Value<'_>) -> (Vec<String>, Option<Stop>);
-    /// The assistant turn that reply pieces make.
-    fn draft_reply(&self, pieces: &[String]) -> TurnDraft;
-    /// Reply pieces, one at least, as a message of the next request.
-    fn message_of(&self, pieces: &[String]) -> String;
+    pub read: fn(Value<'_>) -> (Vec<String>, Option<Stop>),
+    /// The parts of the assistant turn that pieces make.
+    pub parts: fn(&[String]) -> Vec<Part>,
+    /// Pieces, one at least, as a message of the next request.
+    pub message: fn(&[String]) -> String,
     /// The start of an event stream.
-    fn stream(&self) -> Box<dyn Stream>;
-    /// A reply that says `text`.
-    fn say(&self, frame: &Frame, text: &str) -> Written;
-    /// A reply that holds the provider's own compaction `block` and nothing else.
-    fn say_compaction(&self, frame: &Frame, block: &str) -> Option<Written>;
+    pub stream: fn() -> Box<dyn Stream>,
+    /// A reply that says a text.
+    pub say: fn(&Frame, &str) -> Written,
+    /// A reply that holds the provider's own compaction block and nothing else.
+    pub say_compaction: fn(&Frame, &str) -> Option<Written>,
+}
 
-    // Requests.
-
-    /// The user message that opens a view which begins at message `from`.
-    fn front(&self, request: &Request<'_>, from: usize, texts: &[&str]) -> String;
-    /// The change by which a note reaches the model.
-    fn note(
-        &self,
-        request: &Request<'_>,
-        newest: &Message<'_>,
-        takes: SystemMessages,
-        text: &str,
-    ) -> Option<Insertion>;
-    /// How many messages a native compaction that the request asks for covers.
-    fn compacts(&self, request: &Request<'_>) -> Option<usize>;
-    /// Refuses a view from message `from` behind the provider's own summary.
-    fn may_carry(&self, request: &Request<'_>, from: usize) -> Result<(), &'static str>;
-    /// Takes out what the provider refuses beside its own summary.
-    fn carrying<'r>(&self, edit: Edit<'r>) -> Result<Edit<'r>, &'static str>;
+/// Functions over requests. Refusals are phrases.
+pub(in crate::api) struct Requests {
+    /// The user message with these texts that opens a view which begins at this message.
+    pub front: fn(&Request<'_>, usize, &[&str]) -> String,
+    /// The change at the newest message by which a note reaches the model.
+    pub note: fn(&Request<'_>, &Message<'_>, SystemMessages, &str) -> Option<Insertion>,
+    /// The number of messages that a native compaction covers which the request asks for.
+    pub compacts: fn(&Request<'_>) -> Option<usize>,
+    /// Checks that the provider's own summary may stand in front of a view from this message.
+    pub may_carry: fn(&Request<'_>, usize) -> Result<(), &'static str>,
+    /// Removes fields that the provider refuses beside its own summary.
+    pub carrying: fn(Edit<'_>) -> Result<Edit<'_>, &'static str>,
     /// Turns a sent request into one for a native compaction.
-    fn ask_for_compaction<'r>(
-        &self,
-        edit: Edit<'r>,
-        ask: &CompactionAsk<'_>,
-    ) -> Result<Edit<'r>, &'static str>;
-    /// Takes out of a sent request what would keep the answer from being a text.
-    fn ask_for_text<'r>(&self, edit: Edit<'r>, ask: &TextAsk) -> Edit<'r>;
-    /// The room that an answer takes, with what the request lets the model think.
-    fn answer_room(&self, request: &Request<'_>, ask: &TextAsk) -> Tokens;
+    pub ask_for_compaction: AskForCompaction,
+    /// Removes fields of a sent request that would keep the answer from being a text.
+    pub ask_for_text: for<'r> fn(Edit<'r>, &TextAsk) -> Edit<'r>,
+    /// The room that an answer takes, thinking included.
+    pub answer_room: fn(&Request<'_>, &TextAsk) -> Tokens,
     /// The body that refuses a request of a message thread.
-    fn thread_refusal(&self, request: &Request<'_>) -> Option<String>;
-    /// A tool definition.
-    fn tool(&self, name: &str, description: &str, schema: &serde_json::Value) -> String;
+    pub thread_refusal: fn(&Request<'_>) -> Option<String>,
+    /// A tool definition with a name, a description and a schema.
+    pub tool: fn(&str, &str, &serde_json::Value) -> String,
+}
+
+type AskForCompaction = for<'r> fn(Edit<'r>, &CompactionAsk<'_>) -> Result<Edit<'r>, &'static str>;
+
+/// The message in front of a view, where no block of it can be marked.
+fn plain_front(_: &Request<'_>, _: usize, texts: &[&str]) -> String {
+    let message = Object::new().text("role", "user");
+    message.text("content", &texts.join("\n\n")).end()
 }

@@ -11,22 +11,22 @@ impl Request<'_> {
     /// the dialect has blocks to mark as cache breakpoints, else one text.
     #[must_use]
     pub fn front_message(&self, from: usize, texts: &[&str]) -> String {
-        self.dialect.table().front(self, from, texts)
+        (self.dialect.table().requests.front)(self, from, texts)
     }
 
     /// How many messages the native compaction covers that this request asks for. `None` where it
     /// asks for none.
     #[must_use]
     pub fn compacts(&self) -> Option<usize> {
-        self.dialect.table().compacts(self)
+        (self.dialect.table().requests.compacts)(self)
     }
 
     /// Checks that the provider's own summary may stand in front of the messages from `from` on.
     ///
     /// # Errors
-    /// The reason, as a phrase, where it may not.
+    /// The reason why it may not, as a phrase.
     pub fn may_carry_compaction(&self, from: usize) -> Result<(), &'static str> {
-        self.dialect.table().may_carry(self, from)
+        (self.dialect.table().requests.may_carry)(self, from)
     }
 
     /// The field, with its JSON, that asks why the reply after `previous` missed the cache. `None`
@@ -40,10 +40,10 @@ impl Request<'_> {
             .then(|| (key, question.to_string()))
     }
 
-    /// The room in the window that an answer takes, with what the request lets the model think.
+    /// The room in the window that an answer takes, thinking included.
     #[must_use]
     pub fn answer_room(&self, ask: &TextAsk) -> Tokens {
-        self.dialect.table().answer_room(self, ask)
+        (self.dialect.table().requests.answer_room)(self, ask)
     }
 
     /// The body of the refusal (status 400) of a request that is part of a message thread: a gateway
@@ -51,17 +51,17 @@ impl Request<'_> {
     /// conversation for the rest of their session. `None` for any other request.
     #[must_use]
     pub fn thread_refusal(&self) -> Option<String> {
-        self.dialect.table().thread_refusal(self)
+        (self.dialect.table().requests.thread_refusal)(self)
     }
 }
 
 impl<'r> Edit<'r> {
-    /// Removes what the provider refuses beside its own summary.
+    /// Removes fields that the provider refuses beside its own summary.
     ///
     /// # Errors
     /// The reason, as a phrase, where the request cannot carry one.
     pub fn carrying_compaction(self) -> Result<Self, &'static str> {
-        self.request().dialect.table().carrying(self)
+        (self.request().dialect.table().requests.carrying)(self)
     }
 
     /// Makes a sent request ask for a native compaction, as a stream. `system`, `tools` and the
@@ -71,7 +71,7 @@ impl<'r> Edit<'r> {
     /// # Errors
     /// The reason, as a phrase, where the provider would refuse.
     pub fn asking_for_compaction(self, ask: &CompactionAsk<'_>) -> Result<Self, &'static str> {
-        self.request().dialect.table().ask_for_compaction(self, ask)
+        (self.request().dialect.table().requests.ask_for_compaction)(self, ask)
     }
 
     /// Makes a sent request answer with a text, as a stream. Nothing before its last message
@@ -79,6 +79,6 @@ impl<'r> Edit<'r> {
     #[must_use]
     pub fn asking_for_text(self, ask: &TextAsk) -> Self {
         let edit = self.set("stream", "true");
-        edit.request().dialect.table().ask_for_text(edit, ask)
+        (edit.request().dialect.table().requests.ask_for_text)(edit, ask)
     }
 }

@@ -295,7 +295,7 @@ impl<'b> Scanner<'b> {
         Ok(true)
     }
 
-    /// After a value: closes what ends here. The answer is whether the outermost value has ended;
+    /// After a value: closes the containers that end here. Returns `true` if the outermost value has ended;
     /// otherwise a value has to follow.
     fn climb<S: Sink>(&mut self, sink: &mut S) -> Result<bool, Fault> {
         while let Some(&container) = self.open.last() {

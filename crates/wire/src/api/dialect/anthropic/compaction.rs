@@ -71,7 +71,7 @@ fn read(edit: &Edit<'_>, key: &str, word: &str) -> Result<Option<Value>, &'stati
         return Ok(None);
     };
     let value = serde_json::from_str(field.value);
-    value.map(Some).map_err(|_| "a field can not be read")
+    value.map(Some).map_err(|_| "a field cannot be read")
 }
 
 pub(super) fn ask<'r>(
@@ -80,7 +80,7 @@ pub(super) fn ask<'r>(
 ) -> Result<Edit<'r>, &'static str> {
     let request = edit.request();
     if request.field("compaction").is_some() {
-        return Err("the request asks for a compaction itself");
+        return Err("the request already asks for a compaction");
     }
     let mut compaction = Map::new();
     compaction.insert("type".to_owned(), Value::from("summarize"));

@@ -25,7 +25,7 @@ fn blocks(texts: &[&str], mark: Option<Life>) -> Value {
     Value::from(blocks)
 }
 
-/// How long an entry of the cache lives.
+/// The lifetime of a cache entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
     Short,

@@ -4,11 +4,11 @@ use context::turn::Outcome;
 use context::{Part, Role, TurnDraft};
 
 use crate::api::json::scan::Kind;
-use crate::api::json::tree::Value;
+use crate::api::json::tree::{Tree, Value};
 use crate::api::parts;
 
 /// The role that `role` names.
-pub(super) fn role(role: Option<&str>) -> Role {
+pub(super) fn role(_: Option<&str>, role: Option<&str>) -> Role {
     match role {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -18,16 +18,23 @@ pub(super) fn role(role: Option<&str>) -> Role {
 }
 
 /// The turn that `message` is. A user message that holds nothing but tool results is a tool turn.
-pub(super) fn draft(message: Value<'_>) -> TurnDraft {
-    if message.kind() != Kind::Object {
-        return parts::unreadable(message);
-    }
-    let mut role = role(message.get_text("role").as_deref());
-    let content = message.get("content");
-    if role == Role::User && content.is_some_and(only_results) {
-        role = Role::Tool;
-    }
-    TurnDraft::said(role, content.map(content_parts).unwrap_or_default())
+pub(super) fn draft(role: Role, elements: &[Tree<'_>]) -> TurnDraft {
+    parts::one(role, elements, |message| {
+        let content = message.get("content");
+        let answers = role == Role::User && content.is_some_and(only_results);
+        let role = if answers { Role::Tool } else { role };
+        TurnDraft::said(role, content.map(content_parts).unwrap_or_default())
+    })
+}
+
+/// The content of each tool result in a message.
+pub(super) fn results(message: Value<'_>) -> Vec<Option<Value<'_>>> {
+    let blocks = message.get("content").into_iter();
+    blocks
+        .flat_map(Value::elements)
+        .filter(|block| block.get("type").is_some_and(|it| it.is("tool_result")))
+        .map(|block| block.get("content"))
+        .collect()
 }
 
 fn only_results(content: Value<'_>) -> bool {

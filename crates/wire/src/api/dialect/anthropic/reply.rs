@@ -2,9 +2,13 @@
 
 use std::fmt::Write as _;
 
+use context::Part;
 use serde_json::{Value as Json, json};
 
-use crate::api::json::tree::Value;
+use super::read::content_parts;
+use crate::api::json::tree::{Tree, Value};
+use crate::api::json::write::{Object, list};
+use crate::api::limits::DEEPEST;
 use crate::api::reply::Stop;
 use crate::api::sse::Event;
 use crate::api::synthetic::{Frame, Written, cut};
@@ -14,6 +18,18 @@ pub(super) fn read(body: Value<'_>) -> (Vec<String>, Option<Stop>) {
     let stop = body.get_text("stop_reason");
     let pieces = content.map(|block| block.raw().to_owned());
     (pieces.collect(), stop.map(|reason| stop_of(&reason)))
+}
+
+pub(super) fn parts(pieces: &[String]) -> Vec<Part> {
+    let content = list(pieces);
+    let tree = Tree::parse(&content, DEEPEST);
+    tree.map(|tree| content_parts(tree.root()))
+        .unwrap_or_default()
+}
+
+pub(super) fn message(pieces: &[String]) -> String {
+    let message = Object::new().text("role", "assistant");
+    message.raw("content", &list(pieces)).end()
 }
 
 /// The meaning of a `stop_reason`.
@@ -51,26 +67,26 @@ pub(super) fn say(frame: &Frame, text: &str) -> Written {
     content.written(frame)
 }
 
-pub(super) fn say_compaction(frame: &Frame, block: &str) -> Written {
+pub(super) fn say_compaction(frame: &Frame, block: &str) -> Option<Written> {
     let content = Content {
         block,
         opened: block,
         deltas: Vec::new(),
         stop: "compaction",
     };
-    content.written(frame)
+    Some(content.written(frame))
 }
 
 impl Content<'_> {
     fn written(&self, frame: &Frame) -> Written {
         Written {
-            whole: message(frame, self.block, &json!(self.stop)),
+            whole: framed(frame, self.block, &json!(self.stop)),
             events: self.events(frame),
         }
     }
 
     fn events(&self, frame: &Frame) -> Vec<Event> {
-        let opening = message(frame, "", &Json::Null);
+        let opening = framed(frame, "", &Json::Null);
         let opened = self.opened;
         let started = format!(r#"{{"type":"message_start","message":{opening}}}"#);
         let block =
@@ -98,7 +114,7 @@ impl Content<'_> {
 }
 
 /// A message around raw content, which keeps its bytes.
-fn message(frame: &Frame, content: &str, stop: &Json) -> String {
+fn framed(frame: &Frame, content: &str, stop: &Json) -> String {
     let mut out = String::from("{");
     let members = [
         ("id", json!(frame.id("msg_01", 22))),

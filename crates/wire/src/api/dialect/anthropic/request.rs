@@ -52,8 +52,8 @@ pub(super) fn ask_for_text<'r>(mut edit: Edit<'r>, ask: &TextAsk) -> Edit<'r> {
     }
 }
 
-/// The answer and what the client lets the model think before it, up to the model's limit; always
-/// more than the thinking, which the provider demands.
+/// The answer and the client's thinking budget, up to the model's limit; always
+/// more than the thinking budget, which the provider demands.
 pub(super) fn answer_room(request: &Request<'_>, ask: &TextAsk) -> Tokens {
     let thinking = request.field_json("thinking").unwrap_or_default();
     let budget = thinking.get("budget_tokens").and_then(Value::as_u64);

@@ -89,7 +89,7 @@ impl Events {
     }
 }
 
-/// A content block: as it started, and what the deltas made of its members.
+/// A content block: its first form, and the members that deltas changed.
 #[derive(Clone)]
 struct Block {
     start: String,

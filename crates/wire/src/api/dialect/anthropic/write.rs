@@ -10,7 +10,7 @@ use crate::api::json::write::{Object, list};
 use crate::api::limits::DEEPEST;
 use crate::api::render::{as_text, text_block, tool_name, wire_id};
 
-pub(super) fn write(role: Role, parts: &[Part]) -> Option<String> {
+pub(super) fn write(role: Role, parts: &[Part]) -> Vec<String> {
     let mut blocks: Vec<String> = Vec::new();
     // Results stand first: the provider refuses them after text.
     let (results, others): (Vec<_>, Vec<_>) = parts
@@ -28,12 +28,11 @@ pub(super) fn write(role: Role, parts: &[Part]) -> Option<String> {
         Role::System => "system",
         Role::User | Role::Tool | Role::Other => "user",
     };
-    let message = || {
-        Object::new()
-            .text("role", name)
-            .raw("content", &list(&blocks))
-    };
-    (!blocks.is_empty()).then(|| message().end())
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    let message = Object::new().text("role", name);
+    vec![message.raw("content", &list(&blocks)).end()]
 }
 
 fn written_call(call: &ToolCall) -> String {

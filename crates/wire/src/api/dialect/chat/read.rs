@@ -4,11 +4,11 @@ use context::turn::Outcome;
 use context::{Part, Role, Text, TurnDraft};
 
 use crate::api::json::scan::Kind;
-use crate::api::json::tree::Value;
+use crate::api::json::tree::{Tree, Value};
 use crate::api::parts;
 
 /// The role that `role` names.
-pub(super) fn role(role: Option<&str>) -> Role {
+pub(super) fn role(_: Option<&str>, role: Option<&str>) -> Role {
     match role {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -19,25 +19,24 @@ pub(super) fn role(role: Option<&str>) -> Role {
 }
 
 /// The turn that `message` is.
-pub(super) fn draft(message: Value<'_>) -> TurnDraft {
-    if message.kind() != Kind::Object {
-        return parts::unreadable(message);
-    }
-    let role = role(message.get_text("role").as_deref());
-    let mut out = Vec::new();
-    if role == Role::Tool {
-        push_result(&mut out, message);
-    } else {
-        push_said(&mut out, message);
-    }
-    TurnDraft::said(role, out)
+pub(super) fn draft(role: Role, elements: &[Tree<'_>]) -> TurnDraft {
+    parts::one(role, elements, |message| {
+        let mut out = Vec::new();
+        if role == Role::Tool {
+            push_result(&mut out, message);
+        } else {
+            push_said(&mut out, message);
+        }
+        TurnDraft::said(role, out)
+    })
 }
 
-/// The turn of a message that speaks, whatever role it names.
-pub(super) fn said(role: Role, message: Value<'_>) -> TurnDraft {
-    let mut out = Vec::new();
-    push_said(&mut out, message);
-    TurnDraft::said(role, out)
+/// The content of a tool's message.
+pub(super) fn results(message: Value<'_>) -> Vec<Option<Value<'_>>> {
+    match role(None, message.get_text("role").as_deref()) {
+        Role::Tool => vec![message.get("content")],
+        _ => Vec::new(),
+    }
 }
 
 /// The legacy `function` role answers by name; there the name stands in for the call's id.
@@ -54,7 +53,7 @@ fn push_result(out: &mut Vec<Part>, message: Value<'_>) {
 }
 
 /// Reasoning (two spellings, both outside OpenAI's own API), content, refusal, calls.
-fn push_said(out: &mut Vec<Part>, message: Value<'_>) {
+pub(super) fn push_said(out: &mut Vec<Part>, message: Value<'_>) {
     let reasoning = message
         .get_text("reasoning_content")
         .or_else(|| message.get_text("reasoning"));

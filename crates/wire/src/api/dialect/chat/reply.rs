@@ -1,8 +1,11 @@
 //! Chat replies: reading a body, writing one of our own.
 
+use context::Part;
 use serde_json::{Value as Json, json};
 
-use crate::api::json::tree::Value;
+use super::read::push_said;
+use crate::api::json::tree::{Tree, Value};
+use crate::api::limits::DEEPEST;
 use crate::api::reply::Stop;
 use crate::api::sse::Event;
 use crate::api::synthetic::{Frame, Written, cut, insert};
@@ -17,6 +20,14 @@ pub(super) fn read(body: Value<'_>) -> (Vec<String>, Option<Stop>) {
         pieces.into_iter().collect(),
         reason.map(|reason| stop_of(&reason)),
     )
+}
+
+pub(super) fn parts(pieces: &[String]) -> Vec<Part> {
+    let mut out = Vec::new();
+    if let Some(Ok(tree)) = pieces.first().map(|it| Tree::parse(it, DEEPEST)) {
+        push_said(&mut out, tree.root());
+    }
+    out
 }
 
 /// The meaning of a `finish_reason`.

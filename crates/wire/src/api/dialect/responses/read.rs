@@ -4,7 +4,7 @@ use context::turn::Outcome;
 use context::{Part, Role, Text, TurnDraft};
 
 use crate::api::json::scan::Kind;
-use crate::api::json::tree::Value;
+use crate::api::json::tree::{Tree, Value};
 use crate::api::parts;
 
 /// The role of an item by its `type` and `role`. Items that the model made are the assistant's,
@@ -27,13 +27,23 @@ pub(super) fn role(kind: Option<&str>, role: Option<&str>) -> Role {
     }
 }
 
-/// The turn that consecutive `items` of one side are.
-pub(super) fn draft<'t>(role: Role, items: impl Iterator<Item = Value<'t>>) -> TurnDraft {
+/// The turn that consecutive items of one side are.
+pub(super) fn draft(role: Role, items: &[Tree<'_>]) -> TurnDraft {
     let mut out = Vec::new();
     for item in items {
-        push_item(&mut out, item);
+        push_item(&mut out, item.root());
     }
     TurnDraft::said(role, out)
+}
+
+/// The output of a call that the client answered.
+pub(super) fn results(item: Value<'_>) -> Vec<Option<Value<'_>>> {
+    let kind = item.get_text("type").unwrap_or_default();
+    if kind.ends_with("_call_output") {
+        vec![item.get("output")]
+    } else {
+        Vec::new()
+    }
 }
 
 /// Calls that the client answers: the item's type, the name where the item has none, the key of
@@ -53,13 +63,7 @@ pub(super) fn is_call(item: Value<'_>) -> bool {
     CALLS.iter().any(|(call, _, _)| *call == kind)
 }
 
-/// Returns `true` for the result of a call that the client answered.
-pub(super) fn is_result(item: Value<'_>) -> bool {
-    let kind = item.get_text("type").unwrap_or_default();
-    kind.ends_with("_call_output")
-}
-
-fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
+pub(super) fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
     let kind = item.get_text("type").unwrap_or_default();
     if let Some((_, name, arguments)) = CALLS.iter().find(|(call, _, _)| *call == kind) {
         let own = parts::text_of(item, "name");

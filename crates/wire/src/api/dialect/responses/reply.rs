@@ -1,9 +1,11 @@
 //! Responses replies: reading a body, writing one of our own.
 
+use context::Part;
 use serde_json::{Value as Json, json};
 
-use super::read::is_call;
-use crate::api::json::tree::Value;
+use super::read::{is_call, push_item};
+use crate::api::json::tree::{Tree, Value};
+use crate::api::limits::DEEPEST;
 use crate::api::reply::Stop;
 use crate::api::sse::Event;
 use crate::api::synthetic::{Frame, Written, cut, insert};
@@ -12,6 +14,14 @@ pub(super) fn read(body: Value<'_>) -> (Vec<String>, Option<Stop>) {
     let output = body.get("output").into_iter().flat_map(Value::elements);
     let pieces = output.map(|item| item.raw().to_owned());
     (pieces.collect(), stop_of(body))
+}
+
+pub(super) fn parts(pieces: &[String]) -> Vec<Part> {
+    let mut out = Vec::new();
+    for tree in pieces.iter().flat_map(|it| Tree::parse(it, DEEPEST)) {
+        push_item(&mut out, tree.root());
+    }
+    out
 }
 
 /// A completed response waits for tools if it calls one that the client has to answer.

@@ -1,9 +1,10 @@
 //! Changes to Responses requests.
 
 use context::Part;
+use serde_json::{Value, json};
 
-use super::{FACTS, NO_CALLS};
-use crate::api::dialect::TextAsk;
+use super::{NO_CALLS, TABLE};
+use crate::api::dialect::{CompactionAsk, TextAsk};
 use crate::api::edit::{Edit, Piece};
 use crate::api::request::Request;
 
@@ -19,7 +20,10 @@ pub(super) fn compacts(request: &Request<'_>) -> Option<usize> {
 }
 
 /// Appends the trigger.
-pub(super) fn ask_for_compaction(edit: Edit<'_>) -> Result<Edit<'_>, &'static str> {
+pub(super) fn ask_for_compaction<'r>(
+    edit: Edit<'r>,
+    _: &CompactionAsk<'_>,
+) -> Result<Edit<'r>, &'static str> {
     let request = edit.request();
     if request.is_held_by_provider() {
         return Err("the provider holds the conversation itself");
@@ -28,7 +32,7 @@ pub(super) fn ask_for_compaction(edit: Edit<'_>) -> Result<Edit<'_>, &'static st
         .messages()
         .any(|it| it.contains("\"compaction_trigger\""))
     {
-        return Err("the request asks for a compaction itself");
+        return Err("the request already asks for a compaction");
     }
     let pieces = vec![
         Piece::Kept(0..request.len()),
@@ -42,13 +46,14 @@ pub(super) fn ask_for_compaction(edit: Edit<'_>) -> Result<Edit<'_>, &'static st
 }
 
 pub(super) fn ask_for_text<'r>(edit: Edit<'r>, ask: &TextAsk) -> Edit<'r> {
-    let edit = edit
-        .set(FACTS.keys.longest_answer, ask.longest.to_string())
+    edit.set(TABLE.facts.keys.longest_answer, ask.longest.to_string())
         .remove("background")
-        .change("text", |text| text.shift_remove("format").is_some());
-    if edit.request().has_tools() {
-        edit.set("tool_choice", NO_CALLS)
-    } else {
-        edit
-    }
+        .change("text", |text| text.shift_remove("format").is_some())
+        .without_calls(NO_CALLS)
+}
+
+pub(super) fn tool(name: &str, description: &str, schema: &Value) -> String {
+    let kind = "function";
+    json!({"type": kind, "name": name, "description": description, "parameters": schema})
+        .to_string()
 }
