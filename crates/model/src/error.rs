@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use context::Tokens;
-use context::coded::{self, CodeEntry, Coded, ErrorCode};
+use context::coded::{self, Coded, ErrorCode};
 use context::quality::Rejection;
 use wire::api::{ApiError, Failure, Stop};
 
@@ -195,110 +195,63 @@ fn stopped(stop: Option<&Stop>) -> String {
     }
 }
 
-/// The error codes of this crate.
-pub const CODES: &[CodeEntry] = &[
-    CodeEntry {
-        code: ErrorCode::new("E0701"),
-        meaning: "the base URL of a model cannot be used",
-        remedy: "Give an absolute URL such as https://api.anthropic.com or http://127.0.0.1:8080/v1, without a user name.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0702"),
-        meaning: "a header for a model cannot be sent",
-        remedy: "Give keys and headers as one line of printable ASCII characters.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0703"),
-        meaning: "no root certificates are available for https",
-        remedy: "Install the system's CA certificates, or use a plain http endpoint on this machine.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0704"),
-        meaning: "the model's host cannot be reached",
-        remedy: "Check the URL, DNS and the network; retries did not help.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0705"),
-        meaning: "the connection to the model broke",
-        remedy: "Nothing was lost; the next attempt starts over. If this happens often, look for a proxy that cuts long answers.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0706"),
-        meaning: "the model took too long",
-        remedy: "Nothing was lost; a faster summariser or a longer timeout helps.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0707"),
-        meaning: "the provider refused a request for a summary",
-        remedy: "Look at the status and the code: 401 and 403 are the key, 404 the model's name, 400 a rule of the provider.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0708"),
-        meaning: "the provider is overloaded or limits the rate, and retries did not help",
-        remedy: "Wait for the time that the error names, or use a summariser at another endpoint.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0709"),
-        meaning: "the provider ended an answer with an error",
-        remedy: "Nothing was lost; the next attempt starts over.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0710"),
-        meaning: "the model's answer cannot be read",
-        remedy: "Check that the endpoint speaks the dialect that is configured for it, and that no proxy answers in its place.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0711"),
-        meaning: "the model's answer is longer than the limit",
-        remedy: "Ask for a shorter answer, or use another summariser.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0712"),
-        meaning: "the provider answered without a summary",
-        remedy: "The next route is tried. If this happens often, choose another route or summariser.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0713"),
-        meaning: "a route to a summary is not open for this request",
-        remedy: "The next route is tried; `--route readable` or `--route extractive` choose it from the start.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0714"),
-        meaning: "a summary is not good enough to replace its source",
-        remedy: "The extractive summary is used instead; another summariser may do better.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0715"),
-        meaning: "the summariser's window is too small for a summary of the wanted size",
-        remedy: "Choose a summariser with a larger window.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0716"),
-        meaning: "a summary was interrupted",
-        remedy: "The process is shutting down, or an internal fault was contained; see the log.",
-    },
-];
+context::error_codes! {
+    /// The error codes of this crate.
+    pub CODES:
+    BAD_URL = "E0701", "the base URL of a model cannot be used",
+        "Give an absolute URL such as https://api.anthropic.com or http://127.0.0.1:8080/v1, without a user name.";
+    BAD_HEADER = "E0702", "a header for a model cannot be sent",
+        "Give keys and headers as one line of printable ASCII characters.";
+    NO_ROOTS = "E0703", "no root certificates are available for https",
+        "Install the system's CA certificates, or use a plain http endpoint on this machine.";
+    UNREACHABLE = "E0704", "the model's host cannot be reached",
+        "Check the URL, DNS and the network; retries did not help.";
+    BROKEN = "E0705", "the connection to the model broke",
+        "Nothing was lost; the next attempt starts over. If this happens often, look for a proxy that cuts long answers.";
+    TIMEOUT = "E0706", "the model took too long",
+        "Nothing was lost; a faster summariser or a longer timeout helps.";
+    REFUSED = "E0707", "the provider refused a request for a summary",
+        "Look at the status and the code: 401 and 403 are the key, 404 the model's name, 400 a rule of the provider.";
+    UNAVAILABLE = "E0708", "the provider is overloaded or limits the rate, and retries did not help",
+        "Wait for the time that the error names, or use a summariser at another endpoint.";
+    FAILED = "E0709", "the provider ended an answer with an error",
+        "Nothing was lost; the next attempt starts over.";
+    UNREADABLE = "E0710", "the model's answer cannot be read",
+        "Check that the endpoint speaks the dialect that is configured for it, and that no proxy answers in its place.";
+    TOO_LONG = "E0711", "the model's answer is longer than the limit",
+        "Ask for a shorter answer, or use another summariser.";
+    NO_SUMMARY = "E0712", "the provider answered without a summary",
+        "The next route is tried. If this happens often, choose another route or summariser.";
+    NOT_OPEN = "E0713", "a route to a summary is not open for this request",
+        "The next route is tried; `--route readable` or `--route extractive` choose it from the start.";
+    REJECTED = "E0714", "a summary is not good enough to replace its source",
+        "The extractive summary is used instead; another summariser may do better.";
+    NO_ROOM = "E0715", "the summariser's window is too small for a summary of the wanted size",
+        "Choose a summariser with a larger window.";
+    BROKEN_OFF = "E0716", "a summary was interrupted",
+        "The process is shutting down, or an internal fault was contained; see the log.";
+}
 
 impl Coded for ModelError {
     fn code(&self) -> ErrorCode {
-        ErrorCode::new(match self {
-            Self::BadUrl { .. } => "E0701",
-            Self::BadHeader { .. } => "E0702",
-            Self::NoRoots { .. } => "E0703",
-            Self::Unreachable { .. } => "E0704",
-            Self::Broken { .. } => "E0705",
-            Self::Timeout { .. } => "E0706",
-            Self::Refused(_) => "E0707",
-            Self::Unavailable(_) => "E0708",
-            Self::Failed(_) => "E0709",
-            Self::Unreadable(_) | Self::NoStream => "E0710",
-            Self::TooLong { .. } => "E0711",
-            Self::NoSummary { .. } => "E0712",
-            Self::NotOpen { .. } => "E0713",
-            Self::Rejected(_) => "E0714",
-            Self::NoRoom { .. } => "E0715",
-            Self::BrokenOff => "E0716",
-        })
+        match self {
+            Self::BadUrl { .. } => BAD_URL,
+            Self::BadHeader { .. } => BAD_HEADER,
+            Self::NoRoots { .. } => NO_ROOTS,
+            Self::Unreachable { .. } => UNREACHABLE,
+            Self::Broken { .. } => BROKEN,
+            Self::Timeout { .. } => TIMEOUT,
+            Self::Refused(_) => REFUSED,
+            Self::Unavailable(_) => UNAVAILABLE,
+            Self::Failed(_) => FAILED,
+            Self::Unreadable(_) | Self::NoStream => UNREADABLE,
+            Self::TooLong { .. } => TOO_LONG,
+            Self::NoSummary { .. } => NO_SUMMARY,
+            Self::NotOpen { .. } => NOT_OPEN,
+            Self::Rejected(_) => REJECTED,
+            Self::NoRoom { .. } => NO_ROOM,
+            Self::BrokenOff => BROKEN_OFF,
+        }
     }
 
     fn hint(&self) -> Option<String> {

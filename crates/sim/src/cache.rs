@@ -11,8 +11,10 @@
 //! with an item; a prefix that differs inside an item matches up to the item before.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokens::CacheRules;
 
 use crate::seal::{Print, print};
 
@@ -113,6 +115,16 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    /// The rules of a model.
+    pub fn of(model: &CacheRules) -> Self {
+        let short = signed(model.lifetime);
+        Self {
+            minimum: model.minimum.get(),
+            short,
+            long: model.lifetime_long.map_or(short, signed),
+        }
+    }
+
     fn life(&self, life: Life) -> SignedDuration {
         match life {
             Life::Short => self.short,
@@ -269,6 +281,11 @@ impl Cache {
         self.swept = Some(now);
         self.entries.retain(|_, entry| entry.until > now);
     }
+}
+
+/// A time for arithmetic with moments.
+pub(crate) fn signed(time: Duration) -> SignedDuration {
+    SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
 }
 
 /// `now` and a time after it; the last representable moment where there is none.

@@ -30,6 +30,21 @@ impl Known {
     pub fn count(&self, text: &str) -> u64 {
         self.counter.count(text).get()
     }
+
+    /// A text cut to `limit` tokens, and its tokens.
+    pub fn shorten(&self, mut text: String, limit: u64) -> (String, u64) {
+        let mut tokens = self.count(&text);
+        while tokens > limit {
+            let characters = text.chars().count();
+            // Tokens are no fixed number of characters: come close, then again.
+            let keep = characters as u64 * limit / tokens.max(1);
+            let keep = usize::try_from(keep).unwrap_or(0);
+            let keep = keep.min(characters.saturating_sub(1));
+            text = text.chars().take(keep).collect();
+            tokens = self.count(&text);
+        }
+        (text, tokens)
+    }
 }
 
 /// Counters by model, messages by content.

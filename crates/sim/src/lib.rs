@@ -65,6 +65,7 @@ mod form;
 mod latency;
 mod lexicon;
 mod log;
+mod members;
 mod openai;
 mod organisation;
 mod provider;

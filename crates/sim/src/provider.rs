@@ -163,7 +163,11 @@ impl Provider {
 
     /// The fault of this request: the one in its header, else the next one injected. A broken
     /// connection strikes after the answer is made.
-    pub(crate) fn fault(&mut self, incoming: &Incoming<'_>, summary: bool) -> Option<Fault> {
+    pub(crate) fn fault(
+        &mut self,
+        incoming: &Incoming<'_>,
+        summary: bool,
+    ) -> Result<Option<Fault>, Refusal> {
         let asked = incoming.header("x-sim-fault").and_then(Fault::parse);
         let fault = match asked {
             Some(fault) if summary || !fault.of_summaries() => Some(fault),
@@ -172,7 +176,10 @@ impl Provider {
         if let Some(Fault::Reset | Fault::Cut(_)) = &fault {
             self.breaking.clone_from(&fault);
         }
-        fault
+        match fault.as_ref().and_then(Fault::refusal) {
+            Some(refusal) => Err(refusal),
+            None => Ok(fault),
+        }
     }
 
     fn break_off(&mut self, answer: Answer) -> Answer {

@@ -10,6 +10,7 @@ use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use serde_json::Value;
 use wire::api::Request;
 
+use crate::faults::Fault;
 use crate::form::filled;
 
 /// A piece of an answer.
@@ -228,10 +229,30 @@ pub(crate) fn asks_for_summary(text: &str) -> bool {
     named.count() >= 4
 }
 
-/// A summary by extraction, in place of a model's.
-pub(crate) fn summary(turns: &[Turn], budget: u64, counter: &dyn TokenCounter) -> String {
-    let budget = Tokens::new(budget.clamp(64, 2_000));
-    extract(turns, &[], budget, counter).render()
+/// The turns to summarize: all of them, or all but a last one that asks for the summary in words.
+pub(crate) fn sources(request: &Request<'_>, in_words: bool) -> Vec<Turn> {
+    let mut turns = request.turns(&Heuristic);
+    if in_words && turns.len() > 1 {
+        turns.pop();
+    }
+    turns
+}
+
+/// A summary by extraction, in place of a model's, or the text that a fault puts there.
+pub(crate) fn summary(
+    turns: &[Turn],
+    budget: u64,
+    counter: &dyn TokenCounter,
+    fault: Option<&Fault>,
+) -> String {
+    match fault {
+        Some(Fault::SummaryEmpty) => String::new(),
+        Some(Fault::SummaryGarbage) => "lorem lorem lorem lorem lorem lorem".to_owned(),
+        _ => {
+            let budget = Tokens::new(budget.clamp(64, 2_000));
+            extract(turns, &[], budget, counter).render()
+        }
+    }
 }
 
 #[cfg(test)]

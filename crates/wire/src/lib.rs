@@ -5,7 +5,6 @@
 //! Both keep bytes: an untouched message leaves with the bytes it came in with.
 
 pub mod api;
-mod codes;
 pub mod session;
 
 const TABLES: &[&[context::coded::CodeEntry]] = &[api::CODES, session::CODES];

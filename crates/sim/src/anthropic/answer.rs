@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use context::{Heuristic, Turn};
-use jiff::SignedDuration;
+use context::Heuristic;
 use serde_json::{Map, Value, json};
 use wire::api::Request;
 
@@ -16,13 +15,14 @@ use super::rules::thinking::{Examined, examine, name_of, sign};
 use super::rules::{self, Purpose};
 use super::view::View;
 use super::{diagnostics, terms, threads};
-use crate::cache::{Moment, Rules, Share, later};
+use crate::cache::{Moment, Rules, Share, later, signed};
 use crate::exchange::{Answer, Body, Incoming};
 use crate::faults::Fault;
 use crate::form::asked_for;
+use crate::members::set;
 use crate::provider::Provider;
 use crate::refusal::Refusal;
-use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
+use crate::script::{Prompt, Say, asks_for_summary, newest, sources, summary};
 use crate::seal::Print;
 
 /// An answer before it has an id.
@@ -72,10 +72,7 @@ pub(super) fn messages(
     let ready = fit(provider, &call, &examined, &view)?;
     let readable = asks_in_words(&request);
     let summarises = call.compacts() || readable;
-    let fault = provider.fault(incoming, summarises);
-    if let Some(refusal) = fault.as_ref().and_then(Fault::refusal) {
-        return Err(refusal);
-    }
+    let fault = provider.fault(incoming, summarises)?;
     let conversation = conversation(&call, incoming);
     let (share, pace) = account(provider, &ready, &view, incoming, fault.as_ref());
     let draft = if call.compacts() {
@@ -152,14 +149,7 @@ fn account(
     incoming: &Incoming<'_>,
     fault: Option<&Fault>,
 ) -> (Share, Pace) {
-    let model = &ready.call.known.model;
-    let short = SignedDuration::try_from(model.cache.lifetime).unwrap_or(SignedDuration::MAX);
-    let long = model.cache.lifetime_long;
-    let rules = Rules {
-        minimum: model.cache.minimum.get(),
-        short,
-        long: long.map_or(short, signed),
-    };
+    let rules = Rules::of(&ready.call.known.model.cache);
     let prefixes = view.prefixes();
     let latency = provider.config.latency;
     let org = provider.organisation(ready.call.organisation);
@@ -177,11 +167,6 @@ fn account(
         first += *delay;
     }
     (share, Pace { first, latency })
-}
-
-/// A time for arithmetic with moments.
-fn signed(time: Duration) -> SignedDuration {
-    SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
 }
 
 /// The client's name for the conversation, for accounts.
@@ -212,18 +197,6 @@ fn asks_in_words(request: &Request<'_>) -> bool {
             .is_some_and(|system| asks_for_summary(&system.text))
 }
 
-/// The turns to summarize: all but a last one that asks for the summary.
-fn sources(request: &Request<'_>, in_words: bool) -> Vec<Turn> {
-    let mut turns = request.turns(&Heuristic);
-    if in_words && turns.len() > 1 {
-        turns.pop();
-    }
-    turns
-}
-
-/// Nonsense in place of a summary.
-pub(crate) const GARBAGE: &str = "lorem lorem lorem lorem lorem lorem";
-
 /// A signed block.
 fn native(
     provider: &Provider,
@@ -232,11 +205,8 @@ fn native(
     fault: Option<&Fault>,
 ) -> Draft {
     let call = ready.call;
-    let text = match fault {
-        Some(Fault::SummaryEmpty) => String::new(),
-        Some(Fault::SummaryGarbage) => GARBAGE.to_owned(),
-        _ => summary(&sources(request, false), ready.room, &*call.known.counter),
-    };
+    let turns = sources(request, false);
+    let text = summary(&turns, ready.room, &*call.known.counter, fault);
     let output = call.known.count(&text);
     if text.is_empty() || output > ready.room {
         let stop = match (text.is_empty(), ready.by_window) {
@@ -264,8 +234,8 @@ fn native(
         "signature": signature,
         "encrypted_content": null,
     });
-    if let (Some(block), Some(changes)) = (block.as_object_mut(), changes) {
-        block.insert("tool_changes".to_owned(), changes);
+    if let Some(changes) = changes {
+        set(&mut block, "tool_changes", changes);
     }
     Draft {
         blocks: vec![(block, output)],
@@ -295,20 +265,8 @@ fn in_words(
     request: &Request<'_>,
     fault: Option<&Fault>,
 ) -> Draft {
-    let text = match fault {
-        Some(Fault::SummaryEmpty) => {
-            return Draft {
-                stop: "end_turn",
-                ..Draft::default()
-            };
-        }
-        Some(Fault::SummaryGarbage) => GARBAGE.to_owned(),
-        _ => summary(
-            &sources(request, true),
-            ready.room,
-            &*ready.call.known.counter,
-        ),
-    };
+    let turns = sources(request, true);
+    let text = summary(&turns, ready.room, &*ready.call.known.counter, fault);
     speak(provider, ready, vec![Say::Text(text)])
 }
 
@@ -319,11 +277,8 @@ fn spoken(provider: &mut Provider, ready: &Ready<'_>, request: &Request<'_>) -> 
         edit.get("type").is_some_and(|it| it == "compact_20260112") && ready.input >= trigger
     });
     let block = due.map(|_| {
-        let text = summary(
-            &sources(request, false),
-            ready.room,
-            &*ready.call.known.counter,
-        );
+        let turns = sources(request, false);
+        let text = summary(&turns, ready.room, &*ready.call.known.counter, None);
         let tokens = ready.call.known.count(&text);
         let block = json!({"type": "compaction", "content": text, "encrypted_content": null});
         (block, tokens)
@@ -425,26 +380,15 @@ fn say_text(call: &Call, text: String, draft: &mut Draft, left: &mut u64) -> boo
         .flatten()
         .filter_map(Value::as_str)
         .find(|stop| !stop.is_empty() && text.contains(stop));
-    let mut text = match stop.and_then(|stop| Some((stop, text.split_once(stop)?))) {
+    let text = match stop.and_then(|stop| Some((stop, text.split_once(stop)?))) {
         Some((stop, (before, _))) => {
             draft.stop_sequence = Some(stop.to_owned());
             before.to_owned()
         }
         None => text,
     };
-    let mut full = false;
-    let mut tokens = call.known.count(&text);
-    while tokens > *left {
-        full = true;
-        let characters = text.chars().count();
-        // Tokens are no fixed number of characters: come close, then again.
-        let keep = characters as u64 * *left / tokens.max(1);
-        let keep = usize::try_from(keep)
-            .unwrap_or(0)
-            .min(characters.saturating_sub(1));
-        text = text.chars().take(keep).collect();
-        tokens = call.known.count(&text);
-    }
+    let full = call.known.count(&text) > *left;
+    let (text, tokens) = call.known.shorten(text, *left);
     if !text.is_empty() {
         *left -= tokens;
         draft
@@ -515,9 +459,7 @@ fn usage(
     };
     let pass = |kind: &str, share: &Share, output: u64| {
         let mut pass = counts(share, output);
-        if let Some(pass) = pass.as_object_mut() {
-            pass.insert("type".to_owned(), json!(kind));
-        }
+        set(&mut pass, "type", kind);
         pass
     };
     let none = Share::default();

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::items::Call;
@@ -35,14 +34,7 @@ pub(super) fn take(
     incoming: &Incoming<'_>,
     fault: Option<&Fault>,
 ) -> Taken {
-    let cache = call.known.model.cache;
-    let signed = |time: Duration| SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
-    let short = signed(cache.lifetime);
-    let rules = Rules {
-        minimum: cache.minimum.get(),
-        short,
-        long: cache.lifetime_long.map_or(short, signed),
-    };
+    let rules = Rules::of(&call.known.model.cache);
     let long = call.cache_option("ttl").is_some_and(|ttl| ttl == "12h");
     let life = if long { Life::Long } else { Life::Short };
     let explicit = call

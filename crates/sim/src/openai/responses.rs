@@ -84,10 +84,7 @@ pub(super) fn create(
         .last()
         .is_some_and(|it| it.kind() == "compaction_trigger");
     let in_words = asks_in_words(&call);
-    let fault = provider.fault(incoming, triggered || in_words);
-    if let Some(refusal) = fault.as_ref().and_then(Fault::refusal) {
-        return Err(refusal);
-    }
+    let fault = provider.fault(incoming, triggered || in_words)?;
     let taken = account::take(provider, &call, dropped, incoming, fault.as_ref());
     provider.serial += 1;
     let due = triggered || threshold(&call).is_some_and(|threshold| taken.input >= threshold);
@@ -249,10 +246,7 @@ pub(super) fn compact(
     let request = parse(Dialect::Responses, incoming.body)?;
     let call = read(provider, &request, organisation)?;
     truncated(provider, &call)?;
-    let fault = provider.fault(incoming, true);
-    if let Some(refusal) = fault.as_ref().and_then(Fault::refusal) {
-        return Err(refusal);
-    }
+    let fault = provider.fault(incoming, true)?;
     let taken = account::take(provider, &call, 0, incoming, fault.as_ref());
     provider.serial += 1;
     let text = summarise(&call, &request, taken.room, false, fault.as_ref());

@@ -5,11 +5,10 @@ use serde_json::Value;
 use wire::api::Request;
 
 use super::items::Call;
-use crate::anthropic::answer::GARBAGE;
 use crate::faults::Fault;
 use crate::form::asked_for;
 use crate::provider::Provider;
-use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
+use crate::script::{Prompt, Say, asks_for_summary, newest, sources, summary};
 
 /// The content of an answer.
 #[derive(Debug, Default)]
@@ -66,17 +65,8 @@ pub(super) fn summarise(
     in_words: bool,
     fault: Option<&Fault>,
 ) -> String {
-    match fault {
-        Some(Fault::SummaryEmpty) => String::new(),
-        Some(Fault::SummaryGarbage) => GARBAGE.to_owned(),
-        _ => {
-            let mut turns = request.turns(&Heuristic);
-            if in_words && turns.len() > 1 {
-                turns.pop();
-            }
-            summary(&turns, room, &*call.known.counter)
-        }
-    }
+    let turns = sources(request, in_words);
+    summary(&turns, room, &*call.known.counter, fault)
 }
 
 /// The answer of the script.
@@ -136,7 +126,7 @@ pub(super) fn fit(call: &Call, says: impl Iterator<Item = Say>, room: u64) -> Sp
         }
         speech.cut = true;
         if let Say::Text(text) = say {
-            let (text, tokens) = shorten(call, text, left);
+            let (text, tokens) = call.known.shorten(text, left);
             if !text.is_empty() {
                 speech.says.push((Say::Text(text), tokens));
             }
@@ -144,18 +134,4 @@ pub(super) fn fit(call: &Call, says: impl Iterator<Item = Say>, room: u64) -> Sp
         break;
     }
     speech
-}
-
-fn shorten(call: &Call, mut text: String, limit: u64) -> (String, u64) {
-    let mut tokens = call.known.count(&text);
-    while tokens > limit {
-        let characters = text.chars().count();
-        let keep = characters as u64 * limit / tokens.max(1);
-        let keep = usize::try_from(keep)
-            .unwrap_or(0)
-            .min(characters.saturating_sub(1));
-        text = text.chars().take(keep).collect();
-        tokens = call.known.count(&text);
-    }
-    (text, tokens)
 }

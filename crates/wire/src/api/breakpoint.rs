@@ -7,7 +7,7 @@ use super::json::scan::{Kind, Span};
 use super::json::tree::{Tree, Value};
 use super::json::write::quoted;
 use super::message::Message;
-use super::message_edit::splice;
+use super::message_edit::{cut, splice};
 use super::request::Request;
 
 /// The place of a cache breakpoint.
@@ -201,31 +201,13 @@ impl<'r> Message<'r> {
     }
 }
 
-/// Cuts the marker members of `object`, each with one comma beside it.
+/// Cuts the marker members of `object`.
 fn cut_markers(object: Value<'_>, cuts: &mut Vec<(Span, String)>) {
-    let mut before = None;
-    let mut members = object.members().peekable();
-    while let Some((key, value)) = members.next() {
-        if !key.text().is_some_and(|key| MARKERS.contains(&&*key)) {
-            before = Some(value.span().end);
-            continue;
-        }
-        let next = members.peek().map(|(next, _)| next.span().start);
-        let span = match (before, next) {
-            (Some(start), _) => Span {
-                start,
-                end: value.span().end,
-            },
-            (None, next) => Span {
-                start: key.span().start,
-                end: next.unwrap_or(value.span().end),
-            },
-        };
-        if before.is_some() {
-            before = Some(value.span().end);
-        }
-        cuts.push((span, String::new()));
-    }
+    let is_marker = |key: Value<'_>| key.text().is_some_and(|key| MARKERS.contains(&&*key));
+    cuts.extend(cut(object.members().map(|(key, value)| {
+        let (start, end) = (key.span().start, value.span().end);
+        (Span { start, end }, is_marker(key))
+    })));
 }
 
 /// Byte sequences of which every marker holds one: the key in plain letters, or escapes of `_` and of

@@ -2,8 +2,6 @@
 
 use context::coded::{self, Coded, ErrorCode};
 
-use crate::codes::codes;
-
 /// A place in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
@@ -125,37 +123,29 @@ impl Coded for ApiError {
     }
 }
 
-codes! {
-    SYNTAX "E0110"
-        "a request, response or stream event is not JSON"
-        "Look at the named byte of the body; a cut transfer is the usual cause."
-    ENCODING "E0111"
-        "a body is not UTF-8"
-        "Send the body as UTF-8, uncompressed or with its content encoding removed."
-    TOO_LARGE "E0112"
-        "a body is longer than the limit"
-        "Raise the limit, or send large attachments by reference."
-    TOO_DEEP "E0113"
-        "a body nests lists and objects deeper than the limit"
-        "Raise the limit (1,024 at most), or send the nested value as a string."
-    TOO_MANY_MESSAGES "E0114"
-        "a request has more messages than the limit"
-        "Raise the limit; Anthropic itself takes 100,000."
-    NOT_AN_OBJECT "E0115"
-        "a body is JSON but not an object"
-        "Send one JSON object."
-    NO_MESSAGES "E0116"
-        "a request has no list of messages"
-        "Check that the body goes to the endpoint of its own dialect."
-    NO_SUCH_MESSAGE "E0117"
-        "a message was asked for that the request does not have"
-        "This is a bug in the calling program; report it."
-    EVENT_TOO_LARGE "E0118"
-        "one event of a stream is longer than the limit"
-        "Raise the limit, or check that the upstream really sends an event stream."
-    EVENT "E0119"
-        "the data of a stream event cannot be read"
-        "The event was forwarded unchanged; only the accounting of this turn is incomplete."
+context::error_codes! {
+    /// The codes of requests, replies and streams.
+    pub CODES:
+    SYNTAX = "E0110", "a request, response or stream event is not JSON",
+        "Look at the named byte of the body; a cut transfer is the usual cause.";
+    ENCODING = "E0111", "a body is not UTF-8",
+        "Send the body as UTF-8, uncompressed or with its content encoding removed.";
+    TOO_LARGE = "E0112", "a body is longer than the limit",
+        "Raise the limit, or send large attachments by reference.";
+    TOO_DEEP = "E0113", "a body nests lists and objects deeper than the limit",
+        "Raise the limit (1,024 at most), or send the nested value as a string.";
+    TOO_MANY_MESSAGES = "E0114", "a request has more messages than the limit",
+        "Raise the limit; Anthropic itself takes 100,000.";
+    NOT_AN_OBJECT = "E0115", "a body is JSON but not an object",
+        "Send one JSON object.";
+    NO_MESSAGES = "E0116", "a request has no list of messages",
+        "Check that the body goes to the endpoint of its own dialect.";
+    NO_SUCH_MESSAGE = "E0117", "a message was asked for that the request does not have",
+        "This is a bug in the calling program; report it.";
+    EVENT_TOO_LARGE = "E0118", "one event of a stream is longer than the limit",
+        "Raise the limit, or check that the upstream really sends an event stream.";
+    EVENT = "E0119", "the data of a stream event cannot be read",
+        "The event was forwarded unchanged; only the accounting of this turn is incomplete.";
 }
 
 #[cfg(test)]

@@ -240,27 +240,34 @@ struct Cuts {
     left: usize,
 }
 
-/// Cuts elements out of `list`, each with one adjacent comma.
+/// Cuts elements out of `list`.
 fn cut_elements(list: Value<'_>, goes: impl Fn(Value<'_>) -> bool) -> Cuts {
-    let mut cuts = Cuts::default();
+    let all = list.elements().count();
+    let entries = list.elements().map(|it| (it.span(), goes(it)));
+    let patches = cut(entries);
+    let left = all - patches.len();
+    Cuts { patches, left }
+}
+
+/// Cuts the entries of a list or an object that are marked, each with one adjacent comma.
+pub(super) fn cut(entries: impl Iterator<Item = (Span, bool)>) -> Vec<Patch> {
+    let mut patches = Vec::new();
     let mut before = None;
-    let mut elements = list.elements().peekable();
-    while let Some(element) = elements.next() {
-        let span = element.span();
-        if !goes(element) {
-            cuts.left += 1;
+    let mut entries = entries.peekable();
+    while let Some((span, goes)) = entries.next() {
+        if !goes {
             before = Some(span.end);
             continue;
         }
-        let next = elements.peek().map(|next| next.span().start);
+        let next = entries.peek().map(|(next, _)| next.start);
         let (start, end) = match before {
             Some(before) => (before, span.end),
             None => (span.start, next.unwrap_or(span.end)),
         };
         before = before.map(|_| span.end);
-        cuts.patches.push((Span { start, end }, String::new()));
+        patches.push((Span { start, end }, String::new()));
     }
-    cuts
+    patches
 }
 
 const fn moved(span: Span, by: usize) -> Span {

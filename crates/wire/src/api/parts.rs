@@ -64,10 +64,12 @@ fn digest(value: Value<'_>) -> Digest {
     Digest::from_bytes(canonical::hash_of_block(value))
 }
 
-/// The media type in a `data:` address that starts with `prefix`, such as `image/png`.
-pub(super) fn data_url_kind<'u>(url: &'u str, prefix: &str) -> Option<&'u str> {
-    let (kind, _) = url.strip_prefix("data:")?.split_once([';', ','])?;
-    kind.starts_with(prefix).then_some(kind)
+/// An image of the media type that its `data:` address names, such as `image/png`.
+pub(super) fn image(value: Value<'_>, url: Option<&str>) -> Part {
+    let data = url.and_then(|url| url.strip_prefix("data:")?.split_once([';', ',']));
+    let kind = data.map(|(kind, _)| kind);
+    let kind = kind.filter(|kind| kind.starts_with("image/"));
+    attachment(value, kind.unwrap_or("image"))
 }
 
 pub(super) fn call(id: &Text, name: Text, arguments: Text) -> Part {
@@ -90,6 +92,21 @@ pub(super) fn result(call: &Text, text: Text, outcome: Outcome) -> Part {
 pub(super) fn push_text(parts: &mut Vec<Part>, text: &str) {
     if !text.is_empty() {
         parts.push(Part::Text(Text::from(text)));
+    }
+}
+
+/// Adds the parts of a `content`: a string, a list of blocks, or an unknown value. `block` adds one
+/// block.
+pub(super) fn push_content(
+    parts: &mut Vec<Part>,
+    content: Value<'_>,
+    block: impl Fn(&mut Vec<Part>, Value<'_>),
+) {
+    match content.kind() {
+        Kind::Plain | Kind::Escaped => push_text(parts, &content.text().unwrap_or_default()),
+        Kind::List => content.elements().for_each(|it| block(parts, it)),
+        Kind::Null => {}
+        _ => parts.push(opaque(content)),
     }
 }
 

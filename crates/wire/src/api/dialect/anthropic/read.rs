@@ -46,18 +46,7 @@ fn only_results(content: Value<'_>) -> bool {
 /// The parts of a `content`: a string, a list of blocks, or something unknown.
 pub(super) fn content_parts(content: Value<'_>) -> Vec<Part> {
     let mut out = Vec::new();
-    match content.kind() {
-        Kind::Plain | Kind::Escaped => {
-            parts::push_text(&mut out, &content.text().unwrap_or_default());
-        }
-        Kind::List => {
-            for block in content.elements() {
-                push_block(&mut out, block);
-            }
-        }
-        Kind::Null => {}
-        _ => out.push(parts::opaque(content)),
-    }
+    parts::push_content(&mut out, content, push_block);
     out
 }
 

@@ -9,18 +9,25 @@ use crate::api::json::members::{GrowingObject, with_members};
 use crate::api::json::tree::{Tree, Value};
 use crate::api::json::write::{list, quoted};
 use crate::api::limits::DEEPEST;
-use crate::api::reply::{Reply, Stop};
+use crate::api::reply::Reply;
 use crate::api::stream::{Progress, Stream, index, text};
 use crate::api::usage::Usage;
 
-#[derive(Default)]
 pub(super) struct Events {
-    id: Option<String>,
-    model: Option<String>,
-    stop: Option<Stop>,
+    /// The reply without usage and pieces.
+    reply: Reply,
     usage: GrowingObject,
     blocks: BTreeMap<u64, Block>,
-    failure: Option<Failure>,
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self {
+            reply: Reply::empty(Dialect::Anthropic),
+            usage: GrowingObject::default(),
+            blocks: BTreeMap::new(),
+        }
+    }
 }
 
 impl Stream for Events {
@@ -28,8 +35,8 @@ impl Stream for Events {
         match kind {
             "message_start" => {
                 if let Some(message) = root.get("message") {
-                    self.id = text(message, "id");
-                    self.model = text(message, "model");
+                    self.reply.id = text(message, "id");
+                    self.reply.model = text(message, "model");
                     self.count(message);
                 }
             }
@@ -48,12 +55,13 @@ impl Stream for Events {
                 let stop = root
                     .get("delta")
                     .and_then(|delta| text(delta, "stop_reason"));
-                self.stop = stop.map(|stop| stop_of(&stop)).or(self.stop.take());
+                let stop = stop.map(|stop| stop_of(&stop));
+                self.reply.stop = stop.or(self.reply.stop.take());
                 self.count(root);
             }
             "message_stop" => return Progress::Complete,
             "error" => {
-                self.failure = Failure::read(root);
+                self.reply.failure = Failure::read(root);
                 return Progress::Complete;
             }
             _ => {}
@@ -65,13 +73,9 @@ impl Stream for Events {
         let usage = self.usage.json(&[]);
         let usage = Tree::parse(&usage, DEEPEST).map(|tree| Usage::read(tree.root()));
         Reply {
-            id: self.id.clone(),
-            model: self.model.clone(),
-            stop: self.stop.clone(),
             usage: usage.unwrap_or_default(),
             pieces: self.blocks.values().map(Block::json).collect(),
-            failure: self.failure.clone(),
-            ..Reply::empty(Dialect::Anthropic)
+            ..self.reply.clone()
         }
     }
 }

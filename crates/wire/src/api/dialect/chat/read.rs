@@ -61,7 +61,7 @@ pub(super) fn push_said(out: &mut Vec<Part>, message: Value<'_>) {
         out.push(Part::Thinking(Text::from(&*reasoning)));
     }
     if let Some(content) = message.get("content") {
-        push_content(out, content);
+        parts::push_content(out, content, push_block);
     }
     if let Some(refusal) = message.get_text("refusal") {
         parts::push_text(out, &refusal);
@@ -83,26 +83,12 @@ pub(super) fn push_said(out: &mut Vec<Part>, message: Value<'_>) {
     }
 }
 
-fn push_content(out: &mut Vec<Part>, content: Value<'_>) {
-    match content.kind() {
-        Kind::Plain | Kind::Escaped => {
-            parts::push_text(out, &content.text().unwrap_or_default());
-        }
-        Kind::List => {
-            for part in content.elements() {
-                let kind = part.get_text("type").unwrap_or_default();
-                let key = match &*kind {
-                    "refusal" => "refusal",
-                    _ => "text",
-                };
-                match part.text().or_else(|| part.get_text(key)) {
-                    Some(text) => parts::push_text(out, &text),
-                    None => out.push(binary_or_opaque(part)),
-                }
-            }
-        }
-        Kind::Null => {}
-        _ => out.push(parts::opaque(content)),
+fn push_block(out: &mut Vec<Part>, block: Value<'_>) {
+    let refuses = block.get("type").is_some_and(|kind| kind.is("refusal"));
+    let key = if refuses { "refusal" } else { "text" };
+    match block.text().or_else(|| block.get_text(key)) {
+        Some(text) => parts::push_text(out, &text),
+        None => out.push(binary_or_opaque(block)),
     }
 }
 
@@ -124,13 +110,9 @@ fn binary_or_opaque(part: Value<'_>) -> Part {
     let kind = part.get_text("type").unwrap_or_default();
     match &*kind {
         "image_url" => {
-            let url = part
-                .get("image_url")
-                .and_then(|image| image.get_text("url").or_else(|| image.text()));
-            let kind = url
-                .as_deref()
-                .and_then(|url| parts::data_url_kind(url, "image/"));
-            parts::attachment(part, kind.unwrap_or("image"))
+            let image = part.get("image_url");
+            let url = image.and_then(|image| image.get_text("url").or_else(|| image.text()));
+            parts::image(part, url.as_deref())
         }
         "input_audio" => parts::attachment(part, "audio"),
         "file" => parts::attachment(part, "file"),

@@ -79,7 +79,7 @@ pub(super) fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
     match &*kind {
         "" | "message" if item.kind() == Kind::Object => {
             if let Some(content) = item.get("content") {
-                push_content(out, content);
+                parts::push_content(out, content, push_block);
             }
         }
         "reasoning" => push_reasoning(out, item),
@@ -119,22 +119,11 @@ fn push_reasoning(out: &mut Vec<Part>, item: Value<'_>) {
     }
 }
 
-fn push_content(out: &mut Vec<Part>, content: Value<'_>) {
-    match content.kind() {
-        Kind::Plain | Kind::Escaped => {
-            parts::push_text(out, &content.text().unwrap_or_default());
-        }
-        Kind::List => {
-            for part in content.elements() {
-                let text = part.get_text("text").or_else(|| part.get_text("refusal"));
-                match part.text().or(text) {
-                    Some(text) => parts::push_text(out, &text),
-                    None => out.push(binary_or_opaque(part)),
-                }
-            }
-        }
-        Kind::Null => {}
-        _ => out.push(parts::opaque(content)),
+fn push_block(out: &mut Vec<Part>, block: Value<'_>) {
+    let text = block.get_text("text").or_else(|| block.get_text("refusal"));
+    match block.text().or(text) {
+        Some(text) => parts::push_text(out, &text),
+        None => out.push(binary_or_opaque(block)),
     }
 }
 
@@ -142,11 +131,7 @@ fn binary_or_opaque(part: Value<'_>) -> Part {
     let kind = part.get_text("type").unwrap_or_default();
     match &*kind {
         "input_image" | "computer_screenshot" => {
-            let url = part.get_text("image_url");
-            let kind = url
-                .as_deref()
-                .and_then(|url| parts::data_url_kind(url, "image/"));
-            parts::attachment(part, kind.unwrap_or("image"))
+            parts::image(part, part.get_text("image_url").as_deref())
         }
         "input_file" => parts::attachment(part, "file"),
         "input_audio" => parts::attachment(part, "audio"),
