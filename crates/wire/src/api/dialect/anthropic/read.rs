@@ -3,7 +3,6 @@
 use context::turn::Outcome;
 use context::{Part, Role, TurnDraft};
 
-use crate::api::json::scan::Kind;
 use crate::api::json::tree::{Tree, Value};
 use crate::api::parts;
 
