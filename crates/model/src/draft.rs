@@ -19,7 +19,7 @@ pub(crate) struct Draft {
     pub summary: Summary,
     /// The defects of the draft.
     pub defects: Vec<Defect>,
-    /// Why the model stopped.
+    /// The stop reason of the answer.
     pub stop: Option<Stop>,
     /// The number of attempts.
     pub asked: u32,

@@ -138,7 +138,7 @@ impl Writer {
 /// The ways that are open, the first one to try among them.
 #[derive(Clone)]
 pub struct Routes {
-    /// Where to begin. From there it goes down: native, readable, extractive.
+    /// The first route to try; the next ones are tried in the order native, readable, extractive.
     pub first: Route,
     /// The request whose messages the provider summarizes: exactly the order's `old` turns.
     pub native: Option<Sent>,
@@ -147,7 +147,7 @@ pub struct Routes {
     pub alongside: Option<Sent>,
     /// The model that is given a transcript where the request above cannot be used.
     pub apart: Option<Writer>,
-    /// Where the summaries of chunks are kept.
+    /// The store for summaries of chunks.
     pub chunks: Arc<dyn Chunks>,
 }
 

@@ -10,7 +10,7 @@ use crate::script::said;
 /// The end of the line before a schema.
 const MARK: &str = "JSON Schema:";
 
-/// How deep schemas and messages are looked into.
+/// The deepest level of schemas and messages that is looked into.
 const DEPTH: u32 = 32;
 
 /// The schema that the instructions of a request end with, after a line that ends with `JSON Schema:`.

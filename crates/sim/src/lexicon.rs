@@ -11,10 +11,10 @@ use crate::openai::Item;
 use crate::refusal::Refusal;
 use crate::seal::{Print, print};
 
-/// How many counts are remembered before all are forgotten: they can be made again.
+/// The most counts in memory; then all are dropped and made again.
 const COUNTS: usize = 200_000;
 
-/// How many bytes of messages are remembered before all are forgotten: they can be read again.
+/// The most bytes of messages in memory; then all are dropped and read again.
 const REMEMBERED: usize = 128 << 20;
 
 /// A model with its counter.

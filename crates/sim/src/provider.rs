@@ -31,7 +31,7 @@ pub struct Provider {
     pub(crate) lexicon: Lexicon,
     pub(crate) serial: u64,
     faults: Faults,
-    /// How the answer that is being made breaks off.
+    /// The fault by which the current answer breaks off.
     breaking: Option<Fault>,
     organisations: HashMap<Print, Organisation>,
     now: Timestamp,

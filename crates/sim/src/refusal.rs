@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::exchange::Answer;
 use crate::members::set;
 
-/// Why a request is refused.
+/// The refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The HTTP status.

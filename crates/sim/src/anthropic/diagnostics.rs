@@ -1,4 +1,4 @@
-//! Why the cache was missed, against a message the client names.
+//! Diagnoses cache misses against a message that the client names.
 
 use serde_json::{Value, json};
 

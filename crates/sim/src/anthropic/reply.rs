@@ -29,7 +29,7 @@ pub(crate) struct Written {
     pub more: Map<String, Value>,
 }
 
-/// When things are sent.
+/// The times at which things are sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub first: Duration,
@@ -42,7 +42,7 @@ impl Pace {
             .map_or(Duration::ZERO, |latency| latency.writing(tokens))
     }
 
-    /// When an answer of so many tokens is done.
+    /// The time at which an answer of so many tokens is complete.
     pub fn done(&self, tokens: u64) -> Duration {
         self.first + self.writing(tokens)
     }

@@ -45,7 +45,7 @@ fn read(
     Ok(call)
 }
 
-/// How many items are left out so that the rest fits.
+/// The number of items to leave out so that the rest fits.
 fn truncated(provider: &Provider, call: &Call) -> Result<usize, Refusal> {
     let window = account::window(provider, call);
     let mut input = call.input();

@@ -58,7 +58,7 @@ pub enum ApiError {
     TooDeep {
         /// The limit in force.
         limit: usize,
-        /// Where the limit is passed.
+        /// The place that passes the limit.
         at: Position,
     },
     /// More messages than the limit.
@@ -97,7 +97,7 @@ pub enum ApiError {
     Event {
         /// The event's name, cut to 64 characters.
         event: String,
-        /// Why.
+        /// The error in the data.
         source: Box<ApiError>,
     },
 }

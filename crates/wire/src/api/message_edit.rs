@@ -236,7 +236,7 @@ fn with_text(dialect: Dialect, value: Value<'_>, text: &str) -> Option<Vec<Patch
 struct Cuts {
     /// A patch for each of them.
     patches: Vec<Patch>,
-    /// How many elements are left.
+    /// The number of elements left.
     left: usize,
 }
 

@@ -10,7 +10,7 @@ use super::json::tree::{Tree, Value};
 use super::limits::DEEPEST;
 use super::usage::Usage;
 
-/// Why the model stopped.
+/// The reason why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The answer is complete.

@@ -16,7 +16,7 @@ use super::{Format, Problem, Session, claude_code, codex, conversations, copilot
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The sessions, in the order of the file. A log with subagents has the main conversation first.
-    /// Of tau-bench's and similar files each transcript is a session; of LongMemEval's each haystack
+    /// In tau-bench's and similar files, each transcript is a session; in LongMemEval's, each haystack
     /// is one, its chats one after the other: one memory has to hold them all.
     pub sessions: Vec<Session>,
     pub(super) source: Source,
@@ -61,7 +61,7 @@ pub fn load(bytes: &[u8], title: &str, counter: &dyn TokenCounter) -> Result<Doc
 ///
 /// # Errors
 ///
-/// As for [`load`], without the unknown format.
+/// Those of [`load`], without the unknown format.
 pub fn load_as(
     format: Format,
     bytes: &[u8],

@@ -27,7 +27,7 @@ pub(super) struct Recording {
     pub(super) said: Vec<Said>,
     pub(super) model: Option<String>,
     pub(super) compactions: Vec<Compaction>,
-    /// By the index of the assistant turn; the last report for a turn wins.
+    /// Usage by the index of the assistant turn; the last report for a turn wins.
     pub(super) usage: BTreeMap<usize, ReportedUsage>,
     pub(super) problems: Vec<Problem>,
     /// The first lines of every written file, whatever turns it shows.

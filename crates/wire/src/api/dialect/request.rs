@@ -14,7 +14,7 @@ impl Request<'_> {
         (self.dialect.table().requests.front)(self, from, texts)
     }
 
-    /// How many messages the native compaction covers that this request asks for. `None` where it
+    /// The number of messages that a native compaction covers which this request asks for. `None` where it
     /// asks for none.
     #[must_use]
     pub fn compacts(&self) -> Option<usize> {

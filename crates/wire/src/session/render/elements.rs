@@ -11,7 +11,7 @@ use crate::session::Format;
 use crate::session::lines::slice;
 use crate::session::scan::Array;
 
-/// Where a session's messages stand.
+/// The arrays of a session's messages.
 pub(super) struct Source<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) record: Range<usize>,
