@@ -1,4 +1,4 @@
-//! What is loaded can be written: all turns of the only session of a file are the file again, all
+//! Loaded sessions can be written: all turns of the only session of a file are the file again, all
 //! turns of one of several sessions load to the same turns, and any half of them is written without
 //! a panic.
 

@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     let found = events(&[stream]);
     assert_eq!(found, events(&[one, other]));
     let _ = Failure::parse(stream);
-    for dialect in [Dialect::Anthropic, Dialect::Chat, Dialect::Responses] {
+    for dialect in Dialect::ALL {
         let mut accumulator = Accumulator::new(dialect);
         for event in found.iter().flatten() {
             let _ = accumulator.accept(event);

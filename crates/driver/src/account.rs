@@ -37,10 +37,7 @@ impl Account {
     /// # Errors
     /// Where a URL or the key cannot be used.
     pub(crate) fn place(&self, dialect: Dialect, other: Option<&str>) -> Result<Place, ModelError> {
-        let usual = match dialect {
-            Dialect::Anthropic => "https://api.anthropic.com",
-            Dialect::Chat | Dialect::Responses => "https://api.openai.com/v1",
-        };
+        let usual = dialect.facts().server.base_url;
         let own = Endpoint::new(dialect, self.base.as_deref().unwrap_or(usual))?;
         let endpoint = match other {
             Some(other) => Endpoint::new(dialect, other)?,

@@ -27,6 +27,9 @@ const SIM_MODEL: &str = "claude-opus-5-5";
 /// The simulated provider takes any key, and tells accounts apart by it.
 const SIM_KEY: &str = "sim";
 
+/// The dialect in which agents talk to the simulated provider.
+pub(crate) const SIM_DIALECT: Dialect = Dialect::Anthropic;
+
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
@@ -235,7 +238,7 @@ impl Driver {
                             key: Some(SIM_KEY.to_owned()),
                             base: None,
                         };
-                        self.reach(declared, settings, &account, Dialect::Anthropic)?
+                        self.reach(declared, settings, &account, SIM_DIALECT)?
                     }
                 };
                 self.model(reach, named.unwrap_or(SIM_MODEL), settings)
@@ -307,7 +310,7 @@ impl Driver {
                 url
             }
         };
-        Endpoint::new(Dialect::Anthropic, &url)?.with_key(SIM_KEY)
+        Endpoint::new(SIM_DIALECT, &url)?.with_key(SIM_KEY)
     }
 
     /// A program that serves tools, started where it does not run yet.

@@ -3,13 +3,11 @@
 use bytes::Bytes;
 use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
 use history::Route;
-use serde_json::{Value, json};
 use tokens::ModelTable;
-use wire::api::{Conversation, Dialect, Piece, Request, Stop};
+use wire::api::{Conversation, Piece, Request, Stop, TextAsk};
 
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;
-use crate::native::{forces_a_call, without};
 use crate::order::{Sent, Shows, Writer};
 use crate::work::message;
 
@@ -34,13 +32,13 @@ pub(crate) enum Asking<'a> {
     },
 }
 
-/// What came before the text is asked for again.
+/// The failed attempt before a repetition.
 pub(crate) struct Before<'a> {
     /// The text that was answered.
     pub text: &'a str,
-    /// Why the answer stopped.
+    /// The stop reason of the answer.
     pub stop: Option<&'a Stop>,
-    /// What is said about it.
+    /// The remark that asks for a better text.
     pub remark: &'a str,
 }
 
@@ -86,34 +84,27 @@ const fn not_open(why: &'static str) -> ModelError {
     }
 }
 
-/// Whether a text of `longest` tokens can be asked for behind a sent request, whose prompt has `prompt`
+/// Checks that a text of `longest` tokens can be asked for behind a sent request, with a prompt of `prompt`
 /// tokens: the request shows the originals, all of it reaches the model, and there is room.
 pub(crate) fn fits(sent: &Sent, prompt: Tokens, longest: Tokens) -> Result<(), ModelError> {
     if sent.shows == Shows::Part {
         return Err(not_open("the sent request does not show the originals"));
     }
     let request = Request::parse(sent.endpoint.dialect(), &sent.body)?;
-    let answer = match request.dialect() {
-        Dialect::Anthropic => with_thinking(&request, longest),
-        Dialect::Chat | Dialect::Responses => longest,
-    };
+    let answer = request.answer_room(&text_ask(&request, longest, None));
     if sent.tokens + prompt + answer > sent.window {
         return Err(not_open("the window has no room behind the sent request"));
     }
-    let set = |key: &str| request.field(key).is_some_and(|it| it.value != "null");
-    let held = ["context_management", "previous_response_id", "conversation"];
-    if held.iter().any(|key| set(key)) {
-        return Err(not_open(
-            "the provider itself changes or holds what is shown",
-        ));
+    if request.sets("context_management") || request.is_held_by_provider() {
+        return Err(not_open("the provider holds or edits the conversation"));
     }
-    if set("compaction") {
-        return Err(not_open("the request asks for a compaction itself"));
+    if request.sets("compaction") {
+        return Err(not_open("the request already asks for a compaction"));
     }
     Ok(())
 }
 
-/// The sent request with the prompt behind its messages. What would keep the answer from being a text is
+/// The sent request with the prompt behind its messages. Fields that would keep the answer from being a text are
 /// changed; nothing else is, and nothing before the prompt.
 fn alongside(
     sent: &Sent,
@@ -134,68 +125,18 @@ fn alongside(
         }
         say(Role::User, before.remark);
     }
-    let mut edit = request.edit().messages(pieces).set("stream", "true");
-    let has_tools = request
-        .tools()
-        .is_some_and(|tools| !matches!(tools.value, "[]" | "null"));
-    match dialect {
-        Dialect::Anthropic => {
-            let most = with_thinking(&request, longest);
-            edit = edit.set("max_tokens", most.to_string());
-            for key in ["stop_sequences", "output_format", "thread", "diagnostics"] {
-                edit = edit.remove(key);
-            }
-            edit = without(edit, &request, "output_config", |config| {
-                config.remove("format").is_some()
-            });
-            // Another choice makes the provider read the messages anew, so the client's stands, unless
-            // it forces a call or the model insisted on one.
-            let insists = before.is_some_and(|before| before.stop == Some(&Stop::ToolUse));
-            if has_tools && insists {
-                edit = edit.set("tool_choice", r#"{"type":"none"}"#);
-            } else if forces_a_call(&request) {
-                edit = edit.remove("tool_choice");
-            }
-        }
-        Dialect::Chat => {
-            let limit = match request.field("max_tokens") {
-                Some(_) => "max_tokens",
-                None => "max_completion_tokens",
-            };
-            edit = edit
-                .set(limit, longest.to_string())
-                .set("stream_options", r#"{"include_usage":true}"#)
-                .remove("stop")
-                .remove("n")
-                .remove("response_format");
-        }
-        Dialect::Responses => {
-            edit = edit
-                .set("max_output_tokens", longest.to_string())
-                .remove("background");
-            edit = without(edit, &request, "text", |text| {
-                text.remove("format").is_some()
-            });
-        }
-    }
-    if has_tools && dialect != Dialect::Anthropic {
-        edit = edit.set("tool_choice", "\"none\"");
-    }
+    let ask = text_ask(&request, longest, before);
+    let edit = request.edit().messages(pieces).asking_for_text(&ask);
     Ok(Bytes::from(edit.render()?))
 }
 
-/// An answer of `longest` tokens and what the client lets the model think before it, as far as the model
-/// writes so much; more than the thinking in any case, which the provider asks for.
-fn with_thinking(request: &Request<'_>, longest: Tokens) -> Tokens {
-    let thinking = request.field("thinking");
-    let thinking: Value = thinking
-        .and_then(|it| serde_json::from_str(it.value).ok())
-        .unwrap_or_default();
-    let budget = thinking.get("budget_tokens").and_then(Value::as_u64);
-    let budget = Tokens::new(budget.unwrap_or_default());
+fn text_ask(request: &Request<'_>, longest: Tokens, before: Option<&Before<'_>>) -> TextAsk {
     let model = request.model().unwrap_or_default();
-    let most = ModelTable::shipped().find(&model).max_output;
-    (longest + budget).min(most).max(budget + Tokens::new(1))
+    TextAsk {
+        longest,
+        most: ModelTable::shipped().find(&model).max_output,
+        forbid_calls: before.is_some_and(|before| before.stop == Some(&Stop::ToolUse)),
+    }
 }
 
 /// A request of our own: instructions and source.
@@ -225,15 +166,8 @@ fn apart(
     let conversation = Conversation::from_turns(dialect, &turns);
     let body = conversation.body(&writer.model, Some(longest.get()));
     let request = Request::parse(dialect, body.as_bytes())?;
-    let mut edit = request.edit().set("stream", "true");
-    match dialect {
-        Dialect::Anthropic => {}
-        Dialect::Chat => {
-            let options = json!({"include_usage": true});
-            edit = edit.set("stream_options", options.to_string());
-        }
-        Dialect::Responses => edit = edit.set("store", "false"),
-    }
+    let edit = dialect.facts().own.fields.iter();
+    let edit = edit.fold(request.edit(), |edit, (key, json)| edit.set(key, *json));
     Ok(Bytes::from(edit.render()?))
 }
 

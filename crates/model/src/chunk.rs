@@ -2,8 +2,8 @@
 //! tree.
 //!
 //! Chunks are filled from the front and groups are counted from the front, so that a conversation that
-//! grows keeps all chunks and groups but the last ones; their summaries are kept by a hash over what the
-//! summariser is sent.
+//! grows keeps all chunks and groups but the last ones; their summaries are kept by a hash over the
+//! summariser's input.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,12 +14,12 @@ use context::step::steps;
 use context::{Text, Tokens, Turn};
 use history::{Engine, Tenant};
 
-/// Keeps summaries of chunks. It may block; it is called where that is allowed.
+/// Keeps summaries of chunks. May block: it is called on threads where that is allowed.
 pub trait Chunks: Send + Sync {
-    /// The summary that is kept under a hash. One that cannot be had now counts as none.
+    /// The summary under a hash. `None` too where the store cannot be read.
     fn get(&self, hash: [u8; 16]) -> Option<Text>;
 
-    /// Keeps a summary under a hash. One that cannot be kept is made again later.
+    /// Keeps a summary under a hash. If that fails, the summary is made again later.
     fn put(&self, hash: [u8; 16], summary: &Text);
 }
 

@@ -1,4 +1,4 @@
-//! A text by our template: asked for, checked, asked for once more.
+//! A text by our template: requested, checked, requested once more.
 
 use context::summary::{Defect, Field, Summary, validate};
 use context::{TokenCounter, Tokens};
@@ -15,22 +15,22 @@ const LATITUDE: f64 = 2.0;
 /// A text that a model wrote by our template.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
-    /// What was read of it.
+    /// The fields that were read.
     pub summary: Summary,
-    /// What is wrong with it.
+    /// The defects of the draft.
     pub defects: Vec<Defect>,
-    /// Why the model stopped.
+    /// The stop reason of the answer.
     pub stop: Option<Stop>,
-    /// How often it was asked for.
+    /// The number of attempts.
     pub asked: u32,
     text: String,
-    /// What else the model is told of it.
+    /// Further remarks for the model.
     remarks: Vec<&'static str>,
 }
 
-/// What a draft is measured by.
+/// The measures of a draft.
 pub(crate) struct Measure<'a> {
-    /// The size of what it stands for.
+    /// The size of the source.
     pub source: Tokens,
     /// The most tokens to ask for.
     pub longest: Tokens,
@@ -38,7 +38,7 @@ pub(crate) struct Measure<'a> {
     pub counter: &'a dyn TokenCounter,
 }
 
-/// Asks for a summary, and once more where it has defects; the better of the two.
+/// Asks for a summary, and once more if it has defects; returns the better of the two.
 pub(crate) async fn draft(
     work: &Work<'_>,
     asking: &Asking<'_>,
@@ -79,7 +79,7 @@ pub(crate) async fn draft(
 }
 
 impl Draft {
-    /// Reads what a model wrote when it was asked for a summary of `budget`.
+    /// Reads a model's answer to a request for a summary of `budget`.
     pub fn read(text: String, stop: Option<Stop>, budget: Tokens, measure: &Measure<'_>) -> Self {
         let mut remarks = Vec::new();
         if matches!(stop, Some(Stop::MaxTokens | Stop::WindowExceeded)) {

@@ -1,16 +1,13 @@
-//! Where a model is reached, and with which credentials.
+//! The address of a model, with its credentials.
 
 use std::fmt;
 
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
 use http::uri::{Authority, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use wire::api::Dialect;
 
 use crate::error::ModelError;
-
-/// The version of Anthropic's interface that is asked for where the headers name none.
-const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// Headers that name the account a request is charged to: those of the providers, of their resellers and
 /// of gateways in front of them.
@@ -49,7 +46,7 @@ const OF_ONE_REQUEST: [&str; 12] = [
     "idempotency-key",
 ];
 
-/// Where a model is reached: what is spoken there, the URL, the headers. `Debug` shows neither the
+/// The address of a model: dialect, URL, headers. `Debug` shows neither the
 /// values of headers nor the path, which some providers put a key into.
 #[derive(Clone)]
 pub struct Endpoint {
@@ -87,7 +84,7 @@ impl Endpoint {
         })
     }
 
-    /// The endpoint that a request in `dialect` was sent to: its URL as it is, query included.
+    /// The endpoint that a request in `dialect` was sent to: its URL unchanged, query included.
     ///
     /// # Errors
     /// [`ModelError::BadUrl`] as for [`new`](Self::new).
@@ -106,30 +103,28 @@ impl Endpoint {
     pub fn speaking(mut self, dialect: Dialect) -> Result<Self, ModelError> {
         if dialect != self.dialect {
             let own = self.uri.path();
-            let base = own.strip_suffix(end(self.dialect)).unwrap_or(own);
+            let base = own
+                .strip_suffix(self.dialect.facts().server.path)
+                .unwrap_or(own);
             self.uri = with_path(&self.uri, path(dialect, base))?;
             self.dialect = dialect;
         }
         Ok(self)
     }
 
-    /// Whether requests to both go to the same server: what one of them is given, the other one knows.
+    /// Returns `true` if both go to the same server, so a secret given to one is known to the other.
     #[must_use]
     pub fn shares_server(&self, other: &Self) -> bool {
         self.uri.scheme() == other.uri.scheme() && self.uri.authority() == other.uri.authority()
     }
 
-    /// The same endpoint with a key: `x-api-key` on Anthropic, else `authorization: Bearer`.
+    /// The same endpoint with a key, in the header that the dialect names.
     ///
     /// # Errors
     /// [`ModelError::BadHeader`] where the key cannot stand in a header.
     pub fn with_key(self, key: &str) -> Result<Self, ModelError> {
-        match self.dialect {
-            Dialect::Anthropic => self.with_header("x-api-key", key.trim()),
-            Dialect::Chat | Dialect::Responses => {
-                self.with_header(AUTHORIZATION.as_str(), &format!("Bearer {}", key.trim()))
-            }
-        }
+        let (name, before) = self.dialect.facts().server.key;
+        self.with_header(name, &format!("{before}{}", key.trim()))
     }
 
     /// The same endpoint with one more header, in place of one of this name.
@@ -163,7 +158,7 @@ impl Endpoint {
         self
     }
 
-    /// What is spoken there.
+    /// The dialect of the endpoint.
     #[must_use]
     pub const fn dialect(&self) -> Dialect {
         self.dialect
@@ -189,10 +184,9 @@ impl Endpoint {
         headers
             .entry(USER_AGENT)
             .or_insert(HeaderValue::from_static(agent));
-        if self.dialect == Dialect::Anthropic {
-            headers
-                .entry("anthropic-version")
-                .or_insert(HeaderValue::from_static(ANTHROPIC_VERSION));
+        for (name, value) in self.dialect.facts().server.headers {
+            let value = HeaderValue::from_static(value);
+            headers.entry(*name).or_insert(value);
         }
         headers
     }
@@ -211,7 +205,7 @@ impl Endpoint {
     }
 }
 
-/// The value, marked as secret where its name says so.
+/// The value, marked as sensitive for names that carry secrets.
 fn shielded(name: &HeaderName, value: &HeaderValue) -> HeaderValue {
     let mut value = value.clone();
     let name = name.as_str();
@@ -219,7 +213,7 @@ fn shielded(name: &HeaderName, value: &HeaderValue) -> HeaderValue {
     value
 }
 
-/// Whether a header of an earlier request also fits a new one with another body.
+/// Returns `true` for headers of an earlier request that fit a new one with another body.
 fn is_carried(name: &HeaderName) -> bool {
     let own = [HOST, CONTENT_LENGTH, CONTENT_TYPE];
     !own.contains(name) && !OF_ONE_REQUEST.contains(&name.as_str())
@@ -232,29 +226,20 @@ fn path(dialect: Dialect, base: &str) -> String {
         true => "",
         false => "/v1",
     };
-    format!("{base}{version}{}", end(dialect))
-}
-
-/// What the path of an interface ends with.
-const fn end(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Anthropic => "/messages",
-        Dialect::Chat => "/chat/completions",
-        Dialect::Responses => "/responses",
-    }
+    format!("{base}{version}{}", dialect.facts().server.path)
 }
 
 /// A URL that can be asked: absolute, `http` or `https`, without a user name.
 fn checked(url: &str) -> Result<Uri, ModelError> {
     let bad = |why| ModelError::BadUrl { why };
-    let uri: Uri = url.trim().parse().map_err(|_| bad("it is no URL"))?;
+    let uri: Uri = url.trim().parse().map_err(|_| bad("it is not a URL"))?;
     let scheme = uri.scheme().ok_or(bad("it has no scheme"))?;
     if *scheme != Scheme::HTTP && *scheme != Scheme::HTTPS {
         return Err(bad("its scheme is neither http nor https"));
     }
     let authority: &Authority = uri.authority().ok_or(bad("it has no host"))?;
     if authority.as_str().contains('@') {
-        return Err(bad("it has a user name; credentials belong into headers"));
+        return Err(bad("it has a user name; put credentials in headers"));
     }
     Ok(uri)
 }

@@ -1,33 +1,33 @@
-//! What can go wrong with a call of a model.
+//! Errors of model calls.
 
 use std::fmt;
 use std::time::Duration;
 
 use context::Tokens;
-use context::coded::{self, CodeEntry, Coded, ErrorCode};
+use context::coded::{self, Coded, ErrorCode};
 use context::quality::Rejection;
 use wire::api::{ApiError, Failure, Stop};
 
-/// Why a model's answer, or a summary, could not be had. It shows no text of the conversation and no
+/// An error of a model call or a summary. It shows no text of the conversation and no
 /// credentials.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// A base URL cannot be used.
     #[error("the base URL cannot be used: {why}")]
     BadUrl {
-        /// Why.
+        /// The reason, as a phrase.
         why: &'static str,
     },
     /// A header cannot be sent.
     #[error("the header `{name}` cannot be sent")]
     BadHeader {
-        /// Its name.
+        /// The header's name.
         name: String,
     },
     /// The system has no usable root certificates.
-    #[error("https cannot be spoken: {why}")]
+    #[error("https is unavailable: {why}")]
     NoRoots {
-        /// What the system says.
+        /// The reason that the system gives.
         why: String,
     },
     /// There was no connection.
@@ -35,23 +35,23 @@ pub enum ModelError {
     Unreachable {
         /// The host and port.
         host: String,
-        /// What the system says.
+        /// The reason that the system gives.
         why: String,
     },
     /// The connection broke.
     #[error("the connection broke {when}")]
     Broken {
-        /// How far the answer had come.
+        /// The progress of the answer.
         when: Begun,
     },
-    /// It took too long.
+    /// A step took longer than its limit.
     #[error("waited {waited:?} for {what}")]
     Timeout {
-        /// What was waited for.
+        /// The step that took too long.
         what: Wait,
-        /// How long.
+        /// The time waited.
         waited: Duration,
-        /// How far the answer had come.
+        /// The progress of the answer.
         when: Begun,
     },
     /// The provider refused the request.
@@ -66,19 +66,19 @@ pub enum ModelError {
     /// The answer cannot be read.
     #[error("the answer cannot be read: {0}")]
     Unreadable(#[from] ApiError),
-    /// The answer is of another form than was asked for.
-    #[error("the answer is no event stream")]
+    /// The answer is not an event stream.
+    #[error("the answer is not an event stream")]
     NoStream,
     /// The answer is longer than the limit.
     #[error("the answer has more than {limit} bytes")]
     TooLong {
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
     /// The provider answered, but without a summary.
-    #[error("the provider made no summary: {}", stopped(.stop.as_ref()))]
+    #[error("the provider returned no summary: {}", stopped(.stop.as_ref()))]
     NoSummary {
-        /// Why it stopped.
+        /// The stop reason of the answer.
         stop: Option<Stop>,
     },
     /// This route is not open for this request.
@@ -86,11 +86,11 @@ pub enum ModelError {
     NotOpen {
         /// The route.
         route: history::Route,
-        /// Why.
+        /// The reason, as a phrase.
         why: &'static str,
     },
     /// The summary is not good enough.
-    #[error("the summary is not used: {0}")]
+    #[error("the summary was rejected: {0}")]
     Rejected(Rejection),
     /// The model's window leaves no room.
     #[error("a window of {window} tokens leaves no room to write a summary of {budget}")]
@@ -100,12 +100,12 @@ pub enum ModelError {
         /// The summary's budget.
         budget: Tokens,
     },
-    /// A computation of ours ended early.
-    #[error("making the summary was broken off")]
+    /// A computation ended early.
+    #[error("the summary was interrupted")]
     BrokenOff,
 }
 
-/// What was waited for.
+/// The step that took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// The first byte or event.
@@ -126,10 +126,10 @@ impl fmt::Display for Wait {
     }
 }
 
-/// How far an answer had come.
+/// The progress of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
-    /// It had not begun.
+    /// The answer had not begun.
     No,
     /// A part of it had come.
     Yes,
@@ -139,7 +139,7 @@ impl fmt::Display for Begun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::No => "before the answer began",
-            Self::Yes => "in mid-answer",
+            Self::Yes => "in the middle of the answer",
         })
     }
 }
@@ -149,11 +149,11 @@ impl fmt::Display for Begun {
 pub struct Refused {
     /// The HTTP status.
     pub status: u16,
-    /// What the body says, where it can be read.
+    /// The error in the body, where it can be read.
     pub failure: Option<Failure>,
-    /// After how long the provider wants to be asked again.
+    /// The pause that the provider asks for.
     pub retry_after: Option<Duration>,
-    /// Whether the provider says that asking again helps, or does not (`x-should-retry`).
+    /// The provider's own word on whether a repetition helps (`x-should-retry`).
     pub should_retry: Option<bool>,
 }
 
@@ -164,7 +164,7 @@ impl Refused {
         self.failure.as_ref()?.code.as_deref()
     }
 
-    /// Whether the request did not fit the model's window.
+    /// Returns `true` if the request did not fit the model's window.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
         self.failure.as_ref().is_some_and(Failure::is_overflow)
@@ -195,110 +195,63 @@ fn stopped(stop: Option<&Stop>) -> String {
     }
 }
 
-/// The error codes of this crate.
-pub const CODES: &[CodeEntry] = &[
-    CodeEntry {
-        code: ErrorCode::new("E0701"),
-        meaning: "the base URL of a model cannot be used",
-        remedy: "Give an absolute URL such as https://api.anthropic.com or http://127.0.0.1:8080/v1, without a user name.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0702"),
-        meaning: "a header for a model cannot be sent",
-        remedy: "Give keys and headers as one line of printable ASCII characters.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0703"),
-        meaning: "there are no root certificates to speak https with",
-        remedy: "Install the system's package of CA certificates, or use a plain http endpoint on this machine.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0704"),
-        meaning: "the model's host cannot be reached",
-        remedy: "Check the URL, the name resolution and the network; the request was repeated without success.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0705"),
-        meaning: "the connection to the model broke",
-        remedy: "Nothing was lost; the next attempt starts anew. If it happens often, look for a proxy that cuts long answers.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0706"),
-        meaning: "the model took too long",
-        remedy: "Nothing was lost; a faster summariser or a longer timeout helps.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0707"),
-        meaning: "the provider refused a request for a summary",
-        remedy: "Look at the status and the code: 401 and 403 are the key, 404 the model's name, 400 a rule of the provider.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0708"),
-        meaning: "the provider is overloaded or limits the rate, and repetitions did not help",
-        remedy: "Wait for the time that is named; a summariser at another endpoint is not held up.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0709"),
-        meaning: "the provider ended an answer with an error",
-        remedy: "Nothing was lost; the next attempt starts anew.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0710"),
-        meaning: "the model's answer cannot be read",
-        remedy: "Check that the endpoint speaks the dialect that is configured for it, and that no proxy answers in its place.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0711"),
-        meaning: "the model's answer is longer than the limit",
-        remedy: "Ask for a shorter answer, or use another summariser.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0712"),
-        meaning: "the provider answered without a summary",
-        remedy: "The next route is tried; if it happens often, choose another route or summariser.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0713"),
-        meaning: "a route to a summary is not open for this request",
-        remedy: "The next route is tried; `--route readable` or `--route extractive` choose it from the start.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0714"),
-        meaning: "a summary is not good enough to stand for what it replaces",
-        remedy: "The extractive summary is used instead; another summariser may do better.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0715"),
-        meaning: "the summariser's window is too small for a summary of the wanted size",
-        remedy: "Choose a summariser with a larger window.",
-    },
-    CodeEntry {
-        code: ErrorCode::new("E0716"),
-        meaning: "making a summary was broken off",
-        remedy: "The process is stopping, or a fault of ours was contained; the log has more.",
-    },
-];
+context::error_codes! {
+    /// The error codes of this crate.
+    pub CODES:
+    BAD_URL = "E0701", "the base URL of a model cannot be used",
+        "Give an absolute URL such as https://api.anthropic.com or http://127.0.0.1:8080/v1, without a user name.";
+    BAD_HEADER = "E0702", "a header for a model cannot be sent",
+        "Give keys and headers as one line of printable ASCII characters.";
+    NO_ROOTS = "E0703", "no root certificates are available for https",
+        "Install the system's CA certificates, or use a plain http endpoint on this machine.";
+    UNREACHABLE = "E0704", "the model's host cannot be reached",
+        "Check the URL, DNS and the network; retries did not help.";
+    BROKEN = "E0705", "the connection to the model broke",
+        "Nothing was lost; the next attempt starts over. If this happens often, look for a proxy that cuts long answers.";
+    TIMEOUT = "E0706", "the model took too long",
+        "Nothing was lost; a faster summariser or a longer timeout helps.";
+    REFUSED = "E0707", "the provider refused a request for a summary",
+        "Look at the status and the code: 401 and 403 are the key, 404 the model's name, 400 a rule of the provider.";
+    UNAVAILABLE = "E0708", "the provider is overloaded or limits the rate, and retries did not help",
+        "Wait for the time that the error names, or use a summariser at another endpoint.";
+    FAILED = "E0709", "the provider ended an answer with an error",
+        "Nothing was lost; the next attempt starts over.";
+    UNREADABLE = "E0710", "the model's answer cannot be read",
+        "Check that the endpoint speaks the dialect that is configured for it, and that no proxy answers in its place.";
+    TOO_LONG = "E0711", "the model's answer is longer than the limit",
+        "Ask for a shorter answer, or use another summariser.";
+    NO_SUMMARY = "E0712", "the provider answered without a summary",
+        "The next route is tried. If this happens often, choose another route or summariser.";
+    NOT_OPEN = "E0713", "a route to a summary is not open for this request",
+        "The next route is tried; `--route readable` or `--route extractive` choose it from the start.";
+    REJECTED = "E0714", "a summary is not good enough to replace its source",
+        "The extractive summary is used instead; another summariser may do better.";
+    NO_ROOM = "E0715", "the summariser's window is too small for a summary of the wanted size",
+        "Choose a summariser with a larger window.";
+    BROKEN_OFF = "E0716", "a summary was interrupted",
+        "The process is shutting down, or an internal fault was contained; see the log.";
+}
 
 impl Coded for ModelError {
     fn code(&self) -> ErrorCode {
-        ErrorCode::new(match self {
-            Self::BadUrl { .. } => "E0701",
-            Self::BadHeader { .. } => "E0702",
-            Self::NoRoots { .. } => "E0703",
-            Self::Unreachable { .. } => "E0704",
-            Self::Broken { .. } => "E0705",
-            Self::Timeout { .. } => "E0706",
-            Self::Refused(_) => "E0707",
-            Self::Unavailable(_) => "E0708",
-            Self::Failed(_) => "E0709",
-            Self::Unreadable(_) | Self::NoStream => "E0710",
-            Self::TooLong { .. } => "E0711",
-            Self::NoSummary { .. } => "E0712",
-            Self::NotOpen { .. } => "E0713",
-            Self::Rejected(_) => "E0714",
-            Self::NoRoom { .. } => "E0715",
-            Self::BrokenOff => "E0716",
-        })
+        match self {
+            Self::BadUrl { .. } => BAD_URL,
+            Self::BadHeader { .. } => BAD_HEADER,
+            Self::NoRoots { .. } => NO_ROOTS,
+            Self::Unreachable { .. } => UNREACHABLE,
+            Self::Broken { .. } => BROKEN,
+            Self::Timeout { .. } => TIMEOUT,
+            Self::Refused(_) => REFUSED,
+            Self::Unavailable(_) => UNAVAILABLE,
+            Self::Failed(_) => FAILED,
+            Self::Unreadable(_) | Self::NoStream => UNREADABLE,
+            Self::TooLong { .. } => TOO_LONG,
+            Self::NoSummary { .. } => NO_SUMMARY,
+            Self::NotOpen { .. } => NOT_OPEN,
+            Self::Rejected(_) => REJECTED,
+            Self::NoRoom { .. } => NO_ROOM,
+            Self::BrokenOff => BROKEN_OFF,
+        }
     }
 
     fn hint(&self) -> Option<String> {

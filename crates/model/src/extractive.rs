@@ -7,10 +7,10 @@ use history::Route;
 use crate::made::{Course, Made};
 use crate::order::Order;
 
-/// Sums up without a model: everything in the summary is quoted. It cannot fail and costs nothing. Its
+/// Summarizes without a model: everything in the summary is quoted. Cannot fail and costs nothing. Its
 /// quality is not measured: there is no other route below it, and a request may wait for it.
 ///
-/// It computes for some ten milliseconds a hundred thousand tokens; an async caller puts it on a thread
+/// Takes about ten milliseconds per hundred thousand tokens, so an async caller runs it on a thread
 /// of its own.
 #[must_use]
 pub fn extractive(order: &Order) -> Made {

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | say where a model is reached | [`Endpoint`] |
 //! | ask a model | [`Client::events`] for a stream, [`Client::reply`] for a whole answer |
-//! | say how long is waited and how often is tried | [`Settings`] |
+//! | set timeouts and retries | [`Settings`] |
 //! | make a summary by the first route that works | [`summarise`] with an [`Order`] and [`Routes`] |
 //! | make one by one route | [`native`], [`readable`], [`extractive`] |
 //! | keep the summaries of chunks | [`Chunks`]: [`ChunksOfTenant`], [`ChunksInMemory`] |
@@ -48,7 +48,6 @@ pub use endpoint::{CREDENTIALS, Endpoint};
 pub use error::{Begun, CODES, ModelError, Refused, Wait};
 pub use extractive::extractive;
 pub use made::{Course, Fallen, Made, Manner, Spent};
-pub use native::COMPACTION_BETA;
 pub use order::{Order, Routes, Sent, Shows, Writer};
 pub use outward::Outward;
 pub use settings::{Retries, Settings, Timeouts};

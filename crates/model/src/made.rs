@@ -1,4 +1,4 @@
-//! A summary that was made, and what became of it on the way.
+//! A summary, with its costs and the attempts that led to it.
 
 use std::fmt;
 
@@ -14,21 +14,21 @@ use crate::error::ModelError;
 /// A summary.
 #[derive(Clone, PartialEq)]
 pub struct Made {
-    /// How it was made in the end.
+    /// The route that succeeded.
     pub route: Route,
-    /// The readable text. Of a native summary what the provider lets one read; empty where it is sealed.
+    /// The readable text. Of a native summary, the part that the provider leaves readable; empty if all of it is sealed.
     pub text: Text,
-    /// Native only: what stands first in the list of messages, as JSON, byte for byte as the provider
+    /// Native only: the first message of later requests, as JSON, byte for byte as the provider
     /// gave it: an assistant message with the block (Anthropic) or the item (Responses).
     pub message: Option<Text>,
     /// Native only: identifiers with the words around them that the text does not name, as list
-    /// entries. Elsewhere they stand in the text already.
+    /// entries. On other routes the text holds them.
     pub ledger: Vec<String>,
-    /// Its size as shown, by the order's counter; of a sealed native summary what the provider counted.
+    /// The size as shown, by the order's counter; for a sealed native summary, by the provider's count.
     pub tokens: Tokens,
-    /// What was paid for, on the ways that failed too.
+    /// The costs, failed attempts included.
     pub spent: Vec<Spent>,
-    /// What became of it on the way.
+    /// The attempts that led to it.
     pub course: Course,
     /// The routes that were tried before, and why they failed.
     pub fallen: Vec<Fallen>,
@@ -49,56 +49,56 @@ impl fmt::Debug for Made {
 }
 
 impl Made {
-    /// What it cost, by the shipped prices.
+    /// The cost by the shipped prices.
     #[must_use]
     pub fn cost(&self) -> Usd {
         self.spent.iter().map(|spent| spent.cost).sum()
     }
 }
 
-/// How the model was given what it sums up.
+/// The form in which the model got its source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Manner {
     /// No model was asked for text.
     #[default]
     None,
-    /// As the request that had been sent, with one more message.
+    /// By the request that was sent, with one more message.
     Alongside,
-    /// As a transcript.
+    /// By a transcript.
     Apart,
-    /// As a transcript in chunks.
+    /// By a transcript in chunks.
     InChunks,
 }
 
-/// What became of a summary on the way.
+/// The attempts that led to a summary.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
-    /// How the model was given what it sums up.
+    /// The form in which the model got its source.
     pub manner: Manner,
-    /// How often the final text was asked for: 2 where the first one had defects.
+    /// The number of attempts at the final text: 2 if the first one had defects.
     pub asked: u32,
     /// Fields that the model left empty and that were filled by extraction.
     pub completed: Vec<Field>,
     /// Entries of the ledger.
     pub ledger: usize,
-    /// Chunks and groups of chunks that a model summed up.
+    /// Chunks and groups of chunks that a model summarized.
     pub chunks_made: u32,
     /// Chunks and groups of chunks whose summaries were kept from earlier.
     pub chunks_kept: u32,
-    /// How good it is; `None` for what cannot be read, and for an extractive summary.
+    /// The measured quality; `None` for sealed and extractive summaries.
     pub quality: Option<Quality>,
 }
 
-/// A route that was tried in vain.
+/// A route that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fallen {
-    /// The route.
+    /// The route that was tried.
     pub route: Route,
     /// Why.
     pub error: ModelError,
 }
 
-/// What one model used.
+/// The usage of one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spent {
     /// The model.
@@ -107,14 +107,14 @@ pub struct Spent {
     pub requests: u32,
     /// Requests that were sent, repetitions included.
     pub attempts: u32,
-    /// The tokens, by what they cost.
+    /// The tokens, by price class.
     pub used: Consumption,
-    /// What they cost by the shipped prices.
+    /// The cost by the shipped prices.
     pub cost: Usd,
 }
 
 impl Spent {
-    /// Adds one answer to what is spent.
+    /// Adds one answer to the costs.
     pub(crate) fn add(all: &mut Vec<Self>, model: &str, counts: &Counts, attempts: u32) {
         let used = consumption(counts);
         let cost = ModelTable::shipped().find(model).price.cost(&used);

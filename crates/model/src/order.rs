@@ -1,4 +1,4 @@
-//! What is to be summed up, and by which ways.
+//! Orders for summaries: the source, the budget, the routes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use tokens::{ModelTable, counter_for};
 use crate::chunk::Chunks;
 use crate::endpoint::Endpoint;
 
-/// An order to sum up the earlier part of a conversation. Cloning shares everything.
+/// An order to summarize the earlier part of a conversation. Cloning shares everything.
 #[derive(Clone)]
 pub struct Order {
-    /// The turns that the summary will stand for: the originals, from the conversation's first one to
+    /// The turns that the summary replaces: the originals, from the conversation's first one to
     /// the cut.
     pub old: Arc<[Turn]>,
     /// The turns behind them, which stay in view.
     pub tail: Arc<[Turn]>,
     /// The texts of the pins in force. They stay in view in full, so the summary does not repeat them.
     pub pins: Vec<Text>,
-    /// How large the summary may be, its ledger included. A provider's own summary does not keep to it.
+    /// The largest summary, its ledger included. A native summary may exceed it.
     pub budget: Tokens,
-    /// What whoever runs this adds to what the summariser is told.
+    /// The operator's own instructions for the summariser.
     pub instructions: Option<Text>,
     /// Counts for the agent's model.
     pub counter: Arc<dyn TokenCounter>,
@@ -44,19 +44,19 @@ impl fmt::Debug for Order {
 }
 
 impl Order {
-    /// The tokens of the turns that are to be summed up.
+    /// The tokens of the turns to summarize.
     #[must_use]
     pub fn source_tokens(&self) -> Tokens {
         self.old.iter().map(Turn::tokens).sum()
     }
 }
 
-/// Whether a request showed everything that was said.
+/// The completeness of the view in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
-    /// All turns as they were said.
+    /// All turns are the originals.
     Originals,
-    /// A summary or a shortened text stands in place of some.
+    /// A summary or a shortened text replaces some turns.
     Part,
 }
 
@@ -64,12 +64,12 @@ pub enum Shows {
 /// moment its answer begins; asked earlier, the same bytes are paid again.
 #[derive(Clone)]
 pub struct Sent {
-    /// Where it was sent, with the headers that it carried
+    /// The endpoint that it was sent to, with the headers that it carried
     /// ([`Endpoint::with_headers`]).
     pub endpoint: Endpoint,
-    /// Its body, byte for byte.
+    /// The body, byte for byte.
     pub body: Bytes,
-    /// What it showed.
+    /// The completeness of its view.
     pub shows: Shows,
     /// The size of its input: as the provider reported it, else as counted.
     pub tokens: Tokens,
@@ -88,14 +88,14 @@ impl fmt::Debug for Sent {
     }
 }
 
-/// A model that is given a transcript to sum up.
+/// A model that summarizes a transcript.
 #[derive(Clone)]
 pub struct Writer {
-    /// Where it is reached.
+    /// The model's endpoint.
     pub endpoint: Endpoint,
-    /// Its name there.
+    /// The model's name at the endpoint.
     pub model: String,
-    /// Its window.
+    /// The model's window.
     pub window: Tokens,
     /// The most that it writes in one answer.
     pub longest: Tokens,
@@ -138,16 +138,16 @@ impl Writer {
 /// The ways that are open, the first one to try among them.
 #[derive(Clone)]
 pub struct Routes {
-    /// Where to begin. From there it goes down: native, readable, extractive.
+    /// The first route to try; the next ones are tried in the order native, readable, extractive.
     pub first: Route,
-    /// The request whose messages the provider sums up itself: exactly the order's `old` turns.
+    /// The request whose messages the provider summarizes: exactly the order's `old` turns.
     pub native: Option<Sent>,
     /// A request behind which the agent's own model is asked for a readable summary, reading its cache.
-    /// It shows the order's `old` and `tail`. `None` where another model shall write.
+    /// The request that shows the order's `old` and `tail`. `None` where another model writes.
     pub alongside: Option<Sent>,
     /// The model that is given a transcript where the request above cannot be used.
     pub apart: Option<Writer>,
-    /// Where the summaries of chunks are kept.
+    /// The store for summaries of chunks.
     pub chunks: Arc<dyn Chunks>,
 }
 

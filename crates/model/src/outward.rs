@@ -27,7 +27,7 @@ pub struct Outward {
     proxies: Arc<Matcher>,
 }
 
-/// Why there is no connection.
+/// The proxy that the environment names cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the proxy that the environment names is not one that is reached by http://")]
 struct UnknownProxy;

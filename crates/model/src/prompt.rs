@@ -1,4 +1,4 @@
-//! What models are told to write. The texts are the files under `prompts/`; its README says who reads which.
+//! Prompts for summarisers. The texts are the files under `prompts/`; the README there says who reads which.
 
 use std::fmt::Write as _;
 
@@ -17,18 +17,18 @@ pub(crate) const PROSE: f64 = 0.6;
 /// Words of English per token, roughly.
 const WORDS: f64 = 0.7;
 
-/// What goes into every prompt.
+/// The facts that go into every prompt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wish<'a> {
     /// The largest summary, its ledger included.
     pub budget: Tokens,
-    /// What the operator adds.
+    /// The operator's own instructions.
     pub instructions: Option<&'a str>,
     /// Texts that stay verbatim beside the summary.
     pub pins: &'a [context::Text],
 }
 
-/// What a summariser is given to read.
+/// The form of the source that a summariser reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Turns.
@@ -74,7 +74,7 @@ pub(crate) fn defect(defect: &Defect) -> String {
     }
 }
 
-/// The form, what stays beside the summary, and what the operator adds.
+/// The form, the pins that stay beside the summary, and the operator's instructions.
 fn asked(wish: &Wish<'_>) -> String {
     let mut out = form(wish);
     if !wish.pins.is_empty() {
@@ -104,7 +104,7 @@ fn form(wish: &Wish<'_>) -> String {
         .replace("{{words}}", &words.to_string())
 }
 
-/// What belongs into a field; `None` for the ledger, which no model writes.
+/// The description of a field; `None` for the ledger, which no model writes.
 const fn meaning(field: Field) -> Option<&'static str> {
     Some(match field {
         Field::Goal => "what the user wants in the end, and why where it was said",

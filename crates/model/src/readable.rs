@@ -1,8 +1,8 @@
 //! The route by which a model writes a summary after our template.
 //!
 //! The model is asked alongside the request that was sent last, which reads the provider's cache, or
-//! apart from it, with a transcript of the originals. What it writes is checked and asked for once more
-//! with its defects named; fields that are still empty are filled by extraction; behind its words
+//! apart from it, with a transcript of the originals. The text is checked and asked for once more
+//! with its defects named; fields that are still empty are filled by extraction; behind the text
 //! stands a ledger of the identifiers that it did not name; and the whole has to pass the quality gate.
 
 use context::extract::{extract, ledger};
@@ -29,7 +29,7 @@ const WORDS: f64 = 0.85;
 pub(crate) async fn carry_out(work: &Work<'_>, routes: &Routes) -> Result<Made, ModelError> {
     let mut reason = ModelError::NotOpen {
         route: Route::Readable,
-        why: "no model is named that could write it",
+        why: "no model is configured to write it",
     };
     if let Some(sent) = &routes.alongside {
         match alongside(work, sent).await {
@@ -75,7 +75,7 @@ async fn alongside(work: &Work<'_>, sent: &Sent) -> Result<Made, ModelError> {
     finished(order, draft, course).await
 }
 
-/// What the order wishes, for a summary of `budget`.
+/// The facts of the order, for a summary of `budget`.
 pub(crate) fn wish(order: &Order, budget: Tokens) -> Wish<'_> {
     Wish {
         budget,
@@ -163,7 +163,7 @@ const fn hopeless(defect: &Defect) -> Option<Rejection> {
     }
 }
 
-/// Fills empty fields by extraction, and says which.
+/// Fills empty fields by extraction, and returns them.
 fn complete(summary: &mut Summary, order: &Order) -> Vec<Field> {
     let counter = &*order.counter;
     let room = order.budget.saturating_sub(summary.tokens(counter));
@@ -183,7 +183,7 @@ fn complete(summary: &mut Summary, order: &Order) -> Vec<Field> {
         .collect()
 }
 
-/// Appends the identifiers that neither the summary nor what stays in view names, as far as they fit.
+/// Appends the identifiers that neither the summary nor the remaining view names, as far as they fit.
 fn append_ledger(summary: &mut Summary, order: &Order) -> usize {
     let counter: &dyn TokenCounter = &*order.counter;
     let mut already = summary.render();
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// What becomes of a text that a model wrote.
+    /// The verdict on a text that a model wrote.
     fn finished(order: &Order, text: &str) -> Result<Made, ModelError> {
         let measure = Measure {
             source: order.source_tokens(),

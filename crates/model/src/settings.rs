@@ -1,19 +1,19 @@
-//! How long is waited, and how often is tried.
+//! Timeouts, retries and size limits of model calls.
 
 use std::time::Duration;
 
-/// How long is waited, how often is tried, how much is read.
+/// Timeouts, retries and size limits of model calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How long is waited.
+    /// The longest waits.
     pub timeouts: Timeouts,
-    /// How often is tried.
+    /// Repeated requests.
     pub retries: Retries,
     /// The longest answer that is read, in bytes, and the longest event of a stream.
     pub longest_answer: usize,
 }
 
-/// How long is waited.
+/// The longest waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// For a connection.
@@ -26,20 +26,20 @@ pub struct Timeouts {
     pub whole: Duration,
 }
 
-/// How often is tried.
+/// Repeated requests.
 ///
 /// Repeated are requests that were answered with 408, 409, 429, 500, 502, 503, 504 or 529, that were
 /// never connected, or whose connection broke or was silent for too long before the answer began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// How often a request is repeated at most.
+    /// The most repetitions of one request.
     pub most: u32,
     /// The pause before the first repetition; it doubles each time.
     pub first: Duration,
     /// The longest pause of our own.
     pub longest: Duration,
-    /// The longest pause that a provider may ask for (`retry-after`, `retry-after-ms`). One that asks
-    /// for more is not asked again.
+    /// The longest pause that a provider may ask for (`retry-after`, `retry-after-ms`). If it asks
+    /// for more, the request fails.
     pub longest_asked: Duration,
 }
 
@@ -69,7 +69,7 @@ impl Default for Timeouts {
 
 impl Default for Retries {
     /// Four times, after half a second, 8 seconds at most: the SDKs' pauses, tried more often, since a
-    /// summary is made while nobody waits. A provider may ask for a minute.
+    /// summary is made in the background. A provider may ask for a minute.
     fn default() -> Self {
         Self {
             most: 4,

@@ -12,9 +12,9 @@ use crate::readable::carry_out as readable_by;
 use crate::work::{Work, computed};
 
 /// Makes a summary by the first route that works: `routes.first`, and from there down. The extractive
-/// route needs nothing and always works; why the others failed stands in [`Made::fallen`].
+/// route needs nothing and always works; [`Made::fallen`] holds the errors of the others.
 ///
-/// Dropping the future breaks off what is under way. Summaries of chunks that are done by then are kept.
+/// Dropping the future cancels the work. Summaries of finished chunks are kept.
 ///
 /// # Errors
 /// [`ModelError::BrokenOff`] where the process is stopping.
@@ -60,7 +60,7 @@ pub async fn summarise(
 ///
 /// # Errors
 /// The request is of a kind that has no such summary, the provider refuses or answers without one, or
-/// what it gives is degenerate.
+/// its summary is degenerate.
 pub async fn native(
     client: &Client,
     order: &Order,
@@ -76,8 +76,8 @@ pub async fn native(
 /// sent where `routes` have one that shows everything and leaves room, else apart.
 ///
 /// # Errors
-/// Neither is open, the model cannot be asked, or what it writes is not good enough after it was asked
-/// again.
+/// Neither is open, the model cannot be asked, or its text is still not good enough after a second
+/// attempt.
 pub async fn readable(client: &Client, order: &Order, routes: &Routes) -> Result<Made, ModelError> {
     let work = Work::new(client, order);
     let mut made = readable_by(&work, routes).await?;

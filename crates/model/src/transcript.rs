@@ -1,6 +1,6 @@
 //! Turns as a text to be read by a summariser: data between two fence lines.
 //!
-//! The fence holds a hash over the text that it encloses. So whoever wrote that text could not know it,
+//! The fence holds a hash over the text that it encloses. The author of that text cannot know it,
 //! and no line of it can pass for the end of the data.
 
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use context::turn::Outcome;
 use context::{Part, TokenCounter, Tokens, Turn};
 
-/// What a summariser reads.
+/// The transcript that a summariser reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fenced {
     /// The line before and behind the data.
@@ -39,7 +39,7 @@ fn line(hash: &blake3::Hash) -> String {
 /// One turn, the `number`-th of its conversation, counted from 1. No text in it is longer than
 /// `longest` bytes; of a longer one the beginning and the end are shown.
 ///
-/// Reasoning is left out: what came of it was said or done.
+/// Reasoning is left out: its outcome shows in texts and calls.
 pub(crate) fn turn(number: usize, turn: &Turn, longest: usize) -> String {
     let mut out = format!("[turn {number}, {}]\n", turn.role());
     for part in turn.parts() {
@@ -102,7 +102,7 @@ pub(crate) fn fitting(
 /// Texts are not clipped to less than this many bytes.
 const SHORTEST: usize = 64;
 
-/// `text`, or where it is longer than `longest` bytes its first two thirds of that and its last third.
+/// `text`, cut to `longest` bytes where it is longer: two thirds from the front, one third from the end.
 fn clipped(text: &str, longest: usize) -> String {
     if text.len() <= longest {
         return text.to_owned();

@@ -19,7 +19,7 @@ use crate::readable::wish;
 use crate::transcript::{Fenced, fenced, fitting, turn};
 use crate::work::{Work, computed, longest_answer};
 
-/// Chunks that are summed up at the same time.
+/// Chunks that are summarized at the same time.
 const AT_ONCE: usize = 2;
 
 /// The share of the window that is used: counts for other providers' models are estimates.
@@ -34,7 +34,7 @@ const RECORD: f64 = 0.25;
 /// The smallest room for a source that is worth a call.
 const LEAST: Tokens = Tokens::new(256);
 
-/// How the window of a writer is divided.
+/// The division of a writer's window.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     /// For the answer.
@@ -140,7 +140,7 @@ struct Tree<'a> {
     kept: AtomicU32,
 }
 
-/// What the record of a chunk is made from, without a model where one fails.
+/// The record of a chunk, made without a model where the model fails.
 enum Fallback {
     /// The turns.
     Turns(Vec<Turn>),
@@ -193,8 +193,8 @@ impl Tree<'_> {
         Ok(records)
     }
 
-    /// How many records can be read at once. A record and the line above it have at most a third of
-    /// the room, so that it is three at least.
+    /// The number of records read at once. A record and the line above it have at most a third of
+    /// the room, so the number is three at least.
     fn fan_in(&self) -> usize {
         let heading = Tokens::new(16);
         let each = (self.room.record + heading).get().max(1);
@@ -256,7 +256,7 @@ impl Tree<'_> {
     }
 }
 
-/// Whether a chunk's record may have this defect and still be used again: a part may hold no task, and
+/// Returns `true` if a chunk's record may have this defect and still be used again: a part may hold no task, and
 /// a record that is too long is trimmed.
 const fn is_harmless(defect: &Defect) -> bool {
     matches!(defect, Defect::NoTask | Defect::Grows { .. })
@@ -294,7 +294,7 @@ fn joined(records: &[Text]) -> String {
     parts.collect()
 }
 
-/// What a record is kept under: a hash over all that the summariser is sent.
+/// The cache key of a record: a hash over everything that the summariser gets.
 fn hash(parts: &[&str]) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     for part in parts {

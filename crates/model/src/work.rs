@@ -1,4 +1,4 @@
-//! One order while it is carried out.
+//! One order in progress.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,10 +12,10 @@ use crate::error::ModelError;
 use crate::made::Spent;
 use crate::order::Order;
 
-/// What an answer may need besides a text: models that reason before they write count that too.
+/// Room for reasoning: models that reason before they write count that too.
 const REASONING: Tokens = Tokens::new(8_192);
 
-/// One order while it is carried out: who asks, what for, and what was spent so far.
+/// One order in progress: the client, the order, and the costs so far.
 pub(crate) struct Work<'a> {
     pub client: &'a Client,
     pub order: &'a Order,
@@ -31,7 +31,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Asks a model and books what that took. An answer that breaks off is asked for again.
+    /// Asks a model and books the cost. Repeats the request if the answer breaks off.
     pub async fn ask(
         &self,
         endpoint: &Endpoint,
@@ -48,7 +48,7 @@ impl<'a> Work<'a> {
         Ok(answer.reply)
     }
 
-    /// What was spent since it was last asked.
+    /// The costs since the last call of this function.
     pub fn take_spent(&self) -> Vec<Spent> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *spent)

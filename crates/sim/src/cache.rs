@@ -1,4 +1,4 @@
-//! The prompt cache: what a request reads from it and writes to it, to the token.
+//! The prompt cache: the tokens that a request reads from it and writes to it.
 //!
 //! Anthropic's rules: an entry exists where an earlier request had a breakpoint. From each of its own
 //! breakpoints a request looks back over twenty positions, the breakpoint's own counted, for the
@@ -11,15 +11,17 @@
 //! with an item; a prefix that differs inside an item matches up to the item before.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokens::CacheRules;
 
 use crate::seal::{Print, print};
 
-/// How far a breakpoint looks back, its own position counted.
+/// The number of positions that a breakpoint looks back, its own included.
 pub(crate) const LOOK_BACK: u32 = 20;
 
-/// How long an entry lives.
+/// The lifetime of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     /// Five minutes (Anthropic), thirty (OpenAI).
@@ -35,7 +37,7 @@ pub(crate) struct Segment {
     pub tokens: u64,
     /// The breakpoint at its end.
     pub mark: Option<Life>,
-    /// Whether it shares the position of the piece before it.
+    /// `true` if the piece shares the position of the one before it.
     pub joins: bool,
 }
 
@@ -49,7 +51,7 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// Whether a breakpoint stands at its end.
+    /// Returns `true` if a breakpoint ends it.
     pub const fn is_marked(&self) -> bool {
         self.mark.is_some()
     }
@@ -74,7 +76,7 @@ pub(crate) fn prefixes(scope: &[u8], segments: &[Segment]) -> Vec<Prefix> {
     out
 }
 
-/// What a request took from the cache and put there. The four do not overlap.
+/// Tokens that a request read from the cache and wrote to it. The four do not overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {
     pub fresh: u64,
@@ -97,7 +99,7 @@ struct Entry {
     readable: Timestamp,
 }
 
-/// When a request came, and when its answer begins.
+/// The times at which a request came and its answer begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     pub now: Timestamp,
@@ -113,6 +115,16 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    /// The rules of a model.
+    pub fn of(model: &CacheRules) -> Self {
+        let short = signed(model.lifetime);
+        Self {
+            minimum: model.minimum.get(),
+            short,
+            long: model.lifetime_long.map_or(short, signed),
+        }
+    }
+
     fn life(&self, life: Life) -> SignedDuration {
         match life {
             Life::Short => self.short,
@@ -162,7 +174,7 @@ impl Cache {
             .max()
     }
 
-    /// Accounts a request by Anthropic's rules, and writes what its breakpoints ask for.
+    /// Accounts a request by Anthropic's rules, and writes an entry per breakpoint.
     pub fn by_breakpoints(&mut self, prefixes: &[Prefix], rules: Rules, moment: Moment) -> Share {
         self.sweep(moment.now);
         let found = self.found(prefixes, moment.now);
@@ -196,7 +208,7 @@ impl Cache {
         share
     }
 
-    /// Accounts a request by OpenAI's rules: the prefix is cached without being asked for.
+    /// Accounts a request by OpenAI's rules: the prefix is cached without a breakpoint.
     pub fn by_prefix(
         &mut self,
         prefixes: &[Prefix],
@@ -260,7 +272,7 @@ impl Cache {
         }
     }
 
-    /// Forgets what has expired, once a minute at most.
+    /// Removes expired entries, once a minute at most.
     fn sweep(&mut self, now: Timestamp) {
         let minute = SignedDuration::from_mins(1);
         if self.swept.is_some_and(|then| now < later(then, minute)) {
@@ -269,6 +281,11 @@ impl Cache {
         self.swept = Some(now);
         self.entries.retain(|_, entry| entry.until > now);
     }
+}
+
+/// A time for arithmetic with moments.
+pub(crate) fn signed(time: Duration) -> SignedDuration {
+    SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
 }
 
 /// `now` and a time after it; the last representable moment where there is none.

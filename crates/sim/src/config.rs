@@ -1,29 +1,29 @@
-//! What can be chosen about the provider.
+//! Settings of the provider.
 
 use context::Tokens;
 
 use crate::latency::Latency;
 use crate::script::Script;
 
-/// What can be chosen. The default is the strictest provider with the windows of the model table,
+/// Settings. The default is the strictest provider with the windows of the model table,
 /// that answers at once and by echo.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// The window of every model, instead of its own.
+    /// The window of every model; `None` for the model's own.
     pub window: Option<Tokens>,
-    /// How long answers take. `None`: no time at all.
+    /// The time that answers take. `None`: they come at once.
     pub latency: Option<Latency>,
-    /// What is answered.
+    /// The answers.
     pub script: Script,
-    /// What happens to message threads.
+    /// The treatment of message threads.
     pub threads: Threads,
-    /// Whether thinking must fit its prefix.
+    /// The treatment of thinking that does not fit its prefix.
     pub binding: Binding,
-    /// What signatures of other providers are worth.
+    /// The treatment of other providers' signatures.
     pub signatures: Signatures,
 }
 
-/// What happens to requests with a `thread`.
+/// The treatment of requests with a `thread`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
     /// They are held, with all rules of the beta.
@@ -33,17 +33,17 @@ pub enum Threads {
     Refuse,
 }
 
-/// Whether thinking must fit its prefix on the models that bind it.
+/// The treatment of thinking that does not fit its prefix, on the models that bind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Binding {
-    /// As for accounts created from 2026-08-31 on.
+    /// Accounts created from 2026-08-31 on: a mismatch is refused.
     #[default]
     Enforced,
-    /// As for older accounts: a mismatch is allowed and reported.
+    /// Older accounts: a mismatch is allowed and reported.
     Reported,
 }
 
-/// What thinking and compaction signatures that this provider did not make are worth.
+/// The treatment of thinking and compaction signatures that this provider did not make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signatures {
     /// Nothing: they do not verify.

@@ -1,4 +1,4 @@
-//! What comes in and what goes out, without a socket.
+//! Requests and answers, without a socket.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Incoming<'a> {
     pub headers: &'a HeaderMap,
     /// The body.
     pub body: &'a [u8],
-    /// When it came.
+    /// The time of arrival.
     pub now: Timestamp,
 }
 
@@ -55,14 +55,14 @@ pub enum Body {
     Whole {
         /// The text; empty for no body.
         text: String,
-        /// When it is sent.
+        /// The time of sending.
         after: Duration,
     },
     /// An event stream.
     Stream {
-        /// Its events in order.
+        /// The events in order.
         events: Vec<Timed>,
-        /// How it ends.
+        /// The end of the stream.
         end: End,
     },
     /// The connection is closed without an answer.
@@ -74,16 +74,16 @@ pub enum Body {
 /// An event and when it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timed {
-    /// When.
+    /// The time of sending.
     pub after: Duration,
-    /// What.
+    /// The event.
     pub event: Event,
 }
 
-/// How a stream ends.
+/// The end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// As it should.
+    /// In order, after the last event.
     Closed,
     /// The connection breaks.
     Cut,

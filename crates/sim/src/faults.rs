@@ -1,11 +1,11 @@
-//! Faults on demand: what goes wrong with the next request, or with the next summary.
+//! Faults on demand, for the next request or the next summary.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::refusal::Refusal;
 
-/// What goes wrong.
+/// A fault that a test injects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// 429 with `retry-after` in seconds.
@@ -55,7 +55,7 @@ impl Fault {
         })
     }
 
-    /// Whether it is a fault of summaries only.
+    /// Returns `true` for faults that strike summaries only.
     #[must_use]
     pub const fn of_summaries(&self) -> bool {
         matches!(

@@ -7,10 +7,10 @@ use context::{Heuristic, Role, TurnId};
 
 use crate::script::said;
 
-/// What the line before a schema ends with.
+/// The end of the line before a schema.
 const MARK: &str = "JSON Schema:";
 
-/// How deep schemas and messages are looked into.
+/// The deepest level of schemas and messages that is looked into.
 const DEPTH: u32 = 32;
 
 /// The schema that the instructions of a request end with, after a line that ends with `JSON Schema:`.
@@ -31,8 +31,8 @@ pub(crate) fn asked_for(request: &Request<'_>) -> Option<Value> {
     (before.ends_with(MARK) && schema.is_object()).then_some(schema)
 }
 
-/// A value of a schema: texts, numbers and truths that a message holds under the same name, else what was
-/// said, 0 and true; no items; of several schemas the first.
+/// A value of a schema: texts, numbers and booleans that a message holds under the same name, else
+/// `said`, 0 and true; empty lists; of several schemas the first.
 pub(crate) fn filled(schema: &Value, message: &str, said: &str) -> Value {
     let message = serde_json::from_str(message).unwrap_or_default();
     fill(schema, "", &Source { message, said }, DEPTH)

@@ -1,11 +1,11 @@
-//! How long answers take.
+//! The time that answers take.
 
 use std::time::Duration;
 
 /// A latency model: a fixed part, then reading the prompt, then writing token by token.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
-    /// What every request takes.
+    /// The time that every request takes.
     pub base: Duration,
     /// Tokens read in a second that are not in the cache.
     pub prefill: f64,

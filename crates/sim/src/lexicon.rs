@@ -1,4 +1,4 @@
-//! Counting, and remembering what was read: a conversation comes again with every request.
+//! Counts messages and remembers them: a conversation comes again with every request.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::openai::Item;
 use crate::refusal::Refusal;
 use crate::seal::{Print, print};
 
-/// How many counts are remembered before all are forgotten: they can be made again.
+/// The most counts in memory; then all are dropped and made again.
 const COUNTS: usize = 200_000;
 
-/// How many bytes of messages are remembered before all are forgotten: they can be read again.
+/// The most bytes of messages in memory; then all are dropped and read again.
 const REMEMBERED: usize = 128 << 20;
 
 /// A model with its counter.
@@ -29,6 +29,21 @@ impl Known {
     /// The tokens of a text.
     pub fn count(&self, text: &str) -> u64 {
         self.counter.count(text).get()
+    }
+
+    /// A text cut to `limit` tokens, and its tokens.
+    pub fn shorten(&self, mut text: String, limit: u64) -> (String, u64) {
+        let mut tokens = self.count(&text);
+        while tokens > limit {
+            let characters = text.chars().count();
+            // Tokens are no fixed number of characters: come close, then again.
+            let keep = characters as u64 * limit / tokens.max(1);
+            let keep = usize::try_from(keep).unwrap_or(0);
+            let keep = keep.min(characters.saturating_sub(1));
+            text = text.chars().take(keep).collect();
+            tokens = self.count(&text);
+        }
+        (text, tokens)
     }
 }
 

@@ -8,12 +8,12 @@
 //! |---|---|
 //! | answer a request in process | [`Provider::answer`] |
 //! | serve over HTTP | [`serve`], [`Running`] |
-//! | say what is answered | [`Script`], or `@sim` lines in a user message ([`Script::Echo`]) |
-//! | let something fail | [`Provider::inject`], or the header `x-sim-fault` ([`Fault::parse`]) |
-//! | read what was used and what it cost | [`Provider::accounts`], [`Provider::total`] |
-//! | have every request on disk | [`Log`] |
+//! | script answers | [`Script`], or `@sim` lines in a user message ([`Script::Echo`]) |
+//! | inject faults | [`Provider::inject`], or the header `x-sim-fault` ([`Fault::parse`]) |
+//! | read usage and costs | [`Provider::accounts`], [`Provider::total`] |
+//! | log every request | [`Log`] |
 //!
-//! # What is enforced
+//! # Enforced rules
 //!
 //! Tokens are counted by the model's counter of the `tokens` crate (for Claude an estimate), with 4
 //! tokens for each change of speaker (Anthropic) or each item (OpenAI). Windows, output limits, prices
@@ -53,8 +53,8 @@
 //! | `prompt_cache_diagnostics` | yes, without `comparison_reusable_tokens` |
 //! | unknown top-level fields, schemas of tools, response formats, background mode, images | not checked |
 //!
-//! Rate limits, overload and broken connections happen only on demand. Faults strike requests that
-//! keep the rules; one that breaks them is refused for that.
+//! Rate limits, overload and broken connections happen only on demand. Faults strike only requests
+//! that keep the rules.
 
 mod anthropic;
 mod cache;
@@ -65,6 +65,7 @@ mod form;
 mod latency;
 mod lexicon;
 mod log;
+mod members;
 mod openai;
 mod organisation;
 mod provider;

@@ -21,12 +21,12 @@ const SECRET: [&str; 7] = [
     "token",
 ];
 
-/// Words in the names of what a query holds that is not written.
+/// Words in names of query parameters whose values are not written.
 const SECRET_IN_QUERY: [&str; 2] = ["key", "token"];
 
 /// Writes each request as `{"at","method","path","headers","body"}`. The body stands as it was
 /// received, byte for byte, if it is JSON on one line; JSON on several lines is written anew, and
-/// what is no JSON is a string.
+/// other text is a string.
 pub struct Log {
     out: Mutex<Box<dyn Write + Send>>,
 }

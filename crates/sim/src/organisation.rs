@@ -1,4 +1,4 @@
-//! What is kept for each organisation: its cache, its answers, its threads, its bill.
+//! The state of an organisation: its cache, its answers, its threads, its bill.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,10 +12,10 @@ use crate::openai::Compared;
 use crate::openai::stored::Stored;
 use crate::seal::Print;
 
-/// How long answers are remembered.
+/// The time for which answers are remembered.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
 
-/// What was used and what it cost.
+/// Tokens used, and their cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Account {
     /// Requests that were answered.
@@ -24,9 +24,9 @@ pub struct Account {
     pub refused: u64,
     /// Those of the answered ones that were summaries.
     pub summaries: u64,
-    /// Tokens by what they cost.
+    /// Tokens by price class.
     pub used: Consumption,
-    /// What they cost by the model table.
+    /// The cost by the model table.
     pub cost: Usd,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Sent {
     pub tokens: u64,
 }
 
-/// What is kept for one organisation.
+/// The state of one organisation.
 #[derive(Default)]
 pub(crate) struct Organisation {
     pub cache: Cache,
@@ -94,7 +94,7 @@ pub(crate) struct Organisation {
 }
 
 impl Organisation {
-    /// Forgets what is too old, once a minute at most.
+    /// Removes old answers, once a minute at most.
     pub fn sweep(&mut self, now: Timestamp) {
         let minute = SignedDuration::from_mins(1);
         if self.swept.is_some_and(|then| now < later(then, minute)) {

@@ -21,7 +21,7 @@ use crate::seal::{Print, Seal, print};
 /// The longest body, in bytes.
 pub const LONGEST_BODY: usize = 32 << 20;
 
-/// What signatures are keyed with. It is no secret: the provider is for tests.
+/// The key of signatures. Not a secret: the provider is for tests.
 const SECRET: &str = "ebbtide sim";
 
 /// A provider in memory. It does no I/O and reads no clock.
@@ -31,14 +31,14 @@ pub struct Provider {
     pub(crate) lexicon: Lexicon,
     pub(crate) serial: u64,
     faults: Faults,
-    /// How the answer that is being made breaks off.
+    /// The fault by which the current answer breaks off.
     breaking: Option<Fault>,
     organisations: HashMap<Print, Organisation>,
     now: Timestamp,
 }
 
 impl fmt::Debug for Provider {
-    /// Without what was said.
+    /// Without any text of a conversation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provider")
             .field("config", &self.config)
@@ -63,12 +63,12 @@ impl Provider {
         }
     }
 
-    /// What is chosen about it. Changes hold from the next request on.
+    /// The settings. Changes apply from the next request on.
     pub const fn config_mut(&mut self) -> &mut Config {
         &mut self.config
     }
 
-    /// Lets something go wrong once. Faults of summaries wait for a summary, whatever `when` says.
+    /// Injects a fault, once. Faults of summaries wait for a summary, whatever `when` says.
     pub fn inject(&mut self, when: When, fault: Fault) {
         self.faults.push(when, fault);
     }
@@ -138,7 +138,7 @@ impl Provider {
         answer
     }
 
-    /// Whose key it is.
+    /// The organisation behind the request's key.
     fn authorised(&self, incoming: &Incoming<'_>) -> Result<Print, Refusal> {
         let bearer = incoming
             .header("authorization")
@@ -161,9 +161,13 @@ impl Provider {
         &mut self.config.script
     }
 
-    /// What goes wrong with this request: what its header says, else what waits for it. A broken
-    /// connection is kept until the answer is made.
-    pub(crate) fn fault(&mut self, incoming: &Incoming<'_>, summary: bool) -> Option<Fault> {
+    /// The fault of this request: the one in its header, else the next one injected. A broken
+    /// connection strikes after the answer is made.
+    pub(crate) fn fault(
+        &mut self,
+        incoming: &Incoming<'_>,
+        summary: bool,
+    ) -> Result<Option<Fault>, Refusal> {
         let asked = incoming.header("x-sim-fault").and_then(Fault::parse);
         let fault = match asked {
             Some(fault) if summary || !fault.of_summaries() => Some(fault),
@@ -172,7 +176,10 @@ impl Provider {
         if let Some(Fault::Reset | Fault::Cut(_)) = &fault {
             self.breaking.clone_from(&fault);
         }
-        fault
+        match fault.as_ref().and_then(Fault::refusal) {
+            Some(refusal) => Err(refusal),
+            None => Ok(fault),
+        }
     }
 
     fn break_off(&mut self, answer: Answer) -> Answer {
@@ -211,7 +218,7 @@ impl Provider {
         (0..count as u64).map(|at| self.id("call_", at)).collect()
     }
 
-    /// What the provider holds, as JSON for people: totals only.
+    /// The totals, as JSON for people.
     #[must_use]
     pub fn status(&self) -> String {
         let total = self.total();

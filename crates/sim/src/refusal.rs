@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::exchange::Answer;
+use crate::members::set;
 
-/// Why a request is refused.
+/// The refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The HTTP status.
@@ -75,16 +76,13 @@ impl Refusal {
     #[must_use]
     pub fn anthropic(&self, request: &str) -> String {
         let mut error = json!({"type": self.kind, "message": self.message});
-        let own = self.details.as_deref().cloned();
-        let mut details = own.unwrap_or_else(|| json!({}));
-        if let (Some(code), Some(details)) = (self.code, details.as_object_mut()) {
-            details.insert("error_code".to_owned(), json!(code));
-        }
-        if let (Some(error), true) = (
-            error.as_object_mut(),
-            self.code.is_some() || self.details.is_some(),
-        ) {
-            error.insert("details".to_owned(), details);
+        if self.code.is_some() || self.details.is_some() {
+            let own = self.details.as_deref().cloned();
+            let mut details = own.unwrap_or_else(|| json!({}));
+            if let Some(code) = self.code {
+                set(&mut details, "error_code", code);
+            }
+            set(&mut error, "details", details);
         }
         json!({"type": "error", "error": error, "request_id": request}).to_string()
     }

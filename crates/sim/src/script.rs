@@ -1,4 +1,4 @@
-//! What is answered.
+//! The content of answers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,6 +10,7 @@ use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use serde_json::Value;
 use wire::api::Request;
 
+use crate::faults::Fault;
 use crate::form::filled;
 
 /// A piece of an answer.
@@ -21,14 +22,14 @@ pub enum Say {
     Text(String),
     /// A call of a tool.
     Call {
-        /// Its name.
+        /// The tool's name.
         name: String,
-        /// Its arguments, an object.
+        /// The arguments, an object.
         input: Value,
     },
 }
 
-/// What a script is shown of a request.
+/// The parts of a request that a script sees.
 #[derive(Clone, Copy)]
 pub struct Prompt<'a> {
     /// The model that was asked for.
@@ -73,10 +74,10 @@ pub(crate) fn said(turn: &Turn) -> String {
 /// A function that answers.
 pub type Function = Arc<dyn Fn(&Prompt<'_>) -> Vec<Say> + Send + Sync>;
 
-/// What is answered to requests that ask for no summary.
+/// The answers to requests that do not ask for a summary.
 #[derive(Clone, Default)]
 pub enum Script {
-    /// The last message is acknowledged. A user can put words into the answer with lines that begin
+    /// Acknowledges the last message. A user can put words into the answer with lines that begin
     /// with `@sim`: `@sim say TEXT`, `@sim think TEXT`, `@sim call TOOL {ARGUMENTS}`. They are obeyed
     /// once, as long as their message is the last one. A question about compaction in a message that
     /// comes with a note about the runtime context is answered from that note. Where the instructions end
@@ -86,7 +87,7 @@ pub enum Script {
     Echo,
     /// These answers in order, then echo.
     Steps(VecDeque<Vec<Say>>),
-    /// Whatever a function makes of the request.
+    /// The answers of a function.
     Function(Function),
 }
 
@@ -101,7 +102,7 @@ impl fmt::Debug for Script {
 }
 
 impl Script {
-    /// Whether it looks at more than the last message.
+    /// Returns `true` for scripts that look at more than the last message.
     pub(crate) const fn reads_all(&self) -> bool {
         matches!(self, Self::Function(_))
     }
@@ -178,7 +179,7 @@ fn noted(turn: &Turn) -> Option<(&str, &str)> {
     }
 }
 
-/// What a note says of compactions, where the words it came with ask about them: what a model can know of its
+/// The number of compactions by a note, where the words it came with ask about them: what a model can know of its
 /// own memory, and no more.
 fn of_itself(words: &str, note: &str) -> Option<String> {
     if !(words.contains("compact") && words.contains('?')) {
@@ -216,7 +217,7 @@ fn directive(line: &str) -> Option<Say> {
     })
 }
 
-/// Whether `text` asks for a summary by the template: it names four of its headings, those of
+/// Returns `true` if `text` asks for a summary by the template: it names four of its headings, those of
 /// summaries that stand in the text already not counted.
 pub(crate) fn asks_for_summary(text: &str) -> bool {
     let empty = Summary::default().render();
@@ -228,10 +229,30 @@ pub(crate) fn asks_for_summary(text: &str) -> bool {
     named.count() >= 4
 }
 
-/// A summary by extraction: what a model could have written.
-pub(crate) fn summary(turns: &[Turn], budget: u64, counter: &dyn TokenCounter) -> String {
-    let budget = Tokens::new(budget.clamp(64, 2_000));
-    extract(turns, &[], budget, counter).render()
+/// The turns to summarize: all of them, or all but a last one that asks for the summary in words.
+pub(crate) fn sources(request: &Request<'_>, in_words: bool) -> Vec<Turn> {
+    let mut turns = request.turns(&Heuristic);
+    if in_words && turns.len() > 1 {
+        turns.pop();
+    }
+    turns
+}
+
+/// A summary by extraction, in place of a model's, or the text that a fault puts there.
+pub(crate) fn summary(
+    turns: &[Turn],
+    budget: u64,
+    counter: &dyn TokenCounter,
+    fault: Option<&Fault>,
+) -> String {
+    match fault {
+        Some(Fault::SummaryEmpty) => String::new(),
+        Some(Fault::SummaryGarbage) => "lorem lorem lorem lorem lorem lorem".to_owned(),
+        _ => {
+            let budget = Tokens::new(budget.clamp(64, 2_000));
+            extract(turns, &[], budget, counter).render()
+        }
+    }
 }
 
 #[cfg(test)]

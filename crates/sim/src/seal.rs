@@ -1,7 +1,7 @@
-//! Signatures: what the provider signs when it writes, and checks when it gets it back.
+//! Signatures: the provider signs what it writes and checks what comes back.
 //!
 //! A signature is the hexadecimal text of a fixed prefix, the signed record and a keyed hash over
-//! it. Real signatures are opaque; these can be read, which helps nobody who keeps the rules.
+//! it. Real signatures are opaque; these are readable, which is no help to a client that keeps the rules.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ fn finish(mut hasher: blake3::Hasher, parts: &[&[u8]]) -> Print {
     out
 }
 
-/// What every signature of this provider begins with.
+/// The prefix of every signature of this provider.
 const MAGIC: &str = "EbbS1";
 
 /// Signs and verifies.
@@ -65,7 +65,7 @@ impl Seal {
         (self.mac(&record) == *mac).then_some(record)
     }
 
-    /// Whether a signature looks like one of this provider's, valid or not.
+    /// Returns `true` for signatures in this provider's form, valid or not.
     pub fn knows(signature: &str) -> bool {
         signature.starts_with(MAGIC)
     }

@@ -32,7 +32,7 @@ use crate::provider::{LONGEST_BODY, Provider};
 /// Tells the time. Only the binary knows a real one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How long open answers may take when the server is stopped.
+/// The time that open answers get when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A server that runs.
@@ -65,13 +65,13 @@ impl State {
 }
 
 impl Running {
-    /// Where it listens.
+    /// The address that the server listens on.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its base URL.
+    /// The base URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)

@@ -1,8 +1,8 @@
 //! Wire shapes and the turns behind them.
 //!
-//! [`api`] reads and writes what providers speak: Anthropic Messages, OpenAI Chat Completions and
-//! OpenAI Responses, streams included. [`session`] reads the transcripts that people have on disk.
-//! Both keep the bytes they were given: an untouched message comes out as it came in.
+//! [`api`] reads and writes provider requests and replies: Anthropic Messages, OpenAI Chat Completions and
+//! OpenAI Responses, streams included. [`session`] reads transcripts on disk.
+//! Both keep bytes: an untouched message leaves with the bytes it came in with.
 
 pub mod api;
 pub mod session;

@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use context::{Heuristic, Part, Tokens, Turn, TurnDraft, TurnId};
 use model::{Client, Endpoint, ModelError, Restart};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokens::ModelTable;
 use wire::api::{Conversation, Dialect, Edit, Piece, Reply, Request, Stop, render_turn};
 
-use super::{Calls, Card, Ended, Question, Said, Shown, Spent, counted};
-use crate::driver::Driver;
+use super::{Calls, Ended, Question, Said, Shown, Spent, counted};
+use crate::driver::{Driver, SIM_DIALECT};
 use crate::error::Why;
 use crate::settings::Settings;
 
@@ -42,19 +42,20 @@ impl Model {
     pub fn new(client: Client, reach: Reach, name: &str, settings: &Settings) -> Self {
         let known = ModelTable::shipped().find(name);
         let thinking = settings.sampling.thinking;
-        let anthropic = match &reach {
-            Reach::At(endpoint) => endpoint.dialect() == Dialect::Anthropic,
-            Reach::Sim(_) => true,
+        let dialect = match &reach {
+            Reach::At(endpoint) => endpoint.dialect(),
+            Reach::Sim(_) => SIM_DIALECT,
         };
+        let own = &dialect.facts().own;
         let usual = LONGEST + thinking.unwrap_or_default();
-        let usual = anthropic.then(|| usual.min(known.max_output.get()));
+        let usual = own.needs_limit.then(|| usual.min(known.max_output.get()));
         Self {
             client,
             reach,
             name: name.to_owned(),
             window: known.window,
             longest: settings.limits.tokens.or(usual),
-            thinking: thinking.filter(|_| anthropic),
+            thinking: thinking.filter(|_| own.thinking_budget),
         }
     }
 
@@ -115,7 +116,7 @@ impl Model {
         let request = Request::parse(dialect, body.as_bytes())?;
         let mut pieces = vec![Piece::Kept(0..request.len())];
         pieces.extend(written.into_iter().map(|it| Piece::Written(it.into())));
-        let edit = request.edit().messages(pieces).set("stream", "true");
+        let edit = request.edit().messages(pieces);
         let edit = with_tools(edit, dialect, question);
         let edit = self.with_manner(edit, dialect, question.temperature);
         Ok(Bytes::from(edit.render()?))
@@ -128,15 +129,14 @@ impl Model {
         dialect: Dialect,
         temperature: Option<f64>,
     ) -> Edit<'r> {
-        if dialect == Dialect::Anthropic {
-            edit = edit.set("cache_control", r#"{"type":"ephemeral"}"#);
-            if let Some(budget) = self.thinking {
-                let thinking = json!({"type": "enabled", "budget_tokens": budget});
-                // A model that thinks has its own temperature.
-                return edit.set("thinking", thinking.to_string());
-            }
-        } else {
-            edit = edit.set("stream_options", r#"{"include_usage":true}"#);
+        let own = &dialect.facts().own;
+        for (key, json) in own.auto_cache.iter().chain(own.fields) {
+            edit = edit.set(key, *json);
+        }
+        if let Some(budget) = self.thinking {
+            let thinking = json!({"type": "enabled", "budget_tokens": budget});
+            // A model that thinks has its own temperature.
+            return edit.set("thinking", thinking.to_string());
         }
         match temperature {
             Some(heat) => edit.set("temperature", json!(heat).to_string()),
@@ -153,26 +153,14 @@ fn with_tools<'r>(edit: Edit<'r>, dialect: Dialect, question: &Question<'_>) -> 
     if question.tools.is_empty() {
         return edit;
     }
-    let anthropic = dialect == Dialect::Anthropic;
-    let card = |card: &Card| {
-        let Card {
-            name,
-            description,
-            schema,
-        } = card;
-        if anthropic {
-            json!({"name": name, "description": description, "input_schema": schema})
-        } else {
-            let function = json!({"name": name, "description": description, "parameters": schema});
-            json!({"type": "function", "function": function})
-        }
-    };
-    let tools: Vec<Value> = question.tools.iter().map(card).collect();
-    let edit = edit.set("tools", Value::from(tools).to_string());
-    match (question.calls, anthropic) {
-        (Calls::Allowed, _) => edit,
-        (Calls::Over, true) => edit.set("tool_choice", r#"{"type":"none"}"#),
-        (Calls::Over, false) => edit.set("tool_choice", "\"none\""),
+    let cards = question.tools.iter();
+    let tools: Vec<String> = cards
+        .map(|card| dialect.tool(&card.name, &card.description, &card.schema))
+        .collect();
+    let edit = edit.set("tools", format!("[{}]", tools.join(",")));
+    match question.calls {
+        Calls::Allowed => edit,
+        Calls::Over => edit.set("tool_choice", dialect.facts().own.no_calls),
     }
 }
 

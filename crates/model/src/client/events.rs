@@ -1,4 +1,4 @@
-//! An answer that comes piece by piece.
+//! An answer as a stream of events.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -58,20 +58,20 @@ impl Events {
         }
     }
 
-    /// What is spoken.
+    /// The dialect of the answer.
     #[must_use]
     pub const fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The headers that the answer came with.
+    /// The headers of the answer.
     #[must_use]
     pub const fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// The next event; `None` where the connection was closed in order. Whether the answer was
-    /// complete then, an [`Accumulator`] says. After an error there is nothing more.
+    /// The next event; `None` after the connection was closed in order. An [`Accumulator`] tells if
+    /// the answer was complete then. After an error there is nothing more.
     ///
     /// # Errors
     /// The connection broke, was silent for too long or open for too long, or an event cannot be read.

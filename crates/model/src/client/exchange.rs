@@ -79,7 +79,7 @@ impl Client {
         }
     }
 
-    /// The refusal that a response is. A body that cannot be had or read does not hide the status.
+    /// Reads a response as a refusal. A body that cannot be read does not hide the status.
     async fn refusal(&self, response: Response<Incoming>) -> ModelError {
         let (parts, body) = response.into_parts();
         let body = self.read(body, LONGEST_REFUSAL).await.unwrap_or_default();
@@ -153,7 +153,7 @@ pub(super) const fn begun(nothing_came: bool) -> Begun {
     if nothing_came { Begun::No } else { Begun::Yes }
 }
 
-/// What the innermost error says: the layers above it say only that there was one.
+/// The message of the innermost error; the layers above only say that there was one.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -30,7 +30,7 @@ pub use events::Events;
 use exchange::Opened;
 pub use retry::Restart;
 
-/// How long an unused connection is kept.
+/// The lifetime of an unused connection.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// Calls models. Clones share connections.
@@ -39,7 +39,7 @@ pub struct Client(Arc<Inner>);
 
 struct Inner {
     plain: Http<HttpConnector, Full<Bytes>>,
-    /// `Err`: what the system says about its root certificates.
+    /// `Err`: the system's message about its root certificates.
     tls: Result<Http<HttpsConnector<Outward>, Full<Bytes>>, String>,
     settings: Settings,
 }
@@ -55,11 +55,11 @@ impl fmt::Debug for Client {
 /// A whole answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// What was answered, the same from a body and from a stream.
+    /// The answer, the same from a body and from a stream.
     pub reply: Reply,
     /// The headers it came with.
     pub headers: HeaderMap,
-    /// How often the request was sent.
+    /// The number of times the request was sent.
     pub attempts: u32,
 }
 
@@ -70,7 +70,7 @@ impl Default for Client {
 }
 
 impl Client {
-    /// A client. It reads the system's root certificates once; where there are none, it speaks plain
+    /// A client. Reads the system's root certificates once; without any, it speaks plain
     /// http only.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
@@ -94,16 +94,16 @@ impl Client {
         }))
     }
 
-    /// How long is waited, and how often is tried.
+    /// The settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.0.settings
     }
 
-    /// Posts a body that asks for a stream, and gives the stream as soon as its first event has come.
+    /// Posts a body that asks for a stream, and returns the stream once its first event has come.
     ///
     /// # Errors
-    /// No connection, a refusal, silence, an answer that is no event stream; after the repetitions that
+    /// No connection, a refusal, silence, or an answer that is not an event stream, after the repetitions that
     /// are due. Later errors come out of the stream.
     pub async fn events(&self, endpoint: &Endpoint, body: Bytes) -> Result<Events, ModelError> {
         let deadline = Instant::now() + self.settings().timeouts.whole;
@@ -117,8 +117,8 @@ impl Client {
         Ok(events)
     }
 
-    /// Posts a body and gives the whole answer, whether the body asks for a stream or not. `restart`
-    /// says what happens where an answer breaks off.
+    /// Posts a body and returns the whole answer, whether the body asks for a stream or not. `restart`
+    /// decides about an answer that breaks off.
     ///
     /// # Errors
     /// No connection, a refusal, silence, an answer that breaks off or cannot be read; after the
@@ -144,7 +144,7 @@ impl Client {
         })
     }
 
-    /// Repeats `attempt` as long as that can help, and says how often it was made.
+    /// Repeats `attempt` as long as that can help, and returns the number of attempts.
     async fn repeated<T, F>(
         &self,
         body: &Bytes,
@@ -185,7 +185,7 @@ impl Client {
     }
 }
 
-/// A refusal that passes but did not is another error than one that no repetition helps against.
+/// A temporary refusal that outlasts the repetitions is another error than a permanent one.
 fn settled(error: ModelError) -> ModelError {
     match error {
         ModelError::Refused(refused) if retry::is_passing(&refused) => {

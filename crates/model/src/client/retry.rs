@@ -1,4 +1,4 @@
-//! Whether and when a request is repeated.
+//! Repeated requests: which ones, and when.
 
 use std::time::Duration;
 
@@ -22,17 +22,17 @@ const PASSING_KINDS: [&str; 6] = [
     "rate_limit_exceeded",
 ];
 
-/// What happens with an answer that had begun when it failed.
+/// The treatment of an answer that fails after it has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// It is not asked for again: whoever reads it has seen a part of it.
+    /// No repetition: the reader has seen a part of the answer.
     Never,
-    /// It is asked for again from the start. Only for answers that nobody has seen a part of, such as
+    /// A repetition from the start. Only for answers of which no reader has seen a part, such as
     /// summaries.
     FromTheStart,
 }
 
-/// The pause before a failed request is repeated; `None` where it is not. `attempt` counts the
+/// The pause before a failed request is repeated; `None` for no repetition. `attempt` counts the
 /// failures from 1; `salt` spreads requests that fail together.
 pub(super) fn pause(
     error: &ModelError,
@@ -53,7 +53,7 @@ pub(super) fn pause(
     }
 }
 
-/// Whether the same request may succeed later.
+/// Returns `true` if the same request may succeed later.
 fn passes(error: &ModelError, restart: Restart) -> bool {
     let again = |begun: Begun| begun == Begun::No || restart == Restart::FromTheStart;
     match error {
@@ -68,7 +68,7 @@ fn passes(error: &ModelError, restart: Restart) -> bool {
     }
 }
 
-/// Whether a refusal says that it passes.
+/// Returns `true` for a refusal that is temporary.
 pub(super) fn is_passing(refused: &Refused) -> bool {
     let kind = refused.failure.as_ref().map(|failure| &*failure.kind);
     let in_stream = refused.status == 200 && kind.is_some_and(|kind| PASSING_KINDS.contains(&kind));
@@ -120,7 +120,7 @@ pub(super) fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
     Duration::try_from(until.duration_since(now)).ok()
 }
 
-/// What `x-should-retry` says.
+/// The value of `x-should-retry`.
 pub(super) fn should_retry(headers: &HeaderMap) -> Option<bool> {
     match headers.get("x-should-retry")?.as_bytes() {
         b"true" => Some(true),

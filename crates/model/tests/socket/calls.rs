@@ -12,8 +12,6 @@ use wire::api::{Accumulator, Dialect, Reply};
 
 use crate::stage::{KEY, client, endpoint, provider, saying, server, waiting, write, write_whole};
 
-const DIALECTS: [Dialect; 3] = [Dialect::Anthropic, Dialect::Chat, Dialect::Responses];
-
 fn text(reply: &Reply) -> String {
     let turn = reply.draft();
     let turn = turn.after(context::TurnId::ROOT, &context::Heuristic);
@@ -24,7 +22,7 @@ fn text(reply: &Reply) -> String {
 async fn a_whole_answer_and_a_stream_give_the_same_reply() {
     let running = provider(Config::default()).await;
     let client = client();
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let endpoint = endpoint(dialect, &running.url());
         for stream in [false, true] {
             let body = saying(dialect, "hello", stream);

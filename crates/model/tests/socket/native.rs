@@ -29,7 +29,7 @@ async fn a_signed_block_comes_back_so_that_the_provider_takes_it() {
     let mut next = body;
     let block: Value = serde_json::from_str(made.message.as_ref().unwrap()).unwrap();
     next["messages"] = json!([block, {"role": "user", "content": "go on"}]);
-    let endpoint = sent.endpoint.with_beta(model::COMPACTION_BETA);
+    let endpoint = sent.endpoint.with_beta(wire::api::beta::COMPACT);
     let body = Bytes::from(next.to_string());
     let answer = client().reply(&endpoint, body, Restart::Never).await;
     answer.unwrap();

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use context::{Heuristic, Turn};
-use jiff::SignedDuration;
+use context::Heuristic;
 use serde_json::{Map, Value, json};
 use wire::api::Request;
 
@@ -16,22 +15,23 @@ use super::rules::thinking::{Examined, examine, name_of, sign};
 use super::rules::{self, Purpose};
 use super::view::View;
 use super::{diagnostics, terms, threads};
-use crate::cache::{Moment, Rules, Share, later};
+use crate::cache::{Moment, Rules, Share, later, signed};
 use crate::exchange::{Answer, Body, Incoming};
 use crate::faults::Fault;
 use crate::form::asked_for;
+use crate::members::set;
 use crate::provider::Provider;
 use crate::refusal::Refusal;
-use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
+use crate::script::{Prompt, Say, asks_for_summary, newest, sources, summary};
 use crate::seal::Print;
 
-/// What is answered, before it has an id.
+/// An answer before it has an id.
 #[derive(Default)]
 struct Draft {
     blocks: Vec<(Value, u64)>,
     stop: &'static str,
     stop_sequence: Option<String>,
-    /// What a compaction in front of the answer took: input, output.
+    /// The input and output tokens of a compaction in front of the answer.
     compacted: Option<(u64, u64)>,
 }
 
@@ -42,7 +42,7 @@ struct Ready<'c> {
     input: u64,
     /// The tokens that may be written.
     room: u64,
-    /// Whether the window, and not `max_tokens`, sets the limit.
+    /// `true` where the window, and not `max_tokens`, sets the limit.
     by_window: bool,
 }
 
@@ -72,10 +72,7 @@ pub(super) fn messages(
     let ready = fit(provider, &call, &examined, &view)?;
     let readable = asks_in_words(&request);
     let summarises = call.compacts() || readable;
-    let fault = provider.fault(incoming, summarises);
-    if let Some(refusal) = fault.as_ref().and_then(Fault::refusal) {
-        return Err(refusal);
-    }
+    let fault = provider.fault(incoming, summarises)?;
     let conversation = conversation(&call, incoming);
     let (share, pace) = account(provider, &ready, &view, incoming, fault.as_ref());
     let draft = if call.compacts() {
@@ -144,7 +141,7 @@ fn fit<'c>(
     })
 }
 
-/// Accounts the cache, and says when the answer comes.
+/// Accounts the cache, and computes when the answer comes.
 fn account(
     provider: &mut Provider,
     ready: &Ready<'_>,
@@ -152,14 +149,7 @@ fn account(
     incoming: &Incoming<'_>,
     fault: Option<&Fault>,
 ) -> (Share, Pace) {
-    let model = &ready.call.known.model;
-    let short = SignedDuration::try_from(model.cache.lifetime).unwrap_or(SignedDuration::MAX);
-    let long = model.cache.lifetime_long;
-    let rules = Rules {
-        minimum: model.cache.minimum.get(),
-        short,
-        long: long.map_or(short, signed),
-    };
+    let rules = Rules::of(&ready.call.known.model.cache);
     let prefixes = view.prefixes();
     let latency = provider.config.latency;
     let org = provider.organisation(ready.call.organisation);
@@ -179,12 +169,7 @@ fn account(
     (share, Pace { first, latency })
 }
 
-/// A time for arithmetic with moments.
-fn signed(time: Duration) -> SignedDuration {
-    SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
-}
-
-/// The conversation that a request belongs to, for accounts: what the client calls it.
+/// The client's name for the conversation, for accounts.
 fn conversation(call: &Call, incoming: &Incoming<'_>) -> String {
     let named = ["x-claude-code-session-id", "x-ebbtide-session"]
         .into_iter()
@@ -196,7 +181,7 @@ fn conversation(call: &Call, incoming: &Incoming<'_>) -> String {
     named.or(user).unwrap_or_default().to_owned()
 }
 
-/// Whether the last message asks for a summary in words.
+/// Returns `true` if the last message asks for a summary in words.
 fn asks_in_words(request: &Request<'_>) -> bool {
     let last = request
         .len()
@@ -212,18 +197,6 @@ fn asks_in_words(request: &Request<'_>) -> bool {
             .is_some_and(|system| asks_for_summary(&system.text))
 }
 
-/// What a summary is made from: all turns, without the request for it where that is a turn.
-fn sources(request: &Request<'_>, in_words: bool) -> Vec<Turn> {
-    let mut turns = request.turns(&Heuristic);
-    if in_words && turns.len() > 1 {
-        turns.pop();
-    }
-    turns
-}
-
-/// Nonsense in place of a summary.
-pub(crate) const GARBAGE: &str = "lorem lorem lorem lorem lorem lorem";
-
 /// A signed block.
 fn native(
     provider: &Provider,
@@ -232,11 +205,8 @@ fn native(
     fault: Option<&Fault>,
 ) -> Draft {
     let call = ready.call;
-    let text = match fault {
-        Some(Fault::SummaryEmpty) => String::new(),
-        Some(Fault::SummaryGarbage) => GARBAGE.to_owned(),
-        _ => summary(&sources(request, false), ready.room, &*call.known.counter),
-    };
+    let turns = sources(request, false);
+    let text = summary(&turns, ready.room, &*call.known.counter, fault);
     let output = call.known.count(&text);
     if text.is_empty() || output > ready.room {
         let stop = match (text.is_empty(), ready.by_window) {
@@ -264,8 +234,8 @@ fn native(
         "signature": signature,
         "encrypted_content": null,
     });
-    if let (Some(block), Some(changes)) = (block.as_object_mut(), changes) {
-        block.insert("tool_changes".to_owned(), changes);
+    if let Some(changes) = changes {
+        set(&mut block, "tool_changes", changes);
     }
     Draft {
         blocks: vec![(block, output)],
@@ -295,35 +265,20 @@ fn in_words(
     request: &Request<'_>,
     fault: Option<&Fault>,
 ) -> Draft {
-    let text = match fault {
-        Some(Fault::SummaryEmpty) => {
-            return Draft {
-                stop: "end_turn",
-                ..Draft::default()
-            };
-        }
-        Some(Fault::SummaryGarbage) => GARBAGE.to_owned(),
-        _ => summary(
-            &sources(request, true),
-            ready.room,
-            &*ready.call.known.counter,
-        ),
-    };
+    let turns = sources(request, true);
+    let text = summary(&turns, ready.room, &*ready.call.known.counter, fault);
     speak(provider, ready, vec![Say::Text(text)])
 }
 
-/// What the script says, after a compaction by threshold where one is due.
+/// The answer of the script, after a compaction by threshold where one is due.
 fn spoken(provider: &mut Provider, ready: &Ready<'_>, request: &Request<'_>) -> Draft {
     let due = edits(ready.call).iter().find(|edit| {
         let trigger = amount(edit, "trigger").map_or(150_000, |(_, value)| value);
         edit.get("type").is_some_and(|it| it == "compact_20260112") && ready.input >= trigger
     });
     let block = due.map(|_| {
-        let text = summary(
-            &sources(request, false),
-            ready.room,
-            &*ready.call.known.counter,
-        );
+        let turns = sources(request, false);
+        let text = summary(&turns, ready.room, &*ready.call.known.counter, None);
         let tokens = ready.call.known.count(&text);
         let block = json!({"type": "compaction", "content": text, "encrypted_content": null});
         (block, tokens)
@@ -359,7 +314,7 @@ fn spoken(provider: &mut Provider, ready: &Ready<'_>, request: &Request<'_>) -> 
     draft
 }
 
-/// Puts what is said into blocks, within the limits.
+/// Puts the pieces into blocks, within the limits.
 fn speak(provider: &Provider, ready: &Ready<'_>, says: Vec<Say>) -> Draft {
     let call = ready.call;
     let thinks = matches!(call.kind_of("thinking"), Some("enabled" | "adaptive"));
@@ -408,7 +363,7 @@ fn speak(provider: &Provider, ready: &Ready<'_>, says: Vec<Say>) -> Draft {
     draft
 }
 
-/// Whether the block did not fit.
+/// Adds a block. Returns `true` if it did not fit.
 fn push(draft: &mut Draft, block: Value, tokens: u64, left: &mut u64) -> bool {
     if tokens > *left {
         return true;
@@ -425,26 +380,15 @@ fn say_text(call: &Call, text: String, draft: &mut Draft, left: &mut u64) -> boo
         .flatten()
         .filter_map(Value::as_str)
         .find(|stop| !stop.is_empty() && text.contains(stop));
-    let mut text = match stop.and_then(|stop| Some((stop, text.split_once(stop)?))) {
+    let text = match stop.and_then(|stop| Some((stop, text.split_once(stop)?))) {
         Some((stop, (before, _))) => {
             draft.stop_sequence = Some(stop.to_owned());
             before.to_owned()
         }
         None => text,
     };
-    let mut full = false;
-    let mut tokens = call.known.count(&text);
-    while tokens > *left {
-        full = true;
-        let characters = text.chars().count();
-        // Tokens are no fixed number of characters: come close, then again.
-        let keep = characters as u64 * *left / tokens.max(1);
-        let keep = usize::try_from(keep)
-            .unwrap_or(0)
-            .min(characters.saturating_sub(1));
-        text = text.chars().take(keep).collect();
-        tokens = call.known.count(&text);
-    }
+    let full = call.known.count(&text) > *left;
+    let (text, tokens) = call.known.shorten(text, *left);
     if !text.is_empty() {
         *left -= tokens;
         draft
@@ -494,7 +438,7 @@ fn write(
     }
 }
 
-/// `usage`. What compaction takes stands in the iterations, not at the top.
+/// `usage`. The tokens of a compaction stand in the iterations, not at the top.
 fn usage(
     call: &Call,
     share: &Share,
@@ -515,9 +459,7 @@ fn usage(
     };
     let pass = |kind: &str, share: &Share, output: u64| {
         let mut pass = counts(share, output);
-        if let Some(pass) = pass.as_object_mut() {
-            pass.insert("type".to_owned(), json!(kind));
-        }
+        set(&mut pass, "type", kind);
         pass
     };
     let none = Share::default();

@@ -8,7 +8,7 @@ use crate::cache::Life;
 use crate::refusal::Refusal;
 use crate::seal::{Print, print};
 
-/// Who speaks on the wire.
+/// The role of a message on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     User,
@@ -26,7 +26,7 @@ impl Role {
     }
 }
 
-/// What a block is, as far as the rules ask.
+/// The kind of a block, as far as the rules tell kinds apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -70,7 +70,7 @@ const TAGS: [(&str, Kind); 22] = [
 pub(crate) struct Block {
     pub kind: Kind,
     pub value: Value,
-    /// What the model sees of it: no cache marker.
+    /// The print of the block without cache markers, as the model sees it.
     pub print: Print,
     pub tokens: u64,
     pub mark: Option<Life>,
@@ -247,9 +247,9 @@ fn inner_tokens(value: &Value, count: &dyn Fn(&str) -> u64) -> u64 {
 pub(crate) struct Message {
     pub role: Role,
     pub blocks: Vec<Block>,
-    /// Whether it is shown only for the user turn it follows.
+    /// `true` for a message that is shown only until the next user turn.
     pub clears: bool,
-    /// Whether it has `clear_at`, whatever its value.
+    /// `true` if the message has `clear_at`, whatever its value.
     pub has_clear_at: bool,
 }
 
@@ -306,7 +306,7 @@ impl Message {
         })
     }
 
-    /// Its print: what it says, thinking left out.
+    /// The blocks without thinking.
     pub fn spoken(&self) -> impl Iterator<Item = &Block> {
         self.blocks
             .iter()

@@ -1,4 +1,4 @@
-//! Why the cache was missed, against a message the client names.
+//! Diagnoses cache misses against a message that the client names.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::rules::thinking::Examined;
 use crate::organisation::{Organisation, Sent};
 use crate::seal::{Print, print};
 
-/// What is remembered of a request for later comparisons.
+/// The parts of a request that later requests are compared with.
 pub(super) fn remember(call: &Call, examined: &Examined, tokens: u64, at: jiff::Timestamp) -> Sent {
     Sent {
         at,

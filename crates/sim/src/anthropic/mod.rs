@@ -13,6 +13,7 @@ mod view;
 use serde_json::json;
 
 use crate::exchange::{Answer, Incoming};
+use crate::members::set;
 use crate::provider::Provider;
 use crate::refusal::Refusal;
 use crate::seal::Print;
@@ -81,13 +82,9 @@ fn count(
     let examined = examine(&call, &provider.seal, terms(provider))?;
     let view = View::of(&call, &examined);
     let mut body = json!({"input_tokens": view.tokens()});
-    if call.field("context_management").is_some()
-        && let Some(body) = body.as_object_mut()
-    {
-        body.insert(
-            "context_management".to_owned(),
-            json!({"original_input_tokens": view.original}),
-        );
+    if call.field("context_management").is_some() {
+        let original = json!({"original_input_tokens": view.original});
+        set(&mut body, "context_management", original);
     }
     Ok(Answer::json(200, body.to_string()))
 }

@@ -7,8 +7,9 @@ use wire::api::Event;
 
 use crate::exchange::{Answer, Body, End, Timed};
 use crate::latency::Latency;
+use crate::members::{extend, set};
 
-/// How long a silence lasts before a ping.
+/// The silence before a ping.
 const PING: Duration = Duration::from_secs(10);
 
 /// Characters in a delta.
@@ -28,7 +29,7 @@ pub(crate) struct Written {
     pub more: Map<String, Value>,
 }
 
-/// When things are sent.
+/// The times at which things are sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub first: Duration,
@@ -41,7 +42,7 @@ impl Pace {
             .map_or(Duration::ZERO, |latency| latency.writing(tokens))
     }
 
-    /// When an answer of so many tokens is done.
+    /// The time at which an answer of so many tokens is complete.
     pub fn done(&self, tokens: u64) -> Duration {
         self.first + self.writing(tokens)
     }
@@ -63,10 +64,8 @@ impl Written {
     pub fn whole(&self, pace: Pace) -> Answer {
         let content: Vec<&Value> = self.blocks.iter().map(|(value, _)| value).collect();
         let mut message = self.frame(&json!(content), &json!(self.stop));
-        if let Some(message) = message.as_object_mut() {
-            message.insert("usage".to_owned(), Value::Object(self.usage.clone()));
-            message.extend(self.more.clone());
-        }
+        set(&mut message, "usage", self.usage.clone());
+        extend(&mut message, self.more.clone());
         Answer::ok(Body::Whole {
             text: message.to_string(),
             after: pace.done(self.tokens()),
@@ -105,10 +104,8 @@ impl Written {
             .clone()
             .into_iter()
             .partition(|(key, _)| key == "context_management");
-        if let Some(message) = message.as_object_mut() {
-            message.insert("usage".to_owned(), Value::Object(opening));
-            message.extend(early);
-        }
+        set(&mut message, "usage", opening);
+        extend(&mut message, early);
         // The head comes when the prompt was read; until then there is nothing but pings.
         let mut quiet = PING;
         while quiet < pace.first {
@@ -147,9 +144,7 @@ impl Written {
             "delta": {"stop_reason": self.stop, "stop_sequence": self.stop_sequence},
             "usage": self.usage,
         });
-        if let Some(closing) = closing.as_object_mut() {
-            closing.extend(late);
-        }
+        extend(&mut closing, late);
         push(pace.done(written), closing);
         push(pace.done(written), json!({"type": "message_stop"}));
         Answer::ok(Body::Stream {
@@ -168,21 +163,18 @@ fn opened(block: &Value) -> Value {
         .unwrap_or("")
         .to_owned();
     let signed = block.get("signature").is_some_and(Value::is_string);
-    if let Some(members) = block.as_object_mut() {
-        let mut empty = |key: &str, value: Value| members.insert(key.to_owned(), value);
-        match kind.as_str() {
-            "text" => drop(empty("text", json!(""))),
-            "thinking" => {
-                empty("thinking", json!(""));
-                empty("signature", json!(""));
-            }
-            "tool_use" => drop(empty("input", json!({}))),
-            "compaction" if !signed => {
-                empty("content", Value::Null);
-                empty("encrypted_content", Value::Null);
-            }
-            _ => {}
+    match kind.as_str() {
+        "text" => set(&mut block, "text", ""),
+        "thinking" => {
+            set(&mut block, "thinking", "");
+            set(&mut block, "signature", "");
         }
+        "tool_use" => set(&mut block, "input", Map::new()),
+        "compaction" if !signed => {
+            set(&mut block, "content", Value::Null);
+            set(&mut block, "encrypted_content", Value::Null);
+        }
+        _ => {}
     }
     block
 }

@@ -14,7 +14,7 @@ use crate::lexicon::{Known, Lexicon};
 use crate::refusal::Refusal;
 use crate::seal::{Print, print};
 
-/// The betas that open something here.
+/// The betas that the provider knows.
 pub(crate) mod beta {
     pub const COMPACT: &str = "compact-2026-09-04";
     pub const COMPACT_THRESHOLD: &str = "compact-2026-01-12";
@@ -64,7 +64,7 @@ pub(crate) struct Tool {
     pub print: Print,
     pub tokens: u64,
     pub mark: Option<Life>,
-    /// Whether it is loaded only when it is looked for.
+    /// `true` for a tool that is loaded only when the model searches for it.
     pub deferred: bool,
 }
 
@@ -138,7 +138,7 @@ impl Call {
         self.fields.get(key).filter(|value| !value.is_null())
     }
 
-    /// Whether a beta is switched on.
+    /// Returns `true` if a beta is switched on.
     pub fn has(&self, beta: &str) -> bool {
         self.betas.contains(beta)
     }
@@ -148,7 +148,7 @@ impl Call {
         self.field(key)?.get("type")?.as_str()
     }
 
-    /// Whether a summary on demand is asked for.
+    /// Returns `true` if the request asks for a summary on demand.
     pub fn compacts(&self) -> bool {
         self.field("compaction").is_some()
     }
@@ -169,7 +169,7 @@ impl Call {
         print(&[user.unwrap_or_default().as_bytes()])
     }
 
-    /// What binds thinking besides the messages: the system prompt and the tools that are loaded.
+    /// The print of everything besides the messages that binds thinking: system prompt and loaded tools.
     pub fn head(&self) -> Print {
         let system = self.system.iter().map(|block| &block.print[..]);
         let tools = self.tools.iter().filter(|tool| !tool.deferred);
@@ -180,7 +180,7 @@ impl Call {
         print(&parts)
     }
 
-    /// Whether the answer is wanted as a stream.
+    /// Returns `true` if the client wants a stream.
     pub fn streams(&self) -> bool {
         self.field("stream").and_then(Value::as_bool) == Some(true)
     }
@@ -193,7 +193,7 @@ impl Call {
     }
 }
 
-/// What `anthropic-beta` lists, over all its headers.
+/// The betas that all `anthropic-beta` headers list.
 pub(crate) fn betas(headers: &HeaderMap) -> BTreeSet<String> {
     let lists = headers.get_all("anthropic-beta").into_iter();
     lists
@@ -203,7 +203,7 @@ pub(crate) fn betas(headers: &HeaderMap) -> BTreeSet<String> {
         .collect()
 }
 
-/// Reads the body, and says what Anthropic says where it cannot be read.
+/// Reads the body, and refuses in Anthropic's words where it cannot be read.
 pub(crate) fn parse(body: &[u8]) -> Result<Request<'_>, Refusal> {
     Request::parse(Dialect::Anthropic, body).map_err(|error| match error {
         ApiError::TooLarge { .. } => too_large(),

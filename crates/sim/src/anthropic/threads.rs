@@ -11,7 +11,7 @@ use crate::exchange::Incoming;
 use crate::organisation::Organisation;
 use crate::refusal::Refusal;
 
-/// How long a thread lives after its last request.
+/// The lifetime of a thread after its last request.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(5);
 
 /// A conversation that is held, up to one answer.
@@ -27,7 +27,7 @@ pub(crate) struct Thread {
     continued: bool,
 }
 
-/// The body that a request with a thread stands for. `None`: it has no thread.
+/// The whole body of a request with a thread. `None` for a request without one.
 pub(crate) fn rebuild(
     request: &Request<'_>,
     incoming: &Incoming<'_>,
@@ -141,7 +141,7 @@ fn continued(
     Ok(format!("{{{}}}", members.join(",")))
 }
 
-/// Marks the thread that a request continued, so that nobody continues it again.
+/// Marks the thread that a request continued, so that it cannot be continued again.
 pub(crate) fn mark_continued(thread: &Value, organisation: &mut Organisation) {
     let id = thread.get("previous_message_id").and_then(Value::as_str);
     if let Some(held) = id.and_then(|id| organisation.threads.get_mut(id)) {
@@ -150,7 +150,7 @@ pub(crate) fn mark_continued(thread: &Value, organisation: &mut Organisation) {
     }
 }
 
-/// Holds the conversation of `request` (rebuilt, where it continued one) up to its answer.
+/// Keeps the conversation of `request` (rebuilt, if it continued one) up to its answer.
 pub(crate) fn hold(
     request: &Request<'_>,
     answer: &str,

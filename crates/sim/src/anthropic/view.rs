@@ -1,4 +1,4 @@
-//! What the model is shown of a request: after server-side edits, and cut into cacheable pieces.
+//! The prompt that the model sees: after server-side edits, cut into cacheable pieces.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use super::rules::thinking::Examined;
 use crate::cache::{Prefix, Segment, prefixes};
 use crate::seal::{Print, print};
 
-/// What a message costs besides its blocks.
+/// The tokens of a message besides its blocks.
 const FRAME: u64 = 4;
 
-/// What stands for a tool result that was cleared.
+/// The tokens of a cleared tool result.
 const CLEARED: u64 = 6;
 
 /// A block that is shown.
@@ -28,10 +28,10 @@ struct Piece<'c> {
     print: Print,
 }
 
-/// What the model is shown.
+/// The prompt that the model sees.
 pub(crate) struct View {
     segments: Vec<Segment>,
-    /// What server-side editing did.
+    /// The reports of `applied_edits`.
     pub applied: Vec<Value>,
     /// The tokens before server-side editing.
     pub original: u64,
@@ -140,7 +140,7 @@ fn pieces<'c>(call: &'c Call, examined: &Examined) -> Vec<Piece<'c>> {
     out
 }
 
-/// Takes thinking out of old turns: what the edit says, else what the model does by itself.
+/// Removes thinking from old turns, as the edit says, else as the model does by itself.
 fn clear_thinking(
     call: &Call,
     edit: Option<&Value>,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::items::Call;
@@ -12,7 +11,7 @@ use crate::exchange::Incoming;
 use crate::faults::Fault;
 use crate::provider::Provider;
 
-/// What a request took.
+/// The tokens and the time that a request takes.
 pub(super) struct Taken {
     pub share: Share,
     pub pace: Pace,
@@ -27,7 +26,7 @@ pub(super) fn window(provider: &Provider, call: &Call) -> u64 {
     provider.config.window.unwrap_or(own).get()
 }
 
-/// Accounts the cache, and says when the answer comes.
+/// Accounts the cache, and computes when the answer comes.
 pub(super) fn take(
     provider: &mut Provider,
     call: &Call,
@@ -35,14 +34,7 @@ pub(super) fn take(
     incoming: &Incoming<'_>,
     fault: Option<&Fault>,
 ) -> Taken {
-    let cache = call.known.model.cache;
-    let signed = |time: Duration| SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX);
-    let short = signed(cache.lifetime);
-    let rules = Rules {
-        minimum: cache.minimum.get(),
-        short,
-        long: cache.lifetime_long.map_or(short, signed),
-    };
+    let rules = Rules::of(&call.known.model.cache);
     let long = call.cache_option("ttl").is_some_and(|ttl| ttl == "12h");
     let life = if long { Life::Long } else { Life::Short };
     let explicit = call
@@ -83,7 +75,7 @@ pub(super) fn take(
     }
 }
 
-/// Books what was taken.
+/// Books a request.
 pub(super) fn book(
     provider: &mut Provider,
     call: &Call,

@@ -32,10 +32,7 @@ pub(super) fn complete(
         .about("messages"));
     }
     let summary = asks_in_words(&call);
-    let fault = provider.fault(incoming, summary);
-    if let Some(refusal) = fault.as_ref().and_then(Fault::refusal) {
-        return Err(refusal);
-    }
+    let fault = provider.fault(incoming, summary)?;
     let taken = account::take(provider, &call, 0, incoming, fault.as_ref());
     let speech = if summary {
         let text = summarise(&call, &request, taken.room, true, fault.as_ref());

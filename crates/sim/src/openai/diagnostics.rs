@@ -1,4 +1,4 @@
-//! Why the cache was missed, against a response the client names.
+//! Diagnoses cache misses against a response that the client names.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::items::Call;
 use crate::organisation::Organisation;
 use crate::seal::{Print, print};
 
-/// What is remembered of a request for later comparisons.
+/// The parts of a request that later requests are compared with.
 #[derive(Clone, Debug)]
 pub(crate) struct Compared {
     /// The settings that decide about the cache, in the order in which they are compared.
@@ -56,7 +56,7 @@ impl Compared {
         }
     }
 
-    /// Why `next` could not read all of this one.
+    /// The reason why `next` could not read all of this one.
     fn reason(&self, next: &Self) -> Option<&'static str> {
         let settings = self.settings.iter().zip(&next.settings).zip(REASONS);
         let changed = settings.into_iter().find(|((one, other), _)| one != other);

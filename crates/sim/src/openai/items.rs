@@ -15,7 +15,7 @@ use crate::lexicon::{Known, Lexicon};
 use crate::refusal::Refusal;
 use crate::seal::{Print, Seal, print};
 
-/// What a message or an item costs besides its text.
+/// The tokens of a message or an item besides its text.
 const FRAME: u64 = 4;
 
 /// A message (Chat) or an item (Responses).
@@ -33,7 +33,7 @@ impl Item {
         self.value.get(key).and_then(Value::as_str).unwrap_or("")
     }
 
-    /// Its type; a Responses item without one is a message.
+    /// The type; a Responses item without one is a message.
     pub fn kind(&self) -> &str {
         match self.text("type") {
             "" => "message",
@@ -83,7 +83,7 @@ fn unmarked(value: &Value) -> (Value, Option<Life>) {
     (plain, mark)
 }
 
-/// The texts of an item; an image costs a fixed amount, a sealed summary what it says.
+/// The tokens of an item; an image costs a fixed amount, a sealed summary its text.
 fn tokens(value: &Value, known: &Known) -> u64 {
     match value {
         Value::String(text) => known.count(text),
@@ -137,7 +137,7 @@ fn said(sealed: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Whether a sealed summary is one of this provider's.
+/// Returns `true` for sealed summaries of this provider.
 pub(crate) fn verifies(seal: &Seal, sealed: &str) -> bool {
     let signature = sealed.split_once('.').map(|(signature, _)| signature);
     match (signature.and_then(|it| seal.open::<1>(it)), said(sealed)) {
@@ -231,7 +231,7 @@ impl Call {
         self.field(key).and_then(Value::as_str).unwrap_or("")
     }
 
-    /// Whether the answer is wanted as a stream.
+    /// Returns `true` if the client wants a stream.
     pub fn streams(&self) -> bool {
         self.field("stream").and_then(Value::as_bool) == Some(true)
     }
@@ -283,7 +283,7 @@ impl Call {
     }
 }
 
-/// Reads the body, and says what OpenAI says where it cannot be read.
+/// Reads the body, and refuses in OpenAI's words where it cannot be read.
 pub(crate) fn parse(dialect: Dialect, body: &[u8]) -> Result<Request<'_>, Refusal> {
     Request::parse(dialect, body).map_err(|error| match error {
         ApiError::TooLarge { .. } => {

@@ -20,7 +20,7 @@ use crate::seal::Print;
 pub(crate) use self::diagnostics::Compared;
 pub(crate) use self::items::Item;
 
-/// Whether a request is meant for OpenAI: by its path, or on a path that both have by the header that
+/// Returns `true` for requests meant for OpenAI: by the path, or on a path that both have by the header that
 /// only Anthropic's clients send.
 pub(crate) fn speaks(incoming: &Incoming<'_>) -> bool {
     let path = incoming.route();

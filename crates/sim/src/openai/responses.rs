@@ -18,7 +18,7 @@ use crate::refusal::Refusal;
 use crate::script::Say;
 use crate::seal::Print;
 
-/// Reads a request with what came before it.
+/// Reads a request with the response it continues.
 fn read(
     provider: &mut Provider,
     request: &Request<'_>,
@@ -45,7 +45,7 @@ fn read(
     Ok(call)
 }
 
-/// How many items are left out so that the rest fits.
+/// The number of items to leave out so that the rest fits.
 fn truncated(provider: &Provider, call: &Call) -> Result<usize, Refusal> {
     let window = account::window(provider, call);
     let mut input = call.input();
@@ -84,10 +84,7 @@ pub(super) fn create(
         .last()
         .is_some_and(|it| it.kind() == "compaction_trigger");
     let in_words = asks_in_words(&call);
-    let fault = provider.fault(incoming, triggered || in_words);
-    if let Some(refusal) = fault.as_ref().and_then(Fault::refusal) {
-        return Err(refusal);
-    }
+    let fault = provider.fault(incoming, triggered || in_words)?;
     let taken = account::take(provider, &call, dropped, incoming, fault.as_ref());
     provider.serial += 1;
     let due = triggered || threshold(&call).is_some_and(|threshold| taken.input >= threshold);
@@ -152,7 +149,7 @@ fn compaction(provider: &Provider, text: &str) -> Value {
     })
 }
 
-/// What was said, as items.
+/// The pieces of an answer as items.
 fn said(provider: &Provider, speech: Speech) -> Vec<Output> {
     let pieces = speech.says.into_iter().enumerate();
     let mut items: Vec<Output> = pieces
@@ -193,7 +190,7 @@ fn said(provider: &Provider, speech: Speech) -> Vec<Output> {
     items
 }
 
-/// The response, before anything is said.
+/// The response without its output.
 fn reply(provider: &mut Provider, call: &Call, taken: &Taken, incoming: &Incoming<'_>) -> Reply {
     let id = provider.id("resp_", 0);
     let compared = diagnostics::Compared::of(call, taken.input);
@@ -249,10 +246,7 @@ pub(super) fn compact(
     let request = parse(Dialect::Responses, incoming.body)?;
     let call = read(provider, &request, organisation)?;
     truncated(provider, &call)?;
-    let fault = provider.fault(incoming, true);
-    if let Some(refusal) = fault.as_ref().and_then(Fault::refusal) {
-        return Err(refusal);
-    }
+    let fault = provider.fault(incoming, true)?;
     let taken = account::take(provider, &call, 0, incoming, fault.as_ref());
     provider.serial += 1;
     let text = summarise(&call, &request, taken.room, false, fault.as_ref());

@@ -1,22 +1,21 @@
-//! What is said, within its limits, before it takes a form.
+//! The content of an answer, cut to its limits, before it is written.
 
 use context::Heuristic;
 use serde_json::Value;
 use wire::api::Request;
 
 use super::items::Call;
-use crate::anthropic::answer::GARBAGE;
 use crate::faults::Fault;
 use crate::form::asked_for;
 use crate::provider::Provider;
-use crate::script::{Prompt, Say, asks_for_summary, newest, summary};
+use crate::script::{Prompt, Say, asks_for_summary, newest, sources, summary};
 
-/// What is said.
+/// The content of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Speech {
-    /// What is said, with the tokens of each piece.
+    /// The pieces, each with its tokens.
     pub says: Vec<(Say, u64)>,
-    /// Whether the limit was reached.
+    /// `true` if the limit was reached.
     pub cut: bool,
 }
 
@@ -35,7 +34,7 @@ impl Speech {
         reasoning.map(|(_, tokens)| tokens).sum()
     }
 
-    /// Whether a tool is called.
+    /// Returns `true` if a tool is called.
     pub fn calls(&self) -> bool {
         self.says
             .iter()
@@ -43,7 +42,7 @@ impl Speech {
     }
 }
 
-/// Whether the last message asks for a summary in words.
+/// Returns `true` if the last message asks for a summary in words.
 pub(super) fn asks_in_words(call: &Call) -> bool {
     let last = call.items.last().map(|item| item.value.to_string());
     let first = call
@@ -58,7 +57,7 @@ pub(super) fn asks_in_words(call: &Call) -> bool {
         .any(|text| text.contains("## ") && asks_for_summary(&text.replace("\\n", "\n")))
 }
 
-/// A summary by extraction, or what a fault makes of it.
+/// A summary by extraction, or the text that a fault puts in its place.
 pub(super) fn summarise(
     call: &Call,
     request: &Request<'_>,
@@ -66,20 +65,11 @@ pub(super) fn summarise(
     in_words: bool,
     fault: Option<&Fault>,
 ) -> String {
-    match fault {
-        Some(Fault::SummaryEmpty) => String::new(),
-        Some(Fault::SummaryGarbage) => GARBAGE.to_owned(),
-        _ => {
-            let mut turns = request.turns(&Heuristic);
-            if in_words && turns.len() > 1 {
-                turns.pop();
-            }
-            summary(&turns, room, &*call.known.counter)
-        }
-    }
+    let turns = sources(request, in_words);
+    summary(&turns, room, &*call.known.counter, fault)
 }
 
-/// What the script says.
+/// The answer of the script.
 pub(super) fn speak(
     provider: &mut Provider,
     call: &Call,
@@ -118,7 +108,7 @@ fn tools(call: &Call) -> Vec<String> {
         .collect()
 }
 
-/// Cuts what is said to a number of tokens.
+/// Cuts the pieces to a number of tokens.
 pub(super) fn fit(call: &Call, says: impl Iterator<Item = Say>, room: u64) -> Speech {
     let mut speech = Speech::default();
     let mut left = room;
@@ -136,7 +126,7 @@ pub(super) fn fit(call: &Call, says: impl Iterator<Item = Say>, room: u64) -> Sp
         }
         speech.cut = true;
         if let Say::Text(text) = say {
-            let (text, tokens) = shorten(call, text, left);
+            let (text, tokens) = call.known.shorten(text, left);
             if !text.is_empty() {
                 speech.says.push((Say::Text(text), tokens));
             }
@@ -144,18 +134,4 @@ pub(super) fn fit(call: &Call, says: impl Iterator<Item = Say>, room: u64) -> Sp
         break;
     }
     speech
-}
-
-fn shorten(call: &Call, mut text: String, limit: u64) -> (String, u64) {
-    let mut tokens = call.known.count(&text);
-    while tokens > limit {
-        let characters = text.chars().count();
-        let keep = characters as u64 * limit / tokens.max(1);
-        let keep = usize::try_from(keep)
-            .unwrap_or(0)
-            .min(characters.saturating_sub(1));
-        text = text.chars().take(keep).collect();
-        tokens = call.known.count(&text);
-    }
-    (text, tokens)
 }

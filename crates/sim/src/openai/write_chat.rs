@@ -7,6 +7,7 @@ use super::account::{Taken, details};
 use super::speech::Speech;
 use crate::anthropic::reply::cut;
 use crate::exchange::{Answer, Body, End, Timed};
+use crate::members::set;
 use crate::script::Say;
 
 /// A completion.
@@ -14,7 +15,7 @@ pub(super) struct Completion {
     pub id: String,
     pub model: String,
     pub created: i64,
-    /// An id for each piece, used where it is a call.
+    /// An id per piece, used for calls only.
     pub calls: Vec<String>,
     pub diagnosis: Option<Value>,
     pub speech: Speech,
@@ -78,12 +79,12 @@ impl Completion {
     }
 }
 
-/// As one JSON text.
+/// Writes the completion as one JSON text.
 pub(super) fn whole(completion: &Completion, taken: &Taken) -> Answer {
     let calls = completion.tool_calls();
     let mut message = json!({"role": "assistant", "content": completion.text(), "refusal": null});
-    if let (Some(message), false) = (message.as_object_mut(), calls.is_empty()) {
-        message.insert("tool_calls".to_owned(), json!(calls));
+    if !calls.is_empty() {
+        set(&mut message, "tool_calls", calls);
     }
     let choice = json!([{
         "index": 0,
@@ -92,11 +93,9 @@ pub(super) fn whole(completion: &Completion, taken: &Taken) -> Answer {
         "finish_reason": completion.reason(),
     }]);
     let mut body = completion.frame("chat.completion", &choice);
-    if let Some(body) = body.as_object_mut() {
-        body.insert("usage".to_owned(), completion.usage(taken));
-        if let Some(diagnosis) = &completion.diagnosis {
-            body.insert("prompt_cache_diagnostics".to_owned(), diagnosis.clone());
-        }
+    set(&mut body, "usage", completion.usage(taken));
+    if let Some(diagnosis) = &completion.diagnosis {
+        set(&mut body, "prompt_cache_diagnostics", diagnosis.clone());
     }
     Answer::ok(Body::Whole {
         text: body.to_string(),
@@ -104,7 +103,7 @@ pub(super) fn whole(completion: &Completion, taken: &Taken) -> Answer {
     })
 }
 
-/// As a stream.
+/// Writes the completion as a stream.
 pub(super) fn stream(completion: &Completion, taken: &Taken, with_usage: bool) -> Answer {
     let mut deltas = vec![(
         0,
@@ -122,11 +121,9 @@ pub(super) fn stream(completion: &Completion, taken: &Taken, with_usage: bool) -
             .unwrap_or_default()
             .to_owned();
         let mut opening = call;
-        if let Some(opening) = opening.as_object_mut() {
-            opening.insert("index".to_owned(), json!(index));
-            if let Some(Value::Object(function)) = opening.get_mut("function") {
-                function.insert("arguments".to_owned(), json!(""));
-            }
+        set(&mut opening, "index", index);
+        if let Some(function) = opening.get_mut("function") {
+            set(function, "arguments", "");
         }
         deltas.push((0, json!({"tool_calls": [opening]})));
         for part in cut(&arguments) {
@@ -156,9 +153,7 @@ pub(super) fn stream(completion: &Completion, taken: &Taken, with_usage: bool) -
     push(all.max(written), chunk(last).to_string());
     if with_usage {
         let mut chunk = chunk(json!([]));
-        if let Some(chunk) = chunk.as_object_mut() {
-            chunk.insert("usage".to_owned(), completion.usage(taken));
-        }
+        set(&mut chunk, "usage", completion.usage(taken));
         push(all, chunk.to_string());
     }
     push(all, "[DONE]".to_owned());

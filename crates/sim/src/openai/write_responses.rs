@@ -6,6 +6,7 @@ use wire::api::Event;
 use super::account::{Taken, details};
 use crate::anthropic::reply::cut;
 use crate::exchange::{Answer, Body, End, Timed};
+use crate::members::{extend, set};
 
 /// An item with its tokens.
 pub(super) type Output = (Value, u64);
@@ -43,8 +44,8 @@ impl Reply {
             "previous_response_id": self.previous,
             "usage": usage,
         });
-        if let (Some(body), Some(diagnosis)) = (body.as_object_mut(), &self.diagnosis) {
-            body.insert("prompt_cache_diagnostics".to_owned(), diagnosis.clone());
+        if let Some(diagnosis) = &self.diagnosis {
+            set(&mut body, "prompt_cache_diagnostics", diagnosis.clone());
         }
         body
     }
@@ -68,7 +69,7 @@ pub(super) fn usage(taken: &Taken, output: u64, reasoning: u64) -> Value {
     })
 }
 
-/// As one JSON text.
+/// Writes the response as one JSON text.
 pub(super) fn whole(reply: &Reply, taken: &Taken) -> Answer {
     Answer::ok(Body::Whole {
         text: reply.done(taken).to_string(),
@@ -84,10 +85,8 @@ struct Out<'t> {
 
 impl Out<'_> {
     fn push(&mut self, tokens: u64, kind: &str, mut data: Value) {
-        if let Some(data) = data.as_object_mut() {
-            data.insert("type".to_owned(), json!(kind));
-            data.insert("sequence_number".to_owned(), json!(self.events.len()));
-        }
+        set(&mut data, "type", kind);
+        set(&mut data, "sequence_number", self.events.len());
         self.events.push(Timed {
             after: self.taken.pace.done(tokens),
             event: Event::new(kind, data.to_string()),
@@ -95,7 +94,7 @@ impl Out<'_> {
     }
 }
 
-/// As a stream.
+/// Writes the response as a stream.
 pub(super) fn stream(reply: &Reply, taken: &Taken) -> Answer {
     let mut out = Out {
         taken,
@@ -130,26 +129,24 @@ fn push_item(out: &mut Out<'_>, index: usize, item: &Value, (before, tokens): (u
     };
     let (id, kind) = (text("id"), text("type"));
     let mut opened = item.clone();
-    if let Some(opened) = opened.as_object_mut() {
-        match kind.as_str() {
-            "message" => {
-                opened.insert("status".to_owned(), json!("in_progress"));
-                opened.insert("content".to_owned(), json!([]));
-            }
-            "function_call" => {
-                opened.insert("status".to_owned(), json!("in_progress"));
-                opened.insert("arguments".to_owned(), json!(""));
-            }
-            _ => {}
+    match kind.as_str() {
+        "message" => {
+            set(&mut opened, "status", "in_progress");
+            set(&mut opened, "content", Vec::<Value>::new());
         }
+        "function_call" => {
+            set(&mut opened, "status", "in_progress");
+            set(&mut opened, "arguments", "");
+        }
+        _ => {}
     }
     let added = json!({"output_index": index, "item": opened});
     out.push(before, "response.output_item.added", added);
     let place = json!({"item_id": id, "output_index": index});
     let with = |more: Value| {
         let mut data = place.clone();
-        if let (Some(data), Value::Object(more)) = (data.as_object_mut(), more) {
-            data.extend(more);
+        if let Value::Object(more) = more {
+            extend(&mut data, more);
         }
         data
     };

@@ -1,4 +1,4 @@
-//! Where a request asks the provider to cache.
+//! Cache breakpoints: finding, setting and removing them.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use super::json::scan::{Kind, Span};
 use super::json::tree::{Tree, Value};
 use super::json::write::quoted;
 use super::message::Message;
-use super::message_edit::splice;
+use super::message_edit::{cut, splice};
 use super::request::Request;
 
-/// Where a cache breakpoint stands.
+/// The place of a cache breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At the top level: the provider sets the breakpoint itself, and it uses one of the slots.
@@ -31,9 +31,9 @@ pub enum Place {
 /// A cache breakpoint: Anthropic's `cache_control`, OpenAI's `prompt_cache_breakpoint`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breakpoint {
-    /// Where it stands.
+    /// The block that carries it.
     pub place: Place,
-    /// Its `ttl`, where it names one.
+    /// The `ttl`, where the breakpoint names one.
     pub ttl: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl Request<'_> {
         self.breakpoints_from(0)
     }
 
-    /// The same without those of the messages before `first`.
+    /// [`Self::breakpoints`] without those of the messages before `first`.
     #[must_use]
     pub fn breakpoints_from(&self, first: usize) -> Vec<Breakpoint> {
         let mut out = Vec::new();
@@ -82,7 +82,7 @@ impl Request<'_> {
 }
 
 impl Request<'_> {
-    /// The messages from `first` on in which there can be a marker, by a quick look at all their bytes.
+    /// The messages from `first` on that may hold a marker, by a quick look at their bytes.
     fn maybe_marked(&self, first: usize) -> Vec<usize> {
         let start = self.message(first).map(|message| message.span().start);
         let end = self.elements.last().map(|element| element.span.end);
@@ -99,7 +99,7 @@ impl Request<'_> {
         found
     }
 
-    /// The message that the byte `at` of the body stands in or right behind.
+    /// The message that holds the byte `at` of the body or ends right before it.
     fn message_at(&self, at: usize) -> usize {
         let until = self.elements.partition_point(|it| it.span.start <= at);
         self.ends.partition_point(|end| *end < until)
@@ -142,10 +142,7 @@ impl<'r> Message<'r> {
         let tree = self.trees().into_iter().next_back()?;
         let root = tree.root();
         let content = root.get("content")?;
-        let key = match self.dialect {
-            super::Dialect::Anthropic => "cache_control",
-            _ => "prompt_cache_breakpoint",
-        };
+        let key = self.dialect.facts().keys.cache_breakpoint;
         let mark = format!(",{}:{marker}", quoted(key));
         let patch = match content.kind() {
             Kind::Plain | Kind::Escaped => {
@@ -166,7 +163,7 @@ impl<'r> Message<'r> {
         Some(self.patched(root.raw(), vec![patch]))
     }
 
-    /// This message without any cache breakpoint; its own bytes where it has none.
+    /// This message without cache breakpoints; its own bytes if it has none.
     #[must_use]
     pub fn without_breakpoints(&self) -> Cow<'r, str> {
         if !may_mark(self.raw()) {
@@ -193,11 +190,7 @@ impl<'r> Message<'r> {
 
     /// The type of a text block in this message.
     pub(super) fn text_type(&self) -> &'static str {
-        match (self.dialect, self.role()) {
-            (super::Dialect::Responses, context::Role::Assistant) => "output_text",
-            (super::Dialect::Responses, _) => "input_text",
-            _ => "text",
-        }
+        (self.dialect.table().messages.text_type)(self.role())
     }
 
     /// The message with its last element, `last`, changed by `patches`.
@@ -208,41 +201,23 @@ impl<'r> Message<'r> {
     }
 }
 
-/// Cuts the marker members of `object`, each with one comma beside it.
+/// Cuts the marker members of `object`.
 fn cut_markers(object: Value<'_>, cuts: &mut Vec<(Span, String)>) {
-    let mut before = None;
-    let mut members = object.members().peekable();
-    while let Some((key, value)) = members.next() {
-        if !key.text().is_some_and(|key| MARKERS.contains(&&*key)) {
-            before = Some(value.span().end);
-            continue;
-        }
-        let next = members.peek().map(|(next, _)| next.span().start);
-        let span = match (before, next) {
-            (Some(start), _) => Span {
-                start,
-                end: value.span().end,
-            },
-            (None, next) => Span {
-                start: key.span().start,
-                end: next.unwrap_or(value.span().end),
-            },
-        };
-        if before.is_some() {
-            before = Some(value.span().end);
-        }
-        cuts.push((span, String::new()));
-    }
+    let is_marker = |key: Value<'_>| key.text().is_some_and(|key| MARKERS.contains(&&*key));
+    cuts.extend(cut(object.members().map(|(key, value)| {
+        let (start, end) = (key.span().start, value.span().end);
+        (Span { start, end }, is_marker(key))
+    })));
 }
 
-/// What a marker cannot be without: its key, plain or with escapes in it, which are those of `_` and of the
+/// Byte sequences of which every marker holds one: the key in plain letters, or escapes of `_` and of
 /// lower-case letters (`\u005f`, `\u0061` to `\u007a`).
 fn signs() -> impl Iterator<Item = &'static [u8]> {
     let keys = MARKERS.iter().map(|key| key.as_bytes());
     keys.chain([b"\\u005".as_slice(), b"\\u006", b"\\u007"])
 }
 
-/// Whether a marker can be in `json`: a quick look before a thorough one.
+/// A quick look: `false` means that `json` holds no marker.
 fn may_mark(json: &str) -> bool {
     signs().any(|sign| memchr::memmem::find(json.as_bytes(), sign).is_some())
 }

@@ -1,24 +1,20 @@
-//! When two messages are the same message.
+//! The canonical form of a message, by which two spellings of it are the same.
 //!
-//! Clients send a conversation again and again, and not always in the same spelling: they move
+//! Clients resend a conversation, and not always in the same spelling: they move
 //! cache breakpoints, write a single text as a string or as a block, or print JSON with another
-//! library. The canonical form leaves out what the model does not see.
+//! library. The canonical form leaves out everything that the model does not see.
 
 use super::Dialect;
 use super::json::scan::Kind;
 use super::json::tree::Value;
 
-/// Members of messages and blocks that steer the provider's cache and are not shown to the model.
+/// Members of messages and blocks that control the provider's cache; the model does not see them.
 pub(super) const MARKERS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
 
-/// The hash of the message that these elements are.
+/// The hash of a message with these elements.
 pub(super) fn hash<'t>(dialect: Dialect, elements: impl Iterator<Item = Value<'t>>) -> [u8; 16] {
     let mut form = Form::default();
-    form.out.push(match dialect {
-        Dialect::Anthropic => b'A',
-        Dialect::Chat => b'C',
-        Dialect::Responses => b'R',
-    });
+    form.out.push(dialect.facts().tag);
     for element in elements {
         match element.text() {
             // A bare `input` string is one user message.
@@ -131,7 +127,7 @@ impl Form {
         }
     }
 
-    /// Any other value: everything in it counts, but for the order of keys and the spelling.
+    /// Any other value: all of it counts, except the order of keys and the spelling.
     fn data(&mut self, value: Value<'_>) {
         match value.kind() {
             Kind::Null => self.open(b'0'),

@@ -1,4 +1,4 @@
-//! A whole conversation written from turns, such that the provider takes it.
+//! A whole conversation written from turns in a form that the provider accepts.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use context::{CallId, Part, Role, Text, Turn};
 
 use super::Dialect;
 use super::json::write::{Object, list};
-use super::render::{as_text, messages, wire_id};
+use super::render::{as_text, wire_id};
 
 /// A conversation in the shape of a request.
 ///
-/// It keeps the rules of all three providers: every call has exactly one result, in the message or
+/// Every provider's rules hold: each call has exactly one result, in the message or
 /// messages right after it; a result without a call becomes text; a call without a result gets one
 /// that says so; ids are unique, a repeated one gets a number. On Anthropic, neighbours of one role
-/// are one message and the first message is the user's. System turns at the front become the
+/// are one message, and the first message is the user's. System turns at the front become the
 /// instructions (not on Chat, where they are messages).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Conversation {
@@ -23,22 +23,21 @@ pub struct Conversation {
     messages: Vec<String>,
 }
 
-/// What stands for the answer of a call that never got one.
+/// The result of a call that never got one.
 const NO_RESULT: &str = "[no result was recorded]";
 
-/// What stands before an assistant turn that opens a conversation.
+/// The user message before an assistant turn that opens a conversation.
 const OPENING: &str = "[the conversation starts here]";
 
 impl Conversation {
     /// `turns` as a request in `dialect`.
     #[must_use]
     pub fn from_turns(dialect: Dialect, turns: &[Turn]) -> Self {
-        let leading = match dialect {
-            Dialect::Chat => 0,
-            Dialect::Anthropic | Dialect::Responses => turns
-                .iter()
-                .take_while(|turn| turn.role() == Role::System)
-                .count(),
+        let (facts, write) = (dialect.facts(), dialect.table().messages.write);
+        let is_system = |turn: &&Turn| turn.role() == Role::System;
+        let leading = match facts.keys.instructions {
+            Some(_) => turns.iter().take_while(is_system).count(),
+            None => 0,
         };
         let (system, said) = turns.split_at_checked(leading).unwrap_or((&[], turns));
         let system: Vec<String> = system.iter().map(Turn::readable).collect();
@@ -48,8 +47,8 @@ impl Conversation {
         }
         pairing.close();
         let mut entries = pairing.entries;
-        entries.retain(|entry| !messages(dialect, entry.role, &entry.parts).is_empty());
-        if dialect == Dialect::Anthropic {
+        entries.retain(|entry| !write(entry.role, &entry.parts).is_empty());
+        if facts.layout.alternates {
             entries = alternating(entries);
         }
         Self {
@@ -57,7 +56,7 @@ impl Conversation {
             instructions: (!system.is_empty()).then(|| system.join("\n\n")),
             messages: entries
                 .iter()
-                .flat_map(|entry| messages(dialect, entry.role, &entry.parts))
+                .flat_map(|entry| write(entry.role, &entry.parts))
                 .collect(),
         }
     }
@@ -83,19 +82,15 @@ impl Conversation {
     /// A request body for `model`. `max_tokens` is the longest answer; Anthropic requires it.
     #[must_use]
     pub fn body(&self, model: &str, max_tokens: Option<u64>) -> String {
-        let (limit, instructions) = match self.dialect {
-            Dialect::Anthropic => ("max_tokens", "system"),
-            Dialect::Chat => ("max_completion_tokens", "instructions"),
-            Dialect::Responses => ("max_output_tokens", "instructions"),
-        };
+        let keys = &self.dialect.facts().keys;
         let mut body = Object::new().text("model", model);
         if let Some(most) = max_tokens {
-            body = body.raw(limit, &most.to_string());
+            body = body.raw(keys.longest_answer, &most.to_string());
         }
-        if let Some(text) = &self.instructions {
-            body = body.text(instructions, text);
+        if let Some((key, text)) = keys.instructions.zip(self.instructions.as_ref()) {
+            body = body.text(key, text);
         }
-        body.raw(self.dialect.list_key(), &self.list()).end()
+        body.raw(keys.list, &self.list()).end()
     }
 }
 
@@ -104,13 +99,13 @@ struct Entry {
     parts: Vec<Part>,
 }
 
-/// A call that waits for its result.
+/// A call without a result so far.
 struct Waiting {
     id: CallId,
     written: CallId,
 }
 
-/// Brings calls and results together.
+/// Pairs calls with results.
 struct Pairing {
     dialect: Dialect,
     entries: Vec<Entry>,
@@ -163,7 +158,7 @@ impl Pairing {
         }
     }
 
-    /// Results that are waited for go to their calls; all else stays where it is.
+    /// Moves results to the calls that wait for them; everything else stays in place.
     fn add_other(&mut self, role: Role, parts: &[Part]) {
         let mut rest = Vec::new();
         for part in parts {
@@ -184,7 +179,7 @@ impl Pairing {
         self.push(role, rest);
     }
 
-    /// No result can come any more for the calls that wait.
+    /// Answers the calls that never got a result.
     fn close(&mut self) {
         for call in std::mem::take(&mut self.waiting) {
             self.answer(call.written, Text::from(NO_RESULT), Outcome::Failed);
@@ -205,7 +200,7 @@ impl Pairing {
         self.entries.push(Entry { role, parts });
     }
 
-    /// `id` as it is written, with a number where it is used already.
+    /// `id` in its written form, with a number if it is taken.
     fn unused(&mut self, id: &CallId) -> CallId {
         let first = wire_id(self.dialect, id.as_str());
         let mut written = first.clone();

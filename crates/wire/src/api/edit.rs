@@ -1,7 +1,9 @@
-//! A request with some of its messages or fields replaced, and every other byte as it came.
+//! A request with some of its messages or fields replaced and every other byte kept.
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+use serde_json::{Map, Value};
 
 use super::error::ApiError;
 use super::json::scan::Span;
@@ -11,14 +13,14 @@ use super::request::{List, Request};
 /// A piece of a new list of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece<'p> {
-    /// Messages of the request, by index, byte for byte, with what stands between them.
+    /// Messages of the request, by index, byte for byte, with the bytes between them.
     Kept(Range<usize>),
-    /// One or more new messages, separated by commas: JSON in the request's dialect. An empty text is
+    /// New messages, separated by commas: JSON in the request's dialect. An empty text adds
     /// none.
     Written(Cow<'p, str>),
 }
 
-/// Changes to a request. Nothing happens before [`Self::render`].
+/// Changes to a request, applied by [`Self::render`].
 #[derive(Clone, Debug)]
 pub struct Edit<'r> {
     request: &'r Request<'r>,
@@ -47,8 +49,8 @@ impl<'r> Edit<'r> {
         self
     }
 
-    /// Sets the top-level field `key` to `json`: in its place where it exists (everywhere, where it
-    /// is repeated), at the end where it does not. For the list of messages use [`Self::messages`].
+    /// Sets the top-level field `key` to `json`: in place if it exists (everywhere, if it
+    /// is repeated), else at the end. For the list of messages use [`Self::messages`].
     #[must_use]
     pub fn set(mut self, key: &str, json: impl Into<String>) -> Self {
         self.fields.retain(|(name, _)| name != key);
@@ -56,7 +58,7 @@ impl<'r> Edit<'r> {
         self
     }
 
-    /// Takes the top-level field `key` out.
+    /// Removes the top-level field `key`.
     #[must_use]
     pub fn remove(mut self, key: &str) -> Self {
         self.fields.retain(|(name, _)| name != key);
@@ -64,11 +66,49 @@ impl<'r> Edit<'r> {
         self
     }
 
-    /// The new body. Without changes, and also where the pieces are all the messages in their order,
+    /// Removes several top-level fields.
+    pub(super) fn remove_all(self, keys: &[&str]) -> Self {
+        keys.iter().fold(self, |edit, key| edit.remove(key))
+    }
+
+    /// Changes the object under the top-level field `key`, and removes it if it is empty then.
+    /// `change` returns `true` if it changed anything.
+    pub(super) fn change(
+        self,
+        key: &str,
+        change: impl FnOnce(&mut Map<String, Value>) -> bool,
+    ) -> Self {
+        let Some(Value::Object(mut object)) = self.request.field_json(key) else {
+            return self;
+        };
+        if !change(&mut object) {
+            self
+        } else if object.is_empty() {
+            self.remove(key)
+        } else {
+            self.set(key, Value::Object(object).to_string())
+        }
+    }
+
+    /// Forbids calls by `choice`, the value of `tool_choice`, where there are tools.
+    pub(super) fn without_calls(self, choice: &str) -> Self {
+        if self.request.has_tools() {
+            self.set("tool_choice", choice)
+        } else {
+            self
+        }
+    }
+
+    /// The request that is changed.
+    pub(super) const fn request(&self) -> &'r Request<'r> {
+        self.request
+    }
+
+    /// The new body. Without changes, and where the pieces are all messages in their order,
     /// it is the old one, byte for byte.
     ///
     /// # Errors
-    /// [`ApiError::NoSuchMessage`] where a piece names messages that are not there.
+    /// [`ApiError::NoSuchMessage`] where a piece names messages that do not exist.
     pub fn render(&self) -> Result<Vec<u8>, ApiError> {
         let mut patches = self.field_patches();
         if let Some(pieces) = &self.pieces {
@@ -130,8 +170,8 @@ impl<'r> Edit<'r> {
         Ok(Patch { span, texts })
     }
 
-    /// The pieces with commas between. Kept messages that follow each other in the request are
-    /// taken with what stands between them. A piece that is empty is none.
+    /// The pieces with commas between them. Kept messages that follow each other in the request are
+    /// taken with the bytes between them. Empty pieces are skipped.
     fn join(&self, pieces: &[Piece<'r>]) -> Result<Vec<Cow<'r, str>>, ApiError> {
         let mut merged: Vec<Piece<'r>> = Vec::new();
         for piece in pieces {
@@ -179,8 +219,8 @@ impl<'r> Edit<'r> {
         Ok(Cow::Borrowed(raw))
     }
 
-    /// The changes to the top-level fields: values in their place, then what is taken out at the
-    /// end of the object together with what is added there.
+    /// The changes to the top-level fields: values in their place, then the fields removed at the
+    /// end of the object together with those added there.
     fn field_patches(&self) -> Vec<Patch<'r>> {
         let request = self.request;
         let mut patches = Vec::new();
@@ -232,7 +272,7 @@ impl<'r> Edit<'r> {
         patches
     }
 
-    /// What the last patch replaces: the fields taken out at the end, with the comma before them.
+    /// The range of the last patch: the fields removed at the end, with the comma before them.
     fn tail_span(
         &self,
         kept_end: Option<usize>,

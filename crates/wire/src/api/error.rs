@@ -1,13 +1,13 @@
-//! What can be wrong with a body or a stream.
+//! Errors in bodies and streams.
 
-use context::coded::{CodeEntry, Coded, ErrorCode};
+use context::coded::{self, Coded, ErrorCode};
 
 /// A place in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Bytes before it.
     pub byte: usize,
-    /// Its line, counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
 }
 
@@ -28,15 +28,15 @@ impl std::fmt::Display for Position {
     }
 }
 
-/// Why a body or a stream cannot be read. It never holds any text of the conversation.
+/// An error in a body or a stream. It never holds text of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     /// The text is not JSON.
     #[error("malformed JSON at {at}: {expected}")]
     Syntax {
-        /// What the reader expected there.
+        /// The value or sign that the reader expected.
         expected: &'static str,
-        /// Where.
+        /// The place of the first wrong byte.
         at: Position,
     },
     /// The bytes are not UTF-8.
@@ -48,23 +48,23 @@ pub enum ApiError {
     /// The body is longer than the limit.
     #[error("the body has {bytes} bytes, the limit is {limit}")]
     TooLarge {
-        /// Its length.
+        /// The length in bytes.
         bytes: usize,
-        /// The limit.
+        /// The limit in force.
         limit: usize,
     },
     /// Lists and objects are nested deeper than the limit.
     #[error("nested deeper than {limit} levels at {at}")]
     TooDeep {
-        /// The limit.
+        /// The limit in force.
         limit: usize,
-        /// Where the limit is passed.
+        /// The place that passes the limit.
         at: Position,
     },
     /// More messages than the limit.
     #[error("more than {limit} messages")]
     TooManyMessages {
-        /// The limit.
+        /// The limit in force.
         limit: usize,
     },
     /// The body is JSON, but no object.
@@ -83,13 +83,13 @@ pub enum ApiError {
         start: usize,
         /// One after the last one asked for.
         end: usize,
-        /// How many there are.
+        /// The number of messages in the request.
         count: usize,
     },
     /// One event of a stream is longer than the limit.
     #[error("an event of the stream has more than {limit} bytes")]
     EventTooLarge {
-        /// The limit.
+        /// The limit in force.
         limit: usize,
     },
     /// The data of a stream event cannot be read.
@@ -97,7 +97,7 @@ pub enum ApiError {
     Event {
         /// The event's name, cut to 64 characters.
         event: String,
-        /// Why.
+        /// The error in the data.
         source: Box<ApiError>,
     },
 }
@@ -105,100 +105,48 @@ pub enum ApiError {
 impl Coded for ApiError {
     fn code(&self) -> ErrorCode {
         match self {
-            Self::Syntax { .. } => SYNTAX.code,
-            Self::Encoding { .. } => ENCODING.code,
-            Self::TooLarge { .. } => TOO_LARGE.code,
-            Self::TooDeep { .. } => TOO_DEEP.code,
-            Self::TooManyMessages { .. } => TOO_MANY_MESSAGES.code,
-            Self::NotAnObject => NOT_AN_OBJECT.code,
-            Self::NoMessages { .. } => NO_MESSAGES.code,
-            Self::NoSuchMessage { .. } => NO_SUCH_MESSAGE.code,
-            Self::EventTooLarge { .. } => EVENT_TOO_LARGE.code,
-            Self::Event { .. } => EVENT.code,
+            Self::Syntax { .. } => SYNTAX,
+            Self::Encoding { .. } => ENCODING,
+            Self::TooLarge { .. } => TOO_LARGE,
+            Self::TooDeep { .. } => TOO_DEEP,
+            Self::TooManyMessages { .. } => TOO_MANY_MESSAGES,
+            Self::NotAnObject => NOT_AN_OBJECT,
+            Self::NoMessages { .. } => NO_MESSAGES,
+            Self::NoSuchMessage { .. } => NO_SUCH_MESSAGE,
+            Self::EventTooLarge { .. } => EVENT_TOO_LARGE,
+            Self::Event { .. } => EVENT,
         }
     }
 
     fn hint(&self) -> Option<String> {
-        let code = self.code();
-        CODES
-            .iter()
-            .find(|entry| entry.code == code)
-            .map(|entry| entry.remedy.to_owned())
+        coded::remedy(CODES, self.code())
     }
 }
 
-const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {
-    CodeEntry {
-        code: ErrorCode::new(code),
-        meaning,
-        remedy,
-    }
+context::error_codes! {
+    /// The codes of requests, replies and streams.
+    pub CODES:
+    SYNTAX = "E0110", "a request, response or stream event is not JSON",
+        "Look at the named byte of the body; a cut transfer is the usual cause.";
+    ENCODING = "E0111", "a body is not UTF-8",
+        "Send the body as UTF-8, uncompressed or with its content encoding removed.";
+    TOO_LARGE = "E0112", "a body is longer than the limit",
+        "Raise the limit, or send large attachments by reference.";
+    TOO_DEEP = "E0113", "a body nests lists and objects deeper than the limit",
+        "Raise the limit (1,024 at most), or send the nested value as a string.";
+    TOO_MANY_MESSAGES = "E0114", "a request has more messages than the limit",
+        "Raise the limit; Anthropic itself takes 100,000.";
+    NOT_AN_OBJECT = "E0115", "a body is JSON but not an object",
+        "Send one JSON object.";
+    NO_MESSAGES = "E0116", "a request has no list of messages",
+        "Check that the body goes to the endpoint of its own dialect.";
+    NO_SUCH_MESSAGE = "E0117", "a message was asked for that the request does not have",
+        "This is a bug in the calling program; report it.";
+    EVENT_TOO_LARGE = "E0118", "one event of a stream is longer than the limit",
+        "Raise the limit, or check that the upstream really sends an event stream.";
+    EVENT = "E0119", "the data of a stream event cannot be read",
+        "The event was forwarded unchanged; only the accounting of this turn is incomplete.";
 }
-
-const SYNTAX: CodeEntry = entry(
-    "E0110",
-    "a request, response or stream event is not JSON",
-    "Look at the named byte of the body; a cut transfer is the usual cause.",
-);
-const ENCODING: CodeEntry = entry(
-    "E0111",
-    "a body is not UTF-8",
-    "Send the body as UTF-8, uncompressed or with its content encoding removed.",
-);
-const TOO_LARGE: CodeEntry = entry(
-    "E0112",
-    "a body is longer than the limit",
-    "Raise the limit, or send large attachments by reference.",
-);
-const TOO_DEEP: CodeEntry = entry(
-    "E0113",
-    "a body nests lists and objects deeper than the limit",
-    "Raise the limit (1,024 at most), or send the nested value as a string.",
-);
-const TOO_MANY_MESSAGES: CodeEntry = entry(
-    "E0114",
-    "a request has more messages than the limit",
-    "Raise the limit; Anthropic itself takes 100,000.",
-);
-const NOT_AN_OBJECT: CodeEntry = entry(
-    "E0115",
-    "a body is JSON, but no object",
-    "Send one JSON object.",
-);
-const NO_MESSAGES: CodeEntry = entry(
-    "E0116",
-    "a request has no list of messages",
-    "Check that the body goes to the endpoint of its own dialect.",
-);
-const NO_SUCH_MESSAGE: CodeEntry = entry(
-    "E0117",
-    "a message was asked for that the request does not have",
-    "This is a mistake in the program that calls; report it.",
-);
-const EVENT_TOO_LARGE: CodeEntry = entry(
-    "E0118",
-    "one event of a stream is longer than the limit",
-    "Raise the limit, or check that the upstream really sends an event stream.",
-);
-const EVENT: CodeEntry = entry(
-    "E0119",
-    "the data of a stream event cannot be read",
-    "The event was forwarded as it came; only the account of this turn is incomplete.",
-);
-
-/// The codes of this module.
-pub const CODES: &[CodeEntry] = &[
-    SYNTAX,
-    ENCODING,
-    TOO_LARGE,
-    TOO_DEEP,
-    TOO_MANY_MESSAGES,
-    NOT_AN_OBJECT,
-    NO_MESSAGES,
-    NO_SUCH_MESSAGE,
-    EVENT_TOO_LARGE,
-    EVENT,
-];
 
 #[cfg(test)]
 mod tests {

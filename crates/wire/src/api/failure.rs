@@ -9,8 +9,8 @@ use super::limits::Limits;
 use super::overflow::Overflow;
 use super::request::checked_text;
 
-/// An error that a provider reports, in a body or in a stream. The bytes are the caller's to keep:
-/// clients match on the wording, so they are passed on as they came.
+/// An error that a provider reports, in a body or in a stream. The caller keeps the bytes: clients
+/// match on the wording, so they are passed on unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The provider's name for the kind of error, such as `invalid_request_error`.
@@ -29,7 +29,7 @@ impl Failure {
     /// The error in `body`: `Ok(None)` where the body is JSON but reports no error.
     ///
     /// # Errors
-    /// Where the body is not JSON, as with the pages of some proxies.
+    /// The body is not JSON: some proxies answer with pages.
     pub fn parse(body: &[u8]) -> Result<Option<Self>, ApiError> {
         let limits = Limits::default();
         let text = checked_text(body, limits)?;
@@ -38,21 +38,21 @@ impl Failure {
         Ok(Self::read(tree.root()))
     }
 
-    /// Whether the request did not fit the model's window.
+    /// Returns `true` if the request did not fit the model's window.
     #[must_use]
     pub fn is_overflow(&self) -> bool {
         self.overflow().is_some()
     }
 
-    /// What it says of the window, where the request did not fit that.
+    /// The sizes that the message names, where the request did not fit the model's window.
     #[must_use]
     pub fn overflow(&self) -> Option<Overflow> {
         Overflow::read(self.code.as_deref().unwrap_or_default(), &self.message)
             .or_else(|| Overflow::read(&self.kind, ""))
     }
 
-    /// Whether the provider finds that thinking was not written in this conversation, or not with what is
-    /// shown before it now.
+    /// Returns `true` if the provider found thinking that was written in another conversation, or behind
+    /// other messages than it follows now.
     #[must_use]
     pub fn is_foreign_thinking(&self) -> bool {
         self.kind == "invalid_request_error"

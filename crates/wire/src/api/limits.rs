@@ -1,13 +1,13 @@
-//! How much input is read.
+//! Limits on the size of input.
 
-/// The deepest nesting that can be asked for. Turns and hashes are computed by recursion over
+/// The largest value of [`Limits::depth`]. Turns and hashes are computed by recursion over
 /// nested values; this bounds the stack they need.
 pub const DEEPEST: usize = 1_024;
 
-/// How much input is read before an error is returned.
+/// Limits beyond which reading returns an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest body, in bytes. At most 4 GiB − 1, whatever is asked for.
+    /// The longest body in bytes, at most 4 GiB − 1.
     pub bytes: usize,
     /// The largest number of messages.
     pub messages: usize,
@@ -16,7 +16,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 32 MiB and 100,000 messages, which is what Anthropic takes, and 512 levels.
+    /// 32 MiB and 100,000 messages, which are Anthropic's limits, and 512 levels.
     fn default() -> Self {
         Self {
             bytes: 32 << 20,
@@ -27,7 +27,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The depth in force.
+    /// The depth limit, at most [`DEEPEST`].
     pub(crate) fn depth_in_force(self) -> usize {
         self.depth.min(DEEPEST)
     }

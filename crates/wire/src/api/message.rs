@@ -5,7 +5,7 @@ use context::{Role, TurnDraft};
 use super::json::scan::Span;
 use super::json::tree::Tree;
 use super::request::{List, Request};
-use super::{Dialect, anthropic, canonical, chat, responses};
+use super::{Dialect, canonical, parts};
 
 /// An element of the list of messages.
 #[derive(Clone, Copy, Debug)]
@@ -14,13 +14,13 @@ pub(super) struct Element {
     pub role: Role,
 }
 
-/// One message of a request, as it stands in the body.
+/// One message of a request, borrowed from the body.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'r> {
     pub(super) dialect: Dialect,
     body: &'r str,
     depth: usize,
-    /// Whether it is a bare `input` string.
+    /// `true` for a bare `input` string.
     pub(super) bare: bool,
     index: usize,
     span: Span,
@@ -47,25 +47,25 @@ impl<'r> Message<'r> {
         })
     }
 
-    /// The dialect of its request.
+    /// The dialect of the request.
     #[must_use]
     pub const fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Its place among the messages.
+    /// The index among the messages of the request.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.index
     }
 
-    /// Where it stands in the body.
+    /// The range in the body.
     #[must_use]
     pub const fn span(&self) -> Span {
         self.span
     }
 
-    /// Its bytes, as they stand. On Responses they may be several items with the commas between.
+    /// The raw bytes. On Responses they may be several items with the commas between them.
     #[must_use]
     pub fn raw(&self) -> &'r str {
         self.span.of(self.body)
@@ -79,22 +79,21 @@ impl<'r> Message<'r> {
             .map_or(Role::Other, |element| element.role)
     }
 
-    /// What it says.
+    /// The turn that the message makes.
     #[must_use]
     pub fn draft(&self) -> TurnDraft {
         let trees = self.trees();
-        let mut roots = trees.iter().map(Tree::root);
-        match self.dialect {
-            Dialect::Responses if self.bare => roots.next().map(responses::bare),
-            Dialect::Responses => Some(responses::draft(self.role(), roots)),
-            Dialect::Anthropic => roots.next().map(anthropic::draft),
-            Dialect::Chat => roots.next().map(chat::draft),
+        if self.bare {
+            let text = trees.first().and_then(|tree| tree.root().text());
+            let mut parts = Vec::new();
+            parts::push_text(&mut parts, &text.unwrap_or_default());
+            return TurnDraft::said(Role::User, parts);
         }
-        .unwrap_or_else(|| TurnDraft::said(self.role(), Vec::new()))
+        (self.dialect.table().messages.draft)(self.role(), &trees)
     }
 
-    /// Its identity: blake3 over its canonical form, cut to 16 bytes. Two messages have the same one
-    /// if they say the same to the model: the order of keys, the spelling of strings and numbers,
+    /// The identity of the message: blake3 over its canonical form, cut to 16 bytes. Two messages
+    /// share one if they say the same to the model. The order of keys, the spelling of strings and numbers,
     /// white space, cache breakpoints, `null` members and content given as a string instead of one
     /// text block do not count.
     #[must_use]
@@ -103,7 +102,7 @@ impl<'r> Message<'r> {
         canonical::hash(self.dialect, trees.iter().map(Tree::root))
     }
 
-    /// Where in [`Self::raw`] its elements start.
+    /// The offsets of the elements in [`Self::raw`].
     pub(super) fn starts(&self) -> impl Iterator<Item = usize> {
         let first = self.span.start;
         self.elements
@@ -111,21 +110,12 @@ impl<'r> Message<'r> {
             .map(move |element| element.span.start - first)
     }
 
-    /// The values of its elements. They were checked when the request was read, so that reading
+    /// The values of the elements. They were checked when the request was read, so reading
     /// them again under the same limit does not fail.
     pub(super) fn trees(&self) -> Vec<Tree<'r>> {
         self.elements
             .iter()
             .filter_map(|element| Tree::parse(element.span.of(self.body), self.depth).ok())
             .collect()
-    }
-}
-
-/// The role of an element with this `type` and `role`.
-pub(super) fn role_of(dialect: Dialect, kind: Option<&str>, role: Option<&str>) -> Role {
-    match dialect {
-        Dialect::Anthropic => anthropic::role(role),
-        Dialect::Chat => chat::role(role),
-        Dialect::Responses => responses::role(kind, role),
     }
 }

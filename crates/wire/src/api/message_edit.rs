@@ -1,14 +1,17 @@
-//! One message with parts of it changed, and every other byte as it came.
+//! One message with parts of it changed and every other byte kept.
 
 use std::borrow::Cow;
 
+use context::Role;
+
+use super::Dialect;
 use super::json::scan::{Kind, Span};
 use super::json::tree::{Tree, Value};
 use super::json::write::quoted;
 use super::message::Message;
-use super::{Dialect, responses};
+use super::render::text_block;
 
-/// Changes to one message. Nothing happens before [`Self::render`].
+/// Changes to one message, applied by [`Self::render`].
 #[derive(Clone, Debug)]
 pub struct MessageEdit<'r> {
     message: Message<'r>,
@@ -41,23 +44,23 @@ impl<'r> Message<'r> {
 }
 
 impl<'r> MessageEdit<'r> {
-    /// Takes all thinking out. Only Anthropic's is bound to what stands before it; what the other
-    /// dialects have is left in place.
+    /// Removes all thinking that is bound to the messages before it (Anthropic's). Thinking of other
+    /// dialects stays.
     #[must_use]
     pub const fn without_thinking(mut self) -> Self {
         self.thinking = Thinking::Goes;
         self
     }
 
-    /// Puts `text` in place of every tool result that is longer, whatever it holds.
+    /// Replaces every tool result that is longer than `text` by `text`.
     #[must_use]
     pub const fn with_results_cleared(mut self, text: &'r str) -> Self {
         self.cleared = Some(text);
         self
     }
 
-    /// Makes `text` the readable text of the tool result `index`, counted from 0 in this message. What in
-    /// it is not text stays. Of several texts for one result the last one holds.
+    /// Makes `text` the readable text of the tool result `index`, counted from 0 in this message. Parts
+    /// that are not text stay. Of several texts for one result, the last one counts.
     #[must_use]
     pub fn with_result_text(mut self, index: usize, text: &'r str) -> Self {
         self.results.retain(|(other, _)| *other != index);
@@ -73,8 +76,8 @@ impl<'r> MessageEdit<'r> {
         self
     }
 
-    /// The new message; its own bytes where nothing changes, and nothing at all where only thinking stood
-    /// in it. `None` where a change does not fit: there is no such result, or no content to add to.
+    /// Returns the new message: its own bytes where nothing changes, an empty text where it held only
+    /// thinking. `None` where a change does not fit: no such result, or no content to add to.
     #[must_use]
     pub fn render(&self) -> Option<Cow<'r, str>> {
         let raw = self.message.raw();
@@ -147,32 +150,19 @@ impl<'r> MessageEdit<'r> {
         Some(out)
     }
 
-    /// What each tool result says, with the place where its element starts in the message.
+    /// The value of each tool result, with the offset of its element in the message.
     fn result_values<'t>(&self, trees: &'t [Tree<'r>]) -> Vec<(usize, Option<Value<'t>>)> {
         let mut out = Vec::new();
         for (tree, base) in trees.iter().zip(self.message.starts()) {
-            let root = tree.root();
-            match self.message.dialect {
-                Dialect::Anthropic => {
-                    let blocks = root.get("content").into_iter().flat_map(Value::elements);
-                    let results = blocks
-                        .filter(|block| block.get("type").is_some_and(|it| it.is("tool_result")));
-                    out.extend(results.map(|block| (base, block.get("content"))));
-                }
-                Dialect::Chat if self.message.role() == context::Role::Tool => {
-                    out.push((base, root.get("content")));
-                }
-                Dialect::Responses if responses::is_result(root) => {
-                    out.push((base, root.get("output")));
-                }
-                Dialect::Chat | Dialect::Responses => {}
-            }
+            let results = (self.message.dialect.table().messages.results)(tree.root());
+            out.extend(results.into_iter().map(|value| (base, value)));
         }
         out
     }
 
     fn thinking_patches(&self, root: Value<'_>) -> Cuts {
-        let goes = self.thinking == Thinking::Goes && self.message.dialect == Dialect::Anthropic;
+        let bound = self.message.dialect.facts().layout.binds_thinking;
+        let goes = bound && self.thinking == Thinking::Goes;
         let Some(content) = root.get("content").filter(|_| goes) else {
             return Cuts::default();
         };
@@ -214,7 +204,7 @@ impl<'r> MessageEdit<'r> {
     }
 }
 
-/// Patches that make `text` the text of a result that says `value`. A marked block of text is the one
+/// Patches that replace the text of a result, `value`, by `text`. A marked block of text is the one
 /// that is kept, so that no cache breakpoint is lost.
 fn with_text(dialect: Dialect, value: Value<'_>, text: &str) -> Option<Vec<Patch>> {
     if value.kind() != Kind::List {
@@ -233,12 +223,8 @@ fn with_text(dialect: Dialect, value: Value<'_>, text: &str) -> Option<Vec<Patch
     let (span, new) = match kept.get("text") {
         Some(own) => (own.span(), quoted(text)),
         None => {
-            let kind = match dialect {
-                Dialect::Responses => "input_text",
-                _ => "text",
-            };
-            let block = format!(r#"{{"type":"{kind}","text":{}}}"#, quoted(text));
-            (kept.span(), block)
+            let kind = (dialect.table().messages.text_type)(Role::Tool);
+            (kept.span(), text_block(kind, text))
         }
     };
     patches.push((span, new));
@@ -250,31 +236,38 @@ fn with_text(dialect: Dialect, value: Value<'_>, text: &str) -> Option<Vec<Patch
 struct Cuts {
     /// A patch for each of them.
     patches: Vec<Patch>,
-    /// How many elements are left.
+    /// The number of elements left.
     left: usize,
 }
 
-/// Cuts elements out of `list`, each with one comma beside it.
+/// Cuts elements out of `list`.
 fn cut_elements(list: Value<'_>, goes: impl Fn(Value<'_>) -> bool) -> Cuts {
-    let mut cuts = Cuts::default();
+    let all = list.elements().count();
+    let entries = list.elements().map(|it| (it.span(), goes(it)));
+    let patches = cut(entries);
+    let left = all - patches.len();
+    Cuts { patches, left }
+}
+
+/// Cuts the entries of a list or an object that are marked, each with one adjacent comma.
+pub(super) fn cut(entries: impl Iterator<Item = (Span, bool)>) -> Vec<Patch> {
+    let mut patches = Vec::new();
     let mut before = None;
-    let mut elements = list.elements().peekable();
-    while let Some(element) = elements.next() {
-        let span = element.span();
-        if !goes(element) {
-            cuts.left += 1;
+    let mut entries = entries.peekable();
+    while let Some((span, goes)) = entries.next() {
+        if !goes {
             before = Some(span.end);
             continue;
         }
-        let next = elements.peek().map(|next| next.span().start);
+        let next = entries.peek().map(|(next, _)| next.start);
         let (start, end) = match before {
             Some(before) => (before, span.end),
             None => (span.start, next.unwrap_or(span.end)),
         };
         before = before.map(|_| span.end);
-        cuts.patches.push((Span { start, end }, String::new()));
+        patches.push((Span { start, end }, String::new()));
     }
-    cuts
+    patches
 }
 
 const fn moved(span: Span, by: usize) -> Span {

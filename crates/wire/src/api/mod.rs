@@ -1,13 +1,14 @@
 //! Provider requests, responses and streams.
 
-mod anthropic;
+pub mod beta;
 mod breakpoint;
 mod canonical;
-mod chat;
 mod conversation;
+mod dialect;
 mod edit;
 mod error;
 mod failure;
+mod insertion;
 mod json;
 mod limits;
 mod message;
@@ -19,16 +20,21 @@ mod render;
 mod reply;
 mod request;
 mod response;
-mod responses;
 mod sse;
 mod stream;
+mod synthetic;
 mod usage;
 
 pub use breakpoint::{Breakpoint, Place};
 pub use conversation::Conversation;
+pub use dialect::{
+    Betas, Compaction, CompactionAsk, Dialect, Facts, Keys, Layout, OwnRequests, Provider,
+    ResultPlace, Server, SystemBetween, TextAsk,
+};
 pub use edit::{Edit, Piece};
 pub use error::{ApiError, CODES, Position};
 pub use failure::Failure;
+pub use insertion::{Insertion, SystemMessages};
 pub use json::scan::Span;
 pub use limits::{DEEPEST, Limits};
 pub use message::Message;
@@ -41,29 +47,8 @@ pub use request::{Field, Instructions, Request};
 pub use response::Response;
 pub use sse::{Decoder, Event, LONGEST_EVENT};
 pub use stream::Accumulator;
+pub use synthetic::SyntheticReply;
 pub use usage::{CacheWrites, Counts, Iteration, Usage};
-
-/// A provider's request format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dialect {
-    /// Anthropic Messages (`POST /v1/messages`).
-    Anthropic,
-    /// OpenAI Chat Completions (`POST /v1/chat/completions`).
-    Chat,
-    /// OpenAI Responses (`POST /v1/responses`).
-    Responses,
-}
-
-impl Dialect {
-    /// The top-level key under which a request keeps its messages.
-    #[must_use]
-    pub const fn list_key(self) -> &'static str {
-        match self {
-            Self::Anthropic | Self::Chat => "messages",
-            Self::Responses => "input",
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,15 @@
-//! What refusals say of the window.
+//! Window sizes in the text of refusals.
 
 use context::Tokens;
 
-/// A request did not fit the model's window: what the provider says of the sizes.
+/// The sizes that a provider names when a request does not fit the model's window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overflow {
-    /// The window.
+    /// The window size.
     pub most: Option<Tokens>,
-    /// The input.
+    /// The input size.
     pub input: Option<Tokens>,
-    /// What is kept free in the window for the answer, where the provider counts that.
+    /// The room reserved for the answer, where the provider counts it.
     pub output: Tokens,
 }
 
@@ -40,7 +40,7 @@ const WORDINGS: [&str; 15] = [
     "context window exceeds limit",
 ];
 
-/// What stands before the window's size.
+/// Words before the window size.
 const MOST: [&str; 9] = [
     "maximum context length is",
     "maximum prompt length is",
@@ -53,7 +53,7 @@ const MOST: [&str; 9] = [
     ">",
 ];
 
-/// What stands before the size of the input.
+/// Words before the input size.
 const INPUT: [&str; 9] = [
     "prompt is too long:",
     "context limit:",
@@ -66,7 +66,7 @@ const INPUT: [&str; 9] = [
     "requested:",
 ];
 
-/// What stands behind the size of the input, where it is told apart from that of the answer.
+/// Words behind the input size, where the message names that of the answer too.
 const INPUT_BEHIND: [&str; 4] = [
     "in the messages",
     "of text input",
@@ -74,14 +74,14 @@ const INPUT_BEHIND: [&str; 4] = [
     "in the input",
 ];
 
-/// What stands behind the size of the answer.
+/// Words behind the answer size.
 const OUTPUT_BEHIND: [&str; 2] = ["in the completion", "in the output"];
 
-/// Words that may stand between a number and what says which number it is.
+/// Words that may stand between a number and the words that name it.
 const BETWEEN: [&str; 4] = ["tokens", "about", "only", "of"];
 
 impl Overflow {
-    /// What the code and the message of an error say. `None` where it is another error.
+    /// Reads the code and the message of an error. `None` for any other error.
     pub(super) fn read(code: &str, message: &str) -> Option<Self> {
         let (code, message) = (code.to_lowercase(), message.to_lowercase());
         let says = |wording: &str| code.contains(wording) || message.contains(wording);
@@ -105,7 +105,7 @@ impl Overflow {
     }
 }
 
-/// The number that follows a wording.
+/// The number behind a wording.
 fn before(message: &str, wording: &str) -> Option<u64> {
     let (_, rest) = message.split_once(wording)?;
     let mut words = rest.split_whitespace();
@@ -116,7 +116,7 @@ fn before(message: &str, wording: &str) -> Option<u64> {
         .and_then(number_in)
 }
 
-/// The number that a wording follows.
+/// The number before a wording.
 fn behind(message: &str, wording: &str) -> Option<u64> {
     let (rest, _) = message.split_once(wording)?;
     let mut words = rest.split_whitespace().rev();
@@ -127,7 +127,7 @@ fn behind(message: &str, wording: &str) -> Option<u64> {
         .and_then(number_in)
 }
 
-/// The number that a word is, whatever brackets and commas stand around and in it.
+/// The number in a word, without brackets around it and commas in it.
 fn number_in(word: &str) -> Option<u64> {
     let is_mark = |character: char| !character.is_ascii_alphanumeric();
     let digits: String = word

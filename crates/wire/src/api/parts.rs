@@ -1,4 +1,4 @@
-//! Parts of turns that all dialects make alike.
+//! Parts of turns that all dialects read in the same way.
 
 use context::Text;
 use context::turn::{Attachment, Digest, Opaque, Outcome, ToolCall, ToolResult};
@@ -6,7 +6,7 @@ use context::{CallId, Part, Role, TurnDraft};
 
 use super::canonical;
 use super::json::scan::Kind;
-use super::json::tree::Value;
+use super::json::tree::{Tree, Value};
 
 /// The string under `key`, or nothing.
 pub(super) fn text_of(value: Value<'_>, key: &str) -> Text {
@@ -27,7 +27,7 @@ pub(super) fn text_or_json(value: Value<'_>, key: &str) -> Text {
     }
 }
 
-/// A block that is carried, not understood. Its kind is its `type`, else what sort of JSON it is.
+/// A block that is carried, not understood. The kind is its `type`, else its sort of JSON value.
 pub(super) fn opaque(value: Value<'_>) -> Part {
     let kind = value.get("type").and_then(Value::text);
     let kind = kind.as_deref().unwrap_or(match value.kind() {
@@ -50,7 +50,7 @@ pub(super) fn opaque_of(value: Value<'_>, kind: &str) -> Part {
     })
 }
 
-/// A binary of the kind `kind`; its size is that of the whole block.
+/// A binary of the kind `kind`; the size is that of the whole block.
 pub(super) fn attachment(value: Value<'_>, kind: &str) -> Part {
     Part::Attachment(Attachment {
         kind: Text::from(kind),
@@ -59,15 +59,17 @@ pub(super) fn attachment(value: Value<'_>, kind: &str) -> Part {
     })
 }
 
-/// What tells one block from another: where its cache breakpoint stands does not count.
+/// The digest of a block, without its cache breakpoint.
 fn digest(value: Value<'_>) -> Digest {
     Digest::from_bytes(canonical::hash_of_block(value))
 }
 
-/// The media type in a `data:` address that starts with `prefix`, such as `image/png`.
-pub(super) fn data_url_kind<'u>(url: &'u str, prefix: &str) -> Option<&'u str> {
-    let (kind, _) = url.strip_prefix("data:")?.split_once([';', ','])?;
-    kind.starts_with(prefix).then_some(kind)
+/// An image of the media type that its `data:` address names, such as `image/png`.
+pub(super) fn image(value: Value<'_>, url: Option<&str>) -> Part {
+    let data = url.and_then(|url| url.strip_prefix("data:")?.split_once([';', ',']));
+    let kind = data.map(|(kind, _)| kind);
+    let kind = kind.filter(|kind| kind.starts_with("image/"));
+    attachment(value, kind.unwrap_or("image"))
 }
 
 pub(super) fn call(id: &Text, name: Text, arguments: Text) -> Part {
@@ -86,16 +88,31 @@ pub(super) fn result(call: &Text, text: Text, outcome: Outcome) -> Part {
     })
 }
 
-/// Adds a text, unless it is empty: an empty text says nothing, and providers refuse to take it back.
+/// Adds a text, unless it is empty: providers refuse empty texts.
 pub(super) fn push_text(parts: &mut Vec<Part>, text: &str) {
     if !text.is_empty() {
         parts.push(Part::Text(Text::from(text)));
     }
 }
 
-/// The readable text of a tool's answer, and the parts in it that are not text. An answer is a
+/// Adds the parts of a `content`: a string, a list of blocks, or an unknown value. `block` adds one
+/// block.
+pub(super) fn push_content(
+    parts: &mut Vec<Part>,
+    content: Value<'_>,
+    block: impl Fn(&mut Vec<Part>, Value<'_>),
+) {
+    match content.kind() {
+        Kind::Plain | Kind::Escaped => push_text(parts, &content.text().unwrap_or_default()),
+        Kind::List => content.elements().for_each(|it| block(parts, it)),
+        Kind::Null => {}
+        _ => parts.push(opaque(content)),
+    }
+}
+
+/// The readable text of a tool result, and the parts in it that are not text. A result is a
 /// string, a list of blocks (their texts are joined by line feeds), or any other JSON, which counts
-/// as its own text. `other` says what a block without text is.
+/// as its own text. `other` makes the part of a block without text.
 pub(super) fn flatten(
     value: Option<Value<'_>>,
     other: impl Fn(Value<'_>) -> Part,
@@ -125,7 +142,15 @@ pub(super) fn flatten(
     (Text::from(text), parts)
 }
 
-/// The turn of a message that is no object.
-pub(super) fn unreadable(value: Value<'_>) -> TurnDraft {
-    TurnDraft::said(Role::Other, vec![opaque(value)])
+/// The turn of a message that is one element; an element that is not an object is carried.
+pub(super) fn one(
+    role: Role,
+    elements: &[Tree<'_>],
+    read: impl Fn(Value<'_>) -> TurnDraft,
+) -> TurnDraft {
+    match elements.first().map(Tree::root) {
+        Some(message) if message.kind() == Kind::Object => read(message),
+        Some(other) => TurnDraft::said(Role::Other, vec![opaque(other)]),
+        None => TurnDraft::said(role, Vec::new()),
+    }
 }

@@ -10,14 +10,14 @@ use super::json::scan::{Fault, Kind, Scanner, Span, Why};
 use super::json::tree::Tree;
 use super::json::unescape::unescape;
 use super::limits::Limits;
-use super::message::{Element, Message, role_of};
+use super::message::{Element, Message};
 use super::recall::{Nothing, Recall};
 use super::{Dialect, parts};
 
-/// A request body, read in one pass. It borrows the body and copies nothing; turns, hashes and cache
-/// breakpoints of a message are computed when they are asked for.
+/// A request body, read in one pass without copies. Turns, hashes and cache
+/// breakpoints of a message are computed on demand.
 ///
-/// Where a top-level key is repeated, the last one counts, as most readers have it.
+/// Of a repeated top-level key, the last one counts, as in most readers.
 #[derive(Clone, Debug)]
 pub struct Request<'b> {
     pub(super) dialect: Dialect,
@@ -26,7 +26,7 @@ pub struct Request<'b> {
     pub(super) fields: Vec<Member>,
     pub(super) list: List,
     pub(super) elements: Vec<Element>,
-    /// Per message, where its elements end; they start where those of the message before end.
+    /// The end of each message's elements; they start where those of the message before end.
     pub(super) ends: Vec<usize>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Member {
 /// The value under the key of the messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum List {
-    /// There is none. Legal on Responses, where the provider may hold the conversation.
+    /// No list. Legal on Responses, where the provider may hold the conversation.
     Missing,
     /// A string, which Responses takes for one user message.
     Bare(Span),
@@ -54,18 +54,18 @@ pub(super) enum List {
 pub struct Field<'b> {
     /// The key.
     pub key: Cow<'b, str>,
-    /// The value, as JSON, as it stands.
+    /// The value as raw JSON.
     pub value: &'b str,
-    /// Where the value stands.
+    /// The range of the value in the body.
     pub span: Span,
 }
 
 /// The operator's instructions outside the messages.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Instructions<'b> {
-    /// The value, as JSON, as it stands.
+    /// The value as raw JSON.
     pub raw: &'b str,
-    /// Where it stands.
+    /// The range in the body.
     pub span: Span,
     /// The readable text; texts of several blocks are joined by line feeds.
     pub text: String,
@@ -89,7 +89,7 @@ impl<'b> Request<'b> {
         Self::parse_recalling(dialect, body, limits, &mut Nothing)
     }
 
-    /// Reads `body`, except what `recall` knows of the list of messages.
+    /// Reads `body`, except the messages that `recall` recognizes.
     ///
     /// # Errors
     /// See [`Self::parse_with`].
@@ -130,7 +130,7 @@ impl<'b> Request<'b> {
         self.dialect
     }
 
-    /// The body as it came.
+    /// The unchanged body.
     #[must_use]
     pub const fn body(&self) -> &'b [u8] {
         self.body.as_bytes()
@@ -157,13 +157,32 @@ impl<'b> Request<'b> {
         Some(unescape(inner.strip_suffix('"')?))
     }
 
+    /// The value of the top-level field `key`, where it can be read.
+    pub(super) fn field_json(&self, key: &str) -> Option<serde_json::Value> {
+        serde_json::from_str(self.field(key)?.value).ok()
+    }
+
+    /// Returns `true` if the top-level field `key` is there and not `null`.
+    #[must_use]
+    pub fn sets(&self, key: &str) -> bool {
+        self.field(key).is_some_and(|field| field.value != "null")
+    }
+
+    /// Returns `true` if the provider holds state of the conversation, so that the request is only
+    /// part of it.
+    #[must_use]
+    pub fn is_held_by_provider(&self) -> bool {
+        let keys = self.dialect.facts().keys.provider_state;
+        keys.iter().any(|key| self.sets(key))
+    }
+
     /// The model that is asked for.
     #[must_use]
     pub fn model(&self) -> Option<Cow<'b, str>> {
         self.field_text("model")
     }
 
-    /// Whether an event stream is asked for.
+    /// Returns `true` if the request asks for an event stream.
     #[must_use]
     pub fn streams(&self) -> bool {
         self.field("stream")
@@ -174,11 +193,7 @@ impl<'b> Request<'b> {
     /// are messages.
     #[must_use]
     pub fn instructions(&self) -> Option<Instructions<'b>> {
-        let key = match self.dialect {
-            Dialect::Anthropic => "system",
-            Dialect::Responses => "instructions",
-            Dialect::Chat => return None,
-        };
+        let key = self.dialect.facts().keys.instructions?;
         let field = self.field(key).filter(|field| field.value != "null")?;
         let tree = Tree::parse(field.value, self.depth).ok()?;
         let (text, _) = parts::flatten(Some(tree.root()), parts::opaque);
@@ -189,13 +204,19 @@ impl<'b> Request<'b> {
         })
     }
 
-    /// The definitions of the tools, as JSON, as they stand. Providers count roughly this text.
+    /// The tool definitions as raw JSON. Providers count roughly this text.
     #[must_use]
     pub fn tools(&self) -> Option<Field<'b>> {
         self.field("tools")
     }
 
-    /// Where the list of messages stands (for a bare `input` string, the string).
+    /// Returns `true` if at least one tool is defined.
+    pub(super) fn has_tools(&self) -> bool {
+        self.tools()
+            .is_some_and(|tools| !matches!(tools.value, "[]" | "null"))
+    }
+
+    /// The range of the message list (for a bare `input` string, of the string).
     #[must_use]
     pub const fn list_span(&self) -> Option<Span> {
         match self.list {
@@ -204,13 +225,13 @@ impl<'b> Request<'b> {
         }
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are no messages.
+    /// Returns `true` if there are no messages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -231,7 +252,7 @@ impl<'b> Request<'b> {
         (0..self.len()).filter_map(|index| self.message(index))
     }
 
-    /// Which elements of the list the message `index` is made of; empty where there is none.
+    /// The elements of the list that make up the message `index`; empty where there is none.
     #[must_use]
     pub fn elements_of(&self, index: usize) -> Range<usize> {
         let ends = |index| self.ends.get(index).copied();
@@ -263,7 +284,8 @@ impl<'b> Request<'b> {
     }
 
     fn may_lack_messages(&self) -> bool {
-        self.dialect == Dialect::Responses && self.field("input").is_none()
+        let facts = self.dialect.facts();
+        facts.layout.loose_list && self.field(facts.keys.list).is_none()
     }
 
     fn read(
@@ -272,6 +294,7 @@ impl<'b> Request<'b> {
         most: usize,
         recall: &mut dyn Recall,
     ) -> Result<(), Fault> {
+        let list_key = self.dialect.list_key();
         scanner.members(|scanner, kind, key| {
             let escaped = kind == Kind::Escaped;
             let mut member = Member {
@@ -279,7 +302,7 @@ impl<'b> Request<'b> {
                 escaped,
                 value: key,
             };
-            member.value = if key_text(self.body, &member) == self.dialect.list_key() {
+            member.value = if key_text(self.body, &member) == list_key {
                 self.read_list(scanner, most, recall)?
             } else {
                 scanner.skip()?
@@ -323,7 +346,7 @@ impl<'b> Request<'b> {
                 self.list = List::Listed(span);
                 Ok(span)
             }
-            Some(b'"') if self.dialect == Dialect::Responses => {
+            Some(b'"') if self.dialect.facts().layout.loose_list => {
                 let span = scanner.skip()?;
                 let role = Role::User;
                 recall.was_read(0, span.of(self.body), role);
@@ -338,9 +361,9 @@ impl<'b> Request<'b> {
         }
     }
 
-    /// Puts elements together to messages.
+    /// Groups elements into messages.
     fn group(&mut self) {
-        let joins = self.dialect == Dialect::Responses;
+        let joins = self.dialect.facts().layout.joins_assistant;
         let mut previous = None;
         for (index, element) in self.elements.iter().enumerate() {
             let same = joins && element.role == Role::Assistant;
@@ -369,7 +392,7 @@ pub(super) fn checked_text(body: &[u8], limits: Limits) -> Result<&str, ApiError
     })
 }
 
-/// The error for a body that does not start like an object.
+/// The error for a body that is not an object.
 pub(super) fn no_object(mut scanner: Scanner<'_>, body: &[u8]) -> ApiError {
     match scanner.skip().and_then(|_| scanner.finish()) {
         Ok(()) => ApiError::NotAnObject,
@@ -411,7 +434,7 @@ fn read_element(dialect: Dialect, body: &str, scanner: &mut Scanner<'_>) -> Resu
         }
         Ok(())
     })?;
-    let role = role_of(dialect, kind.as_deref(), role.as_deref());
+    let role = (dialect.table().messages.role)(kind.as_deref(), role.as_deref());
     Ok(Element { span, role })
 }
 

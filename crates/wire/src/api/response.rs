@@ -8,7 +8,7 @@ use super::limits::Limits;
 use super::reply::{self, Reply};
 use super::request::{checked_text, no_object};
 
-/// A response body. It borrows the body and changes nothing in it.
+/// A response body, borrowed.
 #[derive(Debug)]
 pub struct Response<'b> {
     dialect: Dialect,
@@ -45,19 +45,19 @@ impl<'b> Response<'b> {
         })
     }
 
-    /// The body as it came.
+    /// The unchanged body.
     #[must_use]
     pub const fn body(&self) -> &'b [u8] {
         self.body
     }
 
-    /// The top-level field `key`, as JSON, as it stands.
+    /// The top-level field `key` as raw JSON.
     #[must_use]
     pub fn field(&self, key: &str) -> Option<&str> {
         self.tree.root().get(key).map(|value| value.raw())
     }
 
-    /// What was answered. The `output` of OpenAI's `/responses/compact` reads as Responses.
+    /// The answer. The `output` of OpenAI's `/responses/compact` reads as Responses.
     #[must_use]
     pub fn reply(&self) -> Reply {
         reply::read(self.dialect, self.tree.root())

@@ -16,9 +16,9 @@ pub const LONGEST_EVENT: usize = 16 << 20;
 /// One event of a stream.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Its name; `message` where the stream gives none.
+    /// The event name; `message` where the stream gives none.
     pub name: String,
-    /// Its data; several `data` lines are joined by line feeds.
+    /// The data; several `data` lines are joined by line feeds.
     pub data: String,
     /// The last id that the stream gave.
     pub id: Option<String>,
@@ -74,15 +74,15 @@ impl Event {
 #[derive(Clone)]
 pub struct Decoder {
     limit: usize,
-    /// The line that has begun.
+    /// The current line, incomplete.
     line: Vec<u8>,
-    /// Whether the line that has begun has any bytes, also where they are not kept.
+    /// `true` once the current line has any bytes, even if they are not kept.
     line_has_bytes: bool,
-    /// Whether the last byte was a carriage return, so that a line feed belongs to it.
+    /// `true` after a carriage return: a line feed that follows belongs to it.
     after_return: bool,
-    /// Whether a line was read already: only the first one may start with a byte order mark.
+    /// `true` once a line was read: only the first one may start with a byte order mark.
     started: bool,
-    /// Whether the rest of an event that is too long is being passed over.
+    /// `true` while the rest of an oversized event is skipped.
     passing_over: bool,
     name: String,
     data: Option<String>,
@@ -124,7 +124,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the next chunk. Its events are then had by [`Self::next_event`].
+    /// Takes the next chunk. [`Self::next_event`] then returns its events.
     pub fn push(&mut self, chunk: &[u8]) {
         let mut rest = chunk;
         while let Some(&first) = rest.first() {
@@ -153,8 +153,8 @@ impl Decoder {
         self.ready.pop_front()
     }
 
-    /// The stream has ended: what was begun is an event, if it has data. It comes after the events
-    /// that are still to be had by [`Self::next_event`].
+    /// Ends the stream. An event that has begun counts if it has data; it comes after the events
+    /// that [`Self::next_event`] has yet to return.
     pub fn finish(&mut self) {
         if self.line_has_bytes {
             self.end_line();

@@ -1,10 +1,10 @@
-//! What the provider counted.
+//! Token counts as providers report them.
 
 use context::Tokens;
 
 use super::json::tree::Value;
 
-/// Input tokens that were written to the cache, by how long they stay there.
+/// Input tokens written to the cache, by lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheWrites {
     /// For five minutes (Anthropic).
@@ -29,7 +29,7 @@ pub struct Counts {
     pub cache_read: Tokens,
     /// Input written to the cache.
     pub cache_write: Tokens,
-    /// How `cache_write` divides, as far as the provider says.
+    /// The parts of `cache_write`, where the provider names them.
     pub writes: CacheWrites,
     /// The part of `output` that was reasoning, as far as the provider says.
     pub reasoning: Tokens,
@@ -42,8 +42,8 @@ impl Counts {
         self.input + self.cache_read + self.cache_write
     }
 
-    /// The size of the context after this answer: all input and the output. This is what Anthropic
-    /// compares with a compaction threshold.
+    /// The size of the context after this answer: all input and the output. Anthropic compares it
+    /// with a compaction threshold.
     #[must_use]
     pub fn context(&self) -> Tokens {
         self.all_input() + self.output
@@ -69,9 +69,9 @@ impl Counts {
 /// One pass of the model within an answer (Anthropic's `usage.iterations`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
-    /// What the pass did: `message`, `compaction`, or what the provider says.
+    /// The kind of pass: `message`, `compaction`, or another word of the provider.
     pub kind: String,
-    /// What it took.
+    /// The tokens that the pass took.
     pub counts: Counts,
 }
 
@@ -85,8 +85,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What is paid for: the answer's counts, and those of the compactions that Anthropic does not
-    /// count into them.
+    /// The counts that are paid for: those of the answer, and those of the compactions that Anthropic
+    /// leaves out of them.
     #[must_use]
     pub fn billed(&self) -> Counts {
         self.iterations

@@ -10,37 +10,26 @@ use context::turn::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::scalar::{Content, Scalar};
+use super::scalar::{Content, Scalar, parse};
 
 /// Every field of interest that a block of any type may have.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Block<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Scalar<'a>,
-    #[serde(borrow)]
     text: Scalar<'a>,
-    #[serde(borrow)]
     refusal: Scalar<'a>,
-    #[serde(borrow)]
     thinking: Scalar<'a>,
-    #[serde(borrow)]
     id: Scalar<'a>,
-    #[serde(borrow)]
     tool_use_id: Scalar<'a>,
-    #[serde(borrow)]
     name: Scalar<'a>,
-    #[serde(borrow)]
     input: Option<&'a RawValue>,
-    #[serde(borrow)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     is_error: Scalar<'a>,
-    #[serde(borrow, rename = "mimeType")]
+    #[serde(rename = "mimeType")]
     mime_type: Scalar<'a>,
-    #[serde(borrow)]
     source: Option<&'a RawValue>,
 }
 
@@ -75,7 +64,7 @@ impl Parts {
         if let Ok(text) = serde_json::from_str::<Cow<'_, str>>(raw.get()) {
             return self.text(&text);
         }
-        let block = serde_json::from_str::<Block<'_>>(raw.get()).unwrap_or_default();
+        let block: Block<'_> = parse(Some(raw));
         let kind = block.kind.or_empty();
         match kind {
             "text" | "input_text" | "output_text" => self.text(block.text.or_empty()),
@@ -103,14 +92,18 @@ impl Parts {
     }
 
     fn call(&mut self, block: &Block<'_>, arguments: Option<&RawValue>) {
-        self.parts.push(Part::Call(ToolCall {
-            id: CallId::from(block.id.or_empty()),
-            name: Text::from(block.name.or_empty()),
-            arguments: Text::from(arguments.map_or("", RawValue::get)),
-        }));
+        let arguments = arguments.map_or("", RawValue::get);
+        let (id, name) = (block.id.or_empty(), block.name.or_empty());
+        self.parts.push(call(id, name, arguments));
     }
 
-    /// Adds a tool result; what in it is not text follows as attachments.
+    /// Adds the parts and the unknown types of `more`.
+    pub(super) fn extend(&mut self, more: Self) {
+        self.parts.extend(more.parts);
+        self.unknown.extend(more.unknown);
+    }
+
+    /// Adds a tool result; parts of it that are not text follow as attachments.
     pub(super) fn result(&mut self, call: &str, content: Option<&RawValue>, outcome: Outcome) {
         let (text, attachments) = readable(content);
         self.parts.push(Part::Result(ToolResult {
@@ -123,38 +116,52 @@ impl Parts {
 
     fn attachment(&mut self, block: &Block<'_>, raw: &RawValue) {
         #[derive(Default, Deserialize)]
-        #[serde(default)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Source<'a> {
-            #[serde(borrow)]
             media_type: Scalar<'a>,
         }
-        let media = block
-            .source
-            .and_then(|source| serde_json::from_str::<Source<'_>>(source.get()).ok())
-            .unwrap_or_default()
-            .media_type;
+        let media = parse::<Source<'_>>(block.source).media_type;
         let kind = match (media.text(), block.mime_type.text(), block.kind.or_empty()) {
             (Some(media), _, _) | (None, Some(media), _) => media,
             (None, None, "image_url" | "input_image") => "image",
             (None, None, kind) => kind,
         };
-        self.parts.push(Part::Attachment(Attachment {
-            kind: Text::from(kind),
-            bytes: raw.get().len(),
-            digest: Digest::of(raw.get().as_bytes()),
-        }));
+        self.parts.push(attachment(kind, raw.get().as_bytes()));
     }
 
     fn opaque(&mut self, kind: &str, raw: &RawValue) {
-        self.parts.push(Part::Opaque(Opaque {
-            kind: Text::from(kind),
-            bytes: raw.get().len(),
-            digest: Digest::of(raw.get().as_bytes()),
-        }));
+        self.parts.push(opaque(kind, raw.get().as_bytes()));
     }
 }
 
-/// Whether a tool failed.
+/// A tool call.
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> Part {
+    Part::Call(ToolCall {
+        id: CallId::from(id),
+        name: Text::from(name),
+        arguments: Text::from(arguments),
+    })
+}
+
+/// A binary of the media type `kind`.
+pub(super) fn attachment(kind: &str, bytes: &[u8]) -> Part {
+    Part::Attachment(Attachment {
+        kind: Text::from(kind),
+        bytes: bytes.len(),
+        digest: Digest::of(bytes),
+    })
+}
+
+/// A block of the type `kind` that is carried, not understood.
+pub(super) fn opaque(kind: &str, bytes: &[u8]) -> Part {
+    Part::Opaque(Opaque {
+        kind: Text::from(kind),
+        bytes: bytes.len(),
+        digest: Digest::of(bytes),
+    })
+}
+
+/// The outcome of a tool call.
 pub(super) fn outcome(failed: bool) -> Outcome {
     if failed {
         Outcome::Failed
@@ -163,14 +170,13 @@ pub(super) fn outcome(failed: bool) -> Outcome {
     }
 }
 
-/// The readable text of a tool's answer, and what in it is not text. A text stands as it is, blocks
-/// are joined by line feeds, any other JSON stands as its own text.
+/// The readable text of a tool result, and its parts that are not text. A text stays as it is, blocks
+/// are joined by line feeds, and any other JSON counts as its own text.
 pub(super) fn readable(content: Option<&RawValue>) -> (Cow<'_, str>, Vec<Part>) {
     let Some(raw) = content else {
         return (Cow::Borrowed(""), Vec::new());
     };
-    let parsed = serde_json::from_str::<Content<'_>>(raw.get()).unwrap_or_default();
-    match parsed {
+    match parse(content) {
         Content::Text(text) => (text, Vec::new()),
         Content::Nothing if raw.get() == "null" => (Cow::Borrowed(""), Vec::new()),
         Content::Nothing => (Cow::Borrowed(raw.get()), Vec::new()),

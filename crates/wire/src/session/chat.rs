@@ -5,67 +5,48 @@ use std::borrow::Cow;
 
 use context::Text;
 use context::Tokens;
-use context::turn::{CallId, Part, Role, ToolCall};
+use context::turn::{Part, Role};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::blocks::{Parts, outcome, user_or_tool};
+use super::blocks::{Parts, call, outcome, user_or_tool};
 use super::error::code;
 use super::recording::{Recording, Usage, time};
-use super::scalar::{Content, Scalar};
+use super::scalar::{Content, Scalar, parse};
 
 /// A message of either provider, with the fields that tools add.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(borrow)]
     role: Scalar<'a>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     reasoning_content: Scalar<'a>,
-    #[serde(borrow)]
     refusal: Scalar<'a>,
-    #[serde(borrow)]
     tool_calls: Content<'a>,
-    #[serde(borrow)]
     function_call: Option<&'a RawValue>,
-    #[serde(borrow)]
     tool_call_id: Scalar<'a>,
-    #[serde(borrow)]
     tool_call_ids: Content<'a>,
-    #[serde(borrow)]
     name: Scalar<'a>,
-    #[serde(borrow)]
     is_error: Scalar<'a>,
-    #[serde(borrow)]
     model: Scalar<'a>,
-    #[serde(borrow)]
     usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     timestamp: Scalar<'a>,
 }
 
 /// A call as OpenAI writes it.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct WireCall<'a> {
-    #[serde(borrow)]
     id: Scalar<'a>,
-    #[serde(borrow)]
     function: Option<&'a RawValue>,
-    #[serde(borrow)]
     custom: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Function<'a> {
-    #[serde(borrow)]
     name: Scalar<'a>,
-    #[serde(borrow)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
     input: Option<&'a RawValue>,
 }
 
@@ -113,15 +94,12 @@ fn read(message: &Message<'_>) -> (Role, Parts) {
         parts.parts.push(Part::Thinking(Text::from(reasoning)));
     }
     if let Some(content) = message.content {
-        let content = serde_json::from_str::<Content<'_>>(content.get()).unwrap_or_default();
-        let said = Parts::of(&content);
-        parts.parts.extend(said.parts);
-        parts.unknown.extend(said.unknown);
+        parts.extend(Parts::of(&parse(Some(content))));
     }
     parts.text(message.refusal.or_empty());
     calls(&mut parts, &message.tool_calls);
     if let Some(call) = message.function_call {
-        let function = serde_json::from_str::<Function<'_>>(call.get()).unwrap_or_default();
+        let function: Function<'_> = parse(Some(call));
         let name = function.name.or_empty().to_owned();
         add_call(&mut parts, &name, &function);
     }
@@ -149,22 +127,16 @@ pub(super) fn calls(parts: &mut Parts, calls: &Content<'_>) {
         return;
     };
     for raw in calls {
-        let call = serde_json::from_str::<WireCall<'_>>(raw.get()).unwrap_or_default();
-        let function = call.function.or(call.custom);
-        let function = function
-            .and_then(|function| serde_json::from_str::<Function<'_>>(function.get()).ok())
-            .unwrap_or_default();
+        let call: WireCall<'_> = parse(Some(raw));
+        let function = parse(call.function.or(call.custom));
         add_call(parts, call.id.or_empty(), &function);
     }
 }
 
 fn add_call(parts: &mut Parts, id: &str, function: &Function<'_>) {
     let arguments = function.arguments.or(function.input);
-    parts.parts.push(Part::Call(ToolCall {
-        id: CallId::from(id),
-        name: Text::from(function.name.or_empty()),
-        arguments: Text::from(unquoted(arguments).as_ref()),
-    }));
+    let name = function.name.or_empty();
+    parts.parts.push(call(id, name, &unquoted(arguments)));
 }
 
 /// The text of a JSON string, or the JSON text of any other value.
@@ -181,54 +153,42 @@ pub(super) fn unquoted(raw: Option<&RawValue>) -> Cow<'_, str> {
 /// Usage by Anthropic's or OpenAI's names; OpenAI's input includes what was read from the cache.
 pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Wire<'a> {
-        #[serde(borrow)]
         input_tokens: Scalar<'a>,
-        #[serde(borrow)]
         output_tokens: Scalar<'a>,
-        #[serde(borrow)]
         cache_read_input_tokens: Scalar<'a>,
-        #[serde(borrow)]
         cache_creation_input_tokens: Scalar<'a>,
-        #[serde(borrow)]
         prompt_tokens: Scalar<'a>,
-        #[serde(borrow)]
         completion_tokens: Scalar<'a>,
-        #[serde(borrow)]
         prompt_tokens_details: Option<&'a RawValue>,
     }
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Details<'a> {
-        #[serde(borrow)]
         cached_tokens: Scalar<'a>,
     }
-    let tokens = |value: &Scalar<'_>| Tokens::new(value.count().unwrap_or_default());
     let wire = serde_json::from_str::<Wire<'_>>(raw.get()).ok()?;
     if wire.prompt_tokens.count().is_some() {
-        let details = wire
-            .prompt_tokens_details
-            .and_then(|details| serde_json::from_str::<Details<'_>>(details.get()).ok())
-            .unwrap_or_default();
-        let cached = tokens(&details.cached_tokens);
+        let details: Details<'_> = parse(wire.prompt_tokens_details);
+        let cached = details.cached_tokens.tokens();
         return Some(Usage {
-            input: tokens(&wire.prompt_tokens).saturating_sub(cached),
-            output: tokens(&wire.completion_tokens),
+            input: wire.prompt_tokens.tokens().saturating_sub(cached),
+            output: wire.completion_tokens.tokens(),
             cache_read: cached,
             cache_write: Tokens::ZERO,
         });
     }
     wire.input_tokens.count()?;
     Some(Usage {
-        input: tokens(&wire.input_tokens),
-        output: tokens(&wire.output_tokens),
-        cache_read: tokens(&wire.cache_read_input_tokens),
-        cache_write: tokens(&wire.cache_creation_input_tokens),
+        input: wire.input_tokens.tokens(),
+        output: wire.output_tokens.tokens(),
+        cache_read: wire.cache_read_input_tokens.tokens(),
+        cache_write: wire.cache_creation_input_tokens.tokens(),
     })
 }
 
-/// Whether a message has a shape that only Anthropic's have.
+/// Returns `true` for a message in a shape that only Anthropic uses.
 pub(super) fn is_anthropic(text: &[u8]) -> bool {
     let Ok(message) = serde_json::from_slice::<Message<'_>>(text) else {
         return false;
@@ -239,14 +199,13 @@ pub(super) fn is_anthropic(text: &[u8]) -> bool {
     };
     blocks.iter().any(|block| {
         #[derive(Default, Deserialize)]
-        #[serde(default)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Kind<'a> {
-            #[serde(borrow, rename = "type")]
+            #[serde(rename = "type")]
             kind: Scalar<'a>,
         }
-        let kind = serde_json::from_str::<Kind<'_>>(block.get()).unwrap_or_default();
         matches!(
-            kind.kind.or_empty(),
+            parse::<Kind<'_>>(Some(block)).kind.or_empty(),
             "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document"
         )
     })

@@ -9,11 +9,13 @@ use std::collections::HashMap;
 use context::turn::{Part, Role};
 use context::{Text, TokenCounter, Tokens};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::blocks::{Parts, user_or_tool};
+use super::chat::usage;
 use super::error::code;
 use super::lines::{Line, slice};
-use super::recording::{Recorded, Recording, Usage, time};
+use super::recording::{Recorded, Recording, time};
 use super::scalar::{Content, Scalar};
 use super::{Compaction, Format};
 
@@ -22,89 +24,47 @@ mod tree;
 use tree::{Kind, Node};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
 struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Scalar<'a>,
-    #[serde(borrow)]
     subtype: Scalar<'a>,
-    #[serde(borrow)]
     uuid: Scalar<'a>,
-    #[serde(borrow)]
     parent_uuid: Scalar<'a>,
-    #[serde(borrow)]
     logical_parent_uuid: Scalar<'a>,
-    #[serde(borrow)]
     is_sidechain: Scalar<'a>,
-    #[serde(borrow)]
     is_meta: Scalar<'a>,
-    #[serde(borrow)]
     is_compact_summary: Scalar<'a>,
-    #[serde(borrow)]
     is_api_error_message: Scalar<'a>,
-    #[serde(borrow)]
     agent_id: Scalar<'a>,
-    #[serde(borrow)]
     timestamp: Scalar<'a>,
-    #[serde(borrow)]
     compact_metadata: Option<CompactMetadata<'a>>,
-    #[serde(borrow)]
     message: Option<Message<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
 struct CompactMetadata<'a> {
-    #[serde(borrow)]
     pre_tokens: Scalar<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(borrow)]
     id: Scalar<'a>,
-    #[serde(borrow)]
     model: Scalar<'a>,
-    #[serde(borrow)]
     content: Content<'a>,
-    #[serde(borrow)]
-    usage: Option<WireUsage<'a>>,
+    usage: Option<&'a RawValue>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct WireUsage<'a> {
-    #[serde(borrow)]
-    input_tokens: Scalar<'a>,
-    #[serde(borrow)]
-    output_tokens: Scalar<'a>,
-    #[serde(borrow)]
-    cache_read_input_tokens: Scalar<'a>,
-    #[serde(borrow)]
-    cache_creation_input_tokens: Scalar<'a>,
-}
-
-impl WireUsage<'_> {
-    fn read(&self) -> Usage {
-        let tokens = |value: &Scalar<'_>| Tokens::new(value.count().unwrap_or_default());
-        Usage {
-            input: tokens(&self.input_tokens),
-            output: tokens(&self.output_tokens),
-            cache_read: tokens(&self.cache_read_input_tokens),
-            cache_write: tokens(&self.cache_creation_input_tokens),
-        }
-    }
-}
-
-/// What a record is to the conversation.
+/// The role of a record in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     User,
     Assistant,
     Boundary,
     Summary,
-    /// Put in by the product: instructions of skills, caveats.
+    /// Inserted by the product: instructions of skills, caveats.
     Injected,
     ApiError,
     /// Known, and not part of the conversation.
@@ -153,7 +113,7 @@ impl Record<'_> {
     }
 }
 
-/// A record with the line it stands in.
+/// A record with its line number.
 struct Placed<'a> {
     line: usize,
     entry: Entry,
@@ -170,22 +130,14 @@ pub(super) fn load(
     let mut main = Recording::default();
     let mut records = Vec::with_capacity(lines.len());
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for (line, place) in lines.iter().enumerate() {
-        let text = slice(bytes, place.text.clone());
-        if text.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        let Ok(record) = serde_json::from_slice::<Record<'_>>(text) else {
-            main.problem(line, code::BROKEN, "not a JSON object of a known shape");
-            continue;
-        };
+    for (line, text, record) in main.records::<Record<'_>>(bytes, lines) {
         if let Some(uuid) = record.uuid.text() {
             let first = seen.entry(uuid.to_owned()).or_insert(line);
             let earlier = lines
                 .get(*first)
                 .map(|place| slice(bytes, place.text.clone()));
             if *first != line && earlier == Some(text) {
-                main.problem(line, code::REPEATED_RECORD, "the same record once more");
+                main.problem(line, code::REPEATED_RECORD, "a repeat of an earlier record");
                 continue;
             }
         }
@@ -323,33 +275,30 @@ fn assistant<'a>(
     if let Some(model) = message.model.text() {
         recording.model = Some(model.to_owned());
     }
-    if let Some(usage) = &message.usage {
-        recording.report(turn, usage.read());
+    if let Some(usage) = message.usage.and_then(usage) {
+        recording.report(turn, usage);
     }
 }
 
 fn summary_text(content: &Content<'_>) -> Text {
-    let texts: Vec<Text> = Parts::of(content)
+    let mut texts = Parts::of(content)
         .parts
         .into_iter()
         .filter_map(|part| match part {
             Part::Text(text) => Some(text),
             _ => None,
-        })
-        .collect();
-    match texts.as_slice() {
-        [only] => only.clone(),
-        several => Text::from(
-            several
-                .iter()
-                .map(Text::as_str)
-                .collect::<Vec<_>>()
-                .join("\n"),
-        ),
+        });
+    let first = texts.next().unwrap_or_default();
+    match texts.next() {
+        None => first,
+        Some(second) => {
+            let all: Vec<Text> = [first, second].into_iter().chain(texts).collect();
+            Text::from(all.iter().map(Text::as_str).collect::<Vec<_>>().join("\n"))
+        }
     }
 }
 
-/// What is deliberately not a turn, to be said once.
+/// Lines that are left out on purpose, reported once.
 #[derive(Default)]
 struct LeftOut {
     injected: Vec<usize>,
@@ -364,20 +313,12 @@ impl LeftOut {
     }
 
     fn report(self, recording: &mut Recording) {
-        if let Some(first) = self.injected.first() {
-            let count = self.injected.len();
-            let message = format!("{count} lines put in by the product, the first here");
-            recording.problem(*first, code::INJECTED, message);
-        }
-        if let Some(first) = self.abandoned.first() {
-            let count = self.abandoned.len();
-            let message = format!("{count} lines on abandoned branches, the first here");
-            recording.problem(*first, code::ABANDONED, message);
-        }
+        recording.left_out(&self.injected, code::INJECTED, "inserted by the product");
+        recording.left_out(&self.abandoned, code::ABANDONED, "on abandoned branches");
     }
 }
 
-/// How a record stands in the tree of records.
+/// The node of a record in the tree of records.
 fn node<'a>(placed: &'a Placed<'_>) -> Node<'a> {
     let record = &placed.record;
     Node {
@@ -394,8 +335,8 @@ fn node<'a>(placed: &'a Placed<'_>) -> Node<'a> {
     }
 }
 
-/// Whether a user line is something a person typed, as against results of tools and notes of the
-/// product that an action was interrupted.
+/// Returns `true` for text that a person typed, not tool results or the product's notes that an
+/// action was interrupted.
 fn is_prompt(content: &Content<'_>) -> bool {
     let typed = |text: &str| {
         !text.starts_with("[Request interrupted") && !text.starts_with("<local-command")

@@ -1,76 +1,55 @@
 //! Codex rollout JSON Lines: `{"timestamp","type","payload"}`, and the older form whose lines are the
 //! payloads themselves.
 //!
-//! `response_item` records are what the model saw. What one response of the model holds, reasoning,
-//! text and calls, are records of their own in a row; they become one turn.
+//! `response_item` records are what the model saw. The parts of one response (reasoning,
+//! text and calls) are adjacent records; they become one turn.
 
-use context::turn::{Attachment, CallId, Digest, Opaque, Outcome, Part, Role, ToolCall};
+use context::turn::{Outcome, Part, Role};
 use context::{Text, TokenCounter, Tokens};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::blocks::{Parts, outcome, readable};
+use super::blocks::{Parts, attachment, call, opaque, outcome, readable};
 use super::chat::{role, unquoted};
 use super::error::code;
-use super::lines::{Line, slice};
+use super::lines::Line;
 use super::recording::{Recorded, Recording, Usage, time};
-use super::scalar::{Content, Scalar};
+use super::scalar::{Content, Scalar, parse};
 use super::{Compaction, Format};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Scalar<'a>,
-    #[serde(borrow)]
     timestamp: Scalar<'a>,
-    #[serde(borrow)]
     payload: Option<&'a RawValue>,
-    #[serde(borrow)]
     record_type: Scalar<'a>,
-    #[serde(borrow)]
     instructions: Option<&'a RawValue>,
 }
 
 /// Every field of interest that a payload of any type may have.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Payload<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Scalar<'a>,
-    #[serde(borrow)]
     role: Scalar<'a>,
-    #[serde(borrow)]
     content: Content<'a>,
-    #[serde(borrow)]
     summary: Content<'a>,
-    #[serde(borrow)]
     encrypted_content: Scalar<'a>,
-    #[serde(borrow)]
     name: Scalar<'a>,
-    #[serde(borrow)]
     arguments: Option<&'a RawValue>,
-    #[serde(borrow)]
     input: Option<&'a RawValue>,
-    #[serde(borrow)]
     action: Option<&'a RawValue>,
-    #[serde(borrow)]
     id: Scalar<'a>,
-    #[serde(borrow)]
     call_id: Scalar<'a>,
-    #[serde(borrow)]
     output: Option<&'a RawValue>,
-    #[serde(borrow)]
     tools: Option<&'a RawValue>,
-    #[serde(borrow)]
     message: Scalar<'a>,
-    #[serde(borrow)]
     replacement_history: Content<'a>,
-    #[serde(borrow)]
     model: Scalar<'a>,
-    #[serde(borrow)]
     info: Option<&'a RawValue>,
-    #[serde(borrow)]
     num_turns: Scalar<'a>,
 }
 
@@ -82,18 +61,8 @@ pub(super) fn load(
     counter: &dyn TokenCounter,
 ) -> Vec<Recorded> {
     let mut reader = Reader::default();
-    for (line, place) in lines.iter().enumerate() {
-        let text = slice(bytes, place.text.clone());
-        if text.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        match serde_json::from_slice::<Record<'_>>(text) {
-            Ok(record) => reader.record(&record, text, line),
-            Err(_) => {
-                let message = "not a JSON object of a known shape";
-                reader.recording.problem(line, code::BROKEN, message);
-            }
-        }
+    for (line, text, record) in reader.recording.records(bytes, lines) {
+        reader.record(&record, text, line);
     }
     let recorded = reader
         .recording
@@ -117,7 +86,7 @@ impl Reader {
             None => ("response_item", serde_json::from_slice(text)),
         };
         let Ok(payload) = payload else {
-            let message = "the payload is of no known shape";
+            let message = "the payload has an unknown shape";
             return self.recording.problem(line, code::BROKEN, message);
         };
         let beginning = record.payload.is_none() && record.kind == Scalar::Null;
@@ -181,31 +150,25 @@ impl Reader {
 
     fn token_count(&mut self, info: Option<&RawValue>) {
         #[derive(Default, Deserialize)]
-        #[serde(default)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Info<'a> {
-            #[serde(borrow)]
             last_token_usage: Option<Last<'a>>,
         }
         #[derive(Default, Deserialize)]
-        #[serde(default)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Last<'a> {
-            #[serde(borrow)]
             input_tokens: Scalar<'a>,
-            #[serde(borrow)]
             cached_input_tokens: Scalar<'a>,
-            #[serde(borrow)]
             output_tokens: Scalar<'a>,
         }
-        let info = info.and_then(|raw| serde_json::from_str::<Info<'_>>(raw.get()).ok());
-        let Some(last) = info.and_then(|info| info.last_token_usage) else {
+        let Some(last) = parse::<Info<'_>>(info).last_token_usage else {
             return;
         };
-        let tokens = |value: &Scalar<'_>| Tokens::new(value.count().unwrap_or_default());
         let (input, cached) = (
-            tokens(&last.input_tokens),
-            tokens(&last.cached_input_tokens),
+            last.input_tokens.tokens(),
+            last.cached_input_tokens.tokens(),
         );
-        let output = tokens(&last.output_tokens);
+        let output = last.output_tokens.tokens();
         self.size = Some(input + output);
         let said = &self.recording.said;
         let answer = said
@@ -222,7 +185,7 @@ impl Reader {
         }
     }
 
-    /// Takes back the last turns of the user's with all that followed them.
+    /// Removes the last user turns with everything behind them.
     fn roll_back(&mut self, payload: &Payload<'_>, line: usize) {
         self.open = None;
         let count = payload.num_turns.count().unwrap_or_default();
@@ -250,7 +213,7 @@ impl Reader {
     }
 }
 
-/// Whether a turn is a prompt, as against the context that Codex puts in as user messages.
+/// Returns `true` for a prompt, not for the context that Codex inserts as user messages.
 fn is_prompt(said: &super::recording::Said) -> bool {
     let text = said.draft.parts.iter().find_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
@@ -265,15 +228,12 @@ fn is_prompt(said: &super::recording::Said) -> bool {
         && !text.is_some_and(|text| context.iter().any(|start| text.starts_with(start)))
 }
 
-/// What an item says, and who says it; `None` for items that the model does not see.
+/// The role and the parts of an item; `None` for items that the model does not see.
 fn item(payload: &Payload<'_>, record: &Record<'_>) -> Option<(Role, Parts)> {
     let mut parts = Parts::default();
     let call = |name: &str, arguments: Option<&RawValue>| {
-        Part::Call(ToolCall {
-            id: CallId::from(call_id(payload)),
-            name: Text::from(payload.name.text().unwrap_or(name)),
-            arguments: Text::from(unquoted(arguments).as_ref()),
-        })
+        let name = payload.name.text().unwrap_or(name);
+        call(call_id(payload), name, &unquoted(arguments))
     };
     match payload.kind.or_empty() {
         "message" => return Some((role(payload.role.or_empty()), Parts::of(&payload.content))),
@@ -282,17 +242,9 @@ fn item(payload: &Payload<'_>, record: &Record<'_>) -> Option<(Role, Parts)> {
         "custom_tool_call" => parts.parts.push(call("", payload.input)),
         "local_shell_call" => parts.parts.push(call("local_shell", payload.action)),
         "tool_search_call" => parts.parts.push(call("tool_search", payload.arguments)),
-        "image_generation_call" => parts.parts.push(Part::Attachment(Attachment {
-            kind: Text::from("image"),
-            bytes: raw(record).len(),
-            digest: Digest::of(raw(record)),
-        })),
+        "image_generation_call" => parts.parts.push(attachment("image", raw(record))),
         // Run by the provider: its result is in the next message of the model's.
-        kind @ "web_search_call" => parts.parts.push(Part::Opaque(Opaque {
-            kind: Text::from(kind),
-            bytes: raw(record).len(),
-            digest: Digest::of(raw(record)),
-        })),
+        kind @ "web_search_call" => parts.parts.push(opaque(kind, raw(record))),
         "ghost_snapshot" => return None,
         kind if kind.ends_with("_output") => {
             let answer = payload.output.or(payload.tools);
@@ -305,18 +257,14 @@ fn item(payload: &Payload<'_>, record: &Record<'_>) -> Option<(Role, Parts)> {
         }
         kind => {
             parts.unknown.push(kind.to_owned());
-            parts.parts.push(Part::Opaque(Opaque {
-                kind: Text::from(kind),
-                bytes: raw(record).len(),
-                digest: Digest::of(raw(record)),
-            }));
+            parts.parts.push(opaque(kind, raw(record)));
             return Some((Role::Other, parts));
         }
     }
     Some((Role::Assistant, parts))
 }
 
-/// The payload as it stands in the line.
+/// The raw payload.
 fn raw<'a>(record: &Record<'a>) -> &'a [u8] {
     record.payload.map_or(&[], |raw| raw.get().as_bytes())
 }
@@ -328,51 +276,39 @@ fn call_id<'a>(payload: &'a Payload<'_>) -> &'a str {
 /// The readable part of reasoning, or its encrypted form where nothing is readable.
 fn reasoning(payload: &Payload<'_>) -> Part {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Piece<'a> {
-        #[serde(borrow)]
         text: Scalar<'a>,
     }
     let mut texts = Vec::new();
     for list in [&payload.summary, &payload.content] {
         if let Content::Blocks(pieces) = list {
-            let pieces = pieces
-                .iter()
-                .filter_map(|raw| serde_json::from_str::<Piece<'_>>(raw.get()).ok());
+            let pieces = pieces.iter().map(|raw| parse::<Piece<'_>>(Some(raw)));
             texts.extend(pieces.filter_map(|piece| piece.text.text().map(str::to_owned)));
         }
     }
     let encrypted = payload.encrypted_content.or_empty();
     if texts.is_empty() && !encrypted.is_empty() {
-        return Part::Opaque(Opaque {
-            kind: Text::from("reasoning"),
-            bytes: encrypted.len(),
-            digest: Digest::of(encrypted.as_bytes()),
-        });
+        return opaque("reasoning", encrypted.as_bytes());
     }
     Part::Thinking(Text::from(texts.join("\n")))
 }
 
-/// The text of a tool's answer and whether it failed. Answers are text, lists of blocks, or objects
+/// The text and the outcome of a tool call. Answers are text, lists of blocks, or objects
 /// with `content` and `success`; older shells answer with JSON text that holds `output` and an exit
 /// code.
 fn answer_of(answer: Option<&RawValue>) -> (Text, Outcome) {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Answer<'a> {
-        #[serde(borrow)]
         content: Option<&'a RawValue>,
-        #[serde(borrow)]
         output: Scalar<'a>,
-        #[serde(borrow)]
         success: Scalar<'a>,
-        #[serde(borrow)]
         metadata: Option<Metadata<'a>>,
     }
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Metadata<'a> {
-        #[serde(borrow)]
         exit_code: Scalar<'a>,
     }
     let (text, _) = readable(answer);
@@ -398,14 +334,14 @@ fn answer_of(answer: Option<&RawValue>) -> (Text, Outcome) {
     (shown, outcome(failed))
 }
 
-/// The readable text of what a history was replaced by.
+/// The readable text of the items that replaced a history.
 fn replacement(history: &Content<'_>) -> String {
     let Content::Blocks(items) = history else {
         return String::new();
     };
     let mut texts = Vec::new();
     for raw in items {
-        let payload = serde_json::from_str::<Payload<'_>>(raw.get()).unwrap_or_default();
+        let payload: Payload<'_> = parse(Some(raw));
         for part in Parts::of(&payload.content).parts {
             if let Part::Text(text) = part {
                 texts.push(text.as_str().to_owned());

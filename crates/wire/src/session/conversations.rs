@@ -1,4 +1,4 @@
-//! Where the conversations stand in a file of message lists: bare, under a key of a record, one or
+//! Finds the conversations in a file of message lists: bare, under a key of a record, one or
 //! many, as one JSON value or as JSON Lines.
 
 use std::ops::Range;
@@ -19,23 +19,23 @@ pub(super) struct Conversation {
     /// The JSON value that holds it.
     pub(super) record: Range<usize>,
     pub(super) arrays: Vec<Array>,
-    /// When each array was said, where the record tells.
+    /// The time of each array, where the record names it.
     pub(super) times: Vec<Option<Timestamp>>,
     /// The model that the record names.
     pub(super) model: Option<String>,
-    /// Whether the record is a request to a provider, which repeats all that was said before.
+    /// `true` for a request to a provider, which repeats all earlier messages.
     pub(super) request: bool,
-    /// Whether the record has fields that only Anthropic's requests have.
+    /// `true` for a record with fields of Anthropic's requests.
     pub(super) anthropic: bool,
 }
 
-/// The conversations of a file, and what is broken about it.
+/// The conversations of a file, and its broken parts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     pub(super) conversations: Vec<Conversation>,
-    /// Lines (or places, counted from 0) that hold none.
+    /// Lines (or elements, counted from 0) without a conversation.
     pub(super) problems: Vec<(usize, ErrorCode, &'static str)>,
-    /// The lines that each are one message: together one conversation.
+    /// Lines of one message each, together one conversation.
     pub(super) message_lines: Vec<usize>,
 }
 
@@ -177,7 +177,7 @@ fn conversation(bytes: &[u8], record: Range<usize>) -> Option<Conversation> {
     Some(conversation)
 }
 
-/// As [`conversation`], for an object one level deeper.
+/// [`conversation`] for an object one level deeper.
 fn direct(bytes: &[u8], start: usize) -> Option<Conversation> {
     let fields = members(bytes, start);
     let (_, at) = fields
@@ -206,7 +206,7 @@ fn lists(bytes: &[u8], start: usize) -> Option<Vec<Array>> {
         .collect()
 }
 
-/// Whether the first object in a list looks like a message of any dialect.
+/// Returns `true` if the first object in a list looks like a message.
 fn holds_messages(bytes: &[u8], list: &Array) -> bool {
     let first = list
         .elements
@@ -221,7 +221,7 @@ fn holds_messages(bytes: &[u8], list: &Array) -> bool {
 }
 
 impl Conversation {
-    /// Takes what a field of the record says about the conversation.
+    /// Takes a field of the record that describes the conversation.
     fn field(&mut self, bytes: &[u8], name: &str, at: Range<usize>) {
         let value = slice(bytes, at.clone());
         match name {

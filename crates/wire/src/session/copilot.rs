@@ -1,68 +1,50 @@
 //! Copilot CLI's JSON Lines: events `{"type","data","id","timestamp","parentId"}`. Events with a
 //! `parentToolCallId` are a subagent's and become sessions of their own.
 
-use context::turn::{CallId, Part, Role, ToolCall};
+use context::turn::{Part, Role};
 use context::{Text, TokenCounter, Tokens};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::blocks::{Parts, outcome};
+use super::blocks::{Parts, call, outcome};
 use super::chat::unquoted;
-use super::error::code;
-use super::lines::{Line, slice};
+use super::lines::Line;
 use super::recording::{Recorded, Recording, time};
-use super::scalar::{Content, Scalar};
+use super::scalar::{Content, Scalar, parse};
 use super::{Compaction, Format};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Event<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Scalar<'a>,
-    #[serde(borrow)]
     timestamp: Scalar<'a>,
-    #[serde(borrow)]
     data: Option<Data<'a>>,
 }
 
 /// Every field of interest that an event of any type may have.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
 struct Data<'a> {
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     reasoning_text: Scalar<'a>,
-    #[serde(borrow)]
     tool_requests: Content<'a>,
-    #[serde(borrow)]
     tool_call_id: Scalar<'a>,
-    #[serde(borrow)]
     parent_tool_call_id: Scalar<'a>,
-    #[serde(borrow)]
     success: Scalar<'a>,
-    #[serde(borrow)]
     result: Option<&'a RawValue>,
-    #[serde(borrow)]
     error: Option<&'a RawValue>,
-    #[serde(borrow)]
     selected_model: Scalar<'a>,
-    #[serde(borrow)]
     new_model: Scalar<'a>,
-    #[serde(borrow)]
     summary_content: Scalar<'a>,
-    #[serde(borrow)]
     pre_compaction_tokens: Scalar<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
 struct Request<'a> {
-    #[serde(borrow)]
     tool_call_id: Scalar<'a>,
-    #[serde(borrow)]
     name: Scalar<'a>,
-    #[serde(borrow)]
     arguments: Option<&'a RawValue>,
 }
 
@@ -75,15 +57,7 @@ pub(super) fn load(
 ) -> Vec<Recorded> {
     let mut main = Recording::default();
     let mut agents: Vec<(String, Recording)> = Vec::new();
-    for (line, place) in lines.iter().enumerate() {
-        let text = slice(bytes, place.text.clone());
-        if text.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        let Ok(event) = serde_json::from_slice::<Event<'_>>(text) else {
-            main.problem(line, code::BROKEN, "not a JSON object of a known shape");
-            continue;
-        };
+    for (line, _, event) in main.records::<Event<'_>>(bytes, lines) {
         let agent = event
             .data
             .as_ref()
@@ -144,8 +118,7 @@ fn read(recording: &mut Recording, event: &Event<'_>, line: usize) {
 }
 
 fn content(data: &Data<'_>) -> Parts {
-    let content = data.content.map_or("null", RawValue::get);
-    Parts::of(&serde_json::from_str(content).unwrap_or_default())
+    Parts::of(&parse(data.content))
 }
 
 fn answer(data: &Data<'_>) -> Parts {
@@ -153,17 +126,14 @@ fn answer(data: &Data<'_>) -> Parts {
     if let Some(reasoning) = data.reasoning_text.text() {
         parts.parts.push(Part::Thinking(Text::from(reasoning)));
     }
-    let said = content(data);
-    parts.parts.extend(said.parts);
-    parts.unknown.extend(said.unknown);
+    parts.extend(content(data));
     if let Content::Blocks(requests) = &data.tool_requests {
         for raw in requests {
-            let request = serde_json::from_str::<Request<'_>>(raw.get()).unwrap_or_default();
-            parts.parts.push(Part::Call(ToolCall {
-                id: CallId::from(request.tool_call_id.or_empty()),
-                name: Text::from(request.name.or_empty()),
-                arguments: Text::from(unquoted(request.arguments).as_ref()),
-            }));
+            let request: Request<'_> = parse(Some(raw));
+            let (id, name) = (request.tool_call_id.or_empty(), request.name.or_empty());
+            parts
+                .parts
+                .push(call(id, name, &unquoted(request.arguments)));
         }
     }
     parts
@@ -172,17 +142,14 @@ fn answer(data: &Data<'_>) -> Parts {
 /// The answer of a tool: `result.content`, or `error.message` where it failed.
 fn result(data: &Data<'_>) -> Parts {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Answer<'a> {
-        #[serde(borrow)]
         content: Option<&'a RawValue>,
-        #[serde(borrow)]
         message: Option<&'a RawValue>,
     }
     let answer = data.result.or(data.error);
-    let inner = answer
-        .and_then(|raw| serde_json::from_str::<Answer<'_>>(raw.get()).ok())
-        .and_then(|inner| inner.content.or(inner.message));
+    let inner: Answer<'_> = parse(answer);
+    let inner = inner.content.or(inner.message);
     let failed = data.success == Scalar::Bool(false);
     let mut parts = Parts::default();
     parts.result(

@@ -8,14 +8,14 @@ use super::lines::{Line, slice, split};
 use super::scalar::Scalar;
 use super::{Format, lists};
 
-/// How many lines are looked at. Logs may begin with records that occur in several formats.
+/// The number of lines inspected. Logs may begin with records that occur in several formats.
 const LINES_LOOKED_AT: usize = 200;
 
 /// The fields that tell the formats of logs apart.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
 struct Probe<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Scalar<'a>,
     uuid: Option<IgnoredAny>,
     session_id: Option<IgnoredAny>,
@@ -31,14 +31,14 @@ struct Probe<'a> {
     tokens_before: Option<IgnoredAny>,
 }
 
-/// What a file is, with what was found on the way.
+/// The format of a file, with the conversations found on the way.
 pub(super) enum Sniffed {
     Log(Format),
     Lists(Format, Found),
 }
 
-/// The format of a transcript, told from its content and not from its name; `None` where it is none
-/// that is known. A known format does not mean an unbroken file.
+/// The format of a transcript, told from its content and not from its name; `None` for an unknown
+/// format. A known format does not mean an unbroken file.
 #[must_use]
 pub fn detect(bytes: &[u8]) -> Option<Format> {
     match sniff(bytes, &split(bytes))? {
@@ -46,7 +46,7 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
     }
 }
 
-/// As [`detect`], with what was found on the way.
+/// [`detect`], with the conversations found on the way.
 pub(super) fn sniff(bytes: &[u8], lines: &[Line]) -> Option<Sniffed> {
     let log = lines
         .iter()
@@ -98,7 +98,7 @@ fn by_line(text: &[u8]) -> Option<Format> {
     }
 }
 
-/// Whether a type is one of Copilot CLI's events.
+/// Returns `true` for types of Copilot CLI's events.
 fn is_event(kind: &str) -> bool {
     ["session.", "user.", "assistant.", "tool.", "system."]
         .iter()

@@ -1,4 +1,4 @@
-//! A file with the sessions that are in it.
+//! A file with its sessions.
 
 use std::fmt;
 
@@ -11,18 +11,18 @@ use super::lines::{Line, split};
 use super::recording::Recorded;
 use super::{Format, Problem, Session, claude_code, codex, conversations, copilot, lists, pi};
 
-/// A file with the sessions that are in it. It keeps the bytes it was read from, so that what is
-/// shown of a session can be written again in the same format.
+/// A file with its sessions. It keeps the bytes of the file, so that turns
+/// can be written again in the same format.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The sessions, in the order of the file. A log with subagents has the main conversation first.
-    /// Of tau-bench's and similar files each transcript is a session; of LongMemEval's each haystack
-    /// is one, its chats one after the other, since that is what one memory has to hold.
+    /// In tau-bench's and similar files, each transcript is a session; in LongMemEval's, each haystack
+    /// is one, its chats one after the other: one memory has to hold them all.
     pub sessions: Vec<Session>,
     pub(super) source: Source,
 }
 
-/// The bytes of a file and where the turns of each session stand in them.
+/// The bytes of a file and the ranges of each session's turns.
 #[derive(Clone)]
 pub(super) struct Source {
     pub(super) bytes: Vec<u8>,
@@ -38,11 +38,11 @@ impl fmt::Debug for Source {
 }
 
 /// Reads a transcript; its format is told from its content. `title` names it for people, usually the
-/// file's stem. What is broken in a part of the file is reported in [`Session::problems`] and skipped.
+/// file's stem. Broken parts of the file are reported in [`Session::problems`] and skipped.
 ///
 /// # Errors
 ///
-/// Where nothing can be read at all: an empty file, an unknown format, a file without any message.
+/// An empty file, an unknown format, or a file without any message.
 pub fn load(bytes: &[u8], title: &str, counter: &dyn TokenCounter) -> Result<Document, LoadError> {
     let lines = split(bytes);
     if is_blank(bytes) {
@@ -57,11 +57,11 @@ pub fn load(bytes: &[u8], title: &str, counter: &dyn TokenCounter) -> Result<Doc
     }
 }
 
-/// Reads a transcript whose format is known, also where its beginning does not show it.
+/// Reads a transcript of a known format, also where its beginning does not show it.
 ///
 /// # Errors
 ///
-/// As [`load`], without the unknown format.
+/// Those of [`load`], without the unknown format.
 pub fn load_as(
     format: Format,
     bytes: &[u8],
@@ -103,7 +103,7 @@ fn is_blank(bytes: &[u8]) -> bool {
         .all(u8::is_ascii_whitespace)
 }
 
-/// Keeps the sessions in which something was said; the problems of the others go to the first.
+/// Keeps the sessions that have turns; the problems of the others go to the first.
 fn document(
     bytes: &[u8],
     lines: Vec<Line>,

@@ -2,63 +2,46 @@
 //! `{"lc":1,"type":"constructor","id":[…,"HumanMessage"],"kwargs":{…}}`, and messages with their
 //! fields at the top, `{"type":"human","content":…}`.
 
-use context::Text;
-use context::Tokens;
-use context::turn::{CallId, Part, Role, ToolCall};
+use context::turn::{Part, Role};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::blocks::{Parts, outcome};
+use super::blocks::{self, Parts, outcome};
 use super::chat;
 use super::error::code;
 use super::recording::{Recording, Usage};
-use super::scalar::{Content, Scalar};
+use super::scalar::{Content, Scalar, parse};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Envelope<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Scalar<'a>,
-    #[serde(borrow)]
     id: Content<'a>,
-    #[serde(borrow)]
     data: Option<&'a RawValue>,
-    #[serde(borrow)]
     kwargs: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Body<'a> {
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     role: Scalar<'a>,
-    #[serde(borrow)]
     tool_calls: Content<'a>,
-    #[serde(borrow)]
     additional_kwargs: Option<&'a RawValue>,
-    #[serde(borrow)]
     tool_call_id: Scalar<'a>,
-    #[serde(borrow)]
     name: Scalar<'a>,
-    #[serde(borrow)]
     status: Scalar<'a>,
-    #[serde(borrow)]
     usage_metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     response_metadata: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Call<'a> {
-    #[serde(borrow)]
     name: Scalar<'a>,
-    #[serde(borrow)]
     args: Option<&'a RawValue>,
-    #[serde(borrow)]
     id: Scalar<'a>,
 }
 
@@ -79,13 +62,12 @@ fn kind(envelope: &Envelope<'_>) -> String {
     name.to_ascii_lowercase()
 }
 
-/// Whether a JSON object is a message of LangChain's.
+/// Returns `true` for a LangChain message.
 pub(super) fn is_message(text: &[u8]) -> bool {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Probe<'a> {
         lc: Option<serde::de::IgnoredAny>,
-        #[serde(borrow)]
         role: Scalar<'a>,
     }
     let Ok(probe) = serde_json::from_slice::<Probe<'_>>(text) else {
@@ -131,9 +113,7 @@ pub(super) fn message(recording: &mut Recording, text: &[u8], piece: usize, at: 
         let failed = body.status.text() == Some("error");
         parts.result(id, body.content, outcome(failed));
     } else {
-        let content = body.content.map_or("null", RawValue::get);
-        let content = serde_json::from_str::<Content<'_>>(content).unwrap_or_default();
-        parts = Parts::of(&content);
+        parts = Parts::of(&parse(body.content));
         calls(&mut parts, &body);
     }
     let turn = recording.say(role, parts, at, piece);
@@ -145,28 +125,22 @@ pub(super) fn message(recording: &mut Recording, text: &[u8], piece: usize, at: 
 /// Adds the calls that are not in the content already: LangChain's own list, else the provider's.
 fn calls(parts: &mut Parts, body: &Body<'_>) {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Additional<'a> {
-        #[serde(borrow)]
         tool_calls: Content<'a>,
     }
     let mut added = Parts::default();
     match &body.tool_calls {
         Content::Blocks(calls) if !calls.is_empty() => {
             for raw in calls {
-                let call = serde_json::from_str::<Call<'_>>(raw.get()).unwrap_or_default();
-                added.parts.push(Part::Call(ToolCall {
-                    id: CallId::from(call.id.or_empty()),
-                    name: Text::from(call.name.or_empty()),
-                    arguments: Text::from(call.args.map_or("", RawValue::get)),
-                }));
+                let call: Call<'_> = parse(Some(raw));
+                let arguments = call.args.map_or("", RawValue::get);
+                let (id, name) = (call.id.or_empty(), call.name.or_empty());
+                added.parts.push(blocks::call(id, name, arguments));
             }
         }
         _ => {
-            let additional = body
-                .additional_kwargs
-                .and_then(|raw| serde_json::from_str::<Additional<'_>>(raw.get()).ok())
-                .unwrap_or_default();
+            let additional: Additional<'_> = parse(body.additional_kwargs);
             chat::calls(&mut added, &additional.tool_calls);
         }
     }
@@ -181,38 +155,28 @@ fn calls(parts: &mut Parts, body: &Body<'_>) {
     }
 }
 
-/// Takes the model and the usage that a message of the model's names.
+/// Takes the model and the usage from a message of the model.
 fn metadata(recording: &mut Recording, body: &Body<'_>, turn: usize) {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Response<'a> {
-        #[serde(borrow)]
         model_name: Scalar<'a>,
-        #[serde(borrow)]
         model: Scalar<'a>,
     }
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Reported<'a> {
-        #[serde(borrow)]
         input_tokens: Scalar<'a>,
-        #[serde(borrow)]
         output_tokens: Scalar<'a>,
-        #[serde(borrow)]
         input_token_details: Option<&'a RawValue>,
     }
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Details<'a> {
-        #[serde(borrow)]
         cache_read: Scalar<'a>,
-        #[serde(borrow)]
         cache_creation: Scalar<'a>,
     }
-    let response = body
-        .response_metadata
-        .and_then(|raw| serde_json::from_str::<Response<'_>>(raw.get()).ok())
-        .unwrap_or_default();
+    let response: Response<'_> = parse(body.response_metadata);
     if let Some(model) = response.model_name.text().or(response.model.text()) {
         recording.model = Some(model.to_owned());
     }
@@ -222,16 +186,15 @@ fn metadata(recording: &mut Recording, body: &Body<'_>, turn: usize) {
     else {
         return;
     };
-    let details = reported
-        .input_token_details
-        .and_then(|raw| serde_json::from_str::<Details<'_>>(raw.get()).ok())
-        .unwrap_or_default();
-    let tokens = |value: &Scalar<'_>| Tokens::new(value.count().unwrap_or_default());
-    let (read, written) = (tokens(&details.cache_read), tokens(&details.cache_creation));
+    let details: Details<'_> = parse(reported.input_token_details);
+    let (read, written) = (details.cache_read.tokens(), details.cache_creation.tokens());
     let usage = Usage {
         // LangChain's total includes what was read from and written to the cache.
-        input: tokens(&reported.input_tokens).saturating_sub(read + written),
-        output: tokens(&reported.output_tokens),
+        input: reported
+            .input_tokens
+            .tokens()
+            .saturating_sub(read + written),
+        output: reported.output_tokens.tokens(),
         cache_read: read,
         cache_write: written,
     };

@@ -1,25 +1,25 @@
-//! Where the turns of a session stand in the bytes of its file.
+//! The ranges of a session's turns in its file.
 
 use std::ops::Range;
 
 use super::scan::Array;
 
-/// Where the turns of a session stand.
+/// The ranges of a session's turns.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// For each turn, the pieces (lines or elements, counted from 0) that it stands in.
+    /// The pieces (lines or elements, counted from 0) of each turn.
     pub(super) pieces: Vec<Vec<usize>>,
     pub(super) place: Place,
 }
 
-/// What the pieces are.
+/// The kind of pieces.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// Lines of the file.
     Lines {
-        /// Lines that a written file begins with.
+        /// The first lines of every written file.
         headers: Vec<usize>,
-        /// Lines that are no turns but may stand between turns.
+        /// Lines that are not turns but may stand between turns.
         asides: Vec<usize>,
     },
     /// Elements of arrays, counted through all of them.

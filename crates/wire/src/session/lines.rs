@@ -1,20 +1,20 @@
-//! A file as lines, with the places where their bytes stand.
+//! A file as lines, by byte ranges.
 
 use std::ops::Range;
 
 /// One line of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// Its bytes without the line end.
+    /// The range without the line end.
     pub(super) text: Range<usize>,
-    /// Where the next line begins.
+    /// The start of the next line.
     pub(super) end: usize,
 }
 
 /// The byte order mark that some editors put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Where the content begins, after a byte order mark.
+/// The start of the content, after a byte order mark.
 pub(super) fn content_start(bytes: &[u8]) -> usize {
     if bytes.starts_with(BYTE_ORDER_MARK) {
         BYTE_ORDER_MARK.len()

@@ -11,10 +11,10 @@ use super::lines::{Line, slice};
 use super::recording::{Recorded, Recording};
 use super::{Format, chat, langchain};
 
-/// How many messages are looked at to tell the dialect.
+/// The number of messages inspected to tell the dialect.
 const MESSAGES_LOOKED_AT: usize = 200;
 
-/// The dialect of the messages that were found; `None` where there are none.
+/// The dialect of the messages; `None` where there are none.
 pub(super) fn dialect(bytes: &[u8], lines: &[Line], found: &Found) -> Option<Format> {
     let elements = found
         .conversations
@@ -135,7 +135,7 @@ fn finish(
     drop_superseded(recorded, &requests)
 }
 
-/// Leaves out requests that only repeat the beginning of a later request.
+/// Drops requests that only repeat the beginning of a later request.
 fn drop_superseded(recorded: Vec<Recorded>, requests: &[bool]) -> Vec<Recorded> {
     let mut last_with: HashMap<TurnId, usize> = HashMap::new();
     for (index, recorded) in recorded.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Transcripts on disk: what was said in a session, and everything odd about the file it was read from.
+//! Transcripts on disk: the turns of a session, and everything odd about its file.
 
 use context::coded::ErrorCode;
 use context::{Text, Tokens, Turn};
@@ -57,24 +57,24 @@ pub struct Session {
     pub title: String,
     /// The model that the session names last.
     pub model: Option<String>,
-    /// What was said. The product's own summaries are not here but in `compactions`.
+    /// The turns, without the product's own summaries, which are in `compactions`.
     pub turns: Vec<Turn>,
-    /// Where the product compacted by itself.
+    /// The compactions that the product did by itself.
     pub compactions: Vec<Compaction>,
     /// The usage that the provider reported, in order.
     pub usage: Vec<ReportedUsage>,
-    /// What is broken or odd in the file.
+    /// The broken or odd parts of the file.
     pub problems: Vec<Problem>,
 }
 
 /// A compaction that the recording product did by itself.
 #[derive(Clone, Debug)]
 pub struct Compaction {
-    /// It stands before the turn with this index.
+    /// The index of the turn that follows it.
     pub before: usize,
     /// The context size that the product reports for the moment before.
     pub tokens_before: Option<Tokens>,
-    /// The summary that replaced what stood before.
+    /// The summary that replaced the turns before it.
     pub summary: Text,
 }
 
@@ -100,6 +100,6 @@ pub struct Problem {
     pub line: usize,
     /// The stable code.
     pub code: ErrorCode,
-    /// What is wrong, without any text of the conversation.
+    /// The problem in words, without any text of the conversation.
     pub message: String,
 }

@@ -10,82 +10,58 @@ use serde_json::value::RawValue;
 
 use super::blocks::{Parts, outcome};
 use super::error::code;
-use super::lines::{Line, slice};
+use super::lines::Line;
 use super::recording::{Recorded, Recording, Usage, time};
-use super::scalar::{Content, Scalar};
+use super::scalar::{Content, Scalar, parse};
 use super::{Compaction, Format};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
 struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Scalar<'a>,
-    #[serde(borrow)]
     id: Scalar<'a>,
-    #[serde(borrow)]
     parent_id: Scalar<'a>,
-    #[serde(borrow)]
     timestamp: Scalar<'a>,
-    #[serde(borrow)]
     model_id: Scalar<'a>,
-    #[serde(borrow)]
     summary: Scalar<'a>,
-    #[serde(borrow)]
     tokens_before: Scalar<'a>,
-    #[serde(borrow)]
     content: Content<'a>,
-    #[serde(borrow)]
     message: Option<Message<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
 struct Message<'a> {
-    #[serde(borrow)]
     role: Scalar<'a>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     model: Scalar<'a>,
-    #[serde(borrow)]
     usage: Option<WireUsage<'a>>,
-    #[serde(borrow)]
     timestamp: Scalar<'a>,
-    #[serde(borrow)]
     tool_call_id: Scalar<'a>,
-    #[serde(borrow)]
     is_error: Scalar<'a>,
-    #[serde(borrow)]
     summary: Scalar<'a>,
-    #[serde(borrow)]
     command: Scalar<'a>,
-    #[serde(borrow)]
     output: Scalar<'a>,
-    #[serde(borrow)]
     exclude_from_context: Scalar<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
 struct WireUsage<'a> {
-    #[serde(borrow)]
     input: Scalar<'a>,
-    #[serde(borrow)]
     output: Scalar<'a>,
-    #[serde(borrow)]
     cache_read: Scalar<'a>,
-    #[serde(borrow)]
     cache_write: Scalar<'a>,
 }
 
 impl WireUsage<'_> {
     fn read(&self) -> Usage {
-        let tokens = |value: &Scalar<'_>| Tokens::new(value.count().unwrap_or_default());
         Usage {
-            input: tokens(&self.input),
-            output: tokens(&self.output),
-            cache_read: tokens(&self.cache_read),
-            cache_write: tokens(&self.cache_write),
+            input: self.input.tokens(),
+            output: self.output.tokens(),
+            cache_read: self.cache_read.tokens(),
+            cache_write: self.cache_write.tokens(),
         }
     }
 }
@@ -101,33 +77,17 @@ pub(super) fn load(
     counter: &dyn TokenCounter,
 ) -> Vec<Recorded> {
     let mut recording = Recording::default();
-    let mut records = Vec::with_capacity(lines.len());
-    for (line, place) in lines.iter().enumerate() {
-        let text = slice(bytes, place.text.clone());
-        if text.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        match serde_json::from_slice::<Record<'_>>(text) {
-            Ok(record) => records.push((line, record)),
-            Err(_) => {
-                recording.problem(line, code::BROKEN, "not a JSON object of a known shape");
-            }
-        }
-    }
+    let records: Vec<(usize, &[u8], Record<'_>)> = recording.records(bytes, lines);
     let on_path = on_path(&records);
     let mut abandoned = Vec::new();
-    for ((line, record), on_path) in records.iter().zip(on_path) {
+    for ((line, _, record), on_path) in records.iter().zip(on_path) {
         if on_path {
             read(&mut recording, record, *line);
         } else if record.message.is_some() {
             abandoned.push(*line);
         }
     }
-    if let Some(first) = abandoned.first() {
-        let count = abandoned.len();
-        let message = format!("{count} lines on abandoned branches, the first here");
-        recording.problem(*first, code::ABANDONED, message);
-    }
+    recording.left_out(&abandoned, code::ABANDONED, "on abandoned branches");
     vec![recording.finish(Format::Pi, title.to_owned(), counter)]
 }
 
@@ -135,15 +95,15 @@ pub(super) fn load(
 /// id, as in the first version, all are, and so are broken ones without a type; a parent that is not
 /// in the file is taken to be the record above. Where the links are so broken that no message is on
 /// the path, all records are.
-fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
+fn on_path(records: &[(usize, &[u8], Record<'_>)]) -> Vec<bool> {
     let mut index_of: HashMap<&str, usize> = HashMap::new();
     let mut before = Vec::with_capacity(records.len());
     let mut above = None;
     // Ids without any parent are no tree.
     let chained = records
         .iter()
-        .any(|(_, record)| record.parent_id.text().is_some());
-    for (index, (_, record)) in records.iter().enumerate() {
+        .any(|(_, _, record)| record.parent_id.text().is_some());
+    for (index, (_, _, record)) in records.iter().enumerate() {
         let id = record.id.text().filter(|_| is_node(record));
         let parent = record.parent_id.text();
         let known = parent.and_then(|parent| index_of.get(parent)).copied();
@@ -156,7 +116,7 @@ fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
     }
     let mut kept: Vec<bool> = records
         .iter()
-        .map(|(_, record)| record.id.text().is_none() || !is_node(record))
+        .map(|(_, _, record)| record.id.text().is_none() || !is_node(record))
         .collect();
     let mut current = above;
     while let Some(index) = current {
@@ -165,7 +125,8 @@ fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
         }
         current = before.get(index).copied().flatten();
     }
-    let said = |((_, record), kept): (&(usize, Record<'_>), &bool)| *kept && is_said(record);
+    let said =
+        |((_, _, record), kept): (&(usize, &[u8], Record<'_>), &bool)| *kept && is_said(record);
     if records.iter().zip(&kept).any(said) {
         kept
     } else {
@@ -173,7 +134,7 @@ fn on_path(records: &[(usize, Record<'_>)]) -> Vec<bool> {
     }
 }
 
-/// Whether a record is a turn of the conversation.
+/// Returns `true` for a turn of the conversation.
 fn is_said(record: &Record<'_>) -> bool {
     match record.kind.or_empty() {
         "message" => record.message.is_some(),
@@ -182,7 +143,7 @@ fn is_said(record: &Record<'_>) -> bool {
     }
 }
 
-/// Whether a record can be a link of the tree: the header is none, nor is one without a type.
+/// Returns `true` for a link of the tree: not the header, and not a record without a type.
 fn is_node(record: &Record<'_>) -> bool {
     record.kind.text().is_some_and(|kind| kind != "session")
 }
@@ -224,10 +185,7 @@ fn read(recording: &mut Recording, record: &Record<'_>, line: usize) {
 
 fn say(recording: &mut Recording, record: &Record<'_>, message: &Message<'_>, line: usize) {
     let at = time(&record.timestamp).or_else(|| time(&message.timestamp));
-    let content = || {
-        let content = message.content.map(|raw| serde_json::from_str(raw.get()));
-        Parts::of(&content.and_then(Result::ok).unwrap_or_default())
-    };
+    let content = || Parts::of(&parse(message.content));
     match message.role.or_empty() {
         "user" | "custom" => {
             recording.say(Role::User, content(), at, line);

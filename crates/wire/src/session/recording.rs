@@ -1,4 +1,4 @@
-//! What a reader collects while it walks a file, and how a session is made of it.
+//! The state of a reader while it walks a file, and the session made from it.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -6,13 +6,15 @@ use context::coded::ErrorCode;
 use context::turn::{CallId, Role, Turn, TurnDraft, TurnId};
 use context::{TokenCounter, Tokens};
 use jiff::Timestamp;
+use serde::Deserialize;
 
 use super::blocks::Parts;
 use super::error::code;
 use super::layout::{Layout, Place};
+use super::lines::{Line, slice};
 use super::{Compaction, Format, Problem, ReportedUsage, Session};
 
-/// A message with the pieces of the file (lines or elements, counted from 0) that it stands in.
+/// A message with its pieces of the file (lines or elements, counted from 0).
 #[derive(Debug)]
 pub(super) struct Said {
     pub(super) draft: TurnDraft,
@@ -25,12 +27,12 @@ pub(super) struct Recording {
     pub(super) said: Vec<Said>,
     pub(super) model: Option<String>,
     pub(super) compactions: Vec<Compaction>,
-    /// By the index of the assistant turn; the last report for a turn wins.
+    /// Usage by the index of the assistant turn; the last report for a turn wins.
     pub(super) usage: BTreeMap<usize, ReportedUsage>,
     pub(super) problems: Vec<Problem>,
-    /// Lines that a written file begins with, whatever of the session is shown.
+    /// The first lines of every written file, whatever turns it shows.
     pub(super) headers: Vec<usize>,
-    /// Lines that are no turns but may stand between turns that are shown.
+    /// Lines that are not turns but may stand between shown turns.
     pub(super) asides: Vec<usize>,
     pub(super) unknown_records: BTreeMap<String, (usize, usize)>,
 }
@@ -43,7 +45,35 @@ pub(super) struct Recorded {
 }
 
 impl Recording {
-    /// Adds a message; says its index.
+    /// The records of a log with their lines and bytes. Reports broken lines and skips blank ones.
+    pub(super) fn records<'a, R: Deserialize<'a>>(
+        &mut self,
+        bytes: &'a [u8],
+        lines: &[Line],
+    ) -> Vec<(usize, &'a [u8], R)> {
+        let mut records = Vec::with_capacity(lines.len());
+        for (line, place) in lines.iter().enumerate() {
+            let text = slice(bytes, place.text.clone());
+            if text.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match serde_json::from_slice(text) {
+                Ok(record) => records.push((line, text, record)),
+                Err(_) => self.problem(line, code::BROKEN, "not a JSON object of a known shape"),
+            }
+        }
+        records
+    }
+
+    /// Reports lines that were left out, at the first of them.
+    pub(super) fn left_out(&mut self, lines: &[usize], code: ErrorCode, why: &str) {
+        if let Some(first) = lines.first() {
+            let message = format!("{} lines {why}, the first here", lines.len());
+            self.problem(*first, code, message);
+        }
+    }
+
+    /// Adds a message and returns its index.
     pub(super) fn say(
         &mut self,
         role: Role,
@@ -111,7 +141,7 @@ impl Recording {
         );
     }
 
-    /// Places and counts the turns, and looks for what is odd about them.
+    /// Places and counts the turns, and reports odd ones.
     pub(super) fn finish(
         mut self,
         format: Format,
@@ -171,7 +201,7 @@ impl Recording {
                 match part {
                     context::Part::Call(call) => {
                         if used.insert(call.id.clone(), piece).is_some() {
-                            let message = "call id that an earlier call has too";
+                            let message = "call id of an earlier call";
                             found.push((piece, code::CALL_ID_REUSED, message));
                         }
                         open.entry(call.id.clone()).or_default().push_back(piece);
@@ -208,7 +238,7 @@ pub(super) struct Usage {
     pub(super) cache_write: Tokens,
 }
 
-/// A time as products write it: RFC 3339 text, or a number of milliseconds since 1970.
+/// Reads a time: RFC 3339 text, or milliseconds since 1970.
 pub(super) fn time(value: &super::scalar::Scalar<'_>) -> Option<Timestamp> {
     match value.text() {
         Some(text) => text.parse().ok(),

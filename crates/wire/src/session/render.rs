@@ -1,4 +1,4 @@
-//! Writes what is shown of a session in the format it was read from.
+//! Writes turns of a session in the format it was read from.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ mod voice;
 /// A turn to be written.
 #[derive(Clone, Copy, Debug)]
 enum Shown<'a> {
-    /// The session's own turn with this index: its bytes are written as they stand.
+    /// The session's own turn with this index, written with its own bytes.
     Own(usize),
     /// A turn that is not in the file.
     New(&'a Turn),
@@ -30,19 +30,19 @@ impl Document {
     /// Writes the turns `shown` of the session with this index in the format of the file. A turn that
     /// is one of the session's comes out with the bytes (lines or JSON elements) it came in with; any
     /// other is written in the format's own shape: a [`Provenance::Summary`](context::Provenance) as
-    /// the product writes its own summaries, where it has such, all others as messages of their role.
+    /// the product writes its own summaries, if it has them; all others as messages of their role.
     ///
     /// All turns of the only session of a file give back the file, byte for byte. A session of a file
     /// that holds several is written alone: its record, or the lines that are its own.
     ///
     /// In logs whose records form a chain (Claude Code, pi), new records take the ids that the kept
     /// ones name as their parents, so that the chain from the last record leads through all of them.
-    /// It cannot where a new turn stands between two turns of the session that follow each other, or
-    /// before the session's first: then the product sees the new record in the file only.
+    /// A new turn between two adjacent turns of the session, or before its first, cannot be linked:
+    /// the product then sees the new record in the file only.
     ///
     /// # Errors
     ///
-    /// Where there is no session with this index.
+    /// There is no session with this index.
     pub fn render(&self, session: usize, shown: &[Turn]) -> Result<Vec<u8>, RenderError> {
         let missing = || RenderError::NoSuchSession {
             session,
@@ -97,7 +97,7 @@ fn is_whole(shown: &[Shown<'_>], turns: usize) -> bool {
             .all(|(place, shown)| matches!(shown, Shown::Own(index) if *index == place))
 }
 
-/// The elements that each shown turn stands in.
+/// The elements of each shown turn.
 fn pieces<'a>(layout: &'a Layout, shown: &[Shown<'a>]) -> Vec<elements::Piece<'a>> {
     let mut pieces = Vec::new();
     for shown in shown {

@@ -2,9 +2,11 @@
 //! the message.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use context::Tokens;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 /// A JSON value of which only a scalar is of interest.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,7 +22,7 @@ pub(super) enum Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    /// The text, where it is one.
+    /// The text of a string.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -28,17 +30,22 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// Whether it is `true`.
+    /// Returns `true` for the value `true`.
     pub(super) fn is_true(&self) -> bool {
         matches!(self, Self::Bool(true))
     }
 
-    /// The text where it is one, else empty.
+    /// The text of a string, else an empty text.
     pub(super) fn or_empty(&self) -> &str {
         self.text().unwrap_or_default()
     }
 
-    /// A whole number of zero or more, where it is one.
+    /// A number of tokens, zero where there is none.
+    pub(super) fn tokens(&self) -> Tokens {
+        Tokens::new(self.count().unwrap_or_default())
+    }
+
+    /// A whole number of zero or more.
     pub(super) fn count(&self) -> Option<u64> {
         match self {
             #[expect(
@@ -54,62 +61,28 @@ impl<'a> Scalar<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ScalarVisitor)
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        Ok(match raw.as_bytes().first() {
+            Some(b'"') => Self::Text(unquoted(raw).map_err(D::Error::custom)?),
+            Some(b't' | b'f') => Self::Bool(raw == "true"),
+            Some(b'n') => Self::Null,
+            Some(b'[' | b'{') | None => Self::Compound,
+            Some(_) => Self::Number(raw.parse().map_err(D::Error::custom)?),
+        })
     }
 }
 
-struct ScalarVisitor;
+/// The text of a JSON string.
+fn unquoted(raw: &str) -> serde_json::Result<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    serde_json::from_str(raw).map(|Text(text)| text)
+}
 
-impl<'de> Visitor<'de> for ScalarVisitor {
-    type Value = Scalar<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON value")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Scalar::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-        Ok(Scalar::Text(Cow::Owned(text)))
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Scalar::Bool(value))
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
-    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Scalar::Number(value as f64))
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
-    fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Scalar::Number(value as f64))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Scalar::Number(value))
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Scalar::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Scalar::Compound)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Scalar::Compound)
-    }
+/// The value of a field; the default where the field is absent or of another shape.
+pub(super) fn parse<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .unwrap_or_default()
 }
 
 /// The content of a message: one text, a list of blocks, or nothing usable.
@@ -119,67 +92,18 @@ pub(super) enum Content<'a> {
     #[default]
     Nothing,
     Text(Cow<'a, str>),
-    /// The blocks, each as it stands.
-    Blocks(Vec<&'a serde_json::value::RawValue>),
+    /// The blocks, each as raw JSON.
+    Blocks(Vec<&'a RawValue>),
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor)
-    }
-}
-
-struct ContentVisitor;
-
-impl<'de> Visitor<'de> for ContentVisitor {
-    type Value = Content<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text or a list of blocks")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-        Ok(Content::Text(Cow::Owned(text)))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Content::Nothing)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Content::Nothing)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Content::Nothing)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Content::Nothing)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Content::Nothing)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        let mut blocks = Vec::new();
-        while let Some(block) = items.next_element()? {
-            blocks.push(block);
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        match raw.as_bytes().first() {
+            Some(b'"') => unquoted(raw).map(Self::Text),
+            Some(b'[') => serde_json::from_str(raw).map(Self::Blocks),
+            _ => Ok(Self::Nothing),
         }
-        Ok(Content::Blocks(blocks))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Content::Nothing)
+        .map_err(D::Error::custom)
     }
 }

@@ -1,4 +1,4 @@
-//! Finds where the elements of a JSON array and the members of a JSON object stand, without reading
+//! Finds the ranges of the elements of a JSON array and of the members of a JSON object, without reading
 //! them, and as far as the text is whole.
 
 use std::borrow::Cow;
@@ -8,14 +8,14 @@ use serde::de::IgnoredAny;
 
 use super::lines::slice;
 
-/// An array: where its elements stand.
+/// The ranges in an array.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
-    /// What stands between the brackets.
+    /// The range between the brackets.
     pub(super) inner: Range<usize>,
     /// The elements, without the white space around them.
     pub(super) elements: Vec<Range<usize>>,
-    /// Whether it is whole. Otherwise the elements are those before the place where it breaks.
+    /// `false` where the array breaks off; the elements are then those before that place.
     pub(super) whole: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn skip_space(bytes: &[u8], start: usize) -> usize {
     start + space.unwrap_or(rest.len())
 }
 
-/// Where the value that begins at `start` ends; `None` where it is not whole.
+/// The end of the value that begins at `start`; `None` where the value breaks off.
 pub(super) fn value_end(bytes: &[u8], start: usize) -> Option<usize> {
     let rest = bytes.get(start..)?;
     let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<IgnoredAny>();

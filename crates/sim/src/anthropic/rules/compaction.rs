@@ -1,4 +1,4 @@
-//! Compaction on demand: what may be asked, and how a signed block is sent back.
+//! Compaction on demand: requests for it, and signed blocks that are sent back.
 
 use serde_json::Value;
 use tokens::Capability;
@@ -12,7 +12,7 @@ use crate::seal::{Print, Seal, print};
 /// The longest `instructions`, in characters.
 const LONGEST_INSTRUCTIONS: usize = 16_384;
 
-/// What the signature of a block records.
+/// The record in the signature of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sealed {
     /// The state of the chain over what was summarised.
@@ -21,7 +21,7 @@ pub(crate) struct Sealed {
     pub head: Print,
     /// The role of the last message that was summarised.
     pub last: Option<Role>,
-    /// Whether thinking stays valid over it: the model preserves thinking.
+    /// `true` for a model that preserves thinking: thinking behind the block stays valid.
     pub preserves: bool,
 }
 
@@ -48,8 +48,7 @@ impl Sealed {
         ])
     }
 
-    /// What the signature of a block records, if the block is as it was signed. `None` for one of
-    /// another provider where those are trusted.
+    /// Opens the signature of a block.
     pub fn open(seal: &Seal, block: &Block) -> Result<Self, Refusal> {
         let Some([state, head, content, changes, flags]) = seal.open(block.text("signature"))
         else {
@@ -149,7 +148,7 @@ fn misplaced(at: usize, place: usize, why: &str) -> Refusal {
     .coded("compaction_block_misplaced")
 }
 
-/// What may not stand beside a block.
+/// Refuses fields that may not stand beside a block.
 fn carrying(call: &Call) -> Result<(), Refusal> {
     if remaining(call) {
         return Err(Refusal::invalid(

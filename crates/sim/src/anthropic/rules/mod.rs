@@ -14,7 +14,7 @@ use super::request::Call;
 use crate::refusal::Refusal;
 use crate::seal::Seal;
 
-/// What is asked of a body.
+/// The endpoint that a body is sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// An answer.

@@ -70,7 +70,7 @@ fn content(message: &Message, at: usize, last: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// How the list may end: not on words put into the model's mouth, on the models that refuse them.
+/// Checks the end of the list: some models refuse words put into the model's mouth.
 fn ending(call: &Call) -> Result<(), Refusal> {
     let Some(last) = call.messages.last() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Thinking is bound to what stood before it: system prompt, tools, all earlier messages, the model,
+//! Thinking is bound to everything before it: system prompt, tools, all earlier messages, the model,
 //! the user, the organisation.
 //!
 //! The chain is a hash over everything that a later thinking block is bound to, one message after
@@ -19,7 +19,7 @@ use crate::config::{Binding, Signatures};
 use crate::refusal::Refusal;
 use crate::seal::{Print, Seal, print};
 
-/// The hash over what was said so far.
+/// The hash over the conversation so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chain {
     pub state: Print,
@@ -69,7 +69,7 @@ impl Chain {
 pub(crate) struct Examined {
     /// Thinking that is taken out: message, block.
     pub dropped: BTreeSet<(usize, usize)>,
-    /// What is reported.
+    /// The reports of `input_transformations`.
     pub transformations: Vec<Value>,
     /// The chain over the whole request.
     pub chain: Chain,
@@ -79,7 +79,7 @@ pub(crate) struct Examined {
     pub previous: Print,
 }
 
-/// What an account's age and the configuration make of a mismatch.
+/// The treatment of a mismatch, by the account's age and the configuration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub binding: Binding,

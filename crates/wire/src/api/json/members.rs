@@ -62,7 +62,7 @@ impl GrowingObject {
         }
     }
 
-    /// Whether nothing came yet.
+    /// Returns `true` until the first member comes.
     pub(crate) fn is_empty(&self) -> bool {
         self.members.is_empty()
     }

@@ -1,4 +1,4 @@
-//! JSON by byte ranges: values stay where they stand in the text, and nothing is copied that is
+//! JSON by byte ranges: values stay in the text, and nothing is copied that is
 //! not asked for. `serde_json` is not used for reading, because it neither keeps spans, duplicate
 //! keys and number spelling in one pass, nor skips a value without a limit on its stack.
 

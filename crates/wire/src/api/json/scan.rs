@@ -18,7 +18,7 @@ impl Span {
     }
 }
 
-/// What a value is.
+/// The kind of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -33,14 +33,14 @@ pub(crate) enum Kind {
     Object,
 }
 
-/// Takes what the scanner finds, in the order of the text. A key is a leaf before its value.
+/// Receives values in the order of the text. A key is a leaf before its value.
 pub(crate) trait Sink {
     fn open(&mut self, kind: Kind, start: usize);
     fn leaf(&mut self, kind: Kind, span: Span);
     fn close(&mut self, end: usize);
 }
 
-/// Only the extent of a value is wanted.
+/// Ignores everything: for callers that only need the extent of a value.
 pub(crate) struct Skip;
 
 impl Sink for Skip {
@@ -49,7 +49,7 @@ impl Sink for Skip {
     fn close(&mut self, _: usize) {}
 }
 
-/// Where and why reading stopped.
+/// The place and the reason at which reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub at: usize,
@@ -202,7 +202,7 @@ impl<'b> Scanner<'b> {
         Ok(())
     }
 
-    /// Reads one value, whatever it is, and tells `sink` what is in it.
+    /// Reads one value and reports its parts to `sink`.
     pub(crate) fn value<S: Sink>(&mut self, sink: &mut S) -> Result<Span, Fault> {
         self.peek();
         let start = self.at;
@@ -220,12 +220,12 @@ impl<'b> Scanner<'b> {
         }
     }
 
-    /// Only the extent of the next value.
+    /// Consumes the next value and returns its extent.
     pub(crate) fn skip(&mut self) -> Result<Span, Fault> {
         self.value(&mut Skip)
     }
 
-    /// What was not consumed.
+    /// The bytes not yet consumed.
     pub(crate) fn rest(&self) -> &'b [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -248,7 +248,7 @@ impl<'b> Scanner<'b> {
         }
     }
 
-    /// Reads a scalar, an empty container, or the opening of a container; the answer is whether a
+    /// Reads a scalar, an empty container, or the opening of a container. Returns `true` if a
     /// container was opened and a value has to follow.
     fn begin<S: Sink>(&mut self, sink: &mut S) -> Result<bool, Fault> {
         let Some(byte) = self.peek() else {
@@ -295,7 +295,7 @@ impl<'b> Scanner<'b> {
         Ok(true)
     }
 
-    /// After a value: closes what ends here. The answer is whether the outermost value has ended;
+    /// After a value: closes the containers that end here. Returns `true` if the outermost value has ended;
     /// otherwise a value has to follow.
     fn climb<S: Sink>(&mut self, sink: &mut S) -> Result<bool, Fault> {
         while let Some(&container) = self.open.last() {

@@ -10,11 +10,11 @@ struct Node {
     kind: Kind,
     start: u32,
     end: u32,
-    /// How many nodes it is, with all that is in it.
+    /// The number of nodes of the value, itself included.
     size: u32,
 }
 
-/// The nodes of one JSON text.
+/// The nodes of one JSON text, in the order of the text.
 #[derive(Debug)]
 pub(crate) struct Tree<'b> {
     text: &'b str,
@@ -87,7 +87,7 @@ impl Sink for Builder {
 #[derive(Clone, Copy)]
 pub(crate) struct Value<'t> {
     text: &'t str,
-    /// Its own node, then those of all that is in it.
+    /// The value's own node, then those of everything inside it.
     nodes: &'t [Node],
 }
 
@@ -106,7 +106,7 @@ impl<'t> Value<'t> {
         self.node().kind
     }
 
-    /// Where it stands in the text that was parsed.
+    /// The range in the text that was parsed.
     pub(crate) fn span(self) -> Span {
         let node = self.node();
         Span {
@@ -115,12 +115,12 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Its bytes as they stand.
+    /// The raw bytes.
     pub(crate) fn raw(self) -> &'t str {
         self.span().of(self.text)
     }
 
-    /// Its text, where it is a string.
+    /// The unescaped text of a string.
     pub(crate) fn text(self) -> Option<Cow<'t, str>> {
         let raw = self.raw();
         let inner = raw.get(1..raw.len().saturating_sub(1));
@@ -131,7 +131,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Whether it is the string `text`.
+    /// Returns `true` for the string `text`.
     pub(crate) fn is(self, text: &str) -> bool {
         self.text().is_some_and(|own| own == text)
     }
@@ -144,7 +144,7 @@ impl<'t> Value<'t> {
         self.kind() == Kind::True
     }
 
-    /// Its value, where it is a whole number of zero or more.
+    /// The value of a whole number of zero or more.
     pub(crate) fn whole(self) -> Option<u64> {
         (self.kind() == Kind::Number)
             .then(|| self.raw().parse().ok())

@@ -9,8 +9,6 @@ use crate::api::{
     Request, Response,
 };
 
-const DIALECTS: [Dialect; 3] = [Dialect::Anthropic, Dialect::Chat, Dialect::Responses];
-
 /// JSON with spellings that a reader could lose: white space, escapes, numbers, repeated keys.
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
@@ -117,7 +115,7 @@ fn message() -> impl Strategy<Value = String> {
 
 prop_compose! {
     fn request()(
-        dialect in prop::sample::select(DIALECTS.to_vec()),
+        dialect in prop::sample::select(Dialect::ALL.to_vec()),
         before in prop::collection::vec((key(), json()), 0..3),
         messages in prop::collection::vec(message(), 0..7),
         after in prop::collection::vec((string(), json()), 0..3),
@@ -133,7 +131,7 @@ prop_compose! {
     }
 }
 
-/// What has to hold for any bytes that can be read; nothing may panic on any others.
+/// Checks the laws on any bytes that can be read; other bytes must not panic.
 fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
     let request = Request::parse(dialect, body).ok()?;
     let one_by_one = (0..request.len()).map(|index| Piece::Kept(index..index + 1));
@@ -168,7 +166,7 @@ fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
     let all = request.breakpoints().into_iter().filter(in_messages);
     assert!(each.eq(all));
     let _ = request.instructions();
-    for dialect in DIALECTS {
+    for dialect in Dialect::ALL {
         let written = Conversation::from_turns(dialect, &turns).body("m", None);
         assert!(Request::parse(dialect, written.as_bytes()).is_ok());
     }
@@ -258,7 +256,7 @@ proptest! {
 
     #[test]
     fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        for dialect in DIALECTS {
+        for dialect in Dialect::ALL {
             lawful(dialect, &bytes);
             answers(dialect, &bytes);
         }
@@ -266,7 +264,7 @@ proptest! {
 
     #[test]
     fn any_events_do_no_harm(
-        dialect in prop::sample::select(DIALECTS.to_vec()),
+        dialect in prop::sample::select(Dialect::ALL.to_vec()),
         events in prop::collection::vec((prop::sample::select(EVENTS.to_vec()), block(), block()), 0..8),
     ) {
         let stream: String = events
@@ -287,7 +285,7 @@ proptest! {
 
     #[test]
     fn turns_come_back_from_what_is_written(turns in conversation()) {
-        for dialect in DIALECTS {
+        for dialect in Dialect::ALL {
             let body = Conversation::from_turns(dialect, &turns).body("m", Some(1));
             let request = Request::parse(dialect, body.as_bytes()).unwrap();
             let back = request.turns(&Heuristic);
@@ -313,7 +311,7 @@ const EVENTS: [&str; 10] = [
     "error",
 ];
 
-/// What was said, part by part, without the borders of turns, which dialects draw differently. Chat
+/// The parts of all turns, without the borders of turns, which dialects draw differently. Chat
 /// and Responses have no place for a tool's failure.
 fn said(dialect: Dialect, turns: &[Turn]) -> Vec<(Role, Part)> {
     let part = |turn: &Turn, part: &Part| match part {

@@ -1,4 +1,4 @@
-//! What a request says beside its messages, and what is refused.
+//! Fields of requests beside the messages, and bodies that are refused.
 
 use context::coded::Coded;
 use context::{Heuristic, TurnId};

@@ -36,7 +36,7 @@ fn place(drafts: Vec<(Role, Vec<Part>)>) -> Vec<Turn> {
     drafts.into_iter().map(place).collect()
 }
 
-/// What a body written from `turns` reads as.
+/// Writes a body from `turns` and reads it again.
 fn lines(dialect: Dialect, turns: &[Turn]) -> Vec<String> {
     let body = Conversation::from_turns(dialect, turns).body("m", Some(9));
     let request = Request::parse(dialect, body.as_bytes()).unwrap();

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-/// What a record is in the tree.
+/// The kind of a record in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Something a person typed.
@@ -26,7 +26,7 @@ pub(super) struct Node<'a> {
     pub(super) kind: Kind,
 }
 
-/// Where a record stands with respect to the path that ends in the last message.
+/// The position of a record relative to the path that ends in the last message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
     OnPath,
@@ -37,7 +37,7 @@ enum Stand {
     Abandoned,
 }
 
-/// For each record whether it was abandoned.
+/// `true` for each record that was abandoned.
 pub(super) fn abandoned(nodes: &[Node<'_>]) -> Vec<bool> {
     let before = predecessors(nodes);
     let next_on_path = path(nodes, &before);
@@ -112,7 +112,7 @@ fn path(nodes: &[Node<'_>], before: &[Option<usize>]) -> Vec<Option<usize>> {
     next
 }
 
-/// Whether the path goes on from `fork` with a prompt that stands after `index` in the file.
+/// Returns `true` if the path continues from `fork` with a prompt after `index` in the file.
 fn continued_by_prompt(
     nodes: &[Node<'_>],
     next_on_path: &[Option<usize>],

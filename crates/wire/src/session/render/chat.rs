@@ -8,7 +8,7 @@ use super::claude_code::blocks;
 use super::voice::{self, Object, arguments, failed, object, words};
 use crate::session::Format;
 
-/// How LangChain's messages are dumped.
+/// The form of a LangChain dump.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Dump {
     /// `{"type":"human","data":{…}}`

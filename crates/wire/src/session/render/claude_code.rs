@@ -28,7 +28,7 @@ pub(super) struct Voice {
 }
 
 impl Voice {
-    /// Takes what every record repeats from the session's last.
+    /// Takes the fields that every record repeats from the session's last record.
     pub(super) fn of(session: &Session, lines: &Lines<'_>) -> Self {
         let last = lines.pieces.iter().rev().flatten().next();
         let record = last.map_or(&b"{}"[..], |line| lines.text(*line));

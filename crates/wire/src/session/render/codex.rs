@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::voice::{self, Object, is_summary, object, timestamp, words};
 
-/// What was written of the history so far: a `compacted` record repeats it, since it replaces it.
+/// The history written so far, which a `compacted` record repeats because it replaces it.
 #[derive(Default)]
 pub(super) struct Voice {
     history: Vec<Value>,

@@ -1,4 +1,4 @@
-//! Writes message lists: the record around them as it stands, in the lists what is shown.
+//! Writes message lists: the record around them unchanged, and the shown messages in the lists.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::session::Format;
 use crate::session::lines::slice;
 use crate::session::scan::Array;
 
-/// Where a session's messages stand.
+/// The arrays of a session's messages.
 pub(super) struct Source<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) record: Range<usize>,
@@ -77,7 +77,7 @@ pub(super) fn write(source: &Source<'_>, format: Format, pieces: &[Piece<'_>]) -
     out
 }
 
-/// The array that the element with this number stands in.
+/// The array that holds the element with this number.
 fn array_of(arrays: &[Array], number: usize) -> Option<usize> {
     let mut before = 0;
     arrays.iter().position(|array| {
@@ -122,14 +122,14 @@ impl List<'_> {
         self.array.elements.get(number.checked_sub(self.base)?)
     }
 
-    /// What stands between one element and the next.
+    /// The bytes between one element and the next.
     fn gap(&self, number: usize) -> Option<&[u8]> {
         let (this, next) = (self.element(number)?, self.element(number + 1)?);
         Some(slice(self.bytes, this.end..next.start))
     }
 
-    /// Writes what is shown between the brackets. Elements that stand next to each other in the file
-    /// keep what stands between them; elsewhere the first gap of the list is used.
+    /// Writes the shown elements between the brackets. Elements that are neighbors in the file
+    /// keep the bytes between them; elsewhere the first gap of the list is used.
     fn write(&self, share: &[Piece<'_>], voice: &mut Voice, out: &mut Vec<u8>) {
         let elements = &self.array.elements;
         let (Some(first), Some(last)) = (elements.first(), elements.last()) else {

@@ -9,7 +9,7 @@ use super::voice::{self, Links, Object, arguments, failed, is_summary, object, t
 use crate::session::Session;
 
 pub(super) struct Voice {
-    /// Whether records name the record before them; the first version's do not.
+    /// `true` where records name the record before them; those of the first version do not.
     chained: bool,
     headers: usize,
     model: String,

@@ -27,7 +27,7 @@ impl Lines<'_> {
         place.map_or(&[], |place| slice(&self.source.bytes, place.text.clone()))
     }
 
-    /// A line with its end, as it stands.
+    /// A line with its line end.
     fn whole(&self, line: usize) -> &[u8] {
         let place = self.source.lines.get(line);
         place.map_or(&[], |place| {
@@ -36,7 +36,7 @@ impl Lines<'_> {
     }
 
     /// The lines of turns `first..=last` with the asides between them, in file order. The first turn
-    /// of the session brings what stands before it, the last what stands after it.
+    /// of the session brings the asides before it, the last the asides after it.
     fn run(&self, first: usize, last: usize) -> Vec<usize> {
         let turns = self.pieces.get(first..=last).unwrap_or_default();
         let mut lines: Vec<usize> = turns.iter().flatten().copied().collect();
@@ -105,7 +105,7 @@ pub(super) fn write(lines: &Lines<'_>, shown: &[Shown<'_>], voice: &mut dyn Voic
     script.out
 }
 
-/// A record that waits for the next one, which may ask for its id.
+/// A record that waits for the next one, which may name its id.
 struct Pending {
     record: Object,
     id: String,
@@ -121,7 +121,7 @@ struct Script {
 }
 
 impl Script {
-    /// Writes a line of the file as it stands.
+    /// Writes a line of the file unchanged.
     fn own(&mut self, whole: &[u8], text: &[u8], voice: &mut dyn Voice) {
         if let Some(links) = self.links {
             self.join(links, text, voice);
@@ -131,7 +131,7 @@ impl Script {
         self.out.extend_from_slice(whole);
     }
 
-    /// Sees to it that the parent that a line names stands before it.
+    /// Writes a record for the parent that a line names, where none stands before it.
     fn join(&mut self, links: Links, text: &[u8], voice: &dyn Voice) {
         let link = link(links, text);
         let Some(id) = link.id else {
@@ -173,7 +173,7 @@ impl Script {
         }
     }
 
-    /// Lets a record follow the last one.
+    /// Links a record to the last one.
     fn chain(&self, record: &mut Object) {
         if let Some(links) = self.links {
             let parent = self.last.as_deref().map_or(Value::Null, Value::from);
@@ -181,7 +181,7 @@ impl Script {
         }
     }
 
-    /// Writes the record that waits, with the id that the next record asks for.
+    /// Writes the waiting record, with the id that the next record names.
     fn flush(&mut self, asked: Option<&str>) {
         let Some(Pending { mut record, id }) = self.pending.take() else {
             return;
@@ -212,15 +212,13 @@ struct Link {
 
 fn link(links: Links, text: &[u8]) -> Link {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Fields<'a> {
-        #[serde(borrow)]
         uuid: Scalar<'a>,
-        #[serde(borrow, rename = "parentUuid")]
+        #[serde(rename = "parentUuid")]
         parent_uuid: Scalar<'a>,
-        #[serde(borrow)]
         id: Scalar<'a>,
-        #[serde(borrow, rename = "parentId")]
+        #[serde(rename = "parentId")]
         parent_id: Scalar<'a>,
     }
     let fields = serde_json::from_slice::<Fields<'_>>(text).unwrap_or_default();

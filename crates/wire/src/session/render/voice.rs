@@ -1,4 +1,4 @@
-//! How a format says what was not in the file.
+//! The way in which a format writes turns that were not in the file.
 
 use context::turn::{Outcome, Part};
 use context::{Provenance, Turn};
@@ -22,9 +22,9 @@ pub(super) struct Links {
     pub(super) parent: &'static str,
 }
 
-/// How a log's format says what was not in the file.
+/// Writes new records of a log format.
 pub(super) trait Voice {
-    /// The fields that chain its records, where they do.
+    /// The fields that chain the records; `None` for a format without chains.
     fn links(&self) -> Option<Links> {
         None
     }
@@ -34,18 +34,18 @@ pub(super) trait Voice {
         None
     }
 
-    /// A record of the file is about to be written as it stands.
+    /// Called before a record of the file is written unchanged.
     fn heard(&mut self, _line: &[u8]) {}
 
-    /// The records that say a turn, without the fields that chain them.
+    /// The records of a turn, without the fields that chain them.
     fn say(&mut self, turn: &Turn) -> Vec<Object>;
 
-    /// A record that says nothing and only carries the chain on.
+    /// An empty record that only continues the chain.
     fn bridge(&self) -> Object {
         Object::new()
     }
 
-    /// The id of the `number`th new record, where no other record asks for a certain one.
+    /// The id of the `number`th new record, unless another record already names an id for it.
     fn id(&self, seed: &[u8; 16], number: usize) -> String {
         let mut hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
         hex.truncate(24);
@@ -53,12 +53,12 @@ pub(super) trait Voice {
     }
 }
 
-/// Whether a turn is a summary that stands for others.
+/// Returns `true` for a summary that stands for other turns.
 pub(super) fn is_summary(turn: &Turn) -> bool {
     turn.provenance() == Provenance::Summary
 }
 
-/// What a turn says in words, apart from calls and results. Binaries are named, since new records
+/// The words of a turn, without calls and results. Binaries are named, since new records
 /// cannot carry them.
 pub(super) fn words(turn: &Turn) -> String {
     let mut words: Vec<String> = Vec::new();
@@ -72,12 +72,12 @@ pub(super) fn words(turn: &Turn) -> String {
     words.join("\n\n")
 }
 
-/// The arguments of a call as JSON: what they are, or a text where they are none.
+/// The arguments of a call as JSON, or as a text where they are not JSON.
 pub(super) fn arguments(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
-/// Whether a result is a failure.
+/// Returns `true` for a failed result.
 pub(super) fn failed(outcome: Outcome) -> bool {
     outcome == Outcome::Failed
 }

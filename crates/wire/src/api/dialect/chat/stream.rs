@@ -1,17 +1,18 @@
 //! The stream of Chat Completions: chunks with deltas of the first choice, the usage in a chunk of
 //! its own at the end.
 
-use super::{Progress, text};
+use super::reply::stop_of;
 use crate::api::Dialect;
 use crate::api::failure::Failure;
 use crate::api::json::members::GrowingObject;
 use crate::api::json::tree::Value;
 use crate::api::json::write::list;
-use crate::api::reply::{Reply, Stop, chat_stop};
+use crate::api::reply::{Reply, Stop};
+use crate::api::stream::{Progress, Stream, index, text};
 use crate::api::usage::Usage;
 
-#[derive(Clone, Default)]
-pub(super) struct Stream {
+#[derive(Default)]
+pub(super) struct Chunks {
     id: Option<String>,
     model: Option<String>,
     stop: Option<Stop>,
@@ -33,8 +34,8 @@ struct Call {
     key: &'static str,
 }
 
-impl Stream {
-    pub(super) fn accept(&mut self, root: Value<'_>) -> Progress {
+impl Stream for Chunks {
+    fn accept(&mut self, _: &str, root: Value<'_>) -> Progress {
         if let Some(failure) = Failure::read(root) {
             self.failure = Some(failure);
             return Progress::Complete;
@@ -45,16 +46,41 @@ impl Stream {
             self.usage = Usage::read(usage);
         }
         for choice in root.get("choices").into_iter().flat_map(Value::elements) {
-            if super::index(choice, "index") == 0 {
+            if index(choice, "index") == 0 {
                 self.accept_choice(choice);
             }
         }
         Progress::Going
     }
 
+    fn reply(&self) -> Reply {
+        let mut extra = Vec::new();
+        if !self.calls.is_empty() {
+            extra.push(("tool_calls", list(self.calls.iter().map(Call::json))));
+        }
+        if let Some(function) = &self.function {
+            extra.push(("function_call", function.json(&[])));
+        }
+        let spoke = !self.message.is_empty() || !extra.is_empty();
+        Reply {
+            id: self.id.clone(),
+            model: self.model.clone(),
+            stop: self.stop.clone(),
+            usage: self.usage.clone(),
+            pieces: spoke
+                .then(|| self.message.json(&extra))
+                .into_iter()
+                .collect(),
+            failure: self.failure.clone(),
+            ..Reply::empty(Dialect::Chat)
+        }
+    }
+}
+
+impl Chunks {
     fn accept_choice(&mut self, choice: Value<'_>) {
         if let Some(reason) = text(choice, "finish_reason") {
-            self.stop = Some(chat_stop(&reason));
+            self.stop = Some(stop_of(&reason));
         }
         for (key, value) in choice.get("delta").into_iter().flat_map(Value::members) {
             match &*key.text().unwrap_or_default() {
@@ -107,29 +133,6 @@ impl Stream {
                     None => call.members.grow(other, value),
                 },
             }
-        }
-    }
-
-    pub(super) fn reply(&self) -> Reply {
-        let mut extra = Vec::new();
-        if !self.calls.is_empty() {
-            extra.push(("tool_calls", list(self.calls.iter().map(Call::json))));
-        }
-        if let Some(function) = &self.function {
-            extra.push(("function_call", function.json(&[])));
-        }
-        let spoke = !self.message.is_empty() || !extra.is_empty();
-        Reply {
-            id: self.id.clone(),
-            model: self.model.clone(),
-            stop: self.stop.clone(),
-            usage: self.usage.clone(),
-            pieces: spoke
-                .then(|| self.message.json(&extra))
-                .into_iter()
-                .collect(),
-            failure: self.failure.clone(),
-            ..Reply::empty(Dialect::Chat)
         }
     }
 }

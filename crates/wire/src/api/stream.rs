@@ -1,8 +1,4 @@
-//! What the events of a stream amount to.
-
-mod anthropic;
-mod chat;
-mod responses;
+//! Event streams put together to replies.
 
 use std::fmt;
 
@@ -13,27 +9,27 @@ use super::limits::DEEPEST;
 use super::reply::Reply;
 use super::sse::Event;
 
-/// Puts the events of one answer together. The result is the [`Reply`] that the body of the same
-/// answer would have given, also for a stream that is cut: then it is what had come by then.
+/// Puts the events of one answer together. The result is the [`Reply`] that the same answer gives as
+/// a body. For a stream that is cut, it is what came before the cut.
 ///
-/// Events, deltas and members that this version does not know are passed over or kept as they are;
+/// Unknown events, deltas and members are skipped or kept as they are;
 /// nothing stops it.
-#[derive(Clone)]
 pub struct Accumulator {
-    state: State,
+    stream: Box<dyn Stream>,
     complete: bool,
 }
 
-#[derive(Clone)]
-enum State {
-    Anthropic(anthropic::Stream),
-    Chat(chat::Stream),
-    Responses(responses::Stream),
+/// A stream of one dialect, as far as it has come.
+pub(super) trait Stream: Send + Sync {
+    /// Takes an event of the type `kind` with the data `root`.
+    fn accept(&mut self, kind: &str, root: Value<'_>) -> Progress;
+    /// The reply so far.
+    fn reply(&self) -> Reply;
 }
 
-/// Whether more events can come.
+/// The state of a stream after an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
+pub(super) enum Progress {
     Going,
     Complete,
 }
@@ -51,11 +47,7 @@ impl Accumulator {
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
         Self {
-            state: match dialect {
-                Dialect::Anthropic => State::Anthropic(anthropic::Stream::default()),
-                Dialect::Chat => State::Chat(chat::Stream::default()),
-                Dialect::Responses => State::Responses(responses::Stream::default()),
-            },
+            stream: (dialect.table().replies.stream)(),
             complete: false,
         }
     }
@@ -63,7 +55,7 @@ impl Accumulator {
     /// Takes the next event.
     ///
     /// # Errors
-    /// Where its data is not JSON. The event is passed over, and the next one can be taken.
+    /// The data is not JSON. The event is skipped, and the next one can be taken.
     pub fn accept(&mut self, event: &Event) -> Result<(), ApiError> {
         if event.data == "[DONE]" {
             self.complete = true;
@@ -76,16 +68,12 @@ impl Accumulator {
         let root = tree.root();
         let kind = root.get_text("type");
         let kind = kind.as_deref().unwrap_or(&event.name);
-        let progress = match &mut self.state {
-            State::Anthropic(stream) => stream.accept(kind, root),
-            State::Chat(stream) => stream.accept(root),
-            State::Responses(stream) => stream.accept(kind, root),
-        };
+        let progress = self.stream.accept(kind, root);
         self.complete |= progress == Progress::Complete;
         Ok(())
     }
 
-    /// Whether the stream has said that it is at its end, by its last event or by an error.
+    /// Returns `true` after the last event or an error event.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.complete
@@ -94,21 +82,17 @@ impl Accumulator {
     /// The answer, as far as it has come.
     #[must_use]
     pub fn reply(&self) -> Reply {
-        match &self.state {
-            State::Anthropic(stream) => stream.reply(),
-            State::Chat(stream) => stream.reply(),
-            State::Responses(stream) => stream.reply(),
-        }
+        self.stream.reply()
     }
 }
 
 /// The number under `key`, or zero.
-fn index(root: Value<'_>, key: &str) -> u64 {
+pub(super) fn index(root: Value<'_>, key: &str) -> u64 {
     root.get(key).and_then(Value::whole).unwrap_or_default()
 }
 
 /// The string under `key`, where there is one and it is not empty.
-fn text(root: Value<'_>, key: &str) -> Option<String> {
+pub(super) fn text(root: Value<'_>, key: &str) -> Option<String> {
     let text = root.get_text(key).filter(|text| !text.is_empty())?;
     Some(text.into_owned())
 }

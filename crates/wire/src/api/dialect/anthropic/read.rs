@@ -1,14 +1,13 @@
-//! Anthropic Messages: what a message says.
+//! Anthropic messages as turns.
 
 use context::turn::Outcome;
 use context::{Part, Role, TurnDraft};
 
-use super::json::scan::Kind;
-use super::json::tree::Value;
-use super::parts;
+use crate::api::json::tree::{Tree, Value};
+use crate::api::parts;
 
 /// The role that `role` names.
-pub(super) fn role(role: Option<&str>) -> Role {
+pub(super) fn role(_: Option<&str>, role: Option<&str>) -> Role {
     match role {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -18,16 +17,23 @@ pub(super) fn role(role: Option<&str>) -> Role {
 }
 
 /// The turn that `message` is. A user message that holds nothing but tool results is a tool turn.
-pub(super) fn draft(message: Value<'_>) -> TurnDraft {
-    if message.kind() != Kind::Object {
-        return parts::unreadable(message);
-    }
-    let mut role = role(message.get_text("role").as_deref());
-    let content = message.get("content");
-    if role == Role::User && content.is_some_and(only_results) {
-        role = Role::Tool;
-    }
-    TurnDraft::said(role, content.map(content_parts).unwrap_or_default())
+pub(super) fn draft(role: Role, elements: &[Tree<'_>]) -> TurnDraft {
+    parts::one(role, elements, |message| {
+        let content = message.get("content");
+        let answers = role == Role::User && content.is_some_and(only_results);
+        let role = if answers { Role::Tool } else { role };
+        TurnDraft::said(role, content.map(content_parts).unwrap_or_default())
+    })
+}
+
+/// The content of each tool result in a message.
+pub(super) fn results(message: Value<'_>) -> Vec<Option<Value<'_>>> {
+    let blocks = message.get("content").into_iter();
+    blocks
+        .flat_map(Value::elements)
+        .filter(|block| block.get("type").is_some_and(|it| it.is("tool_result")))
+        .map(|block| block.get("content"))
+        .collect()
 }
 
 fn only_results(content: Value<'_>) -> bool {
@@ -39,18 +45,7 @@ fn only_results(content: Value<'_>) -> bool {
 /// The parts of a `content`: a string, a list of blocks, or something unknown.
 pub(super) fn content_parts(content: Value<'_>) -> Vec<Part> {
     let mut out = Vec::new();
-    match content.kind() {
-        Kind::Plain | Kind::Escaped => {
-            parts::push_text(&mut out, &content.text().unwrap_or_default());
-        }
-        Kind::List => {
-            for block in content.elements() {
-                push_block(&mut out, block);
-            }
-        }
-        Kind::Null => {}
-        _ => out.push(parts::opaque(content)),
-    }
+    parts::push_content(&mut out, content, push_block);
     out
 }
 

@@ -1,11 +1,11 @@
-//! OpenAI Responses: what items say.
+//! Responses items as turns.
 
 use context::turn::Outcome;
 use context::{Part, Role, Text, TurnDraft};
 
-use super::json::scan::Kind;
-use super::json::tree::Value;
-use super::parts;
+use crate::api::json::scan::Kind;
+use crate::api::json::tree::{Tree, Value};
+use crate::api::parts;
 
 /// The role of an item by its `type` and `role`. Items that the model made are the assistant's,
 /// answers to its calls are a tool's.
@@ -27,20 +27,23 @@ pub(super) fn role(kind: Option<&str>, role: Option<&str>) -> Role {
     }
 }
 
-/// The turn that consecutive `items` of one side are.
-pub(super) fn draft<'t>(role: Role, items: impl Iterator<Item = Value<'t>>) -> TurnDraft {
+/// The turn that consecutive items of one side are.
+pub(super) fn draft(role: Role, items: &[Tree<'_>]) -> TurnDraft {
     let mut out = Vec::new();
     for item in items {
-        push_item(&mut out, item);
+        push_item(&mut out, item.root());
     }
     TurnDraft::said(role, out)
 }
 
-/// The turn of an `input` that is one string.
-pub(super) fn bare(input: Value<'_>) -> TurnDraft {
-    let mut out = Vec::new();
-    parts::push_text(&mut out, &input.text().unwrap_or_default());
-    TurnDraft::said(Role::User, out)
+/// The output of a call that the client answered.
+pub(super) fn results(item: Value<'_>) -> Vec<Option<Value<'_>>> {
+    let kind = item.get_text("type").unwrap_or_default();
+    if kind.ends_with("_call_output") {
+        vec![item.get("output")]
+    } else {
+        Vec::new()
+    }
 }
 
 /// Calls that the client answers: the item's type, the name where the item has none, the key of
@@ -54,19 +57,13 @@ const CALLS: [(&str, &str, &str); 6] = [
     ("computer_call", "computer", "action"),
 ];
 
-/// Whether `item` is a call that the client answers.
+/// Returns `true` for a call that the client answers.
 pub(super) fn is_call(item: Value<'_>) -> bool {
     let kind = item.get_text("type").unwrap_or_default();
     CALLS.iter().any(|(call, _, _)| *call == kind)
 }
 
-/// Whether `item` is what a call of the client's gave.
-pub(super) fn is_result(item: Value<'_>) -> bool {
-    let kind = item.get_text("type").unwrap_or_default();
-    kind.ends_with("_call_output")
-}
-
-fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
+pub(super) fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
     let kind = item.get_text("type").unwrap_or_default();
     if let Some((_, name, arguments)) = CALLS.iter().find(|(call, _, _)| *call == kind) {
         let own = parts::text_of(item, "name");
@@ -82,7 +79,7 @@ fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
     match &*kind {
         "" | "message" if item.kind() == Kind::Object => {
             if let Some(content) = item.get("content") {
-                push_content(out, content);
+                parts::push_content(out, content, push_block);
             }
         }
         "reasoning" => push_reasoning(out, item),
@@ -122,22 +119,11 @@ fn push_reasoning(out: &mut Vec<Part>, item: Value<'_>) {
     }
 }
 
-fn push_content(out: &mut Vec<Part>, content: Value<'_>) {
-    match content.kind() {
-        Kind::Plain | Kind::Escaped => {
-            parts::push_text(out, &content.text().unwrap_or_default());
-        }
-        Kind::List => {
-            for part in content.elements() {
-                let text = part.get_text("text").or_else(|| part.get_text("refusal"));
-                match part.text().or(text) {
-                    Some(text) => parts::push_text(out, &text),
-                    None => out.push(binary_or_opaque(part)),
-                }
-            }
-        }
-        Kind::Null => {}
-        _ => out.push(parts::opaque(content)),
+fn push_block(out: &mut Vec<Part>, block: Value<'_>) {
+    let text = block.get_text("text").or_else(|| block.get_text("refusal"));
+    match block.text().or(text) {
+        Some(text) => parts::push_text(out, &text),
+        None => out.push(binary_or_opaque(block)),
     }
 }
 
@@ -145,11 +131,7 @@ fn binary_or_opaque(part: Value<'_>) -> Part {
     let kind = part.get_text("type").unwrap_or_default();
     match &*kind {
         "input_image" | "computer_screenshot" => {
-            let url = part.get_text("image_url");
-            let kind = url
-                .as_deref()
-                .and_then(|url| parts::data_url_kind(url, "image/"));
-            parts::attachment(part, kind.unwrap_or("image"))
+            parts::image(part, part.get_text("image_url").as_deref())
         }
         "input_file" => parts::attachment(part, "file"),
         "input_audio" => parts::attachment(part, "audio"),

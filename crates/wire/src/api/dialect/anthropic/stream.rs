@@ -2,33 +2,41 @@
 
 use std::collections::BTreeMap;
 
-use super::{Progress, index, text};
+use super::reply::stop_of;
 use crate::api::Dialect;
 use crate::api::failure::Failure;
 use crate::api::json::members::{GrowingObject, with_members};
 use crate::api::json::tree::{Tree, Value};
 use crate::api::json::write::{list, quoted};
 use crate::api::limits::DEEPEST;
-use crate::api::reply::{Reply, Stop, anthropic_stop};
+use crate::api::reply::Reply;
+use crate::api::stream::{Progress, Stream, index, text};
 use crate::api::usage::Usage;
 
-#[derive(Clone, Default)]
-pub(super) struct Stream {
-    id: Option<String>,
-    model: Option<String>,
-    stop: Option<Stop>,
+pub(super) struct Events {
+    /// The reply without usage and pieces.
+    reply: Reply,
     usage: GrowingObject,
     blocks: BTreeMap<u64, Block>,
-    failure: Option<Failure>,
 }
 
-impl Stream {
-    pub(super) fn accept(&mut self, kind: &str, root: Value<'_>) -> Progress {
+impl Default for Events {
+    fn default() -> Self {
+        Self {
+            reply: Reply::empty(Dialect::Anthropic),
+            usage: GrowingObject::default(),
+            blocks: BTreeMap::new(),
+        }
+    }
+}
+
+impl Stream for Events {
+    fn accept(&mut self, kind: &str, root: Value<'_>) -> Progress {
         match kind {
             "message_start" => {
                 if let Some(message) = root.get("message") {
-                    self.id = text(message, "id");
-                    self.model = text(message, "model");
+                    self.reply.id = text(message, "id");
+                    self.reply.model = text(message, "model");
                     self.count(message);
                 }
             }
@@ -47,12 +55,13 @@ impl Stream {
                 let stop = root
                     .get("delta")
                     .and_then(|delta| text(delta, "stop_reason"));
-                self.stop = stop.map(|stop| anthropic_stop(&stop)).or(self.stop.take());
+                let stop = stop.map(|stop| stop_of(&stop));
+                self.reply.stop = stop.or(self.reply.stop.take());
                 self.count(root);
             }
             "message_stop" => return Progress::Complete,
             "error" => {
-                self.failure = Failure::read(root);
+                self.reply.failure = Failure::read(root);
                 return Progress::Complete;
             }
             _ => {}
@@ -60,6 +69,18 @@ impl Stream {
         Progress::Going
     }
 
+    fn reply(&self) -> Reply {
+        let usage = self.usage.json(&[]);
+        let usage = Tree::parse(&usage, DEEPEST).map(|tree| Usage::read(tree.root()));
+        Reply {
+            usage: usage.unwrap_or_default(),
+            pieces: self.blocks.values().map(Block::json).collect(),
+            ..self.reply.clone()
+        }
+    }
+}
+
+impl Events {
     /// Takes the counts in `object`'s `usage`. They are running totals: later ones replace earlier
     /// ones, a `null` says nothing.
     fn count(&mut self, object: Value<'_>) {
@@ -70,23 +91,9 @@ impl Stream {
             }
         }
     }
-
-    pub(super) fn reply(&self) -> Reply {
-        let usage = self.usage.json(&[]);
-        let usage = Tree::parse(&usage, DEEPEST).map(|tree| Usage::read(tree.root()));
-        Reply {
-            id: self.id.clone(),
-            model: self.model.clone(),
-            stop: self.stop.clone(),
-            usage: usage.unwrap_or_default(),
-            pieces: self.blocks.values().map(Block::json).collect(),
-            failure: self.failure.clone(),
-            ..Reply::empty(Dialect::Anthropic)
-        }
-    }
 }
 
-/// A content block: as it started, and what the deltas made of its members.
+/// A content block: its first form, and the members that deltas changed.
 #[derive(Clone)]
 struct Block {
     start: String,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Progress, index, text};
+use super::read::is_call;
 use crate::api::Dialect;
 use crate::api::failure::Failure;
 use crate::api::json::members::with_members;
@@ -11,10 +11,10 @@ use crate::api::json::tree::{Tree, Value};
 use crate::api::json::write::{Object, list, quoted};
 use crate::api::limits::DEEPEST;
 use crate::api::reply::{self, Reply, Stop};
-use crate::api::responses::is_call;
+use crate::api::stream::{Progress, Stream, index, text};
 
-#[derive(Clone, Default)]
-pub(super) struct Stream {
+#[derive(Default)]
+pub(super) struct Items {
     id: Option<String>,
     model: Option<String>,
     items: BTreeMap<u64, Item>,
@@ -34,8 +34,8 @@ struct Item {
     arguments: Option<(&'static str, String)>,
 }
 
-impl Stream {
-    pub(super) fn accept(&mut self, kind: &str, root: Value<'_>) -> Progress {
+impl Stream for Items {
+    fn accept(&mut self, kind: &str, root: Value<'_>) -> Progress {
         if let Some(response) = root.get("response") {
             self.id = self.id.take().or_else(|| text(response, "id"));
             self.model = self.model.take().or_else(|| text(response, "model"));
@@ -66,31 +66,9 @@ impl Stream {
         Progress::Going
     }
 
-    fn grow(&mut self, kind: &str, root: Value<'_>) {
-        let Some(delta) = root.get_text("delta") else {
-            return;
-        };
-        let item = self.items.entry(index(root, "output_index")).or_default();
-        let (key, part) = match kind {
-            "response.output_text.delta" => ("content", "output_text"),
-            "response.refusal.delta" => ("content", "refusal"),
-            "response.reasoning_text.delta" => ("content", "reasoning_text"),
-            "response.reasoning_summary_text.delta" => ("summary", "summary_text"),
-            "response.function_call_arguments.delta" => return item.argue("arguments", &delta),
-            "response.custom_tool_call_input.delta" => return item.argue("input", &delta),
-            _ => return,
-        };
-        let place = match key {
-            "summary" => index(root, "summary_index"),
-            _ => index(root, "content_index"),
-        };
-        let grown = item.lists.entry((key, place));
-        grown.or_insert((part, String::new())).1.push_str(&delta);
-    }
-
     /// The last event holds everything. Where the stream was cut before it, or where its list of
     /// output is left empty (some servers do that), the items count.
-    pub(super) fn reply(&self) -> Reply {
+    fn reply(&self) -> Reply {
         let tree = self
             .response
             .as_deref()
@@ -114,6 +92,30 @@ impl Stream {
             }
         }
         reply
+    }
+}
+
+impl Items {
+    fn grow(&mut self, kind: &str, root: Value<'_>) {
+        let Some(delta) = root.get_text("delta") else {
+            return;
+        };
+        let item = self.items.entry(index(root, "output_index")).or_default();
+        let (key, part) = match kind {
+            "response.output_text.delta" => ("content", "output_text"),
+            "response.refusal.delta" => ("content", "refusal"),
+            "response.reasoning_text.delta" => ("content", "reasoning_text"),
+            "response.reasoning_summary_text.delta" => ("summary", "summary_text"),
+            "response.function_call_arguments.delta" => return item.argue("arguments", &delta),
+            "response.custom_tool_call_input.delta" => return item.argue("input", &delta),
+            _ => return,
+        };
+        let place = match key {
+            "summary" => index(root, "summary_index"),
+            _ => index(root, "content_index"),
+        };
+        let grown = item.lists.entry((key, place));
+        grown.or_insert((part, String::new())).1.push_str(&delta);
     }
 }
 

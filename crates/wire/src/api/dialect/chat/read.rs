@@ -1,14 +1,13 @@
-//! OpenAI Chat Completions: what a message says.
+//! Chat messages as turns.
 
 use context::turn::Outcome;
 use context::{Part, Role, Text, TurnDraft};
 
-use super::json::scan::Kind;
-use super::json::tree::Value;
-use super::parts;
+use crate::api::json::tree::{Tree, Value};
+use crate::api::parts;
 
 /// The role that `role` names.
-pub(super) fn role(role: Option<&str>) -> Role {
+pub(super) fn role(_: Option<&str>, role: Option<&str>) -> Role {
     match role {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -19,25 +18,24 @@ pub(super) fn role(role: Option<&str>) -> Role {
 }
 
 /// The turn that `message` is.
-pub(super) fn draft(message: Value<'_>) -> TurnDraft {
-    if message.kind() != Kind::Object {
-        return parts::unreadable(message);
-    }
-    let role = role(message.get_text("role").as_deref());
-    let mut out = Vec::new();
-    if role == Role::Tool {
-        push_result(&mut out, message);
-    } else {
-        push_said(&mut out, message);
-    }
-    TurnDraft::said(role, out)
+pub(super) fn draft(role: Role, elements: &[Tree<'_>]) -> TurnDraft {
+    parts::one(role, elements, |message| {
+        let mut out = Vec::new();
+        if role == Role::Tool {
+            push_result(&mut out, message);
+        } else {
+            push_said(&mut out, message);
+        }
+        TurnDraft::said(role, out)
+    })
 }
 
-/// The turn of a message that speaks, whatever role it names.
-pub(super) fn said(role: Role, message: Value<'_>) -> TurnDraft {
-    let mut out = Vec::new();
-    push_said(&mut out, message);
-    TurnDraft::said(role, out)
+/// The content of a tool's message.
+pub(super) fn results(message: Value<'_>) -> Vec<Option<Value<'_>>> {
+    match role(None, message.get_text("role").as_deref()) {
+        Role::Tool => vec![message.get("content")],
+        _ => Vec::new(),
+    }
 }
 
 /// The legacy `function` role answers by name; there the name stands in for the call's id.
@@ -54,7 +52,7 @@ fn push_result(out: &mut Vec<Part>, message: Value<'_>) {
 }
 
 /// Reasoning (two spellings, both outside OpenAI's own API), content, refusal, calls.
-fn push_said(out: &mut Vec<Part>, message: Value<'_>) {
+pub(super) fn push_said(out: &mut Vec<Part>, message: Value<'_>) {
     let reasoning = message
         .get_text("reasoning_content")
         .or_else(|| message.get_text("reasoning"));
@@ -62,7 +60,7 @@ fn push_said(out: &mut Vec<Part>, message: Value<'_>) {
         out.push(Part::Thinking(Text::from(&*reasoning)));
     }
     if let Some(content) = message.get("content") {
-        push_content(out, content);
+        parts::push_content(out, content, push_block);
     }
     if let Some(refusal) = message.get_text("refusal") {
         parts::push_text(out, &refusal);
@@ -84,26 +82,12 @@ fn push_said(out: &mut Vec<Part>, message: Value<'_>) {
     }
 }
 
-fn push_content(out: &mut Vec<Part>, content: Value<'_>) {
-    match content.kind() {
-        Kind::Plain | Kind::Escaped => {
-            parts::push_text(out, &content.text().unwrap_or_default());
-        }
-        Kind::List => {
-            for part in content.elements() {
-                let kind = part.get_text("type").unwrap_or_default();
-                let key = match &*kind {
-                    "refusal" => "refusal",
-                    _ => "text",
-                };
-                match part.text().or_else(|| part.get_text(key)) {
-                    Some(text) => parts::push_text(out, &text),
-                    None => out.push(binary_or_opaque(part)),
-                }
-            }
-        }
-        Kind::Null => {}
-        _ => out.push(parts::opaque(content)),
+fn push_block(out: &mut Vec<Part>, block: Value<'_>) {
+    let refuses = block.get("type").is_some_and(|kind| kind.is("refusal"));
+    let key = if refuses { "refusal" } else { "text" };
+    match block.text().or_else(|| block.get_text(key)) {
+        Some(text) => parts::push_text(out, &text),
+        None => out.push(binary_or_opaque(block)),
     }
 }
 
@@ -125,13 +109,9 @@ fn binary_or_opaque(part: Value<'_>) -> Part {
     let kind = part.get_text("type").unwrap_or_default();
     match &*kind {
         "image_url" => {
-            let url = part
-                .get("image_url")
-                .and_then(|image| image.get_text("url").or_else(|| image.text()));
-            let kind = url
-                .as_deref()
-                .and_then(|url| parts::data_url_kind(url, "image/"));
-            parts::attachment(part, kind.unwrap_or("image"))
+            let image = part.get("image_url");
+            let url = image.and_then(|image| image.get_text("url").or_else(|| image.text()));
+            parts::image(part, url.as_deref())
         }
         "input_audio" => parts::attachment(part, "audio"),
         "file" => parts::attachment(part, "file"),

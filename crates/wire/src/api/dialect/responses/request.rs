@@ -1,0 +1,59 @@
+//! Changes to Responses requests.
+
+use context::Part;
+use serde_json::{Value, json};
+
+use super::{NO_CALLS, TABLE};
+use crate::api::dialect::{CompactionAsk, TextAsk};
+use crate::api::edit::{Edit, Piece};
+use crate::api::request::Request;
+
+/// The last item of a request that asks for a compaction.
+const TRIGGER: &str = r#"{"type":"compaction_trigger"}"#;
+
+pub(super) fn compacts(request: &Request<'_>) -> Option<usize> {
+    let newest = request.newest()?;
+    let is_trigger =
+        |part: &Part| matches!(part, Part::Opaque(it) if it.kind.as_str() == "compaction_trigger");
+    let ends = newest.contains("compaction_trigger") && newest.draft().parts.iter().any(is_trigger);
+    ends.then(|| request.len().saturating_sub(1))
+}
+
+/// Appends the trigger.
+pub(super) fn ask_for_compaction<'r>(
+    edit: Edit<'r>,
+    _: &CompactionAsk<'_>,
+) -> Result<Edit<'r>, &'static str> {
+    let request = edit.request();
+    if request.is_held_by_provider() {
+        return Err("the provider holds the conversation itself");
+    }
+    if request
+        .messages()
+        .any(|it| it.contains("\"compaction_trigger\""))
+    {
+        return Err("the request already asks for a compaction");
+    }
+    let pieces = vec![
+        Piece::Kept(0..request.len()),
+        Piece::Written(TRIGGER.into()),
+    ];
+    Ok(edit.messages(pieces).set("stream", "true").remove_all(&[
+        "context_management",
+        "max_output_tokens",
+        "background",
+    ]))
+}
+
+pub(super) fn ask_for_text<'r>(edit: Edit<'r>, ask: &TextAsk) -> Edit<'r> {
+    edit.set(TABLE.facts.keys.longest_answer, ask.longest.to_string())
+        .remove("background")
+        .change("text", |text| text.shift_remove("format").is_some())
+        .without_calls(NO_CALLS)
+}
+
+pub(super) fn tool(name: &str, description: &str, schema: &Value) -> String {
+    let kind = "function";
+    json!({"type": kind, "name": name, "description": description, "parameters": schema})
+        .to_string()
+}
