@@ -1,4 +1,4 @@
-//! Small things to store.
+//! Small values to store.
 
 use context::pin::{Origin, Pin, PinId};
 use context::turn::{Attachment, Digest, Opaque, Outcome, ToolCall, ToolResult};
