@@ -1,7 +1,50 @@
-//! Ids of 16 bytes, read as they are written: 32 hexadecimal digits.
+//! Ids of 16 bytes, written and parsed as 32 hexadecimal digits.
 
-/// The bytes of 32 hexadecimal digits; `None` for anything else.
-pub fn read(text: &str) -> Option<[u8; 16]> {
+/// Declares a public id type of 16 bytes with its conversions.
+macro_rules! id_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name([u8; 16]);
+
+        impl $name {
+            /// Wraps 16 bytes.
+            #[must_use]
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(bytes)
+            }
+
+            /// The 16 bytes.
+            #[must_use]
+            pub const fn as_bytes(&self) -> &[u8; 16] {
+                &self.0
+            }
+
+            /// Parses the 32 hexadecimal digits that [`Display`](std::fmt::Display) writes.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                crate::id::parse(text).map(Self)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+    };
+}
+
+pub(crate) use id_type;
+
+/// Parses 32 hexadecimal digits; `None` for anything else.
+pub fn parse(text: &str) -> Option<[u8; 16]> {
     if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
