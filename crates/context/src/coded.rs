@@ -52,6 +52,29 @@ pub struct CodeEntry {
     pub remedy: &'static str,
 }
 
+/// Declares error codes as constants, with the table of them that a crate exports.
+///
+/// ```
+/// context::error_codes! {
+///     /// The codes of this crate.
+///     pub CODES:
+///     NO_FILE = "E0001", "the file does not exist", "Check the path.";
+/// }
+/// assert_eq!(CODES[0].code, NO_FILE);
+/// ```
+#[macro_export]
+macro_rules! error_codes {
+    ($(#[$doc:meta])* $visibility:vis $table:ident:
+     $($name:ident = $code:literal, $meaning:literal, $remedy:literal;)*) => {
+        $(pub(crate) const $name: $crate::coded::ErrorCode = $crate::coded::ErrorCode::new($code);)*
+
+        $(#[$doc])*
+        $visibility const $table: &[$crate::coded::CodeEntry] = &[
+            $($crate::coded::CodeEntry { code: $name, meaning: $meaning, remedy: $remedy }),*
+        ];
+    };
+}
+
 /// What a table says is to be done about a code: the hint of an error that has no better one.
 #[must_use]
 pub fn remedy(table: &[CodeEntry], code: ErrorCode) -> Option<String> {
