@@ -1,81 +1,37 @@
 //! The errors of a history and their codes.
 
 use context::TurnId;
-use context::coded::{self, CodeEntry, Coded, ErrorCode};
+use context::coded::{self, Coded, ErrorCode};
 
 use crate::mark::MarkId;
 
-const UNKNOWN_NODE: ErrorCode = ErrorCode::new("E0501");
-const NOT_ITS_CHILD: ErrorCode = ErrorCode::new("E0502");
-const FULL: ErrorCode = ErrorCode::new("E0503");
-const NOT_ON_PATH: ErrorCode = ErrorCode::new("E0504");
-const ENGINE: ErrorCode = ErrorCode::new("E0510");
-const UNREACHABLE: ErrorCode = ErrorCode::new("E0511");
-const NOT_A_STORE: ErrorCode = ErrorCode::new("E0512");
-const NEWER: ErrorCode = ErrorCode::new("E0513");
-const NO_SPACE: ErrorCode = ErrorCode::new("E0514");
-const BUSY: ErrorCode = ErrorCode::new("E0515");
-const CORRUPT: ErrorCode = ErrorCode::new("E0516");
-
-/// The codes of this crate.
-pub const CODES: &[CodeEntry] = &[
-    CodeEntry {
-        code: UNKNOWN_NODE,
-        meaning: "a request refers to a turn that the history does not contain",
-        remedy: "Send the whole conversation again; it is recorded from its first turn.",
-    },
-    CodeEntry {
-        code: NOT_ITS_CHILD,
-        meaning: "a turn's id does not match its parent and content",
-        remedy: "The turn was changed or moved; append it again after its parent.",
-    },
-    CodeEntry {
-        code: FULL,
-        meaning: "the history has reached its limit",
-        remedy: "Raise the limit, or remove conversations you no longer need.",
-    },
-    CodeEntry {
-        code: NOT_ON_PATH,
-        meaning: "a mark is not on the path of the conversation it is used for",
-        remedy: "Use a mark of this conversation or of a branch that shares its prefix.",
-    },
-    CodeEntry {
-        code: ENGINE,
-        meaning: "the storage engine failed",
-        remedy: "Check the disk and the system log; everything acknowledged earlier is safe.",
-    },
-    CodeEntry {
-        code: UNREACHABLE,
-        meaning: "the store cannot be opened at its path",
-        remedy: "Set `--store` or `store` to a file in a folder that you can write to.",
-    },
-    CodeEntry {
-        code: NOT_A_STORE,
-        meaning: "the file is not an Ebbtide store",
-        remedy: "Use another file; this one was not changed.",
-    },
-    CodeEntry {
-        code: NEWER,
-        meaning: "the store was written by a newer version of Ebbtide",
-        remedy: "Use that version, or another store; this one was not changed.",
-    },
-    CodeEntry {
-        code: NO_SPACE,
-        meaning: "the disk is full",
-        remedy: "Free some space, for example with `ebbtide purge`; no partial data was written.",
-    },
-    CodeEntry {
-        code: BUSY,
-        meaning: "another process locked the store for too long",
-        remedy: "Try again when it finishes; two gateways cannot share one file under heavy load.",
-    },
-    CodeEntry {
-        code: CORRUPT,
-        meaning: "the store file is damaged",
-        remedy: "Restore the file from a copy, or move it away: Ebbtide creates a new store, and records \
-conversations again as clients resend them.",
-    },
-];
+context::error_codes! {
+    /// The codes of this crate.
+    pub CODES:
+    UNKNOWN_NODE = "E0501", "a request refers to a turn that the history does not contain",
+        "Send the whole conversation again; it is recorded from its first turn.";
+    NOT_ITS_CHILD = "E0502", "a turn's id does not match its parent and content",
+        "The turn was changed or moved; append it again after its parent.";
+    FULL = "E0503", "the history has reached its limit",
+        "Raise the limit, or remove conversations you no longer need.";
+    NOT_ON_PATH = "E0504", "a mark is not on the path of the conversation it is used for",
+        "Use a mark of this conversation or of a branch that shares its prefix.";
+    ENGINE = "E0510", "the storage engine failed",
+        "Check the disk and the system log; everything acknowledged earlier is safe.";
+    UNREACHABLE = "E0511", "the store cannot be opened at its path",
+        "Set `--store` or `store` to a file in a folder that you can write to.";
+    NOT_A_STORE = "E0512", "the file is not an Ebbtide store",
+        "Use another file; this one was not changed.";
+    NEWER = "E0513", "the store was written by a newer version of Ebbtide",
+        "Use that version, or another store; this one was not changed.";
+    NO_SPACE = "E0514", "the disk is full",
+        "Free some space, for example with `ebbtide purge`; no partial data was written.";
+    BUSY = "E0515", "another process locked the store for too long",
+        "Try again when it finishes; two gateways cannot share one file under heavy load.";
+    CORRUPT = "E0516", "the store file is damaged",
+        "Restore the file from a copy, or move it away: Ebbtide creates a new store, and records \
+         conversations again as clients resend them.";
+}
 
 /// An error of a history.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Random operations against a reference map, and the promises of the tree one by one.
+//! Random operations against a reference map, and the rules of the tree one by one.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ fn mark(node: TurnId, summary: &str) -> Mark {
     }
 }
 
-/// What the tree must answer, kept the plain way: each node's whole path, written out.
+/// The reference: each node with its whole path.
 #[derive(Default)]
 struct Reference {
     paths: HashMap<TurnId, Vec<Turn>>,
