@@ -1,4 +1,4 @@
-//! A real session, sent as its client would: each request the whole conversation so far.
+//! Tests with a real session, resent in full with each request as its client would.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::locate::corpus;
 const SESSION: &str = "entire-cli/2026-01-13-44df7d08-6bc4-4532-bef8-167ea3797cee.jsonl";
 const TENANT: Tenant = Tenant::from_bytes([1; 16]);
 
-/// The turns of the session's first conversation.
+/// Returns the turns of the session's first conversation.
 fn turns(folder: &Path) -> Vec<Turn> {
     let bytes = fs::read(folder.join(SESSION)).unwrap();
     let document = load(&bytes, "44df7d08", &Heuristic).unwrap();
@@ -48,7 +48,7 @@ fn feed(engine: &dyn Engine, turns: &[Turn]) {
     }
 }
 
-/// The store's size on the disk when nobody has it open.
+/// Returns the store's size on the disk when it is closed.
 fn size(place: &Path, turns: &[Turn]) -> u64 {
     let engine = Sqlite::open(place, Limits::NONE).unwrap();
     feed(&engine, turns);

@@ -1,4 +1,4 @@
-//! A killed process loses nothing that it acknowledged, and leaves nothing half.
+//! Tests that a killed process loses nothing acknowledged and leaves no partial transaction.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -10,9 +10,9 @@ use history::{Engine, Limits, Tenant};
 use history_sqlite::Sqlite;
 
 const TENANT: Tenant = Tenant::from_bytes([1; 16]);
-/// Turns in a transaction.
+/// Turns per transaction.
 const TURNS: u64 = 6;
-/// How often the writer is killed.
+/// The number of times the writer is killed.
 const KILLS: usize = 22;
 
 /// What is there of the growing conversation: transactions, after checking that each is whole.
@@ -71,7 +71,7 @@ fn write(place: &Path, most: u64) {
     let begun = whole_transactions(&engine);
     for after in begun..begun + most {
         grow(&engine, after);
-        // Not by print, which the test harness would catch.
+        // The test harness would capture `print!`.
         let mut out = std::io::stdout().lock();
         writeln!(out, "kept {}", after + 1).unwrap();
         out.flush().unwrap();
@@ -122,7 +122,7 @@ fn acknowledged(place: &Path, transactions: usize) -> u64 {
     // SIGKILL on Unix: nothing in the process can do anything any more.
     writer.kill().unwrap();
     writer.wait().unwrap();
-    // What was still in the pipe was acknowledged as well.
+    // Acknowledgements still in the pipe count as well.
     while let Some(later) = number() {
         last = later;
     }
@@ -143,7 +143,7 @@ fn a_killed_writer_loses_nothing_acknowledged_and_leaves_nothing_half() {
         );
         let engine = Sqlite::open_existing(&place, Limits::NONE).unwrap();
         let there = whole_transactions(&engine);
-        // One more may be kept and not acknowledged yet.
+        // One more transaction may be stored but not acknowledged.
         assert!(
             (acknowledged..=acknowledged + 1).contains(&there),
             "{acknowledged} acknowledged, {there} there"

@@ -165,7 +165,7 @@ fn transact(
     (answers, end)
 }
 
-/// All that can be asked of one tenant.
+/// Reads everything about one tenant.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     nodes: Vec<Option<(context::Turn, TurnId)>>,
