@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use context::coded::Coded;
-use gateway::config::{Config, ConfigError, Effective, Flag, Place, Sources};
+use gateway::config::{Config, ConfigError, Effective, Flag, Sources};
 
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
@@ -140,7 +140,7 @@ fn failure(error: &ConfigError) -> Failure {
     Failure::Reported {
         code: error.code(),
         message: error.to_string(),
-        place: error.place().map(Place::to_string),
+        place: error.origin().map(ToString::to_string),
         hint: error.hint(),
         exit: Exit::NotUnderstood,
     }

@@ -1,7 +1,7 @@
-//! The known name that somebody probably meant.
+//! Suggestions for unknown names.
 
-/// The nearest of the names, where one is near: at most a third of its letters differ, or it is the only one
-/// that ends as the name does.
+/// Returns the closest name, if one is close: at most a third of its letters differ, or it is the only one
+/// with the same last segment.
 pub(super) fn nearest<'a>(
     meant: &str,
     names: impl Iterator<Item = &'a str> + Clone,
@@ -20,7 +20,7 @@ pub(super) fn nearest<'a>(
     })
 }
 
-/// How many letters have to be added, taken away or replaced (Levenshtein 1966).
+/// The Levenshtein distance (1966).
 fn distance(one: &str, two: &str) -> usize {
     let two: Vec<char> = two.chars().collect();
     let mut row: Vec<usize> = (0..=two.len()).collect();
