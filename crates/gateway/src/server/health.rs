@@ -1,4 +1,4 @@
-//! Whether the gateway is well.
+//! The health check.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,17 +16,16 @@ use tokio::time::timeout;
 use crate::config::Mode;
 use crate::server::State as Gateway;
 
-/// How long the store may take to take a transaction.
+/// The longest that the store may take for a transaction.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whose store is written to see whether it can be. No key makes this tenant: those of keys are hashes.
+/// The tenant of test writes. Tenants of keys are hashes, so no key has this id.
 const NOBODY: Tenant = Tenant::from_bytes(*b"ebbtide's health");
 
-/// Writes something and takes it away again. A transaction without a change would succeed on a disk that
-/// is full.
+/// Writes and removes a pin. A transaction without a change would succeed even on a full disk.
 fn touch(store: &mut dyn Store, now: Timestamp) -> Result<(), HistoryError> {
     let of = ConversationId::from_bytes([0; 16]);
-    let text = "written to see whether it can be";
+    let text = "test write of the health check";
     let pin = Pin {
         id: PinId::of(text),
         text: Text::from(text),
@@ -40,11 +39,11 @@ fn touch(store: &mut dyn Store, now: Timestamp) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// Whether the gateway is well. It answers with 200 as long as it passes requests on, which it does
-/// without a store too.
+/// The health report. Its status is 200 while the gateway forwards requests, which it does without a working
+/// store too.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Health {
-    /// `ok`, or `degraded` where the store fails.
+    /// `ok`, or `degraded` if the store fails.
     status: &'static str,
     version: &'static str,
     /// `on` or `observe`.
@@ -54,7 +53,7 @@ pub(super) struct Health {
     upstreams: Upstreams,
 }
 
-/// Where requests go.
+/// The base URLs of the providers.
 #[derive(Clone, Debug, Serialize)]
 struct Upstreams {
     anthropic: String,
@@ -66,7 +65,7 @@ pub(super) async fn health(State(gateway): State<Arc<Gateway>>) -> Json<Health> 
     let now = (gateway.clock)();
     let write = spawn_blocking(move || engine.write(NOBODY, &mut |store| touch(store, now)));
     let written = matches!(timeout(PATIENCE, write).await, Ok(Ok(Ok(()))));
-    // Where room is short, so little may be taken and a message not.
+    // On a full disk this small write may succeed where a message does not.
     let well = written && !gateway.core.is_forgetting();
     let config = &gateway.config;
     Json(Health {

@@ -1,22 +1,20 @@
-//! The beginning of a stream of events, kept back until it says something: a provider that takes a request
-//! before it looks at its size refuses it there, under the status of success.
+//! The start of an event stream, held back until it has content: a provider that accepts a request before it
+//! checks its size refuses it there, under a status of success.
 
 use bytes::{Bytes, BytesMut};
 use http::{Response, header};
-use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::json;
-use tokio::time::timeout;
 use wire::api::{Accumulator, Decoder, Dialect, Event, Failure};
 
-use crate::server::duration;
 use crate::server::exchange::Exchange;
 use crate::server::refusal::Reason;
+use crate::server::relay::next_frame;
 
-/// A beginning that is longer says something.
+/// The longest start held back; a longer one has content.
 const LONGEST: usize = 64 << 10;
 
-/// What events are called that say nothing yet.
+/// The names of events without content.
 const SILENT: [&str; 5] = [
     "message_start",
     "ping",
@@ -25,19 +23,16 @@ const SILENT: [&str; 5] = [
     "response.in_progress",
 ];
 
-/// What was read of a stream.
+/// The start of a stream.
 #[derive(Default)]
 pub(super) struct Opening {
-    /// Its bytes.
+    /// The bytes read so far.
     pub ahead: Bytes,
-    /// That the request is too long, as the body of a refusal; `None` where it says anything else.
+    /// The body of an equivalent refusal, if the stream says that the request is too long.
     pub overflow: Option<Bytes>,
 }
 
-/// Reads the events that say nothing, and the first that does.
-///
-/// # Errors
-/// Where the provider breaks off, or stays silent for too long.
+/// Reads the events without content and the first one with content.
 pub(super) async fn read(
     exchange: &Exchange,
     answer: &mut Response<Incoming>,
@@ -47,15 +42,12 @@ pub(super) async fn read(
     if !is_stream(answer) {
         return Ok(opening);
     }
-    let silence = duration(exchange.state.config.limits.silence);
+    let silence = exchange.silence();
     let mut read = BytesMut::new();
     let mut decoder = Decoder::default();
     'frames: while read.len() <= LONGEST {
-        let frame = match timeout(silence, answer.body_mut().frame()).await {
-            Err(_) => return Err(Reason::Silent),
-            Ok(Some(Err(_))) => return Err(Reason::BrokenAnswer),
-            Ok(None) => break,
-            Ok(Some(Ok(frame))) => frame,
+        let Some(frame) = next_frame(answer.body_mut(), silence).await? else {
+            break;
         };
         let Some(data) = frame.data_ref() else {
             continue;
@@ -84,11 +76,11 @@ fn is_stream(answer: &Response<Incoming>) -> bool {
     plain && kind.starts_with("text/event-stream")
 }
 
-/// What an event says.
+/// The meaning of an event.
 enum Said {
     Nothing,
     Something,
-    /// The request is too long; the body that a refusal would have had.
+    /// The request is too long; with the body of an equivalent refusal.
     TooLong(Bytes),
 }
 

@@ -1,4 +1,4 @@
-//! What a request is and where it goes, by its method, path and headers.
+//! Classifies a request by its method, path and headers.
 
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
@@ -6,14 +6,14 @@ use wire::api::Dialect;
 
 use crate::core::Endpoint;
 
-/// Whose interface a request speaks, and so where it goes.
+/// The provider whose API a request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Provider {
     Anthropic,
     OpenAi,
 }
 
-/// Where a request goes.
+/// The endpoint and the provider of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) endpoint: Endpoint,
@@ -29,7 +29,7 @@ impl Route {
         }
     }
 
-    /// The endpoint's name in metrics and logs.
+    /// The endpoint's label in metrics and logs.
     pub(crate) const fn name(self) -> &'static str {
         match (self.endpoint, self.provider) {
             (Endpoint::Generate(Dialect::Anthropic), _) => "messages",
@@ -43,7 +43,7 @@ impl Route {
     }
 }
 
-/// By the end of the path, since a client's base URL may carry a prefix.
+/// Matches the end of the path, since a client's base URL may have a prefix.
 fn endpoint(method: &Method, path: &str) -> Endpoint {
     const ENDS: [(&str, Endpoint); 6] = [
         ("/v1/messages", Endpoint::Generate(Dialect::Anthropic)),
@@ -53,7 +53,7 @@ fn endpoint(method: &Method, path: &str) -> Endpoint {
         ),
         ("/chat/completions", Endpoint::Generate(Dialect::Chat)),
         ("/responses", Endpoint::Generate(Dialect::Responses)),
-        // Its answer is what the conversation goes on from.
+        // The conversation continues from its answer.
         ("/responses/compact", Endpoint::Generate(Dialect::Responses)),
         (
             "/responses/input_tokens",
@@ -68,12 +68,12 @@ fn endpoint(method: &Method, path: &str) -> Endpoint {
         .map_or(Endpoint::Other, |(_, endpoint)| endpoint)
 }
 
-/// Whether a path leads to an endpoint that the gateway reads, whatever the method.
+/// Returns true if the gateway inspects requests to this path, whatever the method.
 pub(crate) fn is_read(path: &str) -> bool {
     endpoint(&Method::POST, path) != Endpoint::Other
 }
 
-/// A header only Anthropic knows decides; then the path; then the way the key is given.
+/// Decides by a header that only Anthropic uses, then by the path, then by the header of the key.
 fn provider(path: &str, headers: &HeaderMap) -> Provider {
     let anthropic_header = headers
         .keys()

@@ -17,28 +17,28 @@ use crate::server::refusal::Reason;
 use crate::server::route::Provider;
 use crate::server::{Body, ServeError};
 
-/// How long it may take until a connection to a provider is there.
+/// The connect time-out.
 const CONNECTING: Duration = Duration::from_secs(10);
-/// A connection that was not used for so long is closed: before the provider's side does it while a
-/// request is on its way.
+/// The idle time after which a connection is closed, before the provider closes it while a request is on its
+/// way.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Sends requests to the providers. Over HTTP/1.1: on one HTTP/2 connection a provider takes a hundred
-/// requests or so at a time, and the others would wait.
+/// The HTTP clients for the providers. They use HTTP/1.1: on one HTTP/2 connection a provider accepts about a
+/// hundred requests at a time, and the others would wait.
 pub(crate) struct Upstream {
     anthropic: Base,
     openai: Base,
     plain: Client<HttpConnector, Body>,
-    /// Only where a provider is reached over TLS.
+    /// Present if a provider uses TLS.
     secure: Option<Client<HttpsConnector<Outward>, Body>>,
 }
 
-/// What every URL of a provider begins with.
+/// The base of a provider's URLs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Base {
     scheme: Scheme,
     authority: Authority,
-    /// Without a slash at its end.
+    /// The path without a trailing slash.
     prefix: String,
 }
 
@@ -70,8 +70,7 @@ impl Base {
         })
     }
 
-    /// The URL for a target as the client gave it. Where both the base and the target carry `/v1`, it
-    /// stands there once.
+    /// Joins the base and a client's request target. A `/v1` that both have appears once.
     fn join(&self, target: &str) -> Option<Uri> {
         let prefix = match self.prefix.strip_suffix("/v1") {
             Some(rest) if target.starts_with("/v1/") => rest,
@@ -115,7 +114,7 @@ impl Upstream {
         })
     }
 
-    /// The URL at which a provider gets a request for this target.
+    /// Returns the URL of a request target at a provider.
     pub(crate) fn url(&self, to: Provider, target: &str) -> Option<Uri> {
         self.base(to).join(target)
     }
@@ -178,7 +177,7 @@ fn reason(error: &SendError) -> Reason {
     }
 }
 
-/// Whether the client's own body broke while it was sent on.
+/// Returns true if the client's own body failed while it was being forwarded.
 fn caused_by_client(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -193,7 +192,7 @@ fn caused_by_client(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
-/// An error with its causes. Those of connections hold no text of a request.
+/// Formats an error with its causes. Connection errors contain no text of a request.
 fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
