@@ -1,33 +1,33 @@
-//! The style sheet, the script and the icon. They are in the binary, under addresses that contain their
-//! hash, so that a browser keeps them for good and never keeps an old one.
+//! The style sheet, the script and the icon, embedded in the binary. Their addresses contain their hash, so
+//! browsers can cache them forever.
 
 use std::sync::LazyLock;
 
-/// One of the files.
+/// An embedded file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asset {
-    /// The style sheet.
+    /// The style sheet of all pages.
     Style,
-    /// The script: refreshes the pages. They work without it.
+    /// The script that refreshes live parts. The pages work without it.
     Script,
-    /// The icon.
+    /// The icon of the tab.
     Icon,
 }
 
-/// A file as it is served.
+/// A file with its address.
 #[derive(Debug)]
 pub struct Served {
-    /// Its name with its hash, the last part of its address.
+    /// The name with the hash, which ends the address.
     pub name: String,
-    /// Its address.
+    /// The path of the file.
     pub address: String,
-    /// Its content type.
+    /// The value of the header `content-type`.
     pub content_type: &'static str,
-    /// Its content.
+    /// The text of the file.
     pub content: &'static str,
 }
 
-/// All files.
+/// All embedded files.
 #[derive(Debug)]
 pub struct Assets {
     style: Served,
@@ -35,7 +35,7 @@ pub struct Assets {
     icon: Served,
 }
 
-/// All files, hashed once.
+/// Returns the files, which are hashed once.
 pub fn assets() -> &'static Assets {
     static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
         style: Served::of(
@@ -61,13 +61,13 @@ pub fn assets() -> &'static Assets {
 }
 
 impl Assets {
-    /// The address of a file.
+    /// Returns the path of a file.
     #[must_use]
     pub fn address(&'static self, asset: Asset) -> &'static str {
         &self.get(asset).address
     }
 
-    /// The file of this name.
+    /// Returns the file with this name.
     #[must_use]
     pub fn named(&'static self, name: &str) -> Option<&'static Served> {
         [Asset::Style, Asset::Script, Asset::Icon]

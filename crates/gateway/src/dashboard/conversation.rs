@@ -1,4 +1,4 @@
-//! One conversation: its size over time, what is in its window, its summaries, its pins, its cost.
+//! The page of one conversation: size over time, content of the window, summaries, pins, cost.
 
 use askama::Template;
 use context::{Tokens, figures};
@@ -12,19 +12,16 @@ use super::plot;
 use super::text::{one_line, visible};
 use crate::report::{Detail, MarkReport, Money, PinReport, Sample, Share};
 
-/// Requests in the table that says in numbers what the plot shows.
+/// Requests in the table.
 const TABLE: usize = 20;
-/// Summaries whose text stands in the page; that of others has its own page.
+/// Summaries whose text is part of this page; older ones have their own page.
 const TEXTS: usize = 5;
-/// Entries of the journal.
+/// Entries of the journal shown.
 const ENTRIES: usize = 100;
-/// Characters of a summary in this page.
+/// Characters of a summary shown in this page.
 const SUMMARY: usize = 20_000;
 
-/// The page of one conversation.
-///
-/// # Errors
-/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+/// Renders the page of one conversation.
 pub fn conversation_page(detail: &Detail, visit: &Visit) -> Result<String, askama::Error> {
     Page::of(detail, visit).render()
 }
@@ -43,7 +40,6 @@ struct Page<'a> {
     journal: Vec<(Moment, String)>,
 }
 
-/// What it is and where it stands.
 struct Head {
     id: String,
     name: String,
@@ -55,7 +51,6 @@ struct Head {
     seen: Moment,
 }
 
-/// Its size over time.
 struct Pressure {
     plot: String,
     soft: String,
@@ -63,7 +58,6 @@ struct Pressure {
     table: Vec<Request>,
 }
 
-/// One request in numbers.
 struct Request {
     after: String,
     tokens: String,
@@ -71,14 +65,12 @@ struct Request {
     swapped: bool,
 }
 
-/// What is in its window.
 struct Window {
     filled: Filled,
     stack: String,
     classes: Vec<Class>,
 }
 
-/// A class of content in numbers.
 struct Class {
     class: String,
     name: &'static str,
@@ -86,33 +78,32 @@ struct Class {
     share: String,
 }
 
-/// A summary.
+/// A summary, formatted for a page.
 pub struct Summary {
-    /// Its id.
+    /// The mark's id.
     pub id: String,
-    /// What it stands for, in words.
+    /// What it replaces, in words.
     pub title: String,
-    /// `native`, `readable` or `extractive`.
+    /// The route: `native`, `readable` or `extractive`.
     pub route: &'static str,
-    /// `standing`, `ready` or `replaced`.
+    /// The state: `standing`, `ready` or `replaced`.
     pub state: &'static str,
-    /// When it was made.
+    /// The time it was made.
     pub at: Moment,
-    /// The tokens it replaced.
+    /// The tokens that it replaced.
     pub before: String,
-    /// Its own tokens.
+    /// The tokens of the summary.
     pub after: String,
-    /// Its text, or the beginning of it; empty where it has none.
+    /// The text or the start of it, or empty.
     pub text: String,
-    /// Whether the text is only the beginning.
+    /// Whether the text is incomplete.
     pub cut: bool,
 }
 
-/// A pin.
 struct Pin {
     id: String,
     text: String,
-    /// Its beginning, to tell one button from another.
+    /// The start of the text, which tells the buttons of the pins apart.
     label: String,
     tokens: String,
     origin: &'static str,
@@ -139,12 +130,12 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Whether a summary can be ordered now.
+    /// Returns true if a summary can be ordered now.
     fn can_prepare(&self) -> bool {
         matches!(self.head.state.word, "idle" | "backing-off" | "stopped")
     }
 
-    /// Whether one waits to be swapped in.
+    /// Returns true if a summary is ready to be swapped in.
     fn can_swap(&self) -> bool {
         self.head.state.word == "ready"
     }
@@ -239,7 +230,7 @@ impl Class {
     }
 }
 
-/// The newest first. The text of those that stand or wait is shown, and of the newest others.
+/// Formats the summaries, newest first. Includes the text of those in use and of the newest others.
 fn summaries(marks: &[MarkReport], now: Timestamp) -> Vec<Summary> {
     marks
         .iter()
@@ -253,17 +244,14 @@ fn summaries(marks: &[MarkReport], now: Timestamp) -> Vec<Summary> {
 }
 
 impl Summary {
-    /// With at most this many characters of its text.
+    /// Formats a summary with at most this many characters of its text.
     #[must_use]
     pub fn of(mark: &MarkReport, characters: usize, now: Timestamp) -> Self {
         let text = visible(&mark.text);
         let end = text.char_indices().nth(characters).map(|(end, _)| end);
         Self {
             id: mark.id.clone(),
-            title: format!(
-                "In place of {}",
-                figures::plural(mark.replaced_turns, "turn")
-            ),
+            title: format!("Replaces {}", figures::plural(mark.replaced_turns, "turn")),
             route: mark.route,
             state: mark.state,
             at: Moment::of(&mark.at, now),
@@ -277,7 +265,7 @@ impl Summary {
         }
     }
 
-    /// Whether its text is unfolded from the start.
+    /// Returns true if the page shows the text unfolded.
     fn open(&self) -> bool {
         self.state == "standing"
     }
@@ -291,9 +279,9 @@ impl Pin {
             label: one_line(&pin.text, 40),
             tokens: figures::plural(usize::try_from(pin.tokens).unwrap_or(0), "token"),
             origin: match pin.origin {
-                "user" => "the user, in a message",
+                "user" => "the user in a message",
                 "agent" => "the agent",
-                _ => "hand: here, by HTTP or on the command line",
+                _ => "hand: in the dashboard, over HTTP or on the command line",
             },
             removable: pin.removable,
         }
@@ -310,7 +298,7 @@ fn cost(money: &Money) -> Vec<(&'static str, String)> {
         ("Output", tokens(money.output)),
         ("Cost, summaries included", dollars(money.cost)),
         (
-            "Cost if its client summarised for itself (estimate)",
+            "Estimated cost if the client summarized by itself",
             dollars(money.cost_without),
         ),
         (

@@ -1,4 +1,4 @@
-//! Hand-made reports for the tests of the pages.
+//! Sample reports for the tests of the pages.
 
 use crate::dashboard::Visit;
 use crate::report::{
@@ -6,7 +6,7 @@ use crate::report::{
     Share,
 };
 
-/// What must appear as text and never as anything else.
+/// Text that must not become markup.
 pub const HOSTILE: &str =
     "<script>alert(1)</script>\" onload='x' \u{202e}gnp.exe \u{200b}{{ visit }} <!--";
 

@@ -1,14 +1,14 @@
-//! The addresses under `/ebbtide/` that a browser asks for.
+//! The addresses under `/ebbtide/` that a browser opens.
 //!
-//! | address | what |
+//! | address | page or action |
 //! |---|---|
 //! | `GET /ebbtide/` | the list |
 //! | `GET /ebbtide/conversations/{id}` | one conversation |
 //! | `GET /ebbtide/conversations/{id}/marks/{mark}` | a summary beside what it replaced |
-//! | `POST /ebbtide/conversations/{id}/pins` | sets the pin `text` |
-//! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes it |
-//! | `POST /ebbtide/conversations/{id}/orders` | gives the `order` `prepare` or `swap` |
-//! | `GET /ebbtide/strategy.svg` | the strategy's network as a picture |
+//! | `POST /ebbtide/conversations/{id}/pins` | sets a pin with the field `text` |
+//! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes the pin |
+//! | `POST /ebbtide/conversations/{id}/orders` | gives the order in the field `order`: `prepare` or `swap` |
+//! | `GET /ebbtide/strategy.svg` | a picture of the strategy's network |
 //! | `GET`, `POST /ebbtide/login`, `POST /ebbtide/logout` | signing in and out |
 //! | `GET /ebbtide/assets/{name}` | the style sheet, the script, the icon |
 
@@ -30,14 +30,14 @@ use super::session::{Sessions, cookie, set_cookie};
 use super::{Search, Visit, conversation_page, form, overview_page, replaced, reply};
 use crate::config::{Config, Mode, Secret};
 use crate::core::Clock;
-use crate::report::{Asker, Order, ReportError, Reports};
+use crate::report::{Order, ReportError, Reports, Viewer};
 
 const HOME: &str = "/ebbtide/";
 const LOGIN: &str = "/ebbtide/login";
-/// The longest form.
+/// The longest form, in bytes.
 const FORM: usize = 64 << 10;
 
-/// The pages over the reports, and who is signed in to them.
+/// The pages and the sessions of their visitors.
 pub struct Dashboard {
     reports: Arc<dyn Reports>,
     clock: Clock,
@@ -46,7 +46,7 @@ pub struct Dashboard {
     secret: [u8; 32],
     sessions: Sessions,
     strategy: Arc<StrategyProgram>,
-    /// The strategy's picture, once somebody wanted to see it.
+    /// The strategy's picture, drawn when it is first requested.
     picture: OnceLock<Bytes>,
 }
 
@@ -56,32 +56,32 @@ impl fmt::Debug for Dashboard {
     }
 }
 
-/// What a browser asks.
+/// A browser's request.
 #[derive(Clone, Debug)]
-pub struct Ask {
-    /// The method.
+pub struct PageRequest {
+    /// The request's method.
     pub method: Method,
     /// The path, which begins with `/ebbtide`.
     pub path: String,
-    /// The query, without its question mark; empty where there is none.
+    /// The query without its question mark, or empty.
     pub query: String,
-    /// The headers.
+    /// The request's headers.
     pub headers: HeaderMap,
-    /// The body.
+    /// The body: a form, or empty.
     pub body: Bytes,
-    /// Who asks, by what the request says apart from a cookie. `None`: has to sign in.
-    pub asker: Option<Asker>,
+    /// The viewer according to the request, cookies aside; `None` has to sign in.
+    pub viewer: Option<Viewer>,
 }
 
-/// Who asks, and how they are known.
-struct Guest<'a> {
-    asker: Option<Asker>,
-    /// The session's id, where there is a session.
+/// The viewer, and how they are authenticated.
+struct Identity<'a> {
+    viewer: Option<Viewer>,
+    /// The id of the session, if there is one.
     session: Option<&'a str>,
 }
 
 impl Dashboard {
-    /// The pages over these reports. `secret` is the store's, under which keys become tenants.
+    /// Creates the dashboard. `secret` is the store's, which derives tenants from keys.
     #[must_use]
     pub fn new(reports: Arc<dyn Reports>, config: &Config, secret: [u8; 32], clock: Clock) -> Self {
         Self {
@@ -96,41 +96,46 @@ impl Dashboard {
         }
     }
 
-    /// Answers a browser.
-    pub async fn answer(&self, ask: Ask) -> Response<Bytes> {
+    /// Answers a browser's request.
+    pub async fn answer(&self, request: PageRequest) -> Response<Bytes> {
         let now = (self.clock)();
-        let known = cookie(&ask.headers)
-            .and_then(|id| self.sessions.asker(id, now).map(|asker| (id, asker)));
-        let guest = Guest {
-            asker: known.map(|(_, asker)| asker).or(ask.asker),
+        let known = cookie(&request.headers)
+            .and_then(|id| self.sessions.viewer(id, now).map(|viewer| (id, viewer)));
+        let identity = Identity {
+            viewer: known.map(|(_, viewer)| viewer).or(request.viewer),
             session: known.map(|(id, _)| id),
         };
-        let visit = self.visit(&ask, &guest, now);
-        match ask.method {
-            Method::GET | Method::HEAD => self.show(&ask, &guest, &visit).await,
-            Method::POST => self.obey(&ask, &guest, &visit).await,
+        let visit = self.visit(&request, &identity, now);
+        match request.method {
+            Method::GET | Method::HEAD => self.show(&request, &identity, &visit).await,
+            Method::POST => self.obey(&request, &identity, &visit).await,
             _ => self.missing(&visit),
         }
     }
 
-    fn visit(&self, ask: &Ask, guest: &Guest<'_>, now: Timestamp) -> Visit {
+    fn visit(&self, request: &PageRequest, identity: &Identity<'_>, now: Timestamp) -> Visit {
         Visit {
             now,
-            base: form::base(&ask.headers),
+            base: form::base(&request.headers),
             mode: match self.mode {
                 Mode::On => "on",
                 Mode::Observe => "observe",
             },
-            form: self.sessions.form(guest.session),
-            signed_in: guest.session.is_some(),
+            form: self.sessions.form(identity.session),
+            signed_in: identity.session.is_some(),
         }
     }
 
-    async fn show(&self, ask: &Ask, guest: &Guest<'_>, visit: &Visit) -> Response<Bytes> {
-        let segments = segments(&ask.path);
+    async fn show(
+        &self,
+        request: &PageRequest,
+        identity: &Identity<'_>,
+        visit: &Visit,
+    ) -> Response<Bytes> {
+        let segments = segments(&request.path);
         match segments.as_slice() {
             ["assets", name] => {
-                let known = ask.headers.get(IF_NONE_MATCH);
+                let known = request.headers.get(IF_NONE_MATCH);
                 let known = known.and_then(|value| value.to_str().ok());
                 return assets()
                     .named(name)
@@ -139,37 +144,40 @@ impl Dashboard {
             ["login"] => return reply::page(StatusCode::OK, login_page(None, visit)),
             _ => {}
         }
-        let Some(asker) = guest.asker else {
+        let Some(viewer) = identity.viewer else {
             return reply::see(LOGIN);
         };
-        let number = |name| form::field(ask.query.as_bytes(), name)?.parse().ok();
+        let query = request.query.as_bytes();
+        let number = |name| form::field(query, name)?.parse().ok();
         match segments.as_slice() {
-            // The addresses in the pages begin with a slash, but the one people type may not end in it.
-            [] if !ask.path.ends_with('/') => reply::see(HOME),
+            // Links in the pages begin with a slash, but a typed address may lack the one at its end.
+            [] if !request.path.ends_with('/') => reply::see(HOME),
             [] => {
                 let search = Search {
-                    find: form::field(ask.query.as_bytes(), "find").unwrap_or_default(),
+                    find: form::field(query, "find").unwrap_or_default(),
                     from: number("from").unwrap_or(0),
                 };
-                match self.reports.overview(asker).await {
-                    Ok(overview) => {
-                        reply::page(StatusCode::OK, overview_page(&overview, &search, visit))
-                    }
-                    Err(error) => self.failed(&error, HOME, visit),
-                }
+                let found = self.reports.overview(viewer).await;
+                self.page(
+                    found.map(|found| overview_page(&found, &search, visit)),
+                    HOME,
+                    visit,
+                )
             }
             ["strategy.svg"] => {
                 let draw = || self.strategy.picture().into();
                 reply::picture(self.picture.get_or_init(draw).clone())
             }
             ["conversations", id] => {
-                let Some(id) = ConversationId::parse(id) else {
-                    return self.failed(&ReportError::NoConversation, HOME, visit);
+                let found = match ConversationId::parse(id) {
+                    Some(id) => self.reports.detail(viewer, id).await,
+                    None => Err(ReportError::NoConversation),
                 };
-                match self.reports.detail(asker, id).await {
-                    Ok(detail) => reply::page(StatusCode::OK, conversation_page(&detail, visit)),
-                    Err(error) => self.failed(&error, HOME, visit),
-                }
+                self.page(
+                    found.map(|found| conversation_page(&found, visit)),
+                    HOME,
+                    visit,
+                )
             }
             ["conversations", id, "marks", mark] => {
                 let (Some(id), Some(mark)) = (ConversationId::parse(id), MarkId::parse(mark))
@@ -178,46 +186,58 @@ impl Dashboard {
                 };
                 let from = number("from").unwrap_or(0);
                 let turns = from..from.saturating_add(replaced::TURNS);
-                match self.reports.replaced(asker, id, mark, turns).await {
-                    Ok(found) => {
-                        reply::page(StatusCode::OK, replaced::replaced_page(&found, from, visit))
-                    }
-                    Err(error) => self.failed(&error, &address(id), visit),
-                }
+                let found = self.reports.replaced(viewer, id, mark, turns).await;
+                let page = found.map(|found| replaced::replaced_page(&found, from, visit));
+                self.page(page, &address(id), visit)
             }
             _ => self.missing(visit),
         }
     }
 
-    async fn obey(&self, ask: &Ask, guest: &Guest<'_>, visit: &Visit) -> Response<Bytes> {
-        if ask.body.len() > FORM {
-            return self.refused(
-                visit,
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "The form is too long.",
-            );
+    async fn obey(
+        &self,
+        request: &PageRequest,
+        identity: &Identity<'_>,
+        visit: &Visit,
+    ) -> Response<Bytes> {
+        let refuse = |status, text| {
+            reply::page(
+                status,
+                notice_page(
+                    Notice {
+                        title: "Not done",
+                        text,
+                        ..BACK_HOME
+                    },
+                    visit,
+                ),
+            )
+        };
+        if request.body.len() > FORM {
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.");
         }
-        let sent = |name| form::field(&ask.body, name).unwrap_or_default();
-        if !form::same_origin(&ask.headers) || !self.sessions.is_form(guest.session, &sent("form"))
+        let sent = |name| form::field(&request.body, name).unwrap_or_default();
+        if !form::same_origin(&request.headers)
+            || !self.sessions.is_form(identity.session, &sent("form"))
         {
-            let why = "The form came from another page, or the gateway was started again since it was \
-                       shown. Load the page again and repeat it.";
-            return self.refused(visit, StatusCode::FORBIDDEN, why);
+            let why =
+                "This form is out of date, or another site sent it. Reload the page and try again.";
+            return refuse(StatusCode::FORBIDDEN, why);
         }
-        match segments(&ask.path).as_slice() {
+        let segments = segments(&request.path);
+        match segments.as_slice() {
             ["login"] => return self.sign_in(sent("key").trim(), visit),
             ["logout"] => {
-                if let Some(id) = guest.session {
+                if let Some(id) = identity.session {
                     self.sessions.close(id);
                 }
                 return reply::see_with(LOGIN, &set_cookie("", &visit.base));
             }
             _ => {}
         }
-        let Some(asker) = guest.asker else {
+        let Some(viewer) = identity.viewer else {
             return reply::see(LOGIN);
         };
-        let segments = segments(&ask.path);
         let (Some("conversations"), Some(Some(id))) = (
             segments.first().copied(),
             segments.get(1).map(|id| ConversationId::parse(id)),
@@ -228,13 +248,13 @@ impl Dashboard {
         let done = match segments.get(2..).unwrap_or_default() {
             ["pins"] => {
                 let text = sent("text").trim().to_owned();
-                self.reports.pin(asker, id, text).await.map(|_| "#pins")
+                self.reports.pin(viewer, id, text).await.map(|_| "#pins")
             }
             ["pins", pin, "remove"] => {
                 let Some(pin) = PinId::parse(pin) else {
                     return self.missing(visit);
                 };
-                self.reports.unpin(asker, id, pin).await.map(|_| "#pins")
+                self.reports.unpin(viewer, id, pin).await.map(|_| "#pins")
             }
             ["orders"] => {
                 let order = match sent("order").as_str() {
@@ -242,7 +262,7 @@ impl Dashboard {
                     "swap" => Order::Swap,
                     _ => return self.missing(visit),
                 };
-                self.reports.order(asker, id, order).await.map(|()| "")
+                self.reports.order(viewer, id, order).await.map(|()| "")
             }
             _ => return self.missing(visit),
         };
@@ -254,20 +274,33 @@ impl Dashboard {
 
     fn sign_in(&self, key: &str, visit: &Visit) -> Response<Bytes> {
         if key.is_empty() {
-            let problem = Some("Enter a key or the token.");
+            let problem = Some("Enter an API key or the admin token.");
             return reply::page(StatusCode::UNPROCESSABLE_ENTITY, login_page(problem, visit));
         }
-        // Compared as hashes, which takes as long for a wrong token as for a right one.
+        // Comparing hashes takes the same time for any token.
         let is_admin = self.admin_token.as_ref().is_some_and(|token| {
             blake3::hash(token.reveal().as_bytes()) == blake3::hash(key.as_bytes())
         });
-        let asker = if is_admin {
-            Asker::All
+        let viewer = if is_admin {
+            Viewer::All
         } else {
-            Asker::Tenant(Tenant::of(&self.secret, key.as_bytes()))
+            Viewer::Tenant(Tenant::of(&self.secret, key.as_bytes()))
         };
-        let id = self.sessions.open(asker, visit.now);
+        let id = self.sessions.open(viewer, visit.now);
         reply::see_with(HOME, &set_cookie(&id, &visit.base))
+    }
+
+    /// Serves a page, or the error of the report that it needs.
+    fn page(
+        &self,
+        page: Result<Result<String, askama::Error>, ReportError>,
+        back: &str,
+        visit: &Visit,
+    ) -> Response<Bytes> {
+        match page {
+            Ok(page) => reply::page(StatusCode::OK, page),
+            Err(error) => self.failed(&error, back, visit),
+        }
     }
 
     fn failed(&self, error: &ReportError, to: &str, visit: &Visit) -> Response<Bytes> {
@@ -278,7 +311,7 @@ impl Dashboard {
             ReportError::Refused { .. } | ReportError::AtRest | ReportError::NotKept => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "Not done")
             }
-            ReportError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),
+            ReportError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Unavailable"),
         };
         let text = format!("{}: {error}.", error.code());
         let notice = Notice {
@@ -290,28 +323,25 @@ impl Dashboard {
         reply::page(status, notice_page(notice, visit))
     }
 
-    fn refused(&self, visit: &Visit, status: StatusCode, text: &str) -> Response<Bytes> {
-        let notice = Notice {
-            title: "Not done",
-            text,
-            to: HOME,
-            link: "To the conversations",
-        };
-        reply::page(status, notice_page(notice, visit))
-    }
-
     fn missing(&self, visit: &Visit) -> Response<Bytes> {
         let notice = Notice {
             title: "Not found",
             text: "There is nothing at this address.",
-            to: HOME,
-            link: "To the conversations",
+            ..BACK_HOME
         };
         reply::page(StatusCode::NOT_FOUND, notice_page(notice, visit))
     }
 }
 
-/// The parts of a path behind `/ebbtide`.
+/// The link of a notice without another one.
+const BACK_HOME: Notice<'_> = Notice {
+    title: "",
+    text: "",
+    to: HOME,
+    link: "All conversations",
+};
+
+/// The segments of a path after `/ebbtide`.
 fn segments(path: &str) -> Vec<&str> {
     path.split('/')
         .filter(|part| !part.is_empty())
