@@ -24,7 +24,7 @@ pub use engine::MemoryEngine;
 /// Cloning takes constant time and shares all entries; a later write costs O(log n) more per changed
 /// entry. A transaction is therefore a clone that replaces the original or is dropped, and each reader
 /// has its own snapshot.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Memory {
     limits: Limits,
     stored: Stored,
@@ -53,29 +53,13 @@ struct Numbered {
     edition: Edition,
 }
 
-impl Default for Memory {
-    fn default() -> Self {
-        Self::new(Limits::NONE)
-    }
-}
-
 impl Memory {
     /// An empty store with these limits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            stored: Stored::default(),
-            nodes: HashTrieMapSync::new_sync(),
-            marks: HashTrieMapSync::new_sync(),
-            marks_at: HashTrieMapSync::new_sync(),
-            conversations: HashTrieMapSync::new_sync(),
-            heads: HashTrieMapSync::new_sync(),
-            pins: HashTrieMapSync::new_sync(),
-            editions: HashTrieMapSync::new_sync(),
-            originals: HashTrieMapSync::new_sync(),
-            chunks: HashTrieMapSync::new_sync(),
-            next_edition: 0,
+            ..Self::default()
         }
     }
 

@@ -10,7 +10,7 @@ use super::moment::Moment;
 use super::overview::{State, Tile, dollars, money_tiles, name};
 use super::plot;
 use super::text::{one_line, visible};
-use crate::report::{Detail, MarkReport, Money, PinReport, Sample, Share};
+use crate::report::{Detail, MarkReport, Money, PinReport, Share};
 
 /// Requests in the table.
 const TABLE: usize = 20;
@@ -55,48 +55,28 @@ struct Pressure {
     plot: String,
     soft: String,
     hard: String,
-    table: Vec<Request>,
-}
-
-struct Request {
-    after: String,
-    tokens: String,
-    unchanged: String,
-    swapped: bool,
+    /// For each request: the time since the first one, the tokens sent and without Ebbtide, and whether a
+    /// summary was swapped in.
+    table: Vec<(String, String, String, bool)>,
 }
 
 struct Window {
     filled: Filled,
     stack: String,
-    classes: Vec<Class>,
-}
-
-struct Class {
-    class: String,
-    name: &'static str,
-    tokens: String,
-    share: String,
+    /// For each class: its name in the style sheet, its name, its tokens and its share of the window.
+    classes: Vec<(String, &'static str, String, String)>,
 }
 
 /// A summary, formatted for a page.
 pub struct Summary {
-    /// The mark's id.
     pub id: String,
-    /// What it replaces, in words.
     pub title: String,
-    /// The route: `native`, `readable` or `extractive`.
     pub route: &'static str,
-    /// The state: `standing`, `ready` or `replaced`.
     pub state: &'static str,
-    /// The time it was made.
     pub at: Moment,
-    /// The tokens that it replaced.
     pub before: String,
-    /// The tokens of the summary.
     pub after: String,
-    /// The text or the start of it, or empty.
     pub text: String,
-    /// Whether the text is incomplete.
     pub cut: bool,
 }
 
@@ -178,19 +158,19 @@ impl Pressure {
                 .iter()
                 .rev()
                 .take(TABLE)
-                .map(Request::of)
+                .map(|sample| {
+                    let (tokens, unchanged) = (
+                        figures::count(sample.tokens),
+                        figures::count(sample.unchanged),
+                    );
+                    (
+                        figures::seconds(sample.at),
+                        tokens,
+                        unchanged,
+                        sample.swapped,
+                    )
+                })
                 .collect(),
-        }
-    }
-}
-
-impl Request {
-    fn of(sample: &Sample) -> Self {
-        Self {
-            after: figures::seconds(sample.at),
-            tokens: figures::count(sample.tokens),
-            unchanged: figures::count(sample.unchanged),
-            swapped: sample.swapped,
         }
     }
 }
@@ -213,19 +193,16 @@ impl Window {
             stack,
             classes: shares
                 .iter()
-                .map(|share| Class::of(share, window.max(sum)))
+                .map(|share| {
+                    let part = share_of(share.tokens, window.max(sum));
+                    (
+                        class_name(share.class),
+                        share.class,
+                        figures::count(share.tokens),
+                        part,
+                    )
+                })
                 .collect(),
-        }
-    }
-}
-
-impl Class {
-    fn of(share: &Share, whole: u64) -> Self {
-        Self {
-            class: class_name(share.class),
-            name: share.class,
-            tokens: figures::count(share.tokens),
-            share: share_of(share.tokens, whole),
         }
     }
 }
@@ -245,7 +222,6 @@ fn summaries(marks: &[MarkReport], now: Timestamp) -> Vec<Summary> {
 
 impl Summary {
     /// Formats a summary with at most this many characters of its text.
-    #[must_use]
     pub fn of(mark: &MarkReport, characters: usize, now: Timestamp) -> Self {
         let text = visible(&mark.text);
         let end = text.char_indices().nth(characters).map(|(end, _)| end);

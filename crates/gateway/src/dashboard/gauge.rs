@@ -22,7 +22,6 @@ pub struct Filled {
 }
 
 /// Draws the bar of a gauge.
-#[must_use]
 pub fn filled(gauge: &Gauge) -> Filled {
     let tokens = figures::short(Tokens::new(gauge.tokens));
     let place = place(gauge);
@@ -82,7 +81,6 @@ fn ticks(svg: &mut String, gauge: &Gauge, whole: u64) {
 }
 
 /// Draws the classes of content side by side in one bar, with free space and both thresholds.
-#[must_use]
 pub fn stacked(classes: &[Share], gauge: &Gauge) -> String {
     let sum: u64 = classes.iter().map(|share| share.tokens).sum();
     let whole = gauge.window.max(sum).max(1);
@@ -104,13 +102,11 @@ pub fn stacked(classes: &[Share], gauge: &Gauge) -> String {
 }
 
 /// Returns the name of a class in the style sheet.
-#[must_use]
 pub fn class_name(class: &str) -> String {
     class.replace(' ', "-")
 }
 
 /// Returns a part divided by the whole, or 0 without a whole.
-#[must_use]
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;
@@ -119,7 +115,6 @@ pub fn ratio(part: u64, whole: u64) -> f64 {
 }
 
 /// Formats a part of a whole in percent; a small part is not rounded to zero.
-#[must_use]
 pub fn share(part: u64, whole: u64) -> String {
     let ratio = ratio(part, whole);
     if part > 0 && ratio < 0.005 {

@@ -14,8 +14,6 @@ mod overview;
 mod plot;
 mod replaced;
 mod reply;
-#[cfg(test)]
-mod sample;
 mod session;
 mod site;
 mod text;
@@ -29,3 +27,8 @@ pub(crate) use reply::PROTECTION;
 pub use site::{Dashboard, PageRequest};
 pub use text::one_line;
 pub use visit::Visit;
+
+#[cfg(test)]
+mod tests {
+    pub(super) mod sample;
+}

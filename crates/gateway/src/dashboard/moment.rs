@@ -17,7 +17,6 @@ pub struct Moment {
 
 impl Moment {
     /// Formats a reported RFC 3339 timestamp. Any other text stays as it is.
-    #[must_use]
     pub fn of(reported: &str, now: Timestamp) -> Self {
         let Ok(at) = reported.parse::<Timestamp>() else {
             let reported = one_line(reported, 40);

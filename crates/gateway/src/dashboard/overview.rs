@@ -53,11 +53,8 @@ struct Page<'a> {
 
 /// A figure of the totals.
 pub struct Tile {
-    /// The label.
     pub name: &'static str,
-    /// The value, formatted.
     pub value: String,
-    /// An explanation or comparison.
     pub note: String,
 }
 
@@ -77,15 +74,12 @@ struct Row {
 /// A supervisor's state.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The state's name.
     pub word: &'static str,
-    /// An explanation for the reader.
     pub meaning: &'static str,
 }
 
 impl State {
     /// Explains the state with this name.
-    #[must_use]
     pub fn of(word: &'static str) -> Self {
         let meaning = match word {
             "idle" => "no summary is being prepared",
@@ -162,7 +156,6 @@ impl Row {
 }
 
 /// Returns the client's name, or the start of the id.
-#[must_use]
 pub fn name(line: &Line) -> String {
     let name = one_line(&line.name, 80);
     if name.is_empty() {
@@ -173,7 +166,6 @@ pub fn name(line: &Line) -> String {
 }
 
 /// Formats an amount of money; zero is `$0`.
-#[must_use]
 pub fn dollars(amount: f64) -> String {
     if amount == 0.0 {
         "$0".to_owned()
@@ -183,7 +175,6 @@ pub fn dollars(amount: f64) -> String {
 }
 
 /// Formats the totals.
-#[must_use]
 pub fn money_tiles(money: &Money) -> Vec<Tile> {
     let input = money.fresh + money.cache_read + money.cache_write;
     vec![

@@ -24,7 +24,6 @@ const BUCKETS: usize = 300;
 const WINDOWS_SHOWN: f64 = 2.5;
 
 /// Draws the plot of these requests; empty without any.
-#[must_use]
 pub fn pressure(samples: &[Sample], gauge: &Gauge) -> String {
     if samples.is_empty() {
         return String::new();

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 /// Spells out every character that is invisible or changes the text direction: U+202E becomes `[U+202E]`.
 /// Line breaks and tabs stay, and so do joiners where a script or an emoji uses them.
-#[must_use]
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -37,7 +36,6 @@ pub fn one_line(text: &str, limit: usize) -> String {
 
 /// Splits a text near `limit` characters, at a line break if there is one. The rest is empty if the text is
 /// not much longer than the limit.
-#[must_use]
 pub fn folded(text: &str, limit: usize) -> (String, String) {
     let text = visible(text);
     let Some((end, _)) = text.char_indices().nth(limit) else {

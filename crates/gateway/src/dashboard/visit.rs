@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::assets::{Asset, assets};
+use super::assets::assets;
 
 /// One visit to a page.
 #[derive(Clone, Debug)]
@@ -21,15 +21,15 @@ pub struct Visit {
 
 impl Visit {
     pub(super) fn style(&self) -> &'static str {
-        assets().address(Asset::Style)
+        &assets().style.address
     }
 
     pub(super) fn script(&self) -> &'static str {
-        assets().address(Asset::Script)
+        &assets().script.address
     }
 
     pub(super) fn icon(&self) -> &'static str {
-        assets().address(Asset::Icon)
+        &assets().icon.address
     }
 
     pub(super) fn version(&self) -> &'static str {

@@ -164,161 +164,100 @@ mod tests {
     const HERE: &str = "127.0.0.1:5";
     const THERE: &str = "192.0.2.7:5";
 
-    #[derive(Clone, Copy)]
-    enum Token {
-        Set,
-        Unset,
-    }
+    type Seen = Result<Viewer, Denied>;
+    const ALL: Seen = Ok(Viewer::All);
+    const UNAUTHENTICATED: Seen = Err(Denied::Unauthenticated);
+    const FOREIGN: Seen = Err(Denied::Foreign);
 
+    /// Checks each request: whether a token is set, the peer, the method, the headers and the result.
     #[track_caller]
-    fn check(
-        token: Token,
-        peer: &str,
-        line: &str,
-        headers: &[(&str, &str)],
-        seen: Result<Viewer, Denied>,
-    ) {
-        let admin = matches!(token, Token::Set).then(|| Secret::new("t0ken"));
-        let headers: HeaderMap = headers
-            .iter()
-            .map(|(name, value)| {
-                let name: HeaderName = name.parse().unwrap();
-                (name, HeaderValue::from_str(value).unwrap())
-            })
-            .collect();
-        let visitor = Visitor {
-            peer: peer.parse().unwrap(),
-            method: &line.parse::<Method>().unwrap(),
-            headers: &headers,
-            host: None,
-        };
-        assert_eq!(
-            Access::new(admin, SECRET).viewer(visitor),
-            seen,
-            "{headers:?}"
-        );
+    fn check(cases: &[(bool, &str, &str, &[(&str, &str)], Seen)]) {
+        for &(token, peer, method, headers, seen) in cases {
+            let admin = token.then(|| Secret::new("t0ken"));
+            let headers: HeaderMap = headers
+                .iter()
+                .map(|(name, value)| {
+                    let name: HeaderName = name.parse().unwrap();
+                    (name, HeaderValue::from_str(value).unwrap())
+                })
+                .collect();
+            let visitor = Visitor {
+                peer: peer.parse().unwrap(),
+                method: &method.parse::<Method>().unwrap(),
+                headers: &headers,
+                host: None,
+            };
+            let viewer = Access::new(admin, SECRET).viewer(visitor);
+            assert_eq!(viewer, seen, "{headers:?}");
+        }
     }
 
-    fn tenant(key: &str) -> Result<Viewer, Denied> {
+    fn tenant(key: &str) -> Seen {
         Ok(Viewer::Tenant(Tenant::of(&SECRET, key.as_bytes())))
     }
 
     const OWN: (&str, &str) = ("host", "localhost:4000");
+    const KEY: (&str, &str) = ("x-api-key", "k");
+    const FORWARDED: (&str, &str) = ("x-forwarded-for", "192.0.2.7");
 
     #[test]
     fn from_this_machine_without_a_key() {
-        use Token::{Set, Unset};
-        check(Unset, HERE, "GET", &[OWN], Ok(Viewer::All));
-        check(
-            Unset,
-            HERE,
-            "GET",
-            &[("host", "[::1]:4000")],
-            Ok(Viewer::All),
-        );
-        check(
-            Unset,
-            "[::ffff:127.0.0.1]:5",
-            "GET",
-            &[OWN],
-            Ok(Viewer::All),
-        );
-        check(Set, HERE, "GET", &[OWN], Err(Denied::Unauthenticated));
-        check(Unset, THERE, "GET", &[OWN], Err(Denied::Unauthenticated));
-        check(
-            Unset,
-            HERE,
-            "GET",
-            &[OWN, ("x-forwarded-for", "192.0.2.7")],
-            Err(Denied::Unauthenticated),
-        );
+        check(&[
+            (false, HERE, "GET", &[OWN], ALL),
+            (false, HERE, "GET", &[("host", "[::1]:4000")], ALL),
+            (false, "[::ffff:127.0.0.1]:5", "GET", &[OWN], ALL),
+            (true, HERE, "GET", &[OWN], UNAUTHENTICATED),
+            (false, THERE, "GET", &[OWN], UNAUTHENTICATED),
+            (false, HERE, "GET", &[OWN, FORWARDED], UNAUTHENTICATED),
+        ]);
     }
 
     #[test]
     fn with_a_key_or_the_token() {
-        use Token::{Set, Unset};
-        check(Unset, HERE, "GET", &[OWN, ("x-api-key", "k")], tenant("k"));
-        check(
-            Set,
-            THERE,
-            "POST",
-            &[("authorization", "Bearer k")],
-            tenant("k"),
+        let (key, token) = (
+            ("authorization", "Bearer k"),
+            ("authorization", "Bearer t0ken"),
         );
-        check(
-            Set,
-            THERE,
-            "POST",
-            &[("authorization", "Bearer t0ken")],
-            Ok(Viewer::All),
-        );
-        check(
-            Unset,
-            THERE,
-            "GET",
-            &[("authorization", "Bearer t0ken")],
-            tenant("t0ken"),
-        );
+        check(&[
+            (false, HERE, "GET", &[OWN, KEY], tenant("k")),
+            (true, THERE, "POST", &[key], tenant("k")),
+            (true, THERE, "POST", &[token], ALL),
+            (false, THERE, "GET", &[token], tenant("t0ken")),
+        ]);
     }
 
     #[test]
     fn a_page_of_another_site_gets_nothing() {
-        use Token::{Set, Unset};
         let rebound = ("host", "evil.example:4000");
-        check(Unset, HERE, "GET", &[rebound], Err(Denied::Foreign));
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[rebound, ("origin", "http://evil.example:4000")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[OWN, ("origin", "http://evil.example")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[OWN, ("origin", "http://localhost:9999")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[OWN, ("origin", "null")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[OWN, ("sec-fetch-site", "cross-site")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Set,
-            HERE,
-            "POST",
-            &[OWN, ("origin", "http://evil.example"), ("x-api-key", "k")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[
-                OWN,
-                ("origin", "http://localhost:4000"),
-                ("sec-fetch-site", "same-origin"),
-            ],
-            Ok(Viewer::All),
-        );
-        check(Unset, HERE, "GET", &[], Err(Denied::Foreign));
+        let evil = ("origin", "http://evil.example");
+        let cross_site = ("sec-fetch-site", "cross-site");
+        let own = [
+            OWN,
+            ("origin", "http://localhost:4000"),
+            ("sec-fetch-site", "same-origin"),
+        ];
+        check(&[
+            (false, HERE, "GET", &[rebound], FOREIGN),
+            (
+                false,
+                HERE,
+                "POST",
+                &[rebound, ("origin", "http://evil.example:4000")],
+                FOREIGN,
+            ),
+            (false, HERE, "POST", &[OWN, evil], FOREIGN),
+            (
+                false,
+                HERE,
+                "POST",
+                &[OWN, ("origin", "http://localhost:9999")],
+                FOREIGN,
+            ),
+            (false, HERE, "POST", &[OWN, ("origin", "null")], FOREIGN),
+            (false, HERE, "POST", &[OWN, cross_site], FOREIGN),
+            (true, HERE, "POST", &[OWN, evil, KEY], FOREIGN),
+            (false, HERE, "POST", &own, ALL),
+            (false, HERE, "GET", &[], FOREIGN),
+        ]);
     }
 }

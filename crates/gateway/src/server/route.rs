@@ -101,78 +101,87 @@ mod tests {
 
     use super::{Provider, Route};
 
+    const ANTHROPIC: Provider = Provider::Anthropic;
+    const OPENAI: Provider = Provider::OpenAi;
+
+    /// Checks each request: its line, its headers, the provider and the endpoint's name.
     #[track_caller]
-    fn check(line: &str, headers: &[(&str, &str)], provider: Provider, name: &str) {
-        let (method, path) = line.split_once(' ').unwrap();
-        let mut request = Request::builder().method(method).uri(path);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
+    fn check(cases: &[(&str, &[(&str, &str)], Provider, &str)]) {
+        for &(line, headers, provider, name) in cases {
+            let (method, path) = line.split_once(' ').unwrap();
+            let mut request = Request::builder().method(method).uri(path);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            let route = Route::of(&parts);
+            assert_eq!((route.provider, route.name()), (provider, name), "{line}");
         }
-        let (parts, ()) = request.body(()).unwrap().into_parts();
-        let route = Route::of(&parts);
-        assert_eq!((route.provider, route.name()), (provider, name), "{line}");
     }
 
     #[test]
     fn generation_and_counting_by_path() {
-        use Provider::{Anthropic, OpenAi};
-        check("POST /v1/messages?beta=true", &[], Anthropic, "messages");
-        check(
-            "POST /v1/messages/count_tokens",
-            &[],
-            Anthropic,
-            "count_tokens",
-        );
-        check("POST /v1/chat/completions", &[], OpenAi, "chat_completions");
-        check("POST /v1/responses", &[], OpenAi, "responses");
-        check(
-            "POST /v1/responses/input_tokens",
-            &[],
-            OpenAi,
-            "input_tokens",
-        );
-        check("POST /prefix/v1/messages", &[], Anthropic, "messages");
-        check(
-            "POST /api/v1/chat/completions",
-            &[],
-            OpenAi,
-            "chat_completions",
-        );
-        check("POST /responses", &[], OpenAi, "responses");
-        check("POST /v1/responses/compact", &[], OpenAi, "responses");
+        check(&[
+            ("POST /v1/messages?beta=true", &[], ANTHROPIC, "messages"),
+            (
+                "POST /v1/messages/count_tokens",
+                &[],
+                ANTHROPIC,
+                "count_tokens",
+            ),
+            ("POST /v1/chat/completions", &[], OPENAI, "chat_completions"),
+            ("POST /v1/responses", &[], OPENAI, "responses"),
+            (
+                "POST /v1/responses/input_tokens",
+                &[],
+                OPENAI,
+                "input_tokens",
+            ),
+            ("POST /prefix/v1/messages", &[], ANTHROPIC, "messages"),
+            (
+                "POST /api/v1/chat/completions",
+                &[],
+                OPENAI,
+                "chat_completions",
+            ),
+            ("POST /responses", &[], OPENAI, "responses"),
+            ("POST /v1/responses/compact", &[], OPENAI, "responses"),
+        ]);
     }
 
     #[test]
-    fn what_is_not_looked_into() {
-        use Provider::{Anthropic, OpenAi};
-        check("GET /v1/messages", &[], Anthropic, "other_anthropic");
-        check(
-            "POST /v1/messages/batches",
-            &[],
-            Anthropic,
-            "other_anthropic",
-        );
-        check("HEAD /api/hello", &[], Anthropic, "other_anthropic");
-        check("POST /v1/threads/t/messages", &[], OpenAi, "other_openai");
-        check("GET /v1/responses/resp_1", &[], OpenAi, "other_openai");
-        check("POST /v1/embeddings", &[], OpenAi, "other_openai");
+    fn what_is_not_inspected() {
+        check(&[
+            ("GET /v1/messages", &[], ANTHROPIC, "other_anthropic"),
+            (
+                "POST /v1/messages/batches",
+                &[],
+                ANTHROPIC,
+                "other_anthropic",
+            ),
+            ("HEAD /api/hello", &[], ANTHROPIC, "other_anthropic"),
+            ("POST /v1/threads/t/messages", &[], OPENAI, "other_openai"),
+            ("GET /v1/responses/resp_1", &[], OPENAI, "other_openai"),
+            ("POST /v1/embeddings", &[], OPENAI, "other_openai"),
+        ]);
     }
 
     #[test]
     fn shared_paths_by_the_headers() {
-        use Provider::{Anthropic, OpenAi};
         let version = ("anthropic-version", "2023-06-01");
-        let bearer = ("authorization", "Bearer k");
+        let (bearer, key) = (("authorization", "Bearer k"), ("x-api-key", "k"));
         let models = "GET /v1/models";
-        check(models, &[version], Anthropic, "other_anthropic");
-        check(models, &[version, bearer], Anthropic, "other_anthropic");
-        check(models, &[("x-api-key", "k")], Anthropic, "other_anthropic");
-        check(models, &[bearer], OpenAi, "other_openai");
-        check(
-            "POST /v1/chat/completions",
-            &[version],
-            Anthropic,
-            "chat_completions",
-        );
+        check(&[
+            (models, &[version], ANTHROPIC, "other_anthropic"),
+            (models, &[version, bearer], ANTHROPIC, "other_anthropic"),
+            (models, &[key], ANTHROPIC, "other_anthropic"),
+            (models, &[bearer], OPENAI, "other_openai"),
+            (
+                "POST /v1/chat/completions",
+                &[version],
+                ANTHROPIC,
+                "chat_completions",
+            ),
+        ]);
     }
 }

@@ -208,45 +208,45 @@ fn chain(error: &(dyn Error + 'static)) -> String {
 mod tests {
     use super::Base;
 
-    #[track_caller]
-    fn check(base: &str, target: &str, url: &str) {
-        let joined = Base::parse(base).unwrap().join(target).unwrap();
-        assert_eq!(joined.to_string(), url);
-    }
-
     #[test]
     fn base_and_target_are_joined() {
-        check(
-            "https://h",
-            "/v1/messages?beta=true",
-            "https://h/v1/messages?beta=true",
-        );
-        check("https://h/", "/v1/messages", "https://h/v1/messages");
-        check(
-            "http://h:1/api/",
-            "/v1/messages",
-            "http://h:1/api/v1/messages",
-        );
-        check("https://h/v1", "/v1/models", "https://h/v1/models");
-        check(
-            "https://h/openai/v1/",
-            "/v1/models",
-            "https://h/openai/v1/models",
-        );
-        check("https://h/v1", "/models", "https://h/v1/models");
-        check("https://h", "/a%20b?q=%2F", "https://h/a%20b?q=%2F");
+        for (base, target, url) in [
+            (
+                "https://h",
+                "/v1/messages?beta=true",
+                "https://h/v1/messages?beta=true",
+            ),
+            ("https://h/", "/v1/messages", "https://h/v1/messages"),
+            (
+                "http://h:1/api/",
+                "/v1/messages",
+                "http://h:1/api/v1/messages",
+            ),
+            ("https://h/v1", "/v1/models", "https://h/v1/models"),
+            (
+                "https://h/openai/v1/",
+                "/v1/models",
+                "https://h/openai/v1/models",
+            ),
+            ("https://h/v1", "/models", "https://h/v1/models"),
+            ("https://h", "/a%20b?q=%2F", "https://h/a%20b?q=%2F"),
+        ] {
+            let joined = Base::parse(base).unwrap().join(target).unwrap();
+            assert_eq!(joined.to_string(), url);
+        }
     }
 
     #[test]
-    fn what_is_no_base() {
-        for url in [
+    fn invalid_bases() {
+        let invalid = [
             "",
             "h",
             "ftp://h",
             "https://",
             "https://h?x=1",
             "https://u:p@h",
-        ] {
+        ];
+        for url in invalid {
             assert!(Base::parse(url).is_err(), "{url}");
         }
     }

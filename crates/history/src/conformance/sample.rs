@@ -11,13 +11,11 @@ use crate::mark::{Mark, MarkId, Route};
 use crate::view::Pinned;
 
 /// A turn of one text after `parent`.
-#[must_use]
 pub fn turn(parent: TurnId, text: &str) -> Turn {
     TurnDraft::text(Role::User, text).after(parent, &Heuristic)
 }
 
 /// A conversation of one turn for each text.
-#[must_use]
 pub fn line(texts: &[&str]) -> Vec<Turn> {
     let mut parent = TurnId::ROOT;
     let after = |text: &&str| {
@@ -29,13 +27,11 @@ pub fn line(texts: &[&str]) -> Vec<Turn> {
 }
 
 /// The id of a conversation's last turn; the root of an empty one.
-#[must_use]
 pub fn head(turns: &[Turn]) -> TurnId {
     turns.last().map_or(TurnId::ROOT, Turn::id)
 }
 
 /// A conversation that has every role, every kind of part, every provenance, times and odd texts.
-#[must_use]
 pub fn everything() -> Vec<Turn> {
     let call = |id: &str| CallId::from(id);
     let digest = Digest::of(b"picture");
@@ -101,13 +97,11 @@ pub fn everything() -> Vec<Turn> {
 }
 
 /// A moment some seconds and nanoseconds after 1970-01-01, or before it.
-#[must_use]
 pub fn moment(second: i64) -> Timestamp {
     Timestamp::new(second, 7 * i32::from(second > 0)).unwrap_or_default()
 }
 
 /// A mark at a node.
-#[must_use]
 pub fn mark(node: TurnId, summary: &str) -> Mark {
     Mark {
         node,
@@ -120,13 +114,11 @@ pub fn mark(node: TurnId, summary: &str) -> Mark {
 }
 
 /// The id of the n-th conversation.
-#[must_use]
 pub const fn conversation_id(n: u8) -> ConversationId {
     ConversationId::from_bytes([n; 16])
 }
 
 /// The n-th conversation, with little known about it.
-#[must_use]
 pub fn conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     Conversation {
         id: conversation_id(n),
@@ -144,7 +136,6 @@ pub fn conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
 }
 
 /// The n-th conversation, with everything known about it and the largest numbers.
-#[must_use]
 pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     let text = |text: &str| Some(Text::from(text));
     Conversation {
@@ -180,7 +171,6 @@ pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
 }
 
 /// A pin of this text.
-#[must_use]
 pub fn pin(text: &str) -> Pinned {
     Pinned {
         pin: Pin {
@@ -195,7 +185,6 @@ pub fn pin(text: &str) -> Pinned {
 }
 
 /// A block appended to a turn.
-#[must_use]
 pub fn appended(turn: TurnId, text: &str) -> Edition {
     Edition {
         turn,
@@ -205,7 +194,6 @@ pub fn appended(turn: TurnId, text: &str) -> Edition {
 }
 
 /// A tool result of a turn shown as this text.
-#[must_use]
 pub fn shrunk(turn: TurnId, result: u32, text: &str) -> Edition {
     Edition {
         turn,

@@ -1,7 +1,7 @@
 //! The page of one conversation: every part with something in it, empty, and with hostile text.
 
 use super::conversation_page;
-use crate::dashboard::sample::{HOSTILE, detail, mark, part, visit};
+use crate::dashboard::tests::sample::{HOSTILE, detail, mark, part, visit};
 use crate::report::Detail;
 
 fn page(detail: &Detail) -> String {

@@ -1,7 +1,7 @@
 //! The list shows what it should, in the right order, and nothing a conversation says becomes markup.
 
 use super::{Search, overview_page, tree};
-use crate::dashboard::sample::{HOSTILE, line, money, overview, part, visit};
+use crate::dashboard::tests::sample::{HOSTILE, line, money, overview, part, visit};
 use crate::report::{Line, Money, Overview};
 
 fn page(overview: &Overview, search: &Search) -> String {

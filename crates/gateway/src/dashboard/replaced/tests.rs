@@ -1,7 +1,7 @@
 //! A summary beside its turns, page by page.
 
 use super::replaced_page;
-use crate::dashboard::sample::{HOSTILE, part, replaced, visit};
+use crate::dashboard::tests::sample::{HOSTILE, part, replaced, visit};
 
 #[test]
 fn both_stand_there() {

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::{Dashboard, PageRequest};
 use crate::config::{Config, Secret};
-use crate::dashboard::sample::{detail, overview, part, replaced, visit};
+use crate::dashboard::tests::sample::{detail, overview, part, replaced, visit};
 use crate::report::{
     Detail, Order, Overview, PinReport, Replaced, Report, ReportError, Reports, Viewer,
 };
