@@ -20,7 +20,7 @@ pub use read::age;
 pub use setting::{SETTINGS, Setting, Shown};
 pub use strategy::StrategyChoice;
 
-/// Whether the gateway changes requests.
+/// The gateway's mode of operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The gateway does what its strategy decides.
@@ -53,7 +53,7 @@ pub struct Config {
     pub upstream: Upstreams,
     /// The file of the history; `None` keeps it in memory.
     pub store: Option<PathBuf>,
-    /// Whether requests are changed.
+    /// The mode of operation.
     pub mode: Mode,
     /// The settings of compaction.
     pub policy: Policy,
@@ -94,14 +94,14 @@ pub struct Policy {
     pub patience: SignedDuration,
     /// The model that writes readable summaries; `None` uses the agent's model.
     pub summariser: Option<Summariser>,
-    /// Whether the agent is told about the state of its memory.
+    /// Adds notes that tell the agent about the state of its memory.
     pub notes: bool,
     /// The largest tool result that is first sent whole; `None` shortens none.
     pub shrink: Option<Tokens>,
-    /// Whether to ask the provider why its cache missed a changed request; `None` asks only Anthropic
+    /// Asks the provider why its cache missed a changed request; `None` asks only Anthropic
     /// itself, since a compatible server may reject the unknown field.
     pub diagnose: Option<bool>,
-    /// Whether a prepared summary answers the client's own compaction.
+    /// Answers the client's own compaction from a prepared summary.
     pub answer_compaction: bool,
 }
 

@@ -224,7 +224,7 @@ pub struct Sample {
     pub tokens: u64,
     /// Tokens of the full conversation.
     pub unchanged: u64,
-    /// Whether this request swapped a summary in.
+    /// True if this request swapped a summary in.
     pub swapped: bool,
 }
 
@@ -293,7 +293,7 @@ pub struct PinReport {
     pub origin: &'static str,
     /// The size of the text.
     pub tokens: u64,
-    /// Whether it can be removed here. A pin from a user message needs an unpin line.
+    /// True if it can be removed here. A pin from a user message needs an unpin line.
     pub removable: bool,
 }
 

@@ -52,7 +52,7 @@ pub trait PinStore {
     fn pins(&self, of: ConversationId) -> Result<Vec<Pinned>, HistoryError>;
 }
 
-/// What was sent beside or instead of the turns, and the parts of messages that a turn does not hold.
+/// Content sent beside or instead of the turns, and the parts of messages that a turn does not hold.
 pub trait EditionStore {
     /// Adds an edition. Does nothing if the turn has the same change already, whatever its timestamp.
     ///
@@ -67,7 +67,7 @@ pub trait EditionStore {
     /// hold all of it: images, signatures, blocks of unknown types. The first one kept stays.
     ///
     /// # Errors
-    /// As for [`add_edition`](Self::add_edition).
+    /// The errors of [`add_edition`](Self::add_edition).
     fn keep_original(&mut self, of: TurnId, message: &[u8]) -> Result<(), HistoryError>;
 
     /// Returns the kept message of a turn, if any.

@@ -22,7 +22,7 @@ pub struct Setting {
     pub meaning: &'static str,
     /// The accepted values.
     pub form: &'static str,
-    /// Whether the value may be shown.
+    /// The visibility of the value.
     pub shown: Shown,
     /// Parses a value; the error says what is expected.
     pub(super) read: fn(&mut Config, &str) -> Result<(), &'static str>,
@@ -30,7 +30,7 @@ pub struct Setting {
     pub(super) show: fn(&Config) -> Option<String>,
 }
 
-/// Whether a value may be shown.
+/// The visibility of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// The value is shown.

@@ -47,7 +47,7 @@ struct Page<'a> {
     range: String,
     earlier: Option<usize>,
     later: Option<usize>,
-    /// Whether the viewer has any conversation.
+    /// Set if the viewer has any conversation.
     any: bool,
 }
 

@@ -15,7 +15,7 @@ pub struct Visit {
     pub mode: &'static str,
     /// The token that forms must send back.
     pub form: String,
-    /// Whether the visitor signed in and can sign out.
+    /// True if the visitor signed in and can sign out.
     pub signed_in: bool,
 }
 

@@ -6,7 +6,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::words::Did;
 
-/// What was done to the request.
+/// The words for what was done to the request.
 pub(crate) const DID: HeaderName = HeaderName::from_static("x-ebbtide-did");
 /// The id of the conversation.
 pub(crate) const CONVERSATION: HeaderName = HeaderName::from_static("x-ebbtide-conversation");

@@ -123,7 +123,7 @@ impl Coded for ServeError {
     }
 }
 
-/// What answers under `/ebbtide/`.
+/// The parts that answer under `/ebbtide/`.
 pub(crate) struct ControlPlane {
     access: Access,
     reports: Arc<dyn Reports>,
@@ -144,7 +144,7 @@ pub(crate) struct State {
     /// Upgraded connections.
     tunnels: TaskTracker,
     stop: CancellationToken,
-    /// Whether the warning about unidentified requests was logged.
+    /// Set once the warning about unidentified requests was logged.
     warned_unidentified: AtomicBool,
     #[cfg(test)]
     fail_at: Option<guard::Stage>,

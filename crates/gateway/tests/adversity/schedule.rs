@@ -20,9 +20,9 @@ pub struct Step {
     pub turn: Vec<Fault>,
     /// The faults of summaries from here on.
     pub summary: Vec<Fault>,
-    /// Whether the gateway is killed before this message.
+    /// True if the gateway is killed before this message.
     pub killed: bool,
-    /// Whether the answer is streamed.
+    /// True if the answer is streamed.
     pub streamed: bool,
     /// The number of the user's words.
     pub words: usize,

@@ -146,8 +146,8 @@ fn known(stage: &Stage, client: &Client, most: usize) -> usize {
     known
 }
 
-/// What the provider received: each of the user's messages was sent on in full as the newest one, and each
-/// such request says the pin in full.
+/// Checks the received requests: each of the user's messages arrived in full as the newest one, and each
+/// such request contains the pin in full.
 fn received(stage: &Stage, schedule: &Schedule, client: &Client) {
     let seed = schedule.seed;
     let said = client.messages.iter().step_by(2);

@@ -17,7 +17,7 @@ use crate::harness::{Came, Made, Upstream, ask, gateway, upstream, whole};
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// What a provider was asked: the target, and the key in `api-key` or `authorization`.
+/// A request to a provider: the target, and the key in `api-key` or `authorization`.
 type Asked = Arc<Mutex<Vec<(String, String)>>>;
 
 /// A provider that answers every request with a word and records the requests.

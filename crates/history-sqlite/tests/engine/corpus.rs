@@ -30,7 +30,7 @@ fn readable(turns: &[Turn]) -> u64 {
         .sum()
 }
 
-/// Sends the conversation so far, for each request that its client made: whenever an answer was due.
+/// Sends the conversation so far for each request of its client, that is, whenever an answer was due.
 fn feed(engine: &dyn Engine, turns: &[Turn]) {
     for (n, turn) in turns.iter().enumerate() {
         let due = turns
@@ -79,7 +79,7 @@ fn a_session_sent_turn_by_turn_takes_little_more_than_its_text() {
     );
     println!("the first half: {text_of_half} bytes of text, {of_half} on the disk");
     assert!(of_all * 10 < text * 13, "{of_all} bytes for {text}");
-    // Linear: what the second half adds is in the same proportion to its text.
+    // Linear: the second half takes the same share of its text.
     let added = of_all - of_half;
     assert!(
         added * 10 < (text - text_of_half) * 13,

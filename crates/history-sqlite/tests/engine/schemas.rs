@@ -8,7 +8,7 @@ use history::{Engine, HistoryError, Limits, Mark, MarkId, Stored, Tenant};
 use history_sqlite::Sqlite;
 use rusqlite::Connection;
 
-/// A store as the first schema had it, with two turns and a mark: never to be changed.
+/// A store of the first schema with two turns and a mark. It never changes.
 const FIRST: &str = include_str!("schema_1.sql");
 
 fn sql(place: &Path, sql: &str) {

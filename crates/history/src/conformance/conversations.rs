@@ -9,17 +9,14 @@ use crate::engine::Engine;
 
 pub(super) const CHECKS: &[Check] = &[
     Check(
-        "a conversation comes back as it was saved, and is replaced when it is saved again",
+        "a saved conversation reads back equal, and saving it again replaces it",
         saved,
     ),
     Check(
-        "conversations are found by their heads as these are now, the one last seen first",
+        "conversations are found by their current heads, most recently seen first",
         headed,
     ),
-    Check(
-        "conversations come in pages, the one last seen first",
-        paged,
-    ),
+    Check("conversations are paged, most recently seen first", paged),
 ];
 
 const A: TurnId = TurnId::from_bytes([1; 16]);

@@ -9,10 +9,10 @@ use crate::error::HistoryError;
 
 pub(super) const CHECKS: &[Check] = &[
     Check(
-        "editions come back in the order in which they were added, each once",
+        "editions read back in the order added, without duplicates",
         ordered,
     ),
-    Check("an edition and a kept message need their turn", placed),
+    Check("an edition and a kept message require their turn", placed),
     Check(
         "the first kept message of a turn stays, byte for byte",
         originals,

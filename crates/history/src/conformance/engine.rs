@@ -10,22 +10,19 @@ use crate::error::HistoryError;
 use crate::store::Stored;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check("the secret stays the same", secret),
+    Check("the secret is constant", secret),
+    Check("a failed write leaves no records of any kind", nothing_half),
     Check(
-        "a write that fails leaves nothing, of whatever kind",
-        nothing_half,
-    ),
-    Check(
-        "a write that may not wait does all of its work or is not begun",
+        "a write that must not wait does all of its work or does not begin",
         at_once,
     ),
-    Check("a write sees what it has written", own_writes),
+    Check("a write sees its own changes", own_writes),
     Check(
-        "a reader does not wait for a writer and sees nothing of its unfinished work",
+        "a reader neither waits for a writer nor sees its unfinished work",
         reader_inside,
     ),
     Check(
-        "readers beside a writer see whole transactions only",
+        "concurrent readers see only complete transactions",
         readers_beside,
     ),
 ];
@@ -71,7 +68,7 @@ fn at_once(engine: &dyn Engine) -> Result<(), Broken> {
     )
 }
 
-/// Writes one of everything.
+/// Writes one record of each kind.
 fn write_all(store: &mut dyn Store) -> Result<(), HistoryError> {
     let said = sample::line(&["half"]);
     let at = sample::head(&said);
@@ -113,13 +110,13 @@ fn nothing_half(engine: &dyn Engine) -> Result<(), Broken> {
         &found,
         &(before, vec![sample::pin("whole")]),
     )?;
-    // And the next write is not hindered by it.
+    // The next write succeeds.
     write(engine, ONE, write_all)?;
     let there = read(engine, ONE, |store| store.node(half))?;
     same("whether it is there now", &there.is_some(), &true)
 }
 
-/// An error where anything of [`write_all`] is there.
+/// Returns an error if anything of [`write_all`] is stored.
 fn same_nothing(store: &dyn Store, half: TurnId) -> Result<(), HistoryError> {
     let id = sample::conversation_id(5);
     let there = [
@@ -175,7 +172,7 @@ fn reader_inside(engine: &dyn Engine) -> Result<(), Broken> {
     same("whether it is there afterwards", &there.is_some(), &true)
 }
 
-/// How many transactions are written beside the readers, each of two turns.
+/// Transactions written beside the readers, of two turns each.
 const ROUNDS: u64 = 40;
 
 fn readers_beside(engine: &dyn Engine) -> Result<(), Broken> {
@@ -195,7 +192,7 @@ fn readers_beside(engine: &dyn Engine) -> Result<(), Broken> {
     })
 }
 
-/// A conversation that grows by two turns in each transaction.
+/// Grows a conversation by two turns per transaction.
 fn grow(engine: &dyn Engine) -> Result<(), Broken> {
     let mut head = TurnId::ROOT;
     for round in 1..=ROUNDS {
@@ -213,7 +210,7 @@ fn grow(engine: &dyn Engine) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Sees a whole number of transactions, and never fewer than before.
+/// Checks that a reader sees complete transactions, never fewer than before.
 fn watch(engine: &dyn Engine, done: &AtomicBool) -> Result<(), Broken> {
     let mut last = 0;
     loop {

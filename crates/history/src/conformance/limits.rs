@@ -9,11 +9,11 @@ use crate::limits::Limits;
 
 pub(super) const CHECKS: &[Check] = &[
     Check(
-        "each limit holds, and what is there already may be stored again",
+        "each limit holds, and storing an existing record again succeeds",
         each,
     ),
-    Check("all that is kept counts as bytes", bytes),
-    Check("the limits are each tenant's own", own),
+    Check("everything stored counts as bytes", bytes),
+    Check("limits apply to each tenant separately", own),
 ];
 
 pub(super) const SMALL: Limits = Limits {

@@ -10,14 +10,14 @@ use crate::mark::{Mark, Route};
 
 pub(super) const CHECKS: &[Check] = &[
     Check(
-        "marks come back as they were: by id, at their node, on every path through it",
+        "marks read back equal: by id, at their node, on every path through it",
         found,
     ),
     Check(
-        "the same summary at the same node is one mark, whenever it was made",
+        "the same summary at the same node is one mark, whatever its timestamp",
         once,
     ),
-    Check("a mark needs its node", placed),
+    Check("a mark requires its node", placed),
 ];
 
 fn found(engine: &dyn Engine) -> Result<(), Broken> {

@@ -8,7 +8,7 @@ use crate::view::Pinned;
 
 pub(super) const CHECKS: &[Check] = &[
     Check(
-        "pins come back as they were set, oldest first, each conversation's its own",
+        "pins read back equal, oldest first, separately for each conversation",
         ordered,
     ),
     Check("a text is pinned once, and a removed pin is gone", removed),

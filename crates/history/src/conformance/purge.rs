@@ -10,15 +10,15 @@ use crate::tenant::Tenant;
 
 pub(super) const CHECKS: &[Check] = &[
     Check(
-        "a purged conversation goes with what only it leads to; a shared beginning stays",
+        "a purge removes a conversation with all that only it needs, and keeps a shared prefix",
         one,
     ),
     Check(
-        "a purge by age takes what was last seen before, and turns that nobody leads to",
+        "a purge by age removes conversations last seen earlier, and unreachable turns",
         by_age,
     ),
     Check(
-        "a purge of a tenant leaves the others whole, and a purge of all leaves nothing",
+        "a purge of one tenant keeps the others, and a purge of all leaves nothing",
         by_tenant,
     ),
     Check(
@@ -37,7 +37,7 @@ fn counts(purged: Purged) -> (u64, u64, u64) {
     (purged.conversations, purged.turns, purged.marks)
 }
 
-/// Keeps a conversation with a mark, an edition, a kept message at its head, and a pin.
+/// Stores a conversation with a mark, an edition and a kept message at its head, and a pin.
 fn keep(engine: &dyn Engine, tenant: Tenant, n: u8, said: &[Turn]) -> Result<(), Broken> {
     let at = sample::head(said);
     write(engine, tenant, |store| {
@@ -51,7 +51,7 @@ fn keep(engine: &dyn Engine, tenant: Tenant, n: u8, said: &[Turn]) -> Result<(),
     })
 }
 
-/// Whether a conversation is there with all that belongs to it.
+/// Reads which parts of a conversation are stored.
 fn kept(engine: &dyn Engine, tenant: Tenant, n: u8, said: &[Turn]) -> Result<[bool; 6], Broken> {
     let at = sample::head(said);
     let id: ConversationId = sample::conversation_id(n);
@@ -100,7 +100,7 @@ fn one(engine: &dyn Engine) -> Result<(), Broken> {
         ..ALL
     })?;
     same("the second time", &counts(nobody), &(0, 0, 0))?;
-    // What was purged can be said again.
+    // A purged conversation can be recorded again.
     keep(engine, ONE, 2, &right)?;
     same("said again", &kept(engine, ONE, 2, &right)?, &WHOLE)
 }

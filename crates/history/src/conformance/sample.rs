@@ -10,12 +10,12 @@ use crate::edition::{Change, Edition};
 use crate::mark::{Mark, MarkId, Route};
 use crate::view::Pinned;
 
-/// A turn of one text after `parent`.
+/// Creates a turn with one text after `parent`.
 pub fn turn(parent: TurnId, text: &str) -> Turn {
     TurnDraft::text(Role::User, text).after(parent, &Heuristic)
 }
 
-/// A conversation of one turn for each text.
+/// Creates a path with one turn per text.
 pub fn line(texts: &[&str]) -> Vec<Turn> {
     let mut parent = TurnId::ROOT;
     let after = |text: &&str| {
@@ -26,12 +26,12 @@ pub fn line(texts: &[&str]) -> Vec<Turn> {
     texts.iter().map(after).collect()
 }
 
-/// The id of a conversation's last turn; the root of an empty one.
+/// Returns the id of the last turn, or the root without turns.
 pub fn head(turns: &[Turn]) -> TurnId {
     turns.last().map_or(TurnId::ROOT, Turn::id)
 }
 
-/// A conversation that has every role, every kind of part, every provenance, times and odd texts.
+/// Creates a path with every role, kind of part and provenance, with timestamps and odd texts.
 pub fn everything() -> Vec<Turn> {
     let call = |id: &str| CallId::from(id);
     let digest = Digest::of(b"picture");
@@ -96,12 +96,12 @@ pub fn everything() -> Vec<Turn> {
     drafts.into_iter().map(after).collect()
 }
 
-/// A moment some seconds and nanoseconds after 1970-01-01, or before it.
+/// Creates a timestamp relative to 1970-01-01, with nanoseconds after it.
 pub fn moment(second: i64) -> Timestamp {
     Timestamp::new(second, 7 * i32::from(second > 0)).unwrap_or_default()
 }
 
-/// A mark at a node.
+/// Creates a mark at a node.
 pub fn mark(node: TurnId, summary: &str) -> Mark {
     Mark {
         node,
@@ -113,12 +113,12 @@ pub fn mark(node: TurnId, summary: &str) -> Mark {
     }
 }
 
-/// The id of the n-th conversation.
+/// Returns the id of the n-th conversation.
 pub const fn conversation_id(n: u8) -> ConversationId {
     ConversationId::from_bytes([n; 16])
 }
 
-/// The n-th conversation, with little known about it.
+/// Creates the n-th conversation with few details.
 pub fn conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     Conversation {
         id: conversation_id(n),
@@ -135,7 +135,7 @@ pub fn conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     }
 }
 
-/// The n-th conversation, with everything known about it and the largest numbers.
+/// Creates the n-th conversation with all details and the largest numbers.
 pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     let text = |text: &str| Some(Text::from(text));
     Conversation {
@@ -170,7 +170,7 @@ pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     }
 }
 
-/// A pin of this text.
+/// Creates a pin.
 pub fn pin(text: &str) -> Pinned {
     Pinned {
         pin: Pin {
@@ -184,7 +184,7 @@ pub fn pin(text: &str) -> Pinned {
     }
 }
 
-/// A block appended to a turn.
+/// Creates an edition that appends a block to a turn.
 pub fn appended(turn: TurnId, text: &str) -> Edition {
     Edition {
         turn,
@@ -193,7 +193,7 @@ pub fn appended(turn: TurnId, text: &str) -> Edition {
     }
 }
 
-/// A tool result of a turn shown as this text.
+/// Creates an edition that shortens a tool result of a turn.
 pub fn shrunk(turn: TurnId, result: u32, text: &str) -> Edition {
     Edition {
         turn,

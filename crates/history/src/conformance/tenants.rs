@@ -11,11 +11,11 @@ use crate::tenant::Tenant;
 
 pub(super) const CHECKS: &[Check] = &[
     Check(
-        "nothing of one tenant is visible to another, though every id is known to it",
+        "one tenant sees nothing of another, even with every id",
         apart,
     ),
     Check("tenants with the same conversation do not share it", twins),
-    Check("a tenant is named while something is kept of it", named),
+    Check("a tenant is listed while anything is stored for it", named),
 ];
 
 fn apart(engine: &dyn Engine) -> Result<(), Broken> {

@@ -8,18 +8,18 @@ use crate::error::HistoryError;
 use crate::store::{Recorded, Stored};
 
 pub(super) const CHECKS: &[Check] = &[
+    Check("an appended turn reads back equal, with its parent", whole),
+    Check("appending a stored turn changes nothing", once),
     Check(
-        "what is appended comes back as it was, with its parent",
-        whole,
-    ),
-    Check("a turn that is there is left alone", once),
-    Check(
-        "a turn without its parent, or not its child, is refused and not stored",
+        "a turn with an unknown or wrong parent is refused and not stored",
         refused,
     ),
-    Check("recording finds what is known and adds the rest", recorded),
-    Check("branches share their beginning", branches),
-    Check("what is not there is not an error, a path to it is", absent),
+    Check(
+        "recording finds the known turns and adds the rest",
+        recorded,
+    ),
+    Check("branches share their prefix", branches),
+    Check("an unknown node is no error, but a path to it is", absent),
 ];
 
 fn whole(engine: &dyn Engine) -> Result<(), Broken> {

@@ -53,11 +53,11 @@ struct Reference {
 
 #[derive(Clone, Debug)]
 enum Operation {
-    /// Append a word to the n-th known node (or to the root).
+    /// Appends a word to the n-th known node (or to the root).
     Append(usize, u8),
-    /// Record a whole conversation.
+    /// Records a whole conversation.
     Record(Vec<u8>),
-    /// Mark the n-th known node.
+    /// Marks the n-th known node.
     Mark(usize, u8),
 }
 

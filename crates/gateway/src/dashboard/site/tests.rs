@@ -1,4 +1,4 @@
-//! Who sees what, what forms may do, and the headers of every answer.
+//! Tests of access, of forms, and of the headers of every answer.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};

@@ -124,7 +124,7 @@ pub fn replaced(from: usize, turns: usize) -> Replaced {
     }
 }
 
-/// What stands in a page between two texts.
+/// Returns the part of a page between two texts.
 pub fn part<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
     let (_, behind) = page.split_once(from).expect("it begins");
     let (part, _) = behind.split_once(to).expect("it ends");
