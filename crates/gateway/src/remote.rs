@@ -6,7 +6,7 @@ use http::{HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Value, json};
 
-use crate::config::{Secret, Upstreams};
+use crate::config::Secret;
 use crate::error;
 use crate::server::{Provider, ServeError, Upstream, whole};
 
@@ -87,11 +87,7 @@ impl Remote {
     /// # Errors
     /// [`RemoteError::Url`].
     pub fn new(url: &str, key: Option<Secret>) -> Result<Self, RemoteError> {
-        let upstreams = Upstreams {
-            anthropic: url.to_owned(),
-            openai: url.to_owned(),
-        };
-        let upstream = Upstream::new(&upstreams).map_err(|source| RemoteError::Url {
+        let upstream = Upstream::single(url).map_err(|source| RemoteError::Url {
             url: url.to_owned(),
             source,
         })?;

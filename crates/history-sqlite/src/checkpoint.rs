@@ -60,7 +60,7 @@ impl Checkpoints {
         );
         // If it fails, the log stays long and the next write starts another one.
         let run = move || {
-            if connection::beside(&file).is_ok_and(|beside| checkpoint(&beside).is_ok())
+            if connection::open_another(&file).is_ok_and(|other| checkpoint(&other).is_ok())
                 && pages.load(Ordering::Relaxed) >= TOO_LONG
             {
                 let _ = checkpoint(&lock(&writer));

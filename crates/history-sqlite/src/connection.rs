@@ -78,8 +78,8 @@ fn write(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
         Err(error) if is_foreign(&error) => return Err(not_a_store()),
         Err(error) => return Err(from_sqlite(error)),
     }
-    settle(&connection)?;
-    write_ahead(&connection)?;
+    apply_settings(&connection)?;
+    enable_write_ahead_log(&connection)?;
     schema::migrate(&mut connection, secret)?;
     Ok(connection)
 }
@@ -89,9 +89,9 @@ fn is_foreign(error: &rusqlite::Error) -> bool {
 }
 
 /// Opens another connection to a file that is a store.
-pub fn beside(file: &Path) -> Result<Connection, HistoryError> {
+pub fn open_another(file: &Path) -> Result<Connection, HistoryError> {
     let connection = connect(file)?;
-    settle(&connection)?;
+    apply_settings(&connection)?;
     Ok(connection)
 }
 
@@ -107,11 +107,11 @@ fn connect(file: &Path) -> Result<Connection, HistoryError> {
     Ok(connection)
 }
 
-fn settle(connection: &Connection) -> Result<(), HistoryError> {
+fn apply_settings(connection: &Connection) -> Result<(), HistoryError> {
     connection.execute_batch(SETTINGS).map_err(from_sqlite)
 }
 
-fn write_ahead(connection: &Connection) -> Result<(), HistoryError> {
+fn enable_write_ahead_log(connection: &Connection) -> Result<(), HistoryError> {
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
         .map_err(from_sqlite)?;
@@ -156,7 +156,7 @@ impl Readers {
     }
 
     fn open(&self) -> Result<Connection, HistoryError> {
-        let connection = beside(&self.file)?;
+        let connection = open_another(&self.file)?;
         connection
             .pragma_update(None, "query_only", true)
             .map_err(from_sqlite)?;

@@ -161,7 +161,7 @@ impl Engine for Sqlite {
     fn purge(&self, what: Purge) -> Result<Purged, HistoryError> {
         let mut connection = lock(&self.writer);
         let before = purge::size(&self.file);
-        let mut removed = purge::remove(&mut connection, what, purge::Then::Keep)?;
+        let mut removed = purge::remove(&mut connection, what, purge::Finish::Commit)?;
         purge::give_back(&connection).map_err(from_sqlite)?;
         removed.bytes = before.saturating_sub(purge::size(&self.file));
         Ok(removed)
@@ -169,7 +169,7 @@ impl Engine for Sqlite {
 
     /// Blocks writers for as long as a purge would.
     fn preview(&self, what: Purge) -> Result<Purged, HistoryError> {
-        purge::remove(&mut lock(&self.writer), what, purge::Then::Undo)
+        purge::remove(&mut lock(&self.writer), what, purge::Finish::RollBack)
     }
 }
 

@@ -10,11 +10,11 @@ use crate::timestamp;
 
 /// The end of the transaction of a purge.
 #[derive(Clone, Copy)]
-pub enum Then {
-    /// Commit.
-    Keep,
-    /// Roll back: only the counts are wanted.
-    Undo,
+pub enum Finish {
+    /// Keeps the changes.
+    Commit,
+    /// Discards the changes; only the counts are needed.
+    RollBack,
 }
 
 /// Pages freed per statement, so that other processes can write in between.
@@ -25,7 +25,7 @@ const PAGES: u32 = 1_000;
 pub fn remove(
     connection: &mut Connection,
     what: Purge,
-    then: Then,
+    finish: Finish,
 ) -> Result<Purged, HistoryError> {
     let tenants = tenants(connection, &what).map_err(from_sqlite)?;
     let mut all = Purged::default();
@@ -34,9 +34,9 @@ pub fn remove(
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(from_sqlite)?;
         all += remove_of(&transaction, tenant, &what).map_err(from_sqlite)?;
-        match then {
-            Then::Keep => transaction.commit(),
-            Then::Undo => transaction.rollback(),
+        match finish {
+            Finish::Commit => transaction.commit(),
+            Finish::RollBack => transaction.rollback(),
         }
         .map_err(from_sqlite)?;
     }

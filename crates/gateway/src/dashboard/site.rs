@@ -22,7 +22,6 @@ use conversation::homunculus::hosted::StrategyProgram;
 use history::{ConversationId, MarkId, Tenant};
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, Method, Response, StatusCode};
-use jiff::Timestamp;
 
 use super::assets::assets;
 use super::notice::{Notice, login_page, notice_page};
@@ -73,11 +72,14 @@ pub struct PageRequest {
     pub viewer: Option<Viewer>,
 }
 
-/// The viewer, and how they are authenticated.
-struct Identity<'a> {
+/// One request with the identity of its sender.
+struct Call<'a> {
+    dashboard: &'a Dashboard,
+    request: &'a PageRequest,
     viewer: Option<Viewer>,
     /// The id of the session, if there is one.
     session: Option<&'a str>,
+    visit: Visit,
 }
 
 impl Dashboard {
@@ -101,53 +103,50 @@ impl Dashboard {
         let now = (self.clock)();
         let known = cookie(&request.headers)
             .and_then(|id| self.sessions.viewer(id, now).map(|viewer| (id, viewer)));
-        let identity = Identity {
-            viewer: known.map(|(_, viewer)| viewer).or(request.viewer),
-            session: known.map(|(id, _)| id),
-        };
-        let visit = self.visit(&request, &identity, now);
-        match request.method {
-            Method::GET | Method::HEAD => self.show(&request, &identity, &visit).await,
-            Method::POST => self.obey(&request, &identity, &visit).await,
-            _ => self.missing(&visit),
-        }
-    }
-
-    fn visit(&self, request: &PageRequest, identity: &Identity<'_>, now: Timestamp) -> Visit {
-        Visit {
+        let session = known.map(|(id, _)| id);
+        let visit = Visit {
             now,
             base: form::base(&request.headers),
             mode: match self.mode {
                 Mode::On => "on",
                 Mode::Observe => "observe",
             },
-            form: self.sessions.form(identity.session),
-            signed_in: identity.session.is_some(),
+            form: self.sessions.form(session),
+            signed_in: session.is_some(),
+        };
+        let call = Call {
+            dashboard: self,
+            request: &request,
+            viewer: known.map(|(_, viewer)| viewer).or(request.viewer),
+            session,
+            visit,
+        };
+        match request.method {
+            Method::GET | Method::HEAD => call.show().await,
+            Method::POST => call.obey().await,
+            _ => call.missing(),
         }
     }
+}
 
-    async fn show(
-        &self,
-        request: &PageRequest,
-        identity: &Identity<'_>,
-        visit: &Visit,
-    ) -> Response<Bytes> {
+impl Call<'_> {
+    async fn show(&self) -> Response<Bytes> {
+        let (request, visit) = (self.request, &self.visit);
         let segments = segments(&request.path);
         match segments.as_slice() {
             ["assets", name] => {
                 let known = request.headers.get(IF_NONE_MATCH);
                 let known = known.and_then(|value| value.to_str().ok());
-                return assets()
-                    .named(name)
-                    .map_or_else(|| self.missing(visit), |served| reply::asset(served, known));
+                let served = assets().named(name);
+                return served.map_or_else(|| self.missing(), |served| reply::asset(served, known));
             }
             ["login"] => return reply::page(StatusCode::OK, login_page(None, visit)),
             _ => {}
         }
-        let Some(viewer) = identity.viewer else {
+        let Some(viewer) = self.viewer else {
             return reply::see(LOGIN);
         };
-        let query = request.query.as_bytes();
+        let (dashboard, query) = (self.dashboard, request.query.as_bytes());
         let number = |name| form::field(query, name)?.parse().ok();
         match segments.as_slice() {
             // Links in the pages begin with a slash, but a typed address may lack the one at its end.
@@ -157,136 +156,117 @@ impl Dashboard {
                     find: form::field(query, "find").unwrap_or_default(),
                     from: number("from").unwrap_or(0),
                 };
-                let found = self.reports.overview(viewer).await;
+                let found = dashboard.reports.overview(viewer).await;
                 self.page(
                     found.map(|found| overview_page(&found, &search, visit)),
                     HOME,
-                    visit,
                 )
             }
             ["strategy.svg"] => {
-                let draw = || self.strategy.picture().into();
-                reply::picture(self.picture.get_or_init(draw).clone())
+                let draw = || dashboard.strategy.picture().into();
+                reply::picture(dashboard.picture.get_or_init(draw).clone())
             }
             ["conversations", id] => {
                 let found = match ConversationId::parse(id) {
-                    Some(id) => self.reports.detail(viewer, id).await,
+                    Some(id) => dashboard.reports.detail(viewer, id).await,
                     None => Err(ReportError::NoConversation),
                 };
-                self.page(
-                    found.map(|found| conversation_page(&found, visit)),
-                    HOME,
-                    visit,
-                )
+                self.page(found.map(|found| conversation_page(&found, visit)), HOME)
             }
             ["conversations", id, "marks", mark] => {
                 let (Some(id), Some(mark)) = (ConversationId::parse(id), MarkId::parse(mark))
                 else {
-                    return self.failed(&ReportError::NoMark, HOME, visit);
+                    return self.failed(&ReportError::NoMark, HOME);
                 };
                 let from = number("from").unwrap_or(0);
                 let turns = from..from.saturating_add(replaced::TURNS);
-                let found = self.reports.replaced(viewer, id, mark, turns).await;
+                let found = dashboard.reports.replaced(viewer, id, mark, turns).await;
                 let page = found.map(|found| replaced::replaced_page(&found, from, visit));
-                self.page(page, &address(id), visit)
+                self.page(page, &address(id))
             }
-            _ => self.missing(visit),
+            _ => self.missing(),
         }
     }
 
-    async fn obey(
-        &self,
-        request: &PageRequest,
-        identity: &Identity<'_>,
-        visit: &Visit,
-    ) -> Response<Bytes> {
-        let refuse = |status, text| {
-            reply::page(
-                status,
-                notice_page(
-                    Notice {
-                        title: "Not done",
-                        text,
-                        ..BACK_HOME
-                    },
-                    visit,
-                ),
-            )
-        };
+    async fn obey(&self) -> Response<Bytes> {
+        let (dashboard, request) = (self.dashboard, self.request);
         if request.body.len() > FORM {
-            return refuse(StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.");
+            return self.refuse(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "Not done",
+                "The form is too long.",
+            );
         }
         let sent = |name| form::field(&request.body, name).unwrap_or_default();
-        if !form::same_origin(&request.headers)
-            || !self.sessions.is_form(identity.session, &sent("form"))
-        {
+        let is_ours = dashboard.sessions.is_form(self.session, &sent("form"));
+        if !form::same_origin(&request.headers) || !is_ours {
             let why =
                 "This form is out of date, or another site sent it. Reload the page and try again.";
-            return refuse(StatusCode::FORBIDDEN, why);
+            return self.refuse(StatusCode::FORBIDDEN, "Not done", why);
         }
         let segments = segments(&request.path);
         match segments.as_slice() {
-            ["login"] => return self.sign_in(sent("key").trim(), visit),
+            ["login"] => return self.sign_in(sent("key").trim()),
             ["logout"] => {
-                if let Some(id) = identity.session {
-                    self.sessions.close(id);
+                if let Some(id) = self.session {
+                    dashboard.sessions.close(id);
                 }
-                return reply::see_with(LOGIN, &set_cookie("", &visit.base));
+                return reply::see_with(LOGIN, &set_cookie("", &self.visit.base));
             }
             _ => {}
         }
-        let Some(viewer) = identity.viewer else {
+        let Some(viewer) = self.viewer else {
             return reply::see(LOGIN);
         };
-        let (Some("conversations"), Some(Some(id))) = (
-            segments.first().copied(),
-            segments.get(1).map(|id| ConversationId::parse(id)),
-        ) else {
-            return self.missing(visit);
+        let ["conversations", id, action @ ..] = segments.as_slice() else {
+            return self.missing();
         };
-        let page = address(id);
-        let done = match segments.get(2..).unwrap_or_default() {
+        let Some(id) = ConversationId::parse(id) else {
+            return self.missing();
+        };
+        let (page, reports) = (address(id), &dashboard.reports);
+        let done = match action {
             ["pins"] => {
                 let text = sent("text").trim().to_owned();
-                self.reports.pin(viewer, id, text).await.map(|_| "#pins")
+                reports.pin(viewer, id, text).await.map(|_| "#pins")
             }
             ["pins", pin, "remove"] => {
                 let Some(pin) = PinId::parse(pin) else {
-                    return self.missing(visit);
+                    return self.missing();
                 };
-                self.reports.unpin(viewer, id, pin).await.map(|_| "#pins")
+                reports.unpin(viewer, id, pin).await.map(|_| "#pins")
             }
             ["orders"] => {
                 let order = match sent("order").as_str() {
                     "prepare" => Order::Prepare,
                     "swap" => Order::Swap,
-                    _ => return self.missing(visit),
+                    _ => return self.missing(),
                 };
-                self.reports.order(viewer, id, order).await.map(|()| "")
+                reports.order(viewer, id, order).await.map(|()| "")
             }
-            _ => return self.missing(visit),
+            _ => return self.missing(),
         };
         match done {
             Ok(part) => reply::see(&format!("{page}{part}")),
-            Err(error) => self.failed(&error, &page, visit),
+            Err(error) => self.failed(&error, &page),
         }
     }
 
-    fn sign_in(&self, key: &str, visit: &Visit) -> Response<Bytes> {
+    fn sign_in(&self, key: &str) -> Response<Bytes> {
+        let (dashboard, visit) = (self.dashboard, &self.visit);
         if key.is_empty() {
             let problem = Some("Enter an API key or the admin token.");
             return reply::page(StatusCode::UNPROCESSABLE_ENTITY, login_page(problem, visit));
         }
         // Comparing hashes takes the same time for any token.
-        let is_admin = self.admin_token.as_ref().is_some_and(|token| {
+        let is_admin = dashboard.admin_token.as_ref().is_some_and(|token| {
             blake3::hash(token.reveal().as_bytes()) == blake3::hash(key.as_bytes())
         });
-        let viewer = if is_admin {
-            Viewer::All
-        } else {
-            Viewer::Tenant(Tenant::of(&self.secret, key.as_bytes()))
+        let viewer = match is_admin {
+            true => Viewer::All,
+            false => Viewer::Tenant(Tenant::of(&dashboard.secret, key.as_bytes())),
         };
-        let id = self.sessions.open(viewer, visit.now);
+        let id = dashboard.sessions.open(viewer, visit.now);
         reply::see_with(HOME, &set_cookie(&id, &visit.base))
     }
 
@@ -295,15 +275,14 @@ impl Dashboard {
         &self,
         page: Result<Result<String, askama::Error>, ReportError>,
         back: &str,
-        visit: &Visit,
     ) -> Response<Bytes> {
         match page {
             Ok(page) => reply::page(StatusCode::OK, page),
-            Err(error) => self.failed(&error, back, visit),
+            Err(error) => self.failed(&error, back),
         }
     }
 
-    fn failed(&self, error: &ReportError, to: &str, visit: &Visit) -> Response<Bytes> {
+    fn failed(&self, error: &ReportError, to: &str) -> Response<Bytes> {
         let (status, title) = match error {
             ReportError::NoConversation | ReportError::NoMark => {
                 (StatusCode::NOT_FOUND, "Not found")
@@ -314,32 +293,32 @@ impl Dashboard {
             ReportError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Unavailable"),
         };
         let text = format!("{}: {error}.", error.code());
+        let (text, link) = (text.as_str(), "Back");
         let notice = Notice {
             title,
-            text: &text,
+            text,
             to,
-            link: "Back",
+            link,
         };
-        reply::page(status, notice_page(notice, visit))
+        reply::page(status, notice_page(notice, &self.visit))
     }
 
-    fn missing(&self, visit: &Visit) -> Response<Bytes> {
+    fn refuse(&self, status: StatusCode, title: &str, text: &str) -> Response<Bytes> {
+        let (to, link) = (HOME, "All conversations");
         let notice = Notice {
-            title: "Not found",
-            text: "There is nothing at this address.",
-            ..BACK_HOME
+            title,
+            text,
+            to,
+            link,
         };
-        reply::page(StatusCode::NOT_FOUND, notice_page(notice, visit))
+        reply::page(status, notice_page(notice, &self.visit))
+    }
+
+    fn missing(&self) -> Response<Bytes> {
+        let text = "There is nothing at this address.";
+        self.refuse(StatusCode::NOT_FOUND, "Not found", text)
     }
 }
-
-/// The link of a notice without another one.
-const BACK_HOME: Notice<'_> = Notice {
-    title: "",
-    text: "",
-    to: HOME,
-    link: "All conversations",
-};
 
 /// The segments of a path after `/ebbtide`.
 fn segments(path: &str) -> Vec<&str> {

@@ -49,7 +49,7 @@ impl Acceptor {
                 () = self.state.stop.cancelled() => break,
                 accepted = self.next(&listener) => accepted,
             };
-            let Some((stream, peer, place)) = accepted else {
+            let Some((stream, peer, slot)) = accepted else {
                 sleep(PAUSE).await;
                 continue;
             };
@@ -61,7 +61,7 @@ impl Acceptor {
                     control: self.control.clone(),
                     peer,
                 },
-                _place: place,
+                _slot: slot,
             };
             self.tasks.spawn(connection.run(stream));
         }
@@ -72,9 +72,9 @@ impl Acceptor {
         &self,
         listener: &TcpListener,
     ) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-        let place = self.state.gate.connection().await?;
+        let slot = self.state.gate.connection().await?;
         match listener.accept().await {
-            Ok((stream, peer)) => Some((stream, peer, place)),
+            Ok((stream, peer)) => Some((stream, peer, slot)),
             Err(error) => {
                 tracing::warn!(%error, "accepting a connection failed");
                 None
@@ -110,7 +110,7 @@ impl Dispatcher {
 
 struct Connection {
     dispatcher: Dispatcher,
-    _place: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
 }
 
 impl Connection {

@@ -24,12 +24,12 @@ pub(crate) struct Exchange {
     pub(crate) state: Arc<State>,
     pub(crate) route: Route,
     /// The slot among concurrent requests.
-    pub(crate) place: Option<OwnedSemaphorePermit>,
+    pub(crate) slot: Option<OwnedSemaphorePermit>,
     /// The content of the answer, once it arrived whole.
     pub(crate) generation: Option<Generation>,
     method: String,
     span: Option<Span>,
-    came: Instant,
+    started: Instant,
     /// The time at which its body had arrived, as far as the gateway reads it.
     read: Instant,
     own: Option<Duration>,
@@ -77,10 +77,10 @@ impl Exchange {
             span,
             state,
             route,
-            place: None,
+            slot: None,
             generation: None,
             method: parts.method.to_string(),
-            came: now,
+            started: now,
             read: now,
             own: None,
             keeping: None,
@@ -271,7 +271,7 @@ impl Drop for Exchange {
                     bytes_out = self.bytes.sent,
                     own_us = self.own.map(micros),
                     keeping_us = self.keeping.map(micros),
-                    all_ms = u64::try_from(self.came.elapsed().as_millis()).unwrap_or(u64::MAX),
+                    all_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
                     "request"
                 );
     }

@@ -29,7 +29,7 @@ pub(super) struct Gate {
 /// dropped.
 struct Held {
     bytes: BytesMut,
-    _place: Option<OwnedSemaphorePermit>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl AsRef<[u8]> for Held {
@@ -76,7 +76,7 @@ impl Gate {
     async fn collect(&self, mut body: Incoming) -> Result<Bytes, Reason> {
         let announced = body.size_hint().lower().min(FIRST_RESERVATION);
         let mut bytes = BytesMut::with_capacity(usize::try_from(announced).unwrap_or_default());
-        let mut place: Option<OwnedSemaphorePermit> = None;
+        let mut permit: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = body.frame().await {
             let Ok(piece) = frame.map_err(|_| Reason::BrokenBody)?.into_data() else {
                 continue;
@@ -86,15 +86,15 @@ impl Gate {
                 return Err(Reason::TooLarge { limit });
             }
             let more = self.bytes(piece.len())?;
-            match &mut place {
-                Some(place) => place.merge(more),
-                None => place = Some(more),
+            match &mut permit {
+                Some(permit) => permit.merge(more),
+                None => permit = Some(more),
             }
             bytes.extend_from_slice(&piece);
         }
         let held = Held {
             bytes,
-            _place: place,
+            _permit: permit,
         };
         Ok(Bytes::from_owner(held))
     }

@@ -62,7 +62,7 @@ pub(super) async fn handle(
 }
 
 async fn answer(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Reply, Reason> {
-    exchange.place = Some(exchange.state.gate.request()?);
+    exchange.slot = Some(exchange.state.gate.request()?);
     if tunnel::is_asked_for(&parts) {
         return Err(Reason::NoUpgrade);
     }

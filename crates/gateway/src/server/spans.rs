@@ -17,7 +17,6 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::Upstreams;
 use crate::server::ServeError;
 use crate::server::refusal::whole;
 use crate::server::route::Provider;
@@ -171,10 +170,7 @@ fn any_value(value: &Value) -> Value {
 
 impl Collector {
     fn start(url: &str) -> Result<Self, ServeError> {
-        let upstream = Upstream::new(&Upstreams {
-            anthropic: url.to_owned(),
-            openai: url.to_owned(),
-        })?;
+        let upstream = Upstream::single(url)?;
         let (sender, receiver) = channel(WAITING);
         let (stop, task) = (CancellationToken::new(), TaskTracker::new());
         task.spawn(export(Arc::new(upstream), receiver, stop.clone()));

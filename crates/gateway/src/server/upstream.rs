@@ -114,6 +114,14 @@ impl Upstream {
         })
     }
 
+    /// Sends everything to one server.
+    pub(crate) fn single(url: &str) -> Result<Self, ServeError> {
+        Self::new(&Upstreams {
+            anthropic: url.to_owned(),
+            openai: url.to_owned(),
+        })
+    }
+
     /// Returns the URL of a request target at a provider.
     pub(crate) fn url(&self, to: Provider, target: &str) -> Option<Uri> {
         self.base(to).join(target)
