@@ -20,27 +20,27 @@ pub use read::age;
 pub use setting::{SETTINGS, Setting, Shown};
 pub use strategy::StrategyChoice;
 
-/// The gateway's mode of operation.
+/// Whether the gateway acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// The gateway does what its strategy decides.
+    /// It does what its strategy says.
     #[default]
     On,
-    /// The gateway changes nothing and reports what it would have done.
+    /// It changes nothing and says what it would have done.
     Observe,
 }
 
-/// The configured way of making summaries.
+/// Which of the three ways to make a summary is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RouteChoice {
-    /// Native if the model supports it, otherwise readable.
+    /// Native where the model has it, else readable.
     #[default]
     Auto,
-    /// The provider's signed compaction block.
+    /// The provider's own signed block.
     Native,
-    /// Written by a model from Ebbtide's template.
+    /// Our template, written by a model.
     Readable,
-    /// Made without a model.
+    /// Without a model.
     Extractive,
 }
 
@@ -162,6 +162,17 @@ impl Secret {
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret(…)")
+    }
+}
+
+impl Config {
+    /// The mode as in `ebbtide.toml` and in reports.
+    #[must_use]
+    pub const fn mode_name(&self) -> &'static str {
+        match self.mode {
+            Mode::On => "on",
+            Mode::Observe => "observe",
+        }
     }
 }
 

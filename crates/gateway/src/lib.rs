@@ -1,9 +1,10 @@
-//! The HTTP gateway in front of a provider: compaction for any client, and the dashboard.
+//! HTTP in front of a provider: compaction for any client, and the dashboard.
 //!
-//! The outer half ([`server`]) does the I/O: it reads a request, asks the inner half what to send, sends it
-//! upstream and streams the answer back while the inner half watches. The inner half ([`core`]) tracks the
-//! conversations, each with its supervisor, and decides; it builds the bytes with the pure functions of
-//! [`rewrite`]. If anything in the inner half fails, the outer half sends the client's own bytes.
+//! A request runs through two halves. The outer half ([`server`]) does the I/O: it reads the body, asks
+//! the inner half what to send, sends it upstream and streams the answer back while the inner half
+//! watches. The inner half ([`core`]) keeps the conversations, each with its supervisor, and decides; it
+//! makes the bytes with [`rewrite`], which is pure. Whatever fails in the inner half, the outer half
+//! sends the client's own bytes.
 
 pub mod config;
 pub mod core;
@@ -23,5 +24,5 @@ pub use server::{Gateway, Running, ServeError, serve};
 
 const TABLES: &[&[CodeEntry]] = &[error::CODES, rewrite::CODES];
 
-/// The error codes that this crate reports.
+/// The error codes of this crate.
 pub const CODES: &[CodeEntry] = &coded::joined::<{ coded::total(TABLES) }>(TABLES);

@@ -30,10 +30,10 @@ impl Viewer {
     }
 }
 
-/// A manual command for a conversation's supervisor.
+/// What the supervisor of a conversation is told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Start preparing a summary.
+    /// Begin to prepare a summary.
     Prepare,
     /// Swap the prepared summary in with the next request.
     Swap,

@@ -12,7 +12,7 @@ use crate::checkpoint::Checkpoints;
 use crate::connection::{self, PATIENCE, Readers, lock};
 use crate::error::{damaged, from_sqlite};
 use crate::file::{self, Missing};
-use crate::purge;
+use crate::purge::{self, Finish};
 use crate::rows::TenantStore;
 
 type Written = Result<(), HistoryError>;
@@ -161,7 +161,8 @@ impl Engine for Sqlite {
     fn purge(&self, what: Purge) -> Result<Purged, HistoryError> {
         let mut connection = lock(&self.writer);
         let before = purge::size(&self.file);
-        let mut removed = purge::remove(&mut connection, what, purge::Finish::Commit)?;
+        let mut removed =
+            purge::remove(&mut connection, what, Finish::Commit).map_err(from_sqlite)?;
         purge::give_back(&connection).map_err(from_sqlite)?;
         removed.bytes = before.saturating_sub(purge::size(&self.file));
         Ok(removed)
@@ -169,7 +170,8 @@ impl Engine for Sqlite {
 
     /// Blocks writers for as long as a purge would.
     fn preview(&self, what: Purge) -> Result<Purged, HistoryError> {
-        purge::remove(&mut lock(&self.writer), what, purge::Finish::RollBack)
+        let removed = purge::remove(&mut lock(&self.writer), what, Finish::RollBack);
+        removed.map_err(from_sqlite)
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use history::{HistoryError, Purge, Purged};
+use history::{Purge, Purged};
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::error::from_sqlite;
 use crate::timestamp;
 
 /// The end of the transaction of a purge.
@@ -26,19 +25,15 @@ pub fn remove(
     connection: &mut Connection,
     what: Purge,
     finish: Finish,
-) -> Result<Purged, HistoryError> {
-    let tenants = tenants(connection, &what).map_err(from_sqlite)?;
+) -> rusqlite::Result<Purged> {
     let mut all = Purged::default();
-    for tenant in tenants {
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(from_sqlite)?;
-        all += remove_of(&transaction, tenant, &what).map_err(from_sqlite)?;
+    for tenant in tenants(connection, &what)? {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        all += remove_of(&transaction, tenant, &what)?;
         match finish {
-            Finish::Commit => transaction.commit(),
-            Finish::RollBack => transaction.rollback(),
+            Finish::Commit => transaction.commit()?,
+            Finish::RollBack => transaction.rollback()?,
         }
-        .map_err(from_sqlite)?;
     }
     Ok(all)
 }

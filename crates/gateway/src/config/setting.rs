@@ -85,7 +85,7 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.store = (t != MEMORY).then(|| PathBuf::from(t)),
         |c| Some(quoted(&c.store.as_ref().map_or(MEMORY.into(), |path| path.to_string_lossy())));
 "mode", "whether the gateway changes requests", "`on` or `observe`", Openly,
-        |c, t| c.mode = choice(t, &MODES)?, |c| Some(named(&MODES, &c.mode));
+        |c, t| c.mode = choice(t, &MODES)?, |c| Some(quoted(c.mode_name()));
 "tenant_header", "a request header that names the tenant instead of the API key, for keys that rotate; set it only if you trust every client that can send it",
 "a header name, or `none`", Openly,
         |c, t| c.tenant_header = optional(t, header)?,

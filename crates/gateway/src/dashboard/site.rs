@@ -27,7 +27,7 @@ use super::assets::assets;
 use super::notice::{Notice, login_page, notice_page};
 use super::session::{Sessions, cookie, set_cookie};
 use super::{Search, Visit, conversation_page, form, overview_page, replaced, reply};
-use crate::config::{Config, Mode, Secret};
+use crate::config::{Config, Secret};
 use crate::core::Clock;
 use crate::report::{Order, ReportError, Reports, Viewer};
 
@@ -40,7 +40,7 @@ const FORM: usize = 64 << 10;
 pub struct Dashboard {
     reports: Arc<dyn Reports>,
     clock: Clock,
-    mode: Mode,
+    mode: &'static str,
     admin_token: Option<Secret>,
     secret: [u8; 32],
     sessions: Sessions,
@@ -90,7 +90,7 @@ impl Dashboard {
             sessions: Sessions::new(&secret, clock()),
             reports,
             clock,
-            mode: config.mode,
+            mode: config.mode_name(),
             admin_token: config.admin_token.clone(),
             secret,
             strategy: config.policy.strategy.program(),
@@ -107,10 +107,7 @@ impl Dashboard {
         let visit = Visit {
             now,
             base: form::base(&request.headers),
-            mode: match self.mode {
-                Mode::On => "on",
-                Mode::Observe => "observe",
-            },
+            mode: self.mode,
             form: self.sessions.form(session),
             signed_in: session.is_some(),
         };

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use context::{Text, Tokens, TurnId};
 use history::{
@@ -14,7 +15,7 @@ use rusqlite::{Row, named_params};
 use super::TenantStore;
 use crate::timestamp;
 
-/// The columns that [`read`] expects.
+/// The columns that [`read`] expects and [`SAVE`] writes.
 const COLUMNS: &str = "id, parent, head, turns, session, agent, parent_agent, user, model, \
      shown_from, cleared, stripped, mark, compactions, strategy, requests, fresh, cache_read, \
      cache_write, output, micros, micros_without, stalls_avoided, began, seen";
@@ -64,14 +65,13 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
     })
 }
 
-/// Every column, as a named parameter.
-const SAVE: &str = "INSERT OR REPLACE INTO conversation (n, tenant, id, parent, head, turns, \
-     session, agent, parent_agent, user, model, shown_from, cleared, stripped, mark, compactions, \
-     strategy, requests, fresh, cache_read, cache_write, output, micros, micros_without, stalls_avoided, \
-     began, seen) VALUES (:n, :tenant, :id, :parent, :head, :turns, :session, :agent, \
-     :parent_agent, :user, :model, :shown_from, :cleared, :stripped, :mark, :compactions, \
-     :strategy, :requests, :fresh, :cache_read, :cache_write, :output, :micros, :micros_without, \
-     :stalls_avoided, :began, :seen)";
+/// Writes [`COLUMNS`], each from the parameter of its name.
+static SAVE: LazyLock<String> = LazyLock::new(|| {
+    let values = COLUMNS.replace(", ", ", :");
+    format!(
+        "INSERT OR REPLACE INTO conversation (n, tenant, {COLUMNS}) VALUES (:n, :tenant, :{values})"
+    )
+});
 
 impl TenantStore<'_> {
     fn write_conversation(
@@ -88,7 +88,7 @@ impl TenantStore<'_> {
         } = conversation;
         let tokens = |tokens: Tokens| tokens.get().cast_signed();
         self.run(
-            SAVE,
+            &SAVE,
             named_params! {
                 ":n": known,
                 ":tenant": tenant,
