@@ -60,7 +60,7 @@ pub enum ReportError {
         message: String,
     },
     /// The strategy has no room for the pin.
-    #[error("the strategy keeps no more pins")]
+    #[error("the strategy has no room for more pins")]
     NotKept,
     /// The store failed.
     #[error("the store failed: {0}")]

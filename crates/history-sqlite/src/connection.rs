@@ -59,7 +59,7 @@ pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError
 #[expect(
     clippy::disallowed_methods,
     reason = "if two processes turn on the write-ahead log at once, SQLite reports the file as busy to one \
-of them without waiting, and no event tells when it is free"
+     of them without waiting, and no event tells when it is free"
 )]
 fn pause() {
     std::thread::sleep(PAUSE);

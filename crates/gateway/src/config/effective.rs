@@ -238,7 +238,7 @@ impl Effective {
         {
             return refuse(
                 "summariser.url points to a different server than the providers, so it needs its own \
-summariser.key (any text if the server takes none)",
+                 summariser.key (any text if the server takes none)",
             );
         }
         if self.config.limits.body > self.config.limits.bodies {

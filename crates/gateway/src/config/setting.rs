@@ -79,95 +79,95 @@ macro_rules! settings {
 
 /// All settings, in display order.
 pub const SETTINGS: &[Setting] = settings![
-"listen", "the address to listen on; port 0 picks a free port", "address and port", Openly,
+    "listen", "the address to listen on; port 0 picks a free port", "address and port", Openly,
         |c, t| c.listen = address(t)?, |c| Some(quoted(&c.listen.to_string()));
-"store", "where the history is stored", "a file, or `memory`", Openly,
+    "store", "where the history is stored", "a file, or `memory`", Openly,
         |c, t| c.store = (t != MEMORY).then(|| PathBuf::from(t)),
         |c| Some(quoted(&c.store.as_ref().map_or(MEMORY.into(), |path| path.to_string_lossy())));
-"mode", "whether the gateway changes requests", "`on` or `observe`", Openly,
+    "mode", "whether the gateway changes requests", "`on` or `observe`", Openly,
         |c, t| c.mode = choice(t, &MODES)?, |c| Some(quoted(c.mode_name()));
-"tenant_header", "a request header that names the tenant instead of the API key, for keys that rotate; set it only if you trust every client that can send it",
-"a header name, or `none`", Openly,
+    "tenant_header", "a request header that names the tenant instead of the API key, for keys that rotate; set it only if you trust every client that can send it",
+        "a header name, or `none`", Openly,
         |c, t| c.tenant_header = optional(t, header)?,
         |c| Some(quoted(c.tenant_header.as_ref().map_or(NONE, http::HeaderName::as_str)));
-"admin_token", "grants its bearer the control API and the dashboard from any machine, for all tenants",
-"at least 16 characters", AsSet,
+    "admin_token", "grants its bearer the control API and the dashboard from any machine, for all tenants",
+        "at least 16 characters", AsSet,
         |c, t| c.admin_token = optional(t, token)?, |c| c.admin_token.as_ref().map(|_| String::new());
-"otlp", "where to export spans: OpenTelemetry over HTTP", "a URL, or `none`", Openly,
+    "otlp", "where to export spans: OpenTelemetry over HTTP", "a URL, or `none`", Openly,
         |c, t| c.otlp = optional(t, url)?, |c| Some(quoted(c.otlp.as_deref().unwrap_or(NONE)));
 
-"upstream.anthropic", "the base URL of the Anthropic API", "a URL", Openly,
+    "upstream.anthropic", "the base URL of the Anthropic API", "a URL", Openly,
         |c, t| c.upstream.anthropic = url(t)?, |c| Some(quoted(&c.upstream.anthropic));
-"upstream.openai", "the base URL of the OpenAI APIs", "a URL", Openly,
+    "upstream.openai", "the base URL of the OpenAI APIs", "a URL", Openly,
         |c, t| c.upstream.openai = url(t)?, |c| Some(quoted(&c.upstream.openai));
 
-"policy.window", "the context window of every model, instead of the model's own", "tokens, such as `200k`, or `none`", Openly,
+    "policy.window", "the context window of every model, instead of the model's own", "tokens, such as `200k`, or `none`", Openly,
         |c, t| c.policy.window = optional(t, window)?, |c| Some(whole_or(c.policy.window, NONE));
     "policy.route", "how summaries are made", "`auto`, `native`, `readable` or `extractive`", Openly,
         |c, t| c.policy.route = choice(t, &ROUTES)?, |c| Some(named(&ROUTES, &c.policy.route));
-"policy.strategy", "the strategy that decides when to compact",
-"the name of a shipped strategy (`prepared`, `stop_the_world`, …), or a file that ends in `.plumb`", Openly,
+    "policy.strategy", "the strategy that decides when to compact",
+        "the name of a shipped strategy (`prepared`, `stop_the_world`, …), or a file that ends in `.plumb`", Openly,
         |c, t| c.policy.strategy = strategy(t)?, |c| Some(quoted(c.policy.strategy.written()));
-"policy.soft", "the share of the window that starts a preparation; `none`: the strategy decides",
+    "policy.soft", "the share of the window that starts a preparation; `none`: the strategy decides",
         "a number between 0 and 1, or `none`", Openly,
         |c, t| c.policy.soft = optional(t, share)?, |c| Some(number(c.policy.soft));
-"policy.hard", "the share of the window that triggers a swap; `none`: the strategy decides",
+    "policy.hard", "the share of the window that triggers a swap; `none`: the strategy decides",
         "a number between 0 and 1, or `none`", Openly,
         |c, t| c.policy.hard = optional(t, share)?, |c| Some(number(c.policy.hard));
-"policy.patience", "how long a request may wait for a summary that is not ready", "a duration", Openly,
+    "policy.patience", "how long a request may wait for a summary that is not ready", "a duration", Openly,
         |c, t| c.policy.patience = duration(t)?, |c| Some(time(c.policy.patience));
-"policy.notes", "whether the agent is told about the state of its memory", "`true` or `false`", Openly,
+    "policy.notes", "whether the agent is told about the state of its memory", "`true` or `false`", Openly,
         |c, t| c.policy.notes = switch(t)?, |c| Some(c.policy.notes.to_string());
-"policy.shrink", "the largest tool result to send whole", "tokens, or `none`", Openly,
+    "policy.shrink", "the largest tool result to send whole", "tokens, or `none`", Openly,
         |c, t| c.policy.shrink = optional(t, tokens)?, |c| Some(whole_or(c.policy.shrink, NONE));
-"policy.diagnose", "whether to ask the provider why its cache missed a changed request; `none`: ask only Anthropic itself",
+    "policy.diagnose", "whether to ask the provider why its cache missed a changed request; `none`: ask only Anthropic itself",
         "`true`, `false` or `none`", Openly,
         |c, t| c.policy.diagnose = optional(t, switch)?,
         |c| Some(c.policy.diagnose.map_or_else(|| quoted(NONE), |asks| asks.to_string()));
-"policy.answer_compaction", "whether to answer the client's own compaction from a prepared summary",
+    "policy.answer_compaction", "whether to answer the client's own compaction from a prepared summary",
         "`true` or `false`", Openly,
         |c, t| c.policy.answer_compaction = switch(t)?, |c| Some(c.policy.answer_compaction.to_string());
 
-"summariser.model", "the model that writes summaries; `none`: the agent's own", "a model name, or `none`", Openly,
+    "summariser.model", "the model that writes summaries; `none`: the agent's own", "a model name, or `none`", Openly,
         |c, t| summariser(c).model = optional(t, name)?.unwrap_or_default(),
         |c| {
             let model = c.policy.summariser.as_ref().map(|s| s.model.as_str());
             Some(quoted(model.filter(|model| !model.is_empty()).unwrap_or(NONE)))
         };
-"summariser.url", "the base URL of its API; `none`: the agent's own", "a URL, or `none`", Openly,
+    "summariser.url", "the base URL of its API; `none`: the agent's own", "a URL, or `none`", Openly,
         |c, t| summariser(c).url = optional(t, url)?,
         |c| Some(quoted(c.policy.summariser.as_ref().and_then(|s| s.url.as_deref()).unwrap_or(NONE)));
-"summariser.dialect", "the API that it speaks; `none`: the agent's own",
+    "summariser.dialect", "the API that it speaks; `none`: the agent's own",
         "`anthropic`, `chat`, `responses` or `none`", Openly,
         |c, t| summariser(c).dialect = optional(t, |t| choice(t, &DIALECTS))?,
         |c| {
             let dialect = c.policy.summariser.as_ref().and_then(|s| s.dialect);
             Some(dialect.map_or_else(|| quoted(NONE), |dialect| named(&DIALECTS, &dialect)))
         };
-"summariser.key", "its API key; if not set, the agent's own, which requires the same server", "a key", AsSet,
+    "summariser.key", "its API key; if not set, the agent's own, which requires the same server", "a key", AsSet,
         |c, t| summariser(c).key = optional(t, |t| name(t).map(Secret::new))?,
         |c| c.policy.summariser.as_ref().and_then(|s| s.key.as_ref()).map(|_| String::new());
 
-"limits.body", "the largest request body", "bytes, such as `32MiB`", Openly,
+    "limits.body", "the largest request body", "bytes, such as `32MiB`", Openly,
         |c, t| c.limits.body = bytes(t)?, |c| Some(c.limits.body.to_string());
     "limits.read", "how long a client may take to send its request", "a duration", Openly,
         |c, t| c.limits.read = positive(t)?, |c| Some(time(c.limits.read));
-"limits.silence", "how long a provider may stay silent", "a duration", Openly,
+    "limits.silence", "how long a provider may stay silent", "a duration", Openly,
         |c, t| c.limits.silence = positive(t)?, |c| Some(time(c.limits.silence));
-"limits.requests", "concurrent requests", "a number", Openly,
+    "limits.requests", "concurrent requests", "a number", Openly,
         |c, t| c.limits.requests = count(t)?, |c| Some(c.limits.requests.to_string());
-"limits.bodies", "bytes of request bodies held at once", "bytes, such as `512MiB`", Openly,
+    "limits.bodies", "bytes of request bodies held at once", "bytes, such as `512MiB`", Openly,
         |c, t| c.limits.bodies = bytes(t)?, |c| Some(c.limits.bodies.to_string());
-"limits.conversations", "conversations kept in memory", "a number", Openly,
+    "limits.conversations", "conversations kept in memory", "a number", Openly,
         |c, t| c.limits.conversations = count(t)?, |c| Some(c.limits.conversations.to_string());
-"limits.idle", "how long a conversation stays in memory without a request", "a duration", Openly,
+    "limits.idle", "how long a conversation stays in memory without a request", "a duration", Openly,
         |c, t| c.limits.idle = positive(t)?, |c| Some(time(c.limits.idle));
-"limits.preparations", "summaries prepared at once", "a number", Openly,
+    "limits.preparations", "summaries prepared at once", "a number", Openly,
         |c, t| c.limits.preparations = count(t)?, |c| Some(c.limits.preparations.to_string());
-"limits.retention", "how long a conversation stays in the store without a request; `none`: forever",
+    "limits.retention", "how long a conversation stays in the store without a request; `none`: forever",
         "an age such as `90d`, or `none`", Openly,
         |c, t| c.limits.retention = optional(t, kept_for)?,
-|c| Some(c.limits.retention.map_or_else(|| quoted(NONE), age_text));
+        |c| Some(c.limits.retention.map_or_else(|| quoted(NONE), age_text));
 ];
 
 const MODES: [(&str, Mode); 2] = [("on", Mode::On), ("observe", Mode::Observe)];

@@ -53,10 +53,10 @@ impl Base {
         let scheme = parts
             .scheme
             .filter(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS)
-            .ok_or_else(|| bad("it does not begin with http:// or https://"))?;
-        let authority = parts.authority.ok_or_else(|| bad("it names no host"))?;
+            .ok_or_else(|| bad("it must begin with http:// or https://"))?;
+        let authority = parts.authority.ok_or_else(|| bad("it has no host"))?;
         if authority.as_str().contains('@') {
-            return Err(bad("it holds a user name"));
+            return Err(bad("it contains a user name"));
         }
         let path = parts.path_and_query;
         if path.as_ref().is_some_and(|path| path.query().is_some()) {
