@@ -39,22 +39,10 @@ pub fn write(parts: &[Part]) -> Vec<u8> {
                 tagged(&mut out, tag, result.call.as_str());
                 text(&mut out, &result.text);
             }
-            Part::Attachment(Attachment {
-                kind,
-                bytes,
-                digest,
-            }) => {
-                tagged(&mut out, ATTACHMENT, kind);
-                reference(&mut out, *bytes, *digest);
+            Part::Attachment(it) => {
+                reference(&mut out, ATTACHMENT, (&it.kind, it.bytes, it.digest))
             }
-            Part::Opaque(Opaque {
-                kind,
-                bytes,
-                digest,
-            }) => {
-                tagged(&mut out, OPAQUE, kind);
-                reference(&mut out, *bytes, *digest);
-            }
+            Part::Opaque(it) => reference(&mut out, OPAQUE, (&it.kind, it.bytes, it.digest)),
         }
     }
     out
@@ -70,7 +58,8 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn reference(out: &mut Vec<u8>, bytes: usize, digest: Digest) {
+fn reference(out: &mut Vec<u8>, tag: u8, (kind, bytes, digest): (&str, usize, Digest)) {
+    tagged(out, tag, kind);
     number(out, bytes as u64);
     out.extend_from_slice(digest.as_bytes());
 }

@@ -52,7 +52,7 @@ pub(super) fn page(status: StatusCode, html: Result<String, askama::Error>) -> R
 }
 
 /// Redirects to another page.
-pub(super) fn see(to: &str) -> Response<Bytes> {
+pub(super) fn redirect(to: &str) -> Response<Bytes> {
     let mut response = plain(StatusCode::SEE_OTHER, Bytes::new());
     set(&mut response, LOCATION, to);
     set(&mut response, CACHE_CONTROL, "no-store");
@@ -60,8 +60,8 @@ pub(super) fn see(to: &str) -> Response<Bytes> {
 }
 
 /// Redirects and sets a cookie.
-pub(super) fn see_with(to: &str, cookie: &str) -> Response<Bytes> {
-    let mut response = see(to);
+pub(super) fn redirect_with_cookie(to: &str, cookie: &str) -> Response<Bytes> {
+    let mut response = redirect(to);
     set(&mut response, SET_COOKIE, cookie);
     response
 }

@@ -120,7 +120,7 @@ impl Dashboard {
         };
         match request.method {
             Method::GET | Method::HEAD => call.show().await,
-            Method::POST => call.obey().await,
+            Method::POST => call.submit().await,
             _ => call.missing(),
         }
     }
@@ -141,13 +141,13 @@ impl Call<'_> {
             _ => {}
         }
         let Some(viewer) = self.viewer else {
-            return reply::see(LOGIN);
+            return reply::redirect(LOGIN);
         };
         let (dashboard, query) = (self.dashboard, request.query.as_bytes());
         let number = |name| form::field(query, name)?.parse().ok();
         match segments.as_slice() {
             // Links in the pages begin with a slash, but a typed address may lack the one at its end.
-            [] if !request.path.ends_with('/') => reply::see(HOME),
+            [] if !request.path.ends_with('/') => reply::redirect(HOME),
             [] => {
                 let search = Search {
                     find: form::field(query, "find").unwrap_or_default(),
@@ -185,7 +185,7 @@ impl Call<'_> {
         }
     }
 
-    async fn obey(&self) -> Response<Bytes> {
+    async fn submit(&self) -> Response<Bytes> {
         let (dashboard, request) = (self.dashboard, self.request);
         if request.body.len() > FORM {
             return self.refuse(
@@ -208,12 +208,12 @@ impl Call<'_> {
                 if let Some(id) = self.session {
                     dashboard.sessions.close(id);
                 }
-                return reply::see_with(LOGIN, &set_cookie("", &self.visit.base));
+                return reply::redirect_with_cookie(LOGIN, &set_cookie("", &self.visit.base));
             }
             _ => {}
         }
         let Some(viewer) = self.viewer else {
-            return reply::see(LOGIN);
+            return reply::redirect(LOGIN);
         };
         let ["conversations", id, action @ ..] = segments.as_slice() else {
             return self.missing();
@@ -244,7 +244,7 @@ impl Call<'_> {
             _ => return self.missing(),
         };
         match done {
-            Ok(part) => reply::see(&format!("{page}{part}")),
+            Ok(part) => reply::redirect(&format!("{page}{part}")),
             Err(error) => self.failed(&error, &page),
         }
     }
@@ -264,7 +264,7 @@ impl Call<'_> {
             false => Viewer::Tenant(Tenant::of(&dashboard.secret, key.as_bytes())),
         };
         let id = dashboard.sessions.open(viewer, visit.now);
-        reply::see_with(HOME, &set_cookie(&id, &visit.base))
+        reply::redirect_with_cookie(HOME, &set_cookie(&id, &visit.base))
     }
 
     /// Serves a page, or the error of the report that it needs.

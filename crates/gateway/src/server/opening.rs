@@ -15,7 +15,7 @@ use crate::server::relay::next_frame;
 const LONGEST: usize = 64 << 10;
 
 /// The names of events without content.
-const SILENT: [&str; 5] = [
+const EMPTY: [&str; 5] = [
     "message_start",
     "ping",
     "response.created",
@@ -55,10 +55,10 @@ pub(super) async fn read(
         read.extend_from_slice(data);
         decoder.push(data);
         while let Some(event) = decoder.next_event() {
-            match event.map_or(Said::Something, |event| Said::by(&event, dialect)) {
-                Said::Nothing => {}
-                Said::Something => break 'frames,
-                Said::TooLong(refusal) => {
+            match event.map_or(Meaning::Content, |event| Meaning::of(&event, dialect)) {
+                Meaning::Empty => {}
+                Meaning::Content => break 'frames,
+                Meaning::TooLong(refusal) => {
                     opening.overflow = Some(refusal);
                     break 'frames;
                 }
@@ -77,18 +77,18 @@ fn is_stream(answer: &Response<Incoming>) -> bool {
 }
 
 /// The meaning of an event.
-enum Said {
-    Nothing,
-    Something,
+enum Meaning {
+    Empty,
+    Content,
     /// The request is too long; with the body of an equivalent refusal.
     TooLong(Bytes),
 }
 
-impl Said {
-    fn by(event: &Event, dialect: Dialect) -> Self {
+impl Meaning {
+    fn of(event: &Event, dialect: Dialect) -> Self {
         let mut answer = Accumulator::new(dialect);
         if answer.accept(event).is_err() {
-            return Self::Something;
+            return Self::Content;
         }
         let kind = serde_json::from_str(&event.data)
             .ok()
@@ -96,8 +96,8 @@ impl Said {
         let kind = kind.unwrap_or_else(|| event.name.clone());
         match answer.reply().failure {
             Some(failure) if failure.is_overflow() => Self::TooLong(refusal(&failure)),
-            None if SILENT.contains(&kind.as_str()) => Self::Nothing,
-            _ => Self::Something,
+            None if EMPTY.contains(&kind.as_str()) => Self::Empty,
+            _ => Self::Content,
         }
     }
 }
@@ -115,13 +115,13 @@ fn refusal(failure: &Failure) -> Bytes {
 mod tests {
     use wire::api::{Dialect, Event};
 
-    use super::Said;
+    use super::Meaning;
 
     fn check(dialect: Dialect, name: &str, data: &str, expected: &str) {
-        let said = match Said::by(&Event::new(name, data), dialect) {
-            Said::Nothing => "nothing",
-            Said::Something => "something",
-            Said::TooLong(_) => "too long",
+        let said = match Meaning::of(&Event::new(name, data), dialect) {
+            Meaning::Empty => "empty",
+            Meaning::Content => "content",
+            Meaning::TooLong(_) => "too long",
         };
         assert_eq!(said, expected, "{data}");
     }
@@ -129,29 +129,24 @@ mod tests {
     #[test]
     fn what_an_event_says() {
         let start = r#"{"type":"message_start","message":{"id":"m","content":[]}}"#;
-        check(Dialect::Anthropic, "message_start", start, "nothing");
-        check(Dialect::Anthropic, "ping", r#"{"type":"ping"}"#, "nothing");
+        check(Dialect::Anthropic, "message_start", start, "empty");
+        check(Dialect::Anthropic, "ping", r#"{"type":"ping"}"#, "empty");
         let block =
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
-        check(
-            Dialect::Anthropic,
-            "content_block_start",
-            block,
-            "something",
-        );
+        check(Dialect::Anthropic, "content_block_start", block, "content");
         let long = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#;
         check(Dialect::Anthropic, "error", long, "too long");
         let busy = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-        check(Dialect::Anthropic, "error", busy, "something");
+        check(Dialect::Anthropic, "error", busy, "content");
         let created = r#"{"type":"response.created","response":{"id":"r","status":"in_progress","error":null,"output":[]}}"#;
-        check(Dialect::Responses, "response.created", created, "nothing");
+        check(Dialect::Responses, "response.created", created, "empty");
         let failed = r#"{"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"context_length_exceeded","message":"too long"},"output":[]}}"#;
         check(Dialect::Responses, "response.failed", failed, "too long");
         let chunk = r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant"}}]}"#;
-        check(Dialect::Chat, "message", chunk, "something");
+        check(Dialect::Chat, "message", chunk, "content");
         let error = r#"{"error":{"code":"context_length_exceeded","message":"maximum context length is 8 tokens"}}"#;
         check(Dialect::Chat, "message", error, "too long");
-        check(Dialect::Chat, "message", "[DONE]", "something");
-        check(Dialect::Chat, "message", "no JSON", "something");
+        check(Dialect::Chat, "message", "[DONE]", "content");
+        check(Dialect::Chat, "message", "no JSON", "content");
     }
 }
