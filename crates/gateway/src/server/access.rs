@@ -164,6 +164,7 @@ mod tests {
     const HERE: &str = "127.0.0.1:5";
     const THERE: &str = "192.0.2.7:5";
 
+    type Header = (&'static str, &'static str);
     type Seen = Result<Viewer, Denied>;
     const ALL: Seen = Ok(Viewer::All);
     const UNAUTHENTICATED: Seen = Err(Denied::Unauthenticated);
@@ -171,7 +172,7 @@ mod tests {
 
     /// Checks each request: whether a token is set, the peer, the method, the headers and the result.
     #[track_caller]
-    fn check(cases: &[(bool, &str, &str, &[(&str, &str)], Seen)]) {
+    fn check(cases: &[(bool, &str, &str, &[Header], Seen)]) {
         for &(token, peer, method, headers, seen) in cases {
             let admin = token.then(|| Secret::new("t0ken"));
             let headers: HeaderMap = headers
@@ -196,9 +197,9 @@ mod tests {
         Ok(Viewer::Tenant(Tenant::of(&SECRET, key.as_bytes())))
     }
 
-    const OWN: (&str, &str) = ("host", "localhost:4000");
-    const KEY: (&str, &str) = ("x-api-key", "k");
-    const FORWARDED: (&str, &str) = ("x-forwarded-for", "192.0.2.7");
+    const OWN: Header = ("host", "localhost:4000");
+    const KEY: Header = ("x-api-key", "k");
+    const FORWARDED: Header = ("x-forwarded-for", "192.0.2.7");
 
     #[test]
     fn from_this_machine_without_a_key() {

@@ -38,6 +38,12 @@ impl Stage {
     }
 }
 
+/// Panics in tests that inject a failure at this stage.
+fn failpoint(_state: &State, _stage: Stage) {
+    #[cfg(test)]
+    assert_ne!(_state.fail_at, Some(_stage), "injected by the test");
+}
+
 impl State {
     /// Runs a call into the inner half. Returns `None`, counted and logged, if it panics.
     pub(crate) async fn guarded<T>(
@@ -46,8 +52,7 @@ impl State {
         call: impl Future<Output = T>,
     ) -> Option<T> {
         let call = AssertUnwindSafe(async {
-            #[cfg(test)]
-            assert_ne!(self.fail_at, Some(stage), "injected by the test");
+            failpoint(self, stage);
             call.await
         });
         let returned = call.catch_unwind().await.ok();

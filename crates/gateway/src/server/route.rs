@@ -101,12 +101,14 @@ mod tests {
 
     use super::{Provider, Route};
 
+    type Header = (&'static str, &'static str);
+
     const ANTHROPIC: Provider = Provider::Anthropic;
     const OPENAI: Provider = Provider::OpenAi;
 
     /// Checks each request: its line, its headers, the provider and the endpoint's name.
     #[track_caller]
-    fn check(cases: &[(&str, &[(&str, &str)], Provider, &str)]) {
+    fn check(cases: &[(&str, &[Header], Provider, &str)]) {
         for &(line, headers, provider, name) in cases {
             let (method, path) = line.split_once(' ').unwrap();
             let mut request = Request::builder().method(method).uri(path);
