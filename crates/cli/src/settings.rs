@@ -116,7 +116,7 @@ fn file(
 
 fn failure(error: &ConfigError) -> Failure {
     let failure = Failure::of(error);
-    match error.place() {
+    match error.origin() {
         Some(place) => failure.at(place),
         None => failure,
     }

@@ -1,5 +1,5 @@
-// Refreshes the parts of a page that are marked as live. Without this script the pages are the same,
-// as of when they were loaded.
+// Refreshes the parts of a page that are marked as live. Without this script, the pages show the state at
+// which they were loaded.
 "use strict";
 (() => {
   const SECONDS = 2;
@@ -22,12 +22,12 @@
     if (words.textContent !== text) words.textContent = text;
   };
   const show = () => {
-    button.textContent = paused ? "Go on" : "Pause";
+    button.textContent = paused ? "Resume" : "Pause";
     say(paused ? "paused" : failures > 0 ? "cannot reach the gateway" : "live");
     status.classList.toggle("lost", !paused && failures > 0);
   };
 
-  // What the reader folded or unfolded stays so.
+  // Keeps what the reader folded or unfolded.
   const keepFolds = (from, to) => {
     for (const details of from.querySelectorAll("details[id]")) {
       const twin = to.querySelector(`#${CSS.escape(details.id)}`);
@@ -35,7 +35,7 @@
     }
   };
 
-  // A part in which something has the focus or is being selected is left alone until later.
+  // A part with the focus or a selection is refreshed later.
   const busy = (part) => {
     const selection = document.getSelection();
     return part.contains(document.activeElement)

@@ -1,4 +1,4 @@
-//! The effective configuration, and how it is put together from `ebbtide.toml`, the environment and flags.
+//! The configuration, merged from the defaults, `ebbtide.toml`, the environment and flags.
 
 mod effective;
 mod error;
@@ -18,120 +18,120 @@ use jiff::SignedDuration;
 
 pub use conversation::{Mode, RouteChoice};
 pub use effective::{Effective, Flag, Origin, Sources};
-pub use error::{ConfigError, Place};
+pub use error::ConfigError;
 pub use read::age;
 pub use setting::{SETTINGS, Setting, Shown};
 pub use strategy::StrategyChoice;
 
-/// Everything that can be set.
+/// The complete configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Where to listen.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Where requests go.
+    /// The base URLs that requests go to.
     pub upstream: Upstreams,
-    /// Where the history is kept. `None`: in memory only.
+    /// The file of the history; `None` keeps it in memory.
     pub store: Option<PathBuf>,
-    /// Whether to act.
+    /// The mode of operation.
     pub mode: Mode,
-    /// When and with what to compact.
+    /// The settings of compaction.
     pub policy: Policy,
-    /// How much may be held at once.
+    /// The limits on what is held at once.
     pub limits: ServerLimits,
-    /// A header whose value names the tenant in place of the key. `None`: the key does.
+    /// The header that names the tenant instead of the API key; `None` uses the key.
     pub tenant_header: Option<http::HeaderName>,
-    /// Lets the control interface and the dashboard be used from elsewhere than this machine, and shows
-    /// its bearer all tenants. Never printed.
+    /// Grants its bearer the control API and the dashboard from any machine, for all tenants. Never
+    /// printed.
     pub admin_token: Option<Secret>,
-    /// Where OpenTelemetry spans go (OTLP over HTTP). `None`: nowhere.
+    /// The base URL for OpenTelemetry spans (OTLP over HTTP); `None` exports none.
     pub otlp: Option<String>,
 }
 
-/// Where requests go.
+/// The base URLs of the providers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstreams {
-    /// Anthropic Messages.
+    /// The Anthropic Messages API.
     pub anthropic: String,
     /// OpenAI Chat Completions and Responses.
     pub openai: String,
 }
 
-/// When and with what to compact.
+/// The settings of compaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// The window of every model instead of its own.
+    /// The window of every model; `None` uses the model's own.
     pub window: Option<Tokens>,
-    /// How summaries are made.
+    /// The way summaries are made.
     pub route: RouteChoice,
-    /// The strategy.
+    /// The strategy that decides when to compact.
     pub strategy: StrategyChoice,
-    /// The share of the window at which a preparation starts; `None`: the strategy's own.
+    /// The share of the window that starts a preparation; `None` lets the strategy decide.
     pub soft: Option<f64>,
-    /// The share of the window at which a summary is swapped in; `None`: the limits' own.
+    /// The share of the window that triggers a swap; `None` lets the strategy decide.
     pub hard: Option<f64>,
-    /// How long a request may be held for a summary that is not ready.
+    /// The longest that a request waits for a summary that is not ready.
     pub patience: SignedDuration,
-    /// The model that writes readable summaries instead of the agent's.
+    /// The model that writes readable summaries; `None` uses the agent's model.
     pub summariser: Option<Summariser>,
-    /// Whether the agent is told the state of its memory.
+    /// Adds notes that tell the agent about the state of its memory.
     pub notes: bool,
-    /// The largest tool result that is first sent whole; `None`: all are.
+    /// The largest tool result that is first sent whole; `None` shortens none.
     pub shrink: Option<Tokens>,
-    /// Whether the provider is asked why its cache was missed, where a request is changed. `None`: only
-    /// Anthropic itself, since what stands in for it may refuse a question that it does not know.
+    /// Asks the provider why its cache missed a changed request; `None` asks only Anthropic
+    /// itself, since a compatible server may reject the unknown field.
     pub diagnose: Option<bool>,
-    /// Whether the client's own compaction is answered from a prepared summary.
+    /// Answers the client's own compaction from a prepared summary.
     pub answer_compaction: bool,
 }
 
-/// Another model, perhaps at another endpoint, that writes summaries.
+/// A separate model for summaries, possibly at another endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summariser {
-    /// Its name.
+    /// The model's name.
     pub model: String,
-    /// Its endpoint's base URL; `None`: the agent's.
+    /// The base URL of its endpoint; `None` uses the agent's.
     pub url: Option<String>,
-    /// What the endpoint speaks.
+    /// The API of the endpoint; `None` uses the agent's.
     pub dialect: Option<wire::api::Dialect>,
-    /// Its key; `None`: the agent's own. Never printed.
+    /// The API key; `None` uses the agent's. Never printed.
     pub key: Option<Secret>,
 }
 
-/// How much may be held at once.
+/// The limits on what is held at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerLimits {
     /// The largest request body, in bytes.
     pub body: usize,
-    /// How long a client may take to send its request.
+    /// The longest that a client may take to send a request.
     pub read: SignedDuration,
-    /// How long the provider may be silent.
+    /// The longest that a provider may stay silent.
     pub silence: SignedDuration,
-    /// Requests at the same time.
+    /// Concurrent requests.
     pub requests: usize,
-    /// Bytes of request bodies held at the same time.
+    /// Bytes of request bodies held at once.
     pub bodies: usize,
-    /// Conversations held in memory; the one not seen for longest goes first.
+    /// Conversations kept in memory; the least recently seen one leaves first.
     pub conversations: usize,
-    /// After how long without a request a conversation leaves memory.
+    /// The idle time after which a conversation leaves memory.
     pub idle: SignedDuration,
-    /// Summaries being made at the same time.
+    /// Summaries prepared at once.
     pub preparations: usize,
-    /// After how long without a request a conversation is removed from the store; `None`: never.
+    /// The idle time after which a conversation is removed from the store; `None` keeps it.
     pub retention: Option<SignedDuration>,
 }
 
-/// A text that is never printed or logged.
+/// A string that is never printed or logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps a text secret.
+    /// Wraps a secret.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text.
+    /// The secret itself.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -171,6 +171,15 @@ impl Config {
         let upstream = self.upstream.anthropic.parse::<http::Uri>().ok();
         let host = upstream.as_ref().and_then(http::Uri::host);
         host.is_some_and(|host| host == "anthropic.com" || host.ends_with(".anthropic.com"))
+    }
+
+    /// The mode as in `ebbtide.toml` and in reports.
+    #[must_use]
+    pub const fn mode_name(&self) -> &'static str {
+        match self.mode {
+            Mode::On => "on",
+            Mode::Observe => "observe",
+        }
     }
 }
 

@@ -1,10 +1,10 @@
-//! What is counted. No label names a tenant, a key or a conversation.
+//! The gateway's metrics. No label names a tenant, a key or a conversation.
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{EncodeLabelSet, LabelSetEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -13,16 +13,16 @@ use prometheus_client::registry::{Metric, Registry};
 
 use conversation::words::Did;
 
-/// Where a count of what failed here comes from.
+/// The work that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Deciding about a request: the client's own bytes were sent.
     Deciding,
-    /// Watching an answer: it was passed on unwatched.
+    /// Watching an answer: the rest was forwarded unwatched.
     Watching,
-    /// Keeping what was said.
+    /// Recording the conversation.
     Keeping,
-    /// The strategy: the default took its place in that conversation.
+    /// The strategy: the default strategy replaced it in that conversation.
     Strategy,
 }
 
@@ -37,14 +37,14 @@ impl Failure {
     }
 }
 
-/// How a preparation ended.
+/// The result of a preparation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
-    /// With a summary.
+    /// A summary is ready.
     Ready,
-    /// With an error, or a summary that was not good enough.
+    /// An error, or a summary of insufficient quality.
     Failed,
-    /// It was not wanted any more.
+    /// The summary was no longer needed.
     Abandoned,
 }
 
@@ -82,71 +82,48 @@ impl TokenKind {
     }
 }
 
-/// Labels with fixed names, at most two.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Labels([Option<(&'static str, String)>; 2]);
+type Counts = Family<Vec<(&'static str, String)>, Counter>;
 
-impl Labels {
-    fn one(name: &'static str, value: &str) -> Self {
-        Self([Some((name, value.to_owned())), None])
-    }
+/// Declares a struct of metrics, each registered under its field's name.
+macro_rules! metrics {
+    ($name:ident { $($field:ident: $kind:ty, $help:literal;)* }) => {
+        struct $name { $($field: $kind),* }
 
-    fn two(one: (&'static str, &str), two: (&'static str, &str)) -> Self {
-        Self([
-            Some((one.0, one.1.to_owned())),
-            Some((two.0, two.1.to_owned())),
-        ])
-    }
+        impl $name {
+            fn register(registry: &mut Registry) -> Self {
+                Self { $($field: register(registry, stringify!($field), $help, <$kind>::default())),* }
+            }
+        }
+    };
 }
 
-impl EncodeLabelSet for Labels {
-    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> fmt::Result {
-        let given: Vec<(&str, &str)> = self
-            .0
-            .iter()
-            .flatten()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        given.encode(encoder)
-    }
-}
+metrics!(Counters {
+    requests: Counts, "Requests, by endpoint and status";
+    did: Counts, "What was done to requests; one request can count for several words";
+    failures: Counts, "Failures inside the gateway, by the work that failed";
+    body_bytes: Counts, "Bytes of bodies, by direction";
+    swaps: Counts, "Summaries swapped in, by route";
+    preparations: Counts, "Preparations, by route and result";
+    rescues: Counts, "Requests refused for their length or their thinking and sent again, by result";
+    input_transformations: Counts, "Changes that the provider reported making to the input, by kind";
+    cache_misses: Counts, "Cache misses, by the provider's reason";
+    tokens: Counts, "Tokens as providers report them, by kind";
+});
 
-type Counts = Family<Labels, Counter>;
+metrics!(Gauges {
+    in_flight: Gauge, "Requests in progress";
+    conversations: Gauge, "Conversations in memory";
+    pins: Gauge, "Pins of the conversations in memory";
+    cost_usd: Counter<f64, AtomicU64>, "Cost of those tokens by the price list, in USD";
+});
 
-/// Everything that is counted.
+/// All metrics of one gateway.
 pub struct Metrics {
     registry: Registry,
-    traffic: Traffic,
-    work: Work,
-    usage: Usage,
-}
-
-/// What the outer half counts.
-struct Traffic {
-    requests: Counts,
-    did: Counts,
-    failures: Counts,
-    bytes: Counts,
-    in_flight: Gauge,
+    counters: Counters,
+    gauges: Gauges,
     own: Histogram,
     keeping: Histogram,
-}
-
-/// What the inner half does.
-struct Work {
-    swaps: Counts,
-    preparations: Counts,
-    rescues: Counts,
-    transformations: Counts,
-    cache_misses: Counts,
-    conversations: Gauge,
-    pins: Gauge,
-}
-
-/// What providers report.
-struct Usage {
-    tokens: Counts,
-    cost: Counter<f64, std::sync::atomic::AtomicU64>,
 }
 
 impl fmt::Debug for Metrics {
@@ -158,109 +135,39 @@ impl fmt::Debug for Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("ebbtide");
+        let own = "Time from a request's last byte to its forwarding, waits for a summary included";
+        let keeping =
+            "Time for which the end of an answer was held back to record the conversation";
         Self {
-            traffic: Traffic::in_registry(&mut registry),
-            work: Work::in_registry(&mut registry),
-            usage: Usage::in_registry(&mut registry),
+            counters: Counters::register(&mut registry),
+            gauges: Gauges::register(&mut registry),
+            own: register(&mut registry, "own_seconds", own, times()),
+            keeping: register(&mut registry, "keeping_seconds", keeping, times()),
             registry,
         }
     }
 }
 
-fn register<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
-    let metric = M::default();
+fn register<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
     registry.register(name, help, metric.clone());
     metric
 }
 
-/// A histogram of times, from 10 µs to 1.3 s, doubling.
-fn times(registry: &mut Registry, name: &'static str, help: &'static str) -> Histogram {
-    let times = Histogram::new(exponential_buckets(0.000_01, 2.0, 18));
-    registry.register(name, help, times.clone());
-    times
+/// A histogram of times from 10 µs to 1.3 s, doubling.
+fn times() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_01, 2.0, 18))
 }
 
-impl Traffic {
-    fn in_registry(registry: &mut Registry) -> Self {
-        let own = times(
-            registry,
-            "own_seconds",
-            "Time between a request's last byte and its sending, waits for a summary included",
-        );
-        let keeping = times(
-            registry,
-            "keeping_seconds",
-            "Time for which the end of an answer was held back until what was said is kept",
-        );
-        Self {
-            requests: register(registry, "requests", "Requests, by endpoint and status"),
-            did: register(
-                registry,
-                "did",
-                "What was done to requests; one can count for several words",
-            ),
-            failures: register(
-                registry,
-                "failures",
-                "Failures here, by what was being done",
-            ),
-            bytes: register(registry, "body_bytes", "Bytes of bodies, by direction"),
-            in_flight: register(registry, "in_flight", "Requests under way"),
-            own,
-            keeping,
-        }
-    }
+fn labels<const N: usize>(pairs: [(&'static str, &str); N]) -> Vec<(&'static str, String)> {
+    pairs.map(|(name, value)| (name, value.to_owned())).into()
 }
 
-impl Work {
-    fn in_registry(registry: &mut Registry) -> Self {
-        Self {
-            swaps: register(registry, "swaps", "Summaries swapped in, by route"),
-            preparations: register(
-                registry,
-                "preparations",
-                "Preparations, by route and result",
-            ),
-            rescues: register(
-                registry,
-                "rescues",
-                "Requests refused as too long, or for their thinking, and sent again, by result",
-            ),
-            transformations: register(
-                registry,
-                "input_transformations",
-                "What the provider said it did to the input, by kind",
-            ),
-            cache_misses: register(
-                registry,
-                "cache_misses",
-                "Cache misses, by the provider's reason",
-            ),
-            conversations: register(registry, "conversations", "Conversations in memory"),
-            pins: register(registry, "pins", "Pins of the conversations in memory"),
-        }
-    }
-}
-
-impl Usage {
-    fn in_registry(registry: &mut Registry) -> Self {
-        Self {
-            tokens: register(
-                registry,
-                "tokens",
-                "Tokens as providers report them, by kind",
-            ),
-            cost: register(
-                registry,
-                "cost_usd",
-                "What that cost by the price list, in USD",
-            ),
-        }
-    }
+fn count<const N: usize>(counts: &Counts, pairs: [(&'static str, &str); N], by: u64) {
+    counts.get_or_create(&labels(pairs)).inc_by(by);
 }
 
 impl Metrics {
-    /// All of it as text in the OpenMetrics format.
+    /// Formats all metrics as OpenMetrics text.
     #[must_use]
     pub fn render(&self) -> String {
         let mut text = String::new();
@@ -269,129 +176,115 @@ impl Metrics {
         text
     }
 
-    /// A request was answered with this status.
+    /// Counts a request by the status of its answer and by what was done to it.
     pub fn answered(&self, endpoint: &'static str, status: u16, did: &[Did]) {
-        let labels = Labels::two(("endpoint", endpoint), ("status", &status.to_string()));
-        self.traffic.requests.get_or_create(&labels).inc();
+        let pairs = [("endpoint", endpoint), ("status", &status.to_string())];
+        count(&self.counters.requests, pairs, 1);
         for word in did {
-            let labels = Labels::one("did", word.as_str());
-            self.traffic.did.get_or_create(&labels).inc();
+            count(&self.counters.did, [("did", word.as_str())], 1);
         }
     }
 
-    /// Something here failed; the request went on without it.
+    /// Counts a failure inside the gateway that did not stop the request.
     pub fn failed(&self, at: Failure) {
-        let labels = Labels::one("at", at.as_str());
-        self.traffic.failures.get_or_create(&labels).inc();
+        count(&self.counters.failures, [("at", at.as_str())], 1);
     }
 
-    /// How often something failed there.
+    /// Returns the number of failures of this kind.
     #[must_use]
     pub fn failures(&self, at: Failure) -> u64 {
-        let labels = Labels::one("at", at.as_str());
-        self.traffic.failures.get_or_create(&labels).get()
+        let labels = labels([("at", at.as_str())]);
+        self.counters.failures.get_or_create(&labels).get()
     }
 
-    /// So many bytes of a request's body came.
+    /// Counts bytes of request bodies.
     pub fn received(&self, bytes: usize) {
-        let labels = Labels::one("direction", "in");
-        self.traffic
-            .bytes
-            .get_or_create(&labels)
-            .inc_by(bytes as u64);
+        count(
+            &self.counters.body_bytes,
+            [("direction", "in")],
+            bytes as u64,
+        );
     }
 
-    /// So many bytes of an answer's body went to a client.
+    /// Counts bytes of answers sent to clients.
     pub fn sent(&self, bytes: usize) {
-        let labels = Labels::one("direction", "out");
-        self.traffic
-            .bytes
-            .get_or_create(&labels)
-            .inc_by(bytes as u64);
+        count(
+            &self.counters.body_bytes,
+            [("direction", "out")],
+            bytes as u64,
+        );
     }
 
-    /// How long a request was here before it was sent.
+    /// Records the time from receiving a request to forwarding it.
     pub fn own_time(&self, time: Duration) {
-        self.traffic.own.observe(time.as_secs_f64());
+        self.own.observe(time.as_secs_f64());
     }
 
-    /// How long the end of an answer was held back until what was said was kept.
+    /// Records how long the end of an answer was held back to record the conversation.
     pub fn keeping_time(&self, time: Duration) {
-        self.traffic.keeping.observe(time.as_secs_f64());
+        self.keeping.observe(time.as_secs_f64());
     }
 
-    /// A request began.
+    /// Counts a request in.
     pub fn began(&self) {
-        self.traffic.in_flight.inc();
+        self.gauges.in_flight.inc();
     }
 
-    /// A request ended, whatever became of it.
+    /// Counts a request out, however it ended.
     pub fn ended(&self) {
-        self.traffic.in_flight.dec();
+        self.gauges.in_flight.dec();
     }
 
-    /// A summary made by this route was swapped in.
+    /// Counts a swap by the route of its summary.
     pub fn swapped(&self, route: &'static str) {
-        self.work
-            .swaps
-            .get_or_create(&Labels::one("route", route))
-            .inc();
+        count(&self.counters.swaps, [("route", route)], 1);
     }
 
-    /// A preparation by this route ended.
+    /// Counts the end of a preparation.
     pub fn prepared(&self, route: &'static str, result: Preparation) {
-        let labels = Labels::two(("route", route), ("result", result.as_str()));
-        self.work.preparations.get_or_create(&labels).inc();
+        let pairs = [("route", route), ("result", result.as_str())];
+        count(&self.counters.preparations, pairs, 1);
     }
 
-    /// A request that was refused as too long was sent again, and this was the status.
+    /// Counts a request that was refused and sent again, by the second status.
     pub fn rescued(&self, status: u16) {
         let result = if status < 400 { "answered" } else { "refused" };
-        self.work
-            .rescues
-            .get_or_create(&Labels::one("result", result))
-            .inc();
+        count(&self.counters.rescues, [("result", result)], 1);
     }
 
-    /// The provider said that it changed the input in this way.
+    /// Counts a change that the provider reported making to the input.
     pub fn transformed(&self, kind: &str) {
-        self.work
-            .transformations
-            .get_or_create(&Labels::one("kind", closed(kind)))
-            .inc();
+        let pairs = [("kind", closed(kind))];
+        count(&self.counters.input_transformations, pairs, 1);
     }
 
-    /// The provider said why its cache was missed.
+    /// Counts a cache miss by the provider's reason.
     pub fn cache_missed(&self, reason: &str) {
-        self.work
-            .cache_misses
-            .get_or_create(&Labels::one("reason", closed(reason)))
-            .inc();
+        count(&self.counters.cache_misses, [("reason", closed(reason))], 1);
     }
 
-    /// So many conversations are in memory, with so many pins.
+    /// Sets the number of conversations in memory and of their pins.
     pub fn holds(&self, conversations: usize, pins: usize) {
-        let most = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        self.work.conversations.set(most(conversations));
-        self.work.pins.set(most(pins));
+        let clamped = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.gauges.conversations.set(clamped(conversations));
+        self.gauges.pins.set(clamped(pins));
     }
 
-    /// The provider reported these tokens.
+    /// Counts tokens reported by the provider.
     pub fn used(&self, kind: TokenKind, tokens: u64) {
-        let labels = Labels::one("kind", kind.as_str());
-        self.usage.tokens.get_or_create(&labels).inc_by(tokens);
+        count(&self.counters.tokens, [("kind", kind.as_str())], tokens);
     }
 
-    /// That cost so much, in USD.
+    /// Adds to the cost, in USD.
     pub fn cost(&self, usd: f64) {
         if usd.is_finite() && usd > 0.0 {
-            self.usage.cost.inc_by(usd);
+            self.gauges.cost_usd.inc_by(usd);
         }
     }
 }
 
-/// A provider's word as a label. What does not look like one of its words counts as `other`, so that no
-/// text gets in.
+/// Returns a provider's word as a label. Anything that does not look like such a word becomes `other`, so
+/// that no text gets into the metrics.
 fn closed(word: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
     if (1..=40).contains(&word.len()) && word.bytes().all(plain) {

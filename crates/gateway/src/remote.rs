@@ -1,4 +1,4 @@
-//! The control interface of a gateway that runs, from outside: for the command line.
+//! A client of a running gateway's control API, for the command line.
 
 use bytes::Bytes;
 use context::coded::{self, Coded, ErrorCode};
@@ -6,14 +6,14 @@ use http::{HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Value, json};
 
-use crate::config::{Secret, Upstreams};
+use crate::config::Secret;
 use crate::error;
 use crate::server::{Provider, ServeError, Upstream, whole};
 
-/// The longest answer that is read.
+/// The longest answer to read, in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// A gateway that runs, at its base URL.
+/// A client of the gateway at a base URL.
 pub struct Remote {
     url: String,
     key: Option<Secret>,
@@ -28,41 +28,41 @@ impl std::fmt::Debug for Remote {
     }
 }
 
-/// Why a gateway did not do what it was asked.
+/// The error of a request to a gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// The URL cannot be used.
-    #[error("`{url}` is not the URL of a gateway")]
+    /// The URL is invalid.
+    #[error("`{url}` is not a valid gateway URL")]
     Url {
-        /// The URL.
+        /// The URL as given.
         url: String,
-        /// Why.
+        /// The reason.
         source: ServeError,
     },
-    /// Nobody answers, or not as a gateway does.
+    /// Nothing answers, or something that is not a gateway.
     #[error("no gateway answers at {url}")]
-    Nobody {
-        /// The URL.
+    NoAnswer {
+        /// The URL asked.
         url: String,
     },
-    /// The gateway refused.
+    /// The gateway refused the request.
     #[error("{message}")]
     Refused {
-        /// Its code.
+        /// The gateway's error code.
         code: String,
-        /// What it says.
+        /// The gateway's message.
         message: String,
-        /// What it says is to be done.
+        /// The gateway's suggestion.
         hint: Option<String>,
     },
 }
 
 impl Coded for RemoteError {
-    /// The code of [`Refused`](Self::Refused) is the gateway's own where this version knows it.
+    /// Returns the gateway's own code for [`Refused`](Self::Refused) if this version knows it.
     fn code(&self) -> ErrorCode {
         match self {
             Self::Url { source, .. } => source.code(),
-            Self::Nobody { .. } => error::NO_GATEWAY,
+            Self::NoAnswer { .. } => error::NO_GATEWAY,
             Self::Refused { code, .. } => {
                 let known = crate::CODES.iter().chain(context::CODES);
                 let found = known
@@ -82,16 +82,12 @@ impl Coded for RemoteError {
 }
 
 impl Remote {
-    /// The gateway at this URL, asked with this key or admin token.
+    /// Creates a client that sends this key or admin token.
     ///
     /// # Errors
     /// [`RemoteError::Url`].
     pub fn new(url: &str, key: Option<Secret>) -> Result<Self, RemoteError> {
-        let upstreams = Upstreams {
-            anthropic: url.to_owned(),
-            openai: url.to_owned(),
-        };
-        let upstream = Upstream::new(&upstreams).map_err(|source| RemoteError::Url {
+        let upstream = Upstream::single(url).map_err(|source| RemoteError::Url {
             url: url.to_owned(),
             source,
         })?;
@@ -102,20 +98,20 @@ impl Remote {
         })
     }
 
-    /// Sends a request to an address under `/ebbtide/`, and gives the answer's JSON.
+    /// Sends a request to a path under `/ebbtide/` and returns the JSON of the answer.
     async fn call(
         &self,
         method: Method,
         path: &str,
         body: Option<Value>,
     ) -> Result<Value, RemoteError> {
-        let nobody = || RemoteError::Nobody {
+        let no_answer = || RemoteError::NoAnswer {
             url: self.url.clone(),
         };
         let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
         let mut request = Request::new(whole(body));
         *request.method_mut() = method;
-        *request.uri_mut() = path.parse::<Uri>().map_err(|_| nobody())?;
+        *request.uri_mut() = path.parse::<Uri>().map_err(|_| no_answer())?;
         if let Some(key) = &self.key
             && let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", key.reveal()))
         {
@@ -123,10 +119,10 @@ impl Remote {
             request.headers_mut().insert(header::AUTHORIZATION, value);
         }
         let sent = self.upstream.send(Provider::OpenAi, request).await;
-        let (head, body) = sent.map_err(|_| nobody())?.into_parts();
+        let (head, body) = sent.map_err(|_| no_answer())?.into_parts();
         let body = Limited::new(body, LONGEST).collect().await;
-        let body = body.map_err(|_| nobody())?.to_bytes();
-        let answer: Value = serde_json::from_slice(&body).map_err(|_| nobody())?;
+        let body = body.map_err(|_| no_answer())?.to_bytes();
+        let answer: Value = serde_json::from_slice(&body).map_err(|_| no_answer())?;
         if head.status.is_success() {
             return Ok(answer);
         }
@@ -135,35 +131,35 @@ impl Remote {
             told.as_str().map(str::to_owned)
         };
         Err(RemoteError::Refused {
-            code: told("code").ok_or_else(nobody)?,
+            code: told("code").ok_or_else(no_answer)?,
             message: told("message").unwrap_or_default(),
             hint: told("hint"),
         })
     }
 
-    /// What is known of a conversation: a [`Detail`](crate::report::Detail).
+    /// Returns a conversation's [`Detail`](crate::report::Detail).
     ///
     /// # Errors
-    /// [`RemoteError::Nobody`] and [`RemoteError::Refused`].
+    /// [`RemoteError::NoAnswer`] and [`RemoteError::Refused`].
     pub async fn conversation(&self, id: &str) -> Result<Value, RemoteError> {
         let path = format!("/ebbtide/api/conversations/{id}");
         self.call(Method::GET, &path, None).await
     }
 
-    /// Sets a pin and gives its [report](crate::report::PinReport).
+    /// Sets a pin and returns its [report](crate::report::PinReport).
     ///
     /// # Errors
-    /// As for [`conversation`](Self::conversation).
+    /// The errors of [`conversation`](Self::conversation).
     pub async fn pin(&self, conversation: &str, text: &str) -> Result<Value, RemoteError> {
         let body = json!({"text": text});
         self.call(Method::POST, &pins(conversation), Some(body))
             .await
     }
 
-    /// Removes a pin; `false` where there was none.
+    /// Removes a pin; returns `false` if there was none.
     ///
     /// # Errors
-    /// As for [`conversation`](Self::conversation).
+    /// The errors of [`conversation`](Self::conversation).
     pub async fn unpin(&self, conversation: &str, pin: &str) -> Result<bool, RemoteError> {
         let path = format!("{}/{pin}", pins(conversation));
         let answer = self.call(Method::DELETE, &path, None).await?;

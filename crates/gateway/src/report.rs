@@ -1,4 +1,4 @@
-//! What is known of the conversations, for the dashboard, the control interface and the command line.
+//! Reports about the conversations, for the dashboard, the control API and the command line.
 
 use std::ops::Range;
 
@@ -12,17 +12,17 @@ pub use conversation::Order;
 
 use crate::error;
 
-/// Who asks, and what they may see.
+/// The scope of what a requester may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
-    /// The owner of a key: their own conversations.
+pub enum Viewer {
+    /// The conversations of one tenant.
     Tenant(Tenant),
-    /// Who may see everything.
+    /// Everything.
     All,
 }
 
-impl Asker {
-    /// Whether the asker may see what a tenant owns.
+impl Viewer {
+    /// Returns true if the viewer may see this tenant's conversations.
     #[must_use]
     pub fn may_see(self, owner: Tenant) -> bool {
         match self {
@@ -32,28 +32,28 @@ impl Asker {
     }
 }
 
-/// Why a report was not given or an order not taken.
+/// The error of a report or an order.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// There is no such conversation, or the asker may not see it: both are answered alike.
-    #[error("there is no such conversation")]
+    /// The conversation does not exist, or the viewer may not see it. Both look the same on purpose.
+    #[error("no such conversation")]
     NoConversation,
-    /// Orders are carried out with a request, and it has had none for a while.
-    #[error("the conversation is at rest")]
+    /// The conversation left memory; a request carries out orders, and it has had none for a while.
+    #[error("the conversation is idle")]
     AtRest,
-    /// There is no such summary in the conversation.
-    #[error("there is no such summary in the conversation")]
+    /// The conversation has no such summary.
+    #[error("the conversation has no such summary")]
     NoMark,
-    /// It was refused by a rule of another crate.
+    /// A rule of another crate refused it.
     #[error("{message}")]
     Refused {
         /// That crate's code.
         code: ErrorCode,
-        /// What it says. No message text.
+        /// The message. Contains no conversation text.
         message: String,
     },
-    /// The strategy does not keep the pin.
-    #[error("the strategy keeps no more pins")]
+    /// The strategy has no room for the pin.
+    #[error("the strategy has no room for more pins")]
     NotKept,
     /// The store failed.
     #[error("the store failed: {0}")]
@@ -61,7 +61,7 @@ pub enum ReportError {
 }
 
 impl ReportError {
-    /// As another crate says it.
+    /// Wraps another crate's refusal.
     #[must_use]
     pub fn refused(reason: &dyn Coded) -> Self {
         Self::Refused {
@@ -84,98 +84,98 @@ impl Coded for ReportError {
     }
 }
 
-/// What a report answers with.
+/// The future of a report.
 pub type Report<'a, T> = BoxFuture<'a, Result<T, ReportError>>;
 
-/// Tells of the conversations and takes orders about them. What the asker may not see does not exist
-/// for them.
+/// Reports about conversations, and orders for them. Conversations outside the viewer's scope do not exist
+/// for these methods.
 pub trait Reports: Send + Sync {
-    /// All conversations that the asker may see.
-    fn overview(&self, asker: Asker) -> Report<'_, Overview>;
+    /// Lists the conversations.
+    fn overview(&self, viewer: Viewer) -> Report<'_, Overview>;
 
-    /// One conversation.
-    fn detail(&self, asker: Asker, id: ConversationId) -> Report<'_, Detail>;
+    /// Describes one conversation.
+    fn detail(&self, viewer: Viewer, id: ConversationId) -> Report<'_, Detail>;
 
-    /// A summary and these of the turns it stands for, counted from 0.
+    /// Returns a summary with a range of the turns it replaces, counted from 0.
     fn replaced(
         &self,
-        asker: Asker,
+        viewer: Viewer,
         id: ConversationId,
         mark: MarkId,
         turns: Range<usize>,
     ) -> Report<'_, Replaced>;
 
     /// Sets a pin.
-    fn pin(&self, asker: Asker, id: ConversationId, text: String) -> Report<'_, PinReport>;
+    fn pin(&self, viewer: Viewer, id: ConversationId, text: String) -> Report<'_, PinReport>;
 
-    /// Removes a pin; `false` where there was none.
-    fn unpin(&self, asker: Asker, id: ConversationId, pin: PinId) -> Report<'_, bool>;
+    /// Removes a pin; returns `false` if there was none.
+    fn unpin(&self, viewer: Viewer, id: ConversationId, pin: PinId) -> Report<'_, bool>;
 
     /// Gives the conversation's supervisor an order.
-    fn order(&self, asker: Asker, id: ConversationId, order: Order) -> Report<'_, ()>;
+    fn order(&self, viewer: Viewer, id: ConversationId, order: Order) -> Report<'_, ()>;
 }
 
-/// All conversations that the asker may see.
+/// The list of conversations.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Overview {
     /// The gateway's version.
     pub version: String,
-    /// `on` or `observe`.
+    /// The mode, `on` or `observe`.
     pub mode: &'static str,
     /// The strategy's name.
     pub strategy: String,
-    /// The conversations, the one last seen first.
+    /// The conversations, most recently seen first.
     pub conversations: Vec<Line>,
-    /// All of them together.
+    /// The totals of all conversations.
     pub totals: Money,
 }
 
-/// One conversation in a list.
+/// One conversation of the list.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Line {
-    /// Its id.
+    /// The conversation's id in hexadecimal.
     pub id: String,
-    /// The client's name for it; empty where it has none.
+    /// The client's name for it, or empty.
     pub name: String,
-    /// The conversation that started it or that it branched off from.
+    /// The id of the conversation that started it or that it branched off from.
     pub parent: Option<String>,
-    /// The model.
+    /// The model of the last request.
     pub model: String,
-    /// `idle`, `preparing`, `ready`, `backing-off` or `stopped`.
+    /// The supervisor's state: `idle`, `preparing`, `ready`, `backing-off` or `stopped`.
     pub state: &'static str,
-    /// How full its window is.
+    /// The fill level of its window.
     pub gauge: Gauge,
-    /// Messages of the conversation.
+    /// The number of turns.
     pub turns: u64,
-    /// Swaps so far.
+    /// The number of swaps.
     pub compactions: u32,
-    /// When it was first seen, RFC 3339.
+    /// The time of the first request, RFC 3339.
     pub began: String,
-    /// When it was last seen, RFC 3339.
+    /// The time of the last request, RFC 3339.
     pub seen: String,
-    /// What it used.
+    /// Its usage and cost.
     pub money: Money,
 }
 
-/// How full a window is. Everything in tokens.
+/// The fill level of a window, in tokens.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Gauge {
     /// The view as last sent.
     pub tokens: u64,
-    /// The window; 0 where it is not known.
+    /// The window, or 0 if unknown.
     pub window: u64,
-    /// A preparation starts here.
+    /// The threshold that starts a preparation.
     pub soft: u64,
-    /// A summary is swapped in here.
+    /// The threshold that triggers a swap.
     pub hard: u64,
 }
 
-/// Tokens and money.
+/// Usage in tokens, and cost.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Money {
-    /// Requests answered.
+    /// Answered requests.
     pub requests: u64,
-    /// Input tokens, neither read from nor written to the cache.
+    /// Input tokens that were neither read from nor written to the cache.
     pub fresh: u64,
     /// Input tokens read from the cache.
     pub cache_read: u64,
@@ -183,118 +183,118 @@ pub struct Money {
     pub cache_write: u64,
     /// Output tokens.
     pub output: u64,
-    /// Cost in USD.
+    /// The cost in USD.
     pub cost: f64,
-    /// What it would have cost with a client that summarises for itself at the hard threshold: an estimate.
+    /// The estimated cost in USD with a client that summarizes at the hard threshold itself.
     pub cost_without: f64,
-    /// Requests that would have waited or failed at the window without us.
+    /// Requests that would have waited or failed at the window without the gateway.
     pub stalls_avoided: u32,
 }
 
-/// One conversation in full.
+/// The full report of one conversation.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Detail {
-    /// What the list says of it.
+    /// The entry of the list.
     pub line: Line,
-    /// The size of each of the newest requests, oldest first.
+    /// The sizes of the newest requests, oldest first.
     pub pressure: Vec<Sample>,
-    /// Its summaries, oldest first.
+    /// The summaries, oldest first.
     pub marks: Vec<MarkReport>,
-    /// What is in the window now.
+    /// The content of the window by class.
     pub classes: Vec<Share>,
-    /// The pins in force.
+    /// The active pins.
     pub pins: Vec<PinReport>,
-    /// What happened, newest first: swaps, preparations, failures, refusals.
+    /// The events, newest first: swaps, preparations, failures, refusals.
     pub journal: Vec<Entry>,
 }
 
-/// One request.
+/// The size of one request.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Sample {
     /// Seconds since the conversation began.
     pub at: f64,
     /// Tokens of the view.
     pub tokens: u64,
-    /// Tokens of the conversation as it was said.
+    /// Tokens of the full conversation.
     pub unchanged: u64,
-    /// Whether a summary was swapped in with it.
+    /// True if this request swapped a summary in.
     pub swapped: bool,
 }
 
 /// One summary.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MarkReport {
-    /// Its id.
+    /// The mark's id in hexadecimal.
     pub id: String,
-    /// `native`, `readable` or `extractive`.
+    /// The route: `native`, `readable` or `extractive`.
     pub route: &'static str,
-    /// When it was made, RFC 3339.
+    /// The time it was made, RFC 3339.
     pub at: String,
-    /// `standing`, `ready` or `replaced`.
+    /// The state: `standing`, `ready` or `replaced`.
     pub state: &'static str,
-    /// How many messages it stands for.
+    /// The number of turns it replaces.
     pub replaced_turns: usize,
-    /// Their tokens.
+    /// The tokens of those turns.
     pub replaced_tokens: u64,
-    /// Its own tokens.
+    /// The tokens of the summary.
     pub tokens: u64,
-    /// Its text; for a native block the readable part.
+    /// The text; for a native block its readable part.
     pub text: String,
 }
 
-/// One summary and some of the turns it stands for.
+/// One summary and some of the turns it replaces.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Replaced {
-    /// What the list says of the conversation.
+    /// The conversation's entry of the list.
     pub line: Line,
-    /// The summary. Its `replaced_turns` says how many turns there are in all.
+    /// The summary. `replaced_turns` counts all of its turns.
     pub mark: MarkReport,
-    /// The turns asked for, oldest first.
+    /// The requested turns, oldest first.
     pub originals: Vec<Original>,
 }
 
-/// A turn as it was said.
+/// An original turn.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Original {
-    /// Its place in the conversation, from 0.
+    /// The index in the conversation, from 0.
     pub index: usize,
-    /// `system`, `user`, `assistant` or `tool`.
+    /// The role: `system`, `user`, `assistant` or `tool`.
     pub role: &'static str,
-    /// Its tokens.
+    /// The size of the turn.
     pub tokens: u64,
-    /// Its text, with calls and results of tools as text.
+    /// The text, including tool calls and results.
     pub text: String,
 }
 
-/// A class of content and its size.
+/// The size of one class of content.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Share {
-    /// `summary`, `pins`, `notes`, `user`, `assistant`, `tool results`, `system and tools`.
+    /// The class: `summary`, `pins`, `notes`, `user`, `assistant`, `tool results`, `system and tools`.
     pub class: &'static str,
-    /// Its tokens.
+    /// The tokens of the class.
     pub tokens: u64,
 }
 
-/// A pin.
+/// One pin.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PinReport {
-    /// Its id.
+    /// The pin's id, eight hexadecimal digits.
     pub id: String,
-    /// Its text.
+    /// The pinned text.
     pub text: String,
-    /// Who set it: `user`, `api`, `agent`.
+    /// The author: `user`, `api` or `agent`.
     pub origin: &'static str,
-    /// Its tokens.
+    /// The size of the text.
     pub tokens: u64,
-    /// Whether it can be removed here: a pin in a user line is removed by an unpin line.
+    /// True if it can be removed here. A pin from a user message needs an unpin line.
     pub removable: bool,
 }
 
-/// Something that happened.
+/// An event of the journal.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry {
-    /// When, RFC 3339.
+    /// The time, RFC 3339.
     pub at: String,
-    /// What, in one line without content.
+    /// The event in one line, without content.
     pub text: String,
 }

@@ -1,5 +1,5 @@
-//! What keeping costs: two turns of a request, a conversation read back, heads looked for; beside
-//! appending the same bytes to a plain file.
+//! Benchmarks of the engine: writing the two turns of a request, reading a conversation back and looking up
+//! heads, beside appending the same bytes to a plain file.
 
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on has failed")]
 

@@ -1,5 +1,5 @@
-//! Carrying the write-ahead log over to the file, beside the writes: it forces both to the disk, and no
-//! write should wait for that.
+//! Checkpoints of the write-ahead log in a thread of their own: a checkpoint syncs the log and the file, and
+//! no write should wait for that.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,36 +10,33 @@ use history::HistoryError;
 use rusqlite::Connection;
 
 use crate::connection::{self, lock};
-use crate::fault::fault;
+use crate::error::from_sqlite;
 
-/// From so many pages on the log is carried over, beside the writes: 4 MB.
+/// Pages in the log that start a checkpoint beside the writes: 4 MB.
 const LONG: u32 = 4_000;
 
-/// From so many pages on the last part is carried over while nobody writes: 16 MB. A log starts anew only
-/// where all of it was carried over before the next write, which without this may never be.
+/// Pages in the log that start a final checkpoint while writes wait: 16 MB. The log restarts only after a
+/// checkpoint of all of it before the next write, which might otherwise never happen.
 const TOO_LONG: u32 = 4 * LONG;
 
-/// Whoever carries the log of one store over.
+/// The checkpoints of one store.
 pub struct Checkpoints {
     file: PathBuf,
-    /// The pages in the log after the newest write.
+    /// Pages in the log after the newest write.
     pages: Arc<AtomicU32>,
     running: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Checkpoints {
-    /// Takes over from SQLite, which would do it within the write that makes the log too long.
-    ///
-    /// # Errors
-    /// Where SQLite does not tell of writes.
-    pub fn instead(file: PathBuf, writer: &mut Connection) -> Result<Self, HistoryError> {
+    /// Replaces SQLite's automatic checkpoints, which run within the write that makes the log too long.
+    pub fn start(file: PathBuf, writer: &mut Connection) -> Result<Self, HistoryError> {
         let pages = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&pages);
         let count = move |_: &mut rusqlite::hooks::Wal, now: i32| {
             counted.store(now.unsigned_abs(), Ordering::Relaxed);
             Ok(())
         };
-        writer.wal_hook(Some(count)).map_err(fault)?;
+        writer.wal_hook(Some(count)).map_err(from_sqlite)?;
         Ok(Self {
             file,
             pages,
@@ -47,7 +44,7 @@ impl Checkpoints {
         })
     }
 
-    /// Called after a write: starts to carry over what is in the log where it got long.
+    /// Starts a checkpoint if the log is long. Called after each write.
     pub fn written(&self, writer: &Arc<Mutex<Connection>>) {
         if self.pages.load(Ordering::Relaxed) < LONG {
             return;
@@ -61,23 +58,23 @@ impl Checkpoints {
             Arc::clone(writer),
             Arc::clone(&self.pages),
         );
-        // Where it fails, the log stays longer and the next write starts it again.
-        let carry = move || {
-            if connection::beside(&file).is_ok_and(|beside| carry_over(&beside).is_ok())
+        // If it fails, the log stays long and the next write starts another one.
+        let run = move || {
+            if connection::open_another(&file).is_ok_and(|other| checkpoint(&other).is_ok())
                 && pages.load(Ordering::Relaxed) >= TOO_LONG
             {
-                let _ = carry_over(&lock(&writer));
+                let _ = checkpoint(&lock(&writer));
             }
         };
         let thread = std::thread::Builder::new()
             .name("ebbtide-checkpoint".to_owned())
-            .spawn(carry);
+            .spawn(run);
         *running = thread.ok();
     }
 }
 
 impl Drop for Checkpoints {
-    /// Waits, so that the file is nobody's when the store is gone.
+    /// Waits for the thread, so that nothing has the file open afterwards.
     fn drop(&mut self) {
         let running = lock(&self.running).take();
         if let Some(thread) = running {
@@ -86,7 +83,7 @@ impl Drop for Checkpoints {
     }
 }
 
-/// Carries over what no reader needs in the log any more, without waiting for anybody.
-fn carry_over(connection: &Connection) -> rusqlite::Result<()> {
+/// Copies what no reader needs in the log any more, without waiting for anyone.
+fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }

@@ -1,4 +1,4 @@
-//! Connections: one that writes, and as many that read as read at once.
+//! The connections to the file: one that writes and a pool of readers.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,27 +7,27 @@ use std::time::Duration;
 use history::HistoryError;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::fault::fault;
+use crate::error::from_sqlite;
 use crate::schema::{self, Found};
 
-/// How long a write waits for another process.
+/// The longest that a write waits for another process.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long until a file that was busy while it was opened is opened again.
+/// The pause before a busy file is opened again.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How often a file that is busy is opened before it is given up; [`PATIENCE`] in all.
+/// The number of attempts to open a busy file, [`PATIENCE`] in all.
 const TRIES: u32 = 1_000;
 
-/// How many connections wait to be read from again.
+/// The most idle readers kept open.
 const IDLE: usize = 8;
 
-/// How many statements a connection keeps prepared: all that there are.
+/// The capacity of a connection's statement cache: more than there are statements.
 const STATEMENTS: usize = 64;
 
-/// Set on every connection. `synchronous = NORMAL` with a write-ahead log: the end of the process loses
-/// nothing that was committed, a power cut may lose the last commits, and neither leaves half a commit.
-/// `secure_delete` overwrites what is deleted, so that purged text is not left in the file.
+/// Settings of every connection. With a write-ahead log, `synchronous = NORMAL` loses nothing committed when
+/// the process ends; a power cut may lose the latest commits; neither leaves half a commit. `secure_delete`
+/// overwrites deleted data, so purged text does not stay in the file.
 const SETTINGS: &str = "
     PRAGMA foreign_keys = ON;
     PRAGMA synchronous = NORMAL;
@@ -38,16 +38,14 @@ const SETTINGS: &str = "
     PRAGMA journal_size_limit = 67108864;
 ";
 
-/// Said before anything is in the file. With pages of 1 kB a coding agent's session takes 1.2 times its
-/// text, with SQLite's usual 4 kB 1.4 times: a turn of 2 kB would fill a page of its own.
+/// Settings of a new file, before its first write. With pages of 1 kB a coding agent's session takes 1.2
+/// times its text, with SQLite's default of 4 kB 1.4 times: a turn of 2 kB would fill a page of its own.
 const FORM: &str = "PRAGMA page_size = 1024; PRAGMA auto_vacuum = incremental";
 
-/// Opens the connection that writes; the file has the newest schema afterwards. The secret is for a
-/// store that is new.
+/// Opens the connection that writes, and migrates the file to the newest schema. A new store gets `secret`.
 ///
 /// # Errors
-/// [`HistoryError::NotAStore`], [`HistoryError::Newer`], and where SQLite fails. The file is left as it
-/// was then.
+/// [`HistoryError::NotAStore`], [`HistoryError::Newer`], or an error of SQLite. The file is unchanged then.
 pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
     for _ in 1..TRIES {
         match write(file, secret) {
@@ -60,8 +58,8 @@ pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "SQLite does not wait where two processes turn on the write-ahead log at once: it tells one \
-              of them that the file is busy, and no event says when it no longer is"
+    reason = "if two processes turn on the write-ahead log at once, SQLite reports the file as busy to one \
+     of them without waiting, and no event tells when it is free"
 )]
 fn pause() {
     std::thread::sleep(PAUSE);
@@ -75,13 +73,13 @@ fn write(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
     match schema::look(&connection) {
         Ok(Found::Store(taken)) if schema::is_newer(taken) => return Err(schema::newer(taken)),
         Ok(Found::Store(_)) => {}
-        Ok(Found::Empty) => connection.execute_batch(FORM).map_err(fault)?,
+        Ok(Found::Empty) => connection.execute_batch(FORM).map_err(from_sqlite)?,
         Ok(Found::Foreign) => return Err(not_a_store()),
         Err(error) if is_foreign(&error) => return Err(not_a_store()),
-        Err(error) => return Err(fault(error)),
+        Err(error) => return Err(from_sqlite(error)),
     }
-    settle(&connection)?;
-    write_ahead(&connection)?;
+    apply_settings(&connection)?;
+    enable_write_ahead_log(&connection)?;
     schema::migrate(&mut connection, secret)?;
     Ok(connection)
 }
@@ -90,13 +88,10 @@ fn is_foreign(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase)
 }
 
-/// Opens a connection beside the one that writes, to a file that is a store.
-///
-/// # Errors
-/// Where SQLite fails.
-pub fn beside(file: &Path) -> Result<Connection, HistoryError> {
+/// Opens another connection to a file that is a store.
+pub fn open_another(file: &Path) -> Result<Connection, HistoryError> {
     let connection = connect(file)?;
-    settle(&connection)?;
+    apply_settings(&connection)?;
     Ok(connection)
 }
 
@@ -107,24 +102,24 @@ fn connect(file: &Path) -> Result<Connection, HistoryError> {
             place: file.display().to_string(),
             what: error.to_string(),
         })?;
-    connection.busy_timeout(PATIENCE).map_err(fault)?;
+    connection.busy_timeout(PATIENCE).map_err(from_sqlite)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
 
-fn settle(connection: &Connection) -> Result<(), HistoryError> {
-    connection.execute_batch(SETTINGS).map_err(fault)
+fn apply_settings(connection: &Connection) -> Result<(), HistoryError> {
+    connection.execute_batch(SETTINGS).map_err(from_sqlite)
 }
 
-fn write_ahead(connection: &Connection) -> Result<(), HistoryError> {
+fn enable_write_ahead_log(connection: &Connection) -> Result<(), HistoryError> {
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
-        .map_err(fault)?;
+        .map_err(from_sqlite)?;
     if mode == "wal" {
         return Ok(());
     }
     Err(HistoryError::Engine {
-        what: "this file system has no shared memory, which a write-ahead log needs".to_owned(),
+        what: "the file system has no shared memory, which a write-ahead log needs".to_owned(),
     })
 }
 
@@ -142,10 +137,7 @@ impl Readers {
         }
     }
 
-    /// Reads on a connection that nobody else uses meanwhile.
-    ///
-    /// # Errors
-    /// Those of `work`, and where no connection can be opened.
+    /// Runs `work` on a connection that no other thread uses meanwhile.
     pub fn with<T>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, HistoryError>,
@@ -164,16 +156,16 @@ impl Readers {
     }
 
     fn open(&self) -> Result<Connection, HistoryError> {
-        let connection = beside(&self.file)?;
+        let connection = open_another(&self.file)?;
         connection
             .pragma_update(None, "query_only", true)
-            .map_err(fault)?;
+            .map_err(from_sqlite)?;
         Ok(connection)
     }
 }
 
-/// Takes a lock whether or not somebody panicked under it: a transaction that is not committed is
-/// rolled back when it is dropped, so a connection is never left half way.
+/// Takes a lock even if a thread panicked while holding it: dropping an uncommitted transaction rolls it back,
+/// so the connection is always consistent.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,24 +1,23 @@
-//! The engine.
+//! The engine: transactions on one connection that writes and a pool of connections that read.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
-use history::{Engine, HistoryError, Limits, Purge, Purged, Store, Tenant};
+use history::{Engine, HistoryError, Limits, Purge, Purged, ReadWork, Tenant, WriteWork};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::checkpoint::Checkpoints;
 use crate::connection::{self, PATIENCE, Readers, lock};
-use crate::fault::{damaged, fault};
-use crate::place::{self, Absent};
-use crate::purge;
+use crate::error::{damaged, from_sqlite};
+use crate::file::{self, Missing};
+use crate::purge::{self, Finish};
 use crate::rows::TenantStore;
 
-type Writing<'w> = dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + 'w;
 type Written = Result<(), HistoryError>;
 
-/// The history in one SQLite file.
+/// A history in one SQLite file.
 pub struct Sqlite {
     file: PathBuf,
     secret: [u8; 32],
@@ -29,30 +28,29 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens the store in this file. One that is not there is made, with its folder and a secret from
-    /// the operating system's generator of random numbers; one of an earlier version is brought up to
-    /// this one.
+    /// Opens the store at `path`. Creates the file and its folder if they do not exist, with a secret
+    /// from the operating system's random number generator, and migrates an older schema.
     ///
     /// # Errors
-    /// [`HistoryError::Unreachable`], [`HistoryError::NotAStore`], [`HistoryError::Newer`],
-    /// [`HistoryError::Corrupt`], and where SQLite fails. What is in the file stays as it was then.
-    pub fn open(place: &Path, limits: Limits) -> Result<Self, HistoryError> {
-        Self::open_where(place, limits, Absent::Made)
+    /// [`HistoryError::Unreachable`], [`HistoryError::NotAStore`], [`HistoryError::Newer`] or
+    /// [`HistoryError::Corrupt`], or an error of SQLite. The contents of the file are unchanged then.
+    pub fn open(path: &Path, limits: Limits) -> Result<Self, HistoryError> {
+        Self::open_or(path, limits, Missing::Create)
     }
 
-    /// Opens the store in this file, which has to be there.
+    /// Opens the store at `path`, which must exist.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
-    pub fn open_existing(place: &Path, limits: Limits) -> Result<Self, HistoryError> {
-        Self::open_where(place, limits, Absent::Refused)
+    /// The errors of [`open`](Self::open).
+    pub fn open_existing(path: &Path, limits: Limits) -> Result<Self, HistoryError> {
+        Self::open_or(path, limits, Missing::Refuse)
     }
 
-    fn open_where(place: &Path, limits: Limits, absent: Absent) -> Result<Self, HistoryError> {
-        let file = place::prepare(place, absent)?;
+    fn open_or(path: &Path, limits: Limits, missing: Missing) -> Result<Self, HistoryError> {
+        let file = file::prepare(path, missing)?;
         let mut fresh = [0; 32];
         getrandom::fill(&mut fresh).map_err(|error| HistoryError::Engine {
-            what: format!("no random numbers from the operating system: {error}"),
+            what: format!("the operating system returned no random numbers: {error}"),
         })?;
         let mut writer = connection::writer(&file, &fresh)?;
         let secret = writer
@@ -60,12 +58,12 @@ impl Sqlite {
                 row.get(0)
             })
             .map_err(|error| match error {
-                rusqlite::Error::QueryReturnedNoRows => damaged("its secret is gone"),
-                error => fault(error),
+                rusqlite::Error::QueryReturnedNoRows => damaged("the secret is missing"),
+                error => from_sqlite(error),
             })?;
         Ok(Self {
             readers: Readers::of(file.clone()),
-            checkpoints: Checkpoints::instead(file.clone(), &mut writer)?,
+            checkpoints: Checkpoints::start(file.clone(), &mut writer)?,
             writer: Arc::new(Mutex::new(writer)),
             file,
             secret,
@@ -73,17 +71,17 @@ impl Sqlite {
         })
     }
 
-    /// Runs `work` within a transaction that has begun, and commits it.
+    /// Runs `work` in an open transaction and commits it.
     fn within(
         &self,
         transaction: Transaction<'_>,
         tenant: Tenant,
-        work: &mut Writing<'_>,
+        work: &mut WriteWork<'_>,
     ) -> Written {
         let mut store = TenantStore::of(&transaction, tenant, self.limits)?;
         work(&mut store)?;
         store.finish()?;
-        transaction.commit().map_err(fault)?;
+        transaction.commit().map_err(from_sqlite)?;
         self.checkpoints.written(&self.writer);
         Ok(())
     }
@@ -117,31 +115,32 @@ impl Engine for Sqlite {
              OR EXISTS (SELECT 1 FROM pin WHERE pin.tenant = tenant.n) \
              OR EXISTS (SELECT 1 FROM chunk WHERE chunk.tenant = tenant.n) ORDER BY id";
         self.readers.with(|connection| {
-            let mut statement = connection.prepare_cached(sql).map_err(fault)?;
+            let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
             let ids = statement
                 .query_map([], |row| row.get(0).map(Tenant::from_bytes))
-                .map_err(fault)?;
-            ids.collect::<Result<_, _>>().map_err(fault)
+                .map_err(from_sqlite)?;
+            ids.collect::<Result<_, _>>().map_err(from_sqlite)
         })
     }
 
-    fn write(&self, tenant: Tenant, work: &mut Writing<'_>) -> Written {
+    fn write(&self, tenant: Tenant, work: &mut WriteWork<'_>) -> Written {
         let mut connection = lock(&self.writer);
-        let transaction = begin(&mut connection).map_err(fault)?;
+        let transaction = begin(&mut connection).map_err(from_sqlite)?;
         self.within(transaction, tenant, work)
     }
 
-    fn write_at_once(&self, tenant: Tenant, work: &mut Writing<'_>) -> Option<Written> {
+    fn write_at_once(&self, tenant: Tenant, work: &mut WriteWork<'_>) -> Option<Written> {
         let mut connection = match self.writer.try_lock() {
             Ok(connection) => connection,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        let patience = |connection: &Connection, time| connection.busy_timeout(time).map_err(fault);
+        let patience =
+            |connection: &Connection, time| connection.busy_timeout(time).map_err(from_sqlite);
         if let Err(error) = patience(&connection, Duration::ZERO) {
             return Some(Err(error));
         }
-        let written = match begin(&mut connection).map_err(fault) {
+        let written = match begin(&mut connection).map_err(from_sqlite) {
             Err(HistoryError::Busy) => None,
             Err(error) => Some(Err(error)),
             Ok(transaction) => Some(self.within(transaction, tenant, work)),
@@ -152,13 +151,9 @@ impl Engine for Sqlite {
         }
     }
 
-    fn read(
-        &self,
-        tenant: Tenant,
-        work: &mut dyn FnMut(&dyn Store) -> Result<(), HistoryError>,
-    ) -> Result<(), HistoryError> {
+    fn read(&self, tenant: Tenant, work: &mut ReadWork<'_>) -> Written {
         self.readers.with(|connection| {
-            let transaction = connection.transaction().map_err(fault)?;
+            let transaction = connection.transaction().map_err(from_sqlite)?;
             work(&TenantStore::of(&transaction, tenant, self.limits)?)
         })
     }
@@ -166,15 +161,17 @@ impl Engine for Sqlite {
     fn purge(&self, what: Purge) -> Result<Purged, HistoryError> {
         let mut connection = lock(&self.writer);
         let before = purge::size(&self.file);
-        let mut removed = purge::remove(&mut connection, what, purge::Then::Keep)?;
-        purge::give_back(&connection).map_err(fault)?;
+        let mut removed =
+            purge::remove(&mut connection, what, Finish::Commit).map_err(from_sqlite)?;
+        purge::give_back(&connection).map_err(from_sqlite)?;
         removed.bytes = before.saturating_sub(purge::size(&self.file));
         Ok(removed)
     }
 
-    /// Holds back writers for as long as a purge would.
+    /// Blocks writers for as long as a purge would.
     fn preview(&self, what: Purge) -> Result<Purged, HistoryError> {
-        purge::remove(&mut lock(&self.writer), what, purge::Then::Undo)
+        let removed = purge::remove(&mut lock(&self.writer), what, Finish::RollBack);
+        removed.map_err(from_sqlite)
     }
 }
 
@@ -201,7 +198,7 @@ mod tests {
         let answer = engine.write(tenant, &mut |store| {
             let said = sample::line(&texts);
             assert_eq!(store.record(&said), Err(HistoryError::NoSpace));
-            // Whoever does not mind goes on, and gets no further.
+            // Work that ignores the error continues, but cannot write.
             assert_eq!(
                 store.record(&sample::line(&["other"])),
                 Err(HistoryError::NoSpace)

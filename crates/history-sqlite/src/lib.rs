@@ -1,33 +1,32 @@
-//! The history on SQLite: one file, written ahead, for one machine.
+//! A history engine on one SQLite file with a write-ahead log, for one machine.
 //!
-//! [`Sqlite`] is an [`Engine`](history::Engine) that several processes of one machine may use at once: one
-//! writes at a time, readers wait for nobody. The file has to lie on a local disk.
+//! Several processes on one machine may open the same [`Sqlite`] engine: one writes at a time, and readers
+//! never wait. The file must be on a local disk.
 //!
-//! **What is kept when.** A transaction is in the write-ahead log when it is acknowledged: the end of the
-//! process, in whichever way, loses nothing of it. The log is forced to the disk from time to time, beside the
-//! writes and not with each (`synchronous = NORMAL`), so a power cut may lose the last ones. Neither leaves
-//! half a transaction or a damaged file.
+//! **Durability.** An acknowledged transaction is in the write-ahead log, so the end of the process, however
+//! it ends, loses nothing. The log is synced to the disk from time to time and not with each write
+//! (`synchronous = NORMAL`), so a power cut may lose the latest transactions. Neither leaves a partial
+//! transaction or a damaged file.
 //!
-//! **What it takes.** Each turn once, in a form a few bytes longer than its text, with the number of the
-//! turn before it: linear in what was said. The text is readable in the file: only its user may read the
-//! file (mode 0600), and the disk should be encrypted where that matters.
+//! **Size.** Each turn is stored once, in a form a few bytes longer than its text, with the row number of its
+//! parent: linear in the length of the conversation. The file holds the text in the clear. Only its owner may
+//! read it (mode 0600); encrypt the disk where that matters.
 //!
-//! **What is noticed.** A turn's id is a hash over its content and its place, and is computed anew whenever
-//! the turn is read; a mark's likewise. What was changed in the file is
-//! [`Corrupt`](history::HistoryError::Corrupt), never taken for what was said.
+//! **Integrity.** A turn's id is a hash over its content and its place, recomputed at every read; so is a
+//! mark's. A row that was changed in the file is reported as [`Corrupt`](history::HistoryError::Corrupt).
 //!
-//! **Later versions.** The file's `user_version` counts the steps of its schema. An earlier schema is
-//! brought up to date when it is opened, all or nothing; a later one is refused and left as it is.
+//! **Migrations.** The file's `user_version` counts the steps of its schema. Opening a file with an older
+//! schema migrates it in one transaction; a newer schema is refused and the file is left unchanged.
 
-mod body;
 mod checkpoint;
 mod connection;
+mod encoding;
 mod engine;
-mod fault;
-mod moment;
-mod place;
+mod error;
+mod file;
 mod purge;
 mod rows;
 mod schema;
+mod timestamp;
 
 pub use engine::Sqlite;

@@ -1,47 +1,39 @@
-//! Removing what is not wanted any more, from the file as well.
+//! Purges, which also return the freed pages to the file system.
 
 use std::path::Path;
 
-use history::{HistoryError, Purge, Purged};
+use history::{Purge, Purged};
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::fault::fault;
-use crate::moment;
+use crate::timestamp;
 
-/// What becomes of a removal.
+/// The end of the transaction of a purge.
 #[derive(Clone, Copy)]
-pub enum Then {
-    /// It stays.
-    Keep,
-    /// It is undone; only its figures are wanted.
-    Undo,
+pub enum Finish {
+    /// Keeps the changes.
+    Commit,
+    /// Discards the changes; only the counts are needed.
+    RollBack,
 }
 
-/// How many pages are given back in one go, so that others can write in between.
+/// Pages freed per statement, so that other processes can write in between.
 const PAGES: u32 = 1_000;
 
-/// Removes what is meant, in one transaction for each tenant. The bytes it answers are those of the pages
-/// that became free.
-///
-/// # Errors
-/// Where SQLite fails.
+/// Removes the selected conversations in one transaction per tenant. `Purged::bytes` counts the freed
+/// pages.
 pub fn remove(
     connection: &mut Connection,
     what: Purge,
-    then: Then,
-) -> Result<Purged, HistoryError> {
-    let tenants = tenants(connection, &what).map_err(fault)?;
+    finish: Finish,
+) -> rusqlite::Result<Purged> {
     let mut all = Purged::default();
-    for tenant in tenants {
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(fault)?;
-        all += remove_of(&transaction, tenant, &what).map_err(fault)?;
-        match then {
-            Then::Keep => transaction.commit(),
-            Then::Undo => transaction.rollback(),
+    for tenant in tenants(connection, &what)? {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        all += remove_of(&transaction, tenant, &what)?;
+        match finish {
+            Finish::Commit => transaction.commit()?,
+            Finish::RollBack => transaction.rollback()?,
         }
-        .map_err(fault)?;
     }
     Ok(all)
 }
@@ -59,7 +51,7 @@ const CONVERSATIONS: &str = "DELETE FROM conversation WHERE tenant = ?1 \
 const PINS: &str = "DELETE FROM pin WHERE tenant = ?1 \
      AND conversation NOT IN (SELECT id FROM conversation WHERE tenant = ?1)";
 
-/// Marks, editions and kept messages go with their turns, by their foreign keys.
+/// Foreign keys remove the marks, editions and kept messages of the removed turns.
 const TURNS: &str = "WITH RECURSIVE kept (n, parent) AS (\
        SELECT node.n, node.parent FROM conversation \
        JOIN node ON node.tenant = ?1 AND node.id = conversation.head \
@@ -96,7 +88,7 @@ fn remove_of(connection: &Connection, tenant: i64, what: &Purge) -> rusqlite::Re
         .conversation
         .as_ref()
         .map(history::ConversationId::as_bytes);
-    let before = what.before.map(moment::number);
+    let before = what.before.map(timestamp::to_sql);
     let conversations = connection.execute(CONVERSATIONS, (tenant, id, before))?;
     connection.execute(PINS, [tenant])?;
     let turns = connection.execute(TURNS, [tenant])?;
@@ -126,16 +118,13 @@ fn free_bytes(connection: &Connection) -> rusqlite::Result<u64> {
     Ok(pages.saturating_mul(pragma(connection, "page_size")?))
 }
 
-/// Gives free pages back to the file system and empties the write-ahead log, as far as nobody reads.
-///
-/// # Errors
-/// Where SQLite fails.
+/// Returns free pages to the file system and truncates the write-ahead log as far as no reader needs it.
 pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
     const INCREMENTAL: u64 = 2;
     if pragma(connection, "auto_vacuum")? == INCREMENTAL {
         let mut free = pragma(connection, "freelist_count")?;
         while free > 0 {
-            // The statement frees a page with each step.
+            // Each step of the statement frees one page.
             let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
             let mut rows = vacuum.query([])?;
             while rows.next()?.is_some() {}
@@ -146,14 +135,14 @@ pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
             free = left;
         }
     } else {
-        // Made by hand or by another tool: written anew once, in the form that needs this no more.
+        // Made by hand or by another tool: one rewrite turns on incremental vacuuming.
         connection.execute_batch("PRAGMA auto_vacuum = incremental; VACUUM")?;
     }
-    // Answers a row, also where somebody reads and the log cannot be emptied now.
+    // Returns a row even if a reader keeps the log from being truncated now.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
-/// The bytes that the store takes on the disk.
+/// The size of the store on the disk in bytes, with its log.
 pub fn size(file: &Path) -> u64 {
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");

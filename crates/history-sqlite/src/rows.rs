@@ -1,4 +1,4 @@
-//! One tenant's rows, as the store of that tenant, within one transaction.
+//! One tenant's rows as a store, within one transaction.
 
 mod conversation;
 mod edition;
@@ -11,33 +11,30 @@ use std::cell::RefCell;
 use history::{HistoryError, Limits, Stored, Tenant};
 use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
-use crate::fault::fault;
+use crate::error::from_sqlite;
 
 /// One tenant's store within a transaction. A write ends with [`finish`](Self::finish).
 ///
-/// After SQLite has failed once, everything fails with the same error: SQLite may have rolled back by
-/// then, and what would be written after that would stand alone.
+/// After SQLite has failed once, every call fails with the same error: SQLite may have rolled back by
+/// then, and later writes would be committed without the earlier ones.
 pub struct TenantStore<'a> {
     connection: &'a Connection,
     limits: Limits,
     id: Tenant,
-    /// The number of the tenant's row. None before anything was written for the tenant.
+    /// The number of the tenant's row, or `None` before the tenant's first write.
     row: Option<i64>,
-    /// What is held, what this transaction has added included.
+    /// The amount stored, with this transaction's changes.
     held: Stored,
-    /// What was held when the transaction began.
+    /// The amount stored at the start of the transaction.
     before: Stored,
     failed: RefCell<Option<HistoryError>>,
 }
 
-/// Not the number of any row, so nothing is found with it.
-const NOBODY: i64 = -1;
+/// A number that no row has, so that nothing is found with it.
+const NO_ROW: i64 = -1;
 
 impl<'a> TenantStore<'a> {
-    /// The store of this tenant in the transaction that `connection` is in.
-    ///
-    /// # Errors
-    /// Where SQLite fails.
+    /// Opens the tenant's store in the current transaction of `connection`.
     pub fn of(
         connection: &'a Connection,
         id: Tenant,
@@ -75,10 +72,7 @@ impl<'a> TenantStore<'a> {
         Ok(store)
     }
 
-    /// Writes down how much is held.
-    ///
-    /// # Errors
-    /// Where SQLite fails, or has failed before.
+    /// Writes the amount stored. Fails if SQLite has failed before.
     pub fn finish(self) -> Result<(), HistoryError> {
         if self.held != self.before {
             self.run(
@@ -94,17 +88,14 @@ impl<'a> TenantStore<'a> {
                 ),
             )?;
         }
-        match self.failed.into_inner() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        self.failed.into_inner().map_or(Ok(()), Err)
     }
 
     fn tenant(&self) -> i64 {
-        self.row.unwrap_or(NOBODY)
+        self.row.unwrap_or(NO_ROW)
     }
 
-    /// The number of the tenant's row, which is made where there is none.
+    /// Returns the number of the tenant's row, and inserts the row if necessary.
     fn tenant_to_write(&mut self) -> Result<i64, HistoryError> {
         if let Some(row) = self.row {
             return Ok(row);
@@ -115,14 +106,21 @@ impl<'a> TenantStore<'a> {
         Ok(row)
     }
 
-    /// What would be held with this more.
-    fn room_for(&self, more: Stored) -> Result<Stored, HistoryError> {
+    /// Counts `more` as stored unless that exceeds a limit. Returns the number of the tenant's row.
+    fn hold(&mut self, more: Stored) -> Result<i64, HistoryError> {
         let held = self.held + more;
         self.limits.allow(&held)?;
-        Ok(held)
+        // Counted before the statement runs: after a failed statement nothing of the write is committed.
+        self.held = held;
+        self.tenant_to_write()
     }
 
-    /// The first row that a statement gives.
+    /// Returns true if a query has a row.
+    fn exists(&self, sql: &str, params: impl Params) -> Result<bool, HistoryError> {
+        Ok(self.one(sql, params, |_| Ok(()))?.is_some())
+    }
+
+    /// Returns the first row of a query, if any.
     fn one<T>(
         &self,
         sql: &str,
@@ -135,7 +133,7 @@ impl<'a> TenantStore<'a> {
         })
     }
 
-    /// All rows that a statement gives.
+    /// Returns all rows of a query.
     fn all<T>(
         &self,
         sql: &str,
@@ -149,7 +147,7 @@ impl<'a> TenantStore<'a> {
         })
     }
 
-    /// Runs a statement that changes rows; says how many.
+    /// Runs a statement and returns the number of changed rows.
     fn run(&self, sql: &str, params: impl Params) -> Result<usize, HistoryError> {
         self.unless_failed(|connection| connection.prepare_cached(sql)?.execute(params))
     }
@@ -162,7 +160,7 @@ impl<'a> TenantStore<'a> {
             return Err(error.clone());
         }
         work(self.connection).map_err(|error| {
-            let error = fault(error);
+            let error = from_sqlite(error);
             *self.failed.borrow_mut() = Some(error.clone());
             error
         })

@@ -1,49 +1,46 @@
-//! The schema, and the way to it from every earlier one.
+//! The schema and the migrations to it.
 //!
-//! A store is recognised by its `application_id`; its `user_version` counts the steps it has taken.
+//! A store is recognized by its `application_id`; its `user_version` counts the migration steps taken.
 
 use history::HistoryError;
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::fault::fault;
+use crate::error::from_sqlite;
 
 /// `EbTd`.
 const APPLICATION: u32 = 0x4562_5464;
 
-/// The steps from an empty file. What has been released is never changed; a change is a new step.
+/// The steps from an empty file. Released steps never change; every change is a new step.
 const STEPS: &[&str] = &[
     include_str!("schema/1_tree.sql"),
     include_str!("schema/2_around.sql"),
     include_str!("schema/3_strategy.sql"),
 ];
 
-/// What kind of file this is.
+/// The contents of a file.
 pub enum Found {
-    /// Nothing is in it yet.
+    /// An empty file.
     Empty,
-    /// A store of ours that has taken this many steps.
+    /// An Ebbtide store that has taken this many steps.
     Store(usize),
-    /// Something else.
+    /// Any other database.
     Foreign,
 }
 
-/// Looks at a file and changes nothing.
-///
-/// # Errors
-/// Where the file cannot be read as SQLite.
+/// Identifies the contents of a file without changing it. Fails if SQLite cannot read the file.
 pub fn look(connection: &Connection) -> Result<Found, rusqlite::Error> {
-    // All of it at one moment: another process may be making the file a store.
+    // In one snapshot: another process may be turning the file into a store.
     let moment = connection.unchecked_transaction()?;
     let found = look_within(&moment)?;
     moment.finish()?;
     Ok(found)
 }
 
-/// Looks at a file as a transaction that has begun sees it.
+/// Identifies the contents within an open transaction.
 fn look_within(connection: &Connection) -> Result<Found, rusqlite::Error> {
     let number = |pragma| {
+        // The file's header holds 32 bits, which SQLite reads as signed.
         connection.pragma_query_value(None, pragma, |row| {
-            // The file's header holds 32 bits, which SQLite reads as signed.
             row.get::<_, i32>(0).map(i32::cast_unsigned)
         })
     };
@@ -57,17 +54,16 @@ fn look_within(connection: &Connection) -> Result<Found, rusqlite::Error> {
     })
 }
 
-/// Brings a file that is empty or ours to the newest schema; all steps or none. A new store gets this
-/// secret.
+/// Migrates an empty file or a store to the newest schema in one transaction. A new store gets `secret`.
 ///
 /// # Errors
-/// [`HistoryError::Newer`] where the store is ahead of this version, and where SQLite fails.
+/// [`HistoryError::Newer`] if the store is ahead of this version, or an error of SQLite.
 pub fn migrate(connection: &mut Connection, secret: &[u8; 32]) -> Result<(), HistoryError> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
-        .map_err(fault)?;
-    // Looked at again under the lock: another process may have been faster.
-    let taken = match look_within(&transaction).map_err(fault)? {
+        .map_err(from_sqlite)?;
+    // Checked again under the lock: another process may have migrated it.
+    let taken = match look_within(&transaction).map_err(from_sqlite)? {
         Found::Store(taken) => taken,
         Found::Empty | Found::Foreign => 0,
     };
@@ -78,7 +74,7 @@ pub fn migrate(connection: &mut Connection, secret: &[u8; 32]) -> Result<(), His
         return Err(newer(taken));
     }
     for step in STEPS.iter().skip(taken) {
-        transaction.execute_batch(step).map_err(fault)?;
+        transaction.execute_batch(step).map_err(from_sqlite)?;
     }
     if taken == 0 {
         transaction
@@ -86,15 +82,15 @@ pub fn migrate(connection: &mut Connection, secret: &[u8; 32]) -> Result<(), His
                 "INSERT INTO meta (name, value) VALUES ('secret', ?1)",
                 [secret],
             )
-            .map_err(fault)?;
+            .map_err(from_sqlite)?;
     }
     let done = |name, value: u32| transaction.pragma_update(None, name, value);
-    done("application_id", APPLICATION).map_err(fault)?;
-    done("user_version", number(STEPS.len())).map_err(fault)?;
-    transaction.commit().map_err(fault)
+    done("application_id", APPLICATION).map_err(from_sqlite)?;
+    done("user_version", number(STEPS.len())).map_err(from_sqlite)?;
+    transaction.commit().map_err(from_sqlite)
 }
 
-/// That a store has taken more steps than this version knows.
+/// The error for a store with more steps than this version has.
 pub fn newer(found: usize) -> HistoryError {
     HistoryError::Newer {
         found: number(found),
@@ -102,7 +98,7 @@ pub fn newer(found: usize) -> HistoryError {
     }
 }
 
-/// Whether a store has taken more steps than this version knows.
+/// Returns true if a store has more steps than this version has.
 pub const fn is_newer(taken: usize) -> bool {
     taken > STEPS.len()
 }

@@ -1,59 +1,26 @@
-//! Conversations: one client's walk along the tree, and how it is shown at the moment.
-
-use std::fmt;
+//! Conversations: one client's path through the tree and its current view.
 
 use context::{Text, Tokens, TurnId};
 use jiff::Timestamp;
 
-use crate::hexadecimal;
+use crate::id::id_type;
 use crate::mark::MarkId;
 
-/// Identifies a conversation of one tenant.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConversationId([u8; 16]);
-
-impl ConversationId {
-    /// An id from its 16 bytes.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
-    /// The 16 bytes.
-    #[must_use]
-    pub const fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
-    }
-
-    /// Reads the 32 hexadecimal digits that [`Display`](fmt::Display) writes.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        hexadecimal::read(text).map(Self)
-    }
+id_type! {
+    /// Identifies a conversation of one tenant.
+    ConversationId
 }
 
-impl fmt::Display for ConversationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for ConversationId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ConversationId({self})")
-    }
-}
-
-/// Names for people. They are not identity.
+/// Names that clients give a conversation. They do not identify it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels {
-    /// The client's session.
+    /// The client's session id.
     pub session: Option<Text>,
-    /// The agent within the session; a subagent has its own.
+    /// The agent within the session. A subagent has its own id.
     pub agent: Option<Text>,
     /// The agent that started this one.
     pub parent_agent: Option<Text>,
-    /// The user the client names.
+    /// The user named by the client.
     pub user: Option<Text>,
 }
 
@@ -83,12 +50,12 @@ impl Standing {
     };
 }
 
-/// What a conversation used, as the provider reported it, and what it would have cost without the gateway.
+/// The usage reported by the provider, and an estimate of the cost without the gateway.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// Requests answered.
+    /// Answered requests.
     pub requests: u64,
-    /// Input tokens, neither read from nor written to the cache.
+    /// Input tokens that were neither read from nor written to the cache.
     pub fresh: Tokens,
     /// Input tokens read from the cache.
     pub cache_read: Tokens,
@@ -96,38 +63,38 @@ pub struct Totals {
     pub cache_write: Tokens,
     /// Output tokens.
     pub output: Tokens,
-    /// What that cost, in millionths of a USD, summaries included.
+    /// The cost in millionths of a USD, summaries included.
     pub micros: u64,
-    /// What it would have cost with a client that summarises for itself at the hard threshold, in
-    /// millionths of a USD: an estimate.
+    /// The estimated cost, in millionths of a USD, with a client that summarizes at the hard threshold
+    /// itself.
     pub micros_without: u64,
-    /// Requests that would have been over the window, or have waited for a summary, without us.
+    /// Requests that, without the gateway, would have exceeded the window or waited for a summary.
     pub stalls_avoided: u32,
 }
 
-/// One client's walk along the tree.
+/// One client's path through the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
-    /// Its id.
+    /// The id, unique within its tenant.
     pub id: ConversationId,
-    /// The conversation it branched off from or was started by.
+    /// The conversation it branched off from, or that started it as a subagent.
     pub parent: Option<ConversationId>,
     /// The newest turn of its last request.
     pub head: TurnId,
-    /// How many turns lead to the head.
+    /// The number of turns up to the head.
     pub turns: u64,
-    /// Names for people.
+    /// The client's names for it.
     pub labels: Labels,
     /// The model of its last request.
     pub model: Text,
-    /// How it is shown.
+    /// The current view.
     pub standing: Standing,
-    /// What its strategy goes on from, as that writes it.
+    /// The strategy's saved state, in the strategy's own format.
     pub strategy: Option<Text>,
-    /// What it used.
+    /// Its usage and cost.
     pub totals: Totals,
-    /// When it was first seen.
+    /// The time of its first request.
     pub began: Timestamp,
-    /// When it was last seen.
+    /// The time of its last request.
     pub seen: Timestamp,
 }

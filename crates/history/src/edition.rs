@@ -1,32 +1,32 @@
-//! Editions: what was sent in place of a message or beside it, so that it can be sent again the same.
+//! Editions: changes to a message when it is sent, recorded so that later requests repeat them.
 
 use context::{Text, TurnId};
 use jiff::Timestamp;
 
-/// What was changed about one turn when it was first sent. It is made again in every later request that
-/// shows the turn, byte for byte, since the client does not know of it.
+/// A change made to one turn when it was first sent. Every later request that shows the turn repeats it
+/// byte for byte, since the client does not know about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edition {
-    /// The turn. Its id covers everything before it, so an edition never applies elsewhere.
+    /// The turn. Its id covers all turns before it, so an edition applies nowhere else.
     pub turn: TurnId,
-    /// What was changed.
+    /// The change.
     pub change: Change,
-    /// When it was first sent.
+    /// The time it was first sent.
     pub at: Timestamp,
 }
 
-/// One change about one turn.
+/// One change to one turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// This block stands at the end of the message: JSON.
+    /// Adds this JSON block at the end of the message.
     Appended(Text),
-    /// This message stands behind it: JSON.
+    /// Adds this JSON message after the turn.
     Followed(Text),
-    /// The text of the n-th tool result in it is this.
+    /// Replaces the text of one tool result.
     Shrunk {
         /// The index among the turn's tool results.
         result: u32,
-        /// What is shown instead.
+        /// The replacement.
         text: Text,
     },
 }

@@ -1,5 +1,4 @@
-//! What a whole engine has to do: trees of many tenants, their conversations, pins and editions, for as
-//! long as they are wanted.
+//! Traits of a whole engine: the trees of many tenants, their conversations, pins and editions.
 
 use context::pin::PinId;
 use context::{Text, TurnId};
@@ -12,32 +11,23 @@ use crate::store::MarkStore;
 use crate::tenant::Tenant;
 use crate::view::Pinned;
 
-/// Keeps the conversations of one tenant.
+/// The conversations of one tenant.
 pub trait ConversationStore {
-    /// Writes a conversation in place of what is known under its id.
+    /// Writes a conversation, replacing the one with the same id.
     ///
     /// # Errors
-    /// [`HistoryError::Full`] at a limit, and where the engine fails.
+    /// [`HistoryError::Full`] at a limit.
     fn save(&mut self, conversation: &Conversation) -> Result<(), HistoryError>;
 
-    /// A conversation by its id.
-    ///
-    /// # Errors
-    /// Where the engine fails. One that is not there is `Ok(None)`.
+    /// Returns the conversation with this id.
     fn conversation(&self, id: ConversationId) -> Result<Option<Conversation>, HistoryError>;
 
-    /// The conversations whose head is one of these turns, each once, the one last seen first; of two
-    /// seen at the same moment, the one with the smaller id first.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Returns the conversations whose head is one of these turns, without duplicates: most recently seen
+    /// first, ties by id.
     fn headed(&self, heads: &[TurnId]) -> Result<Vec<Conversation>, HistoryError>;
 
-    /// At most `most` conversations, the one last seen first, that were last seen before `before`. In
-    /// the order of [`headed`](Self::headed). The next page begins before the last one's moment.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Returns up to `most` conversations last seen before `before`, in the order of
+    /// [`headed`](Self::headed). The next page begins before the last one's timestamp.
     fn conversations(
         &self,
         before: Timestamp,
@@ -45,104 +35,87 @@ pub trait ConversationStore {
     ) -> Result<Vec<Conversation>, HistoryError>;
 }
 
-/// Keeps the pins that were set from outside a conversation: by HTTP, the command line, the dashboard,
-/// the agent. Pins in user lines follow from the turns and are not kept.
+/// The pins set from outside a conversation: over HTTP, on the command line, in the dashboard, by the
+/// agent. Pins in user messages follow from the turns and are not stored.
 pub trait PinStore {
-    /// Sets a pin. One with the same id, that is with the same text, is left alone and the answer is
-    /// `false`. The conversation need not be saved yet.
+    /// Sets a pin. Returns `false` if the conversation has one with the same id, that is the same text.
+    /// The conversation need not be saved yet.
     ///
     /// # Errors
-    /// [`HistoryError::Full`] at a limit, and where the engine fails.
+    /// [`HistoryError::Full`] at a limit.
     fn set_pin(&mut self, of: ConversationId, pin: &Pinned) -> Result<bool, HistoryError>;
 
-    /// Removes a pin; `false` where there is none.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Removes a pin. Returns `false` if there is none.
     fn remove_pin(&mut self, of: ConversationId, pin: PinId) -> Result<bool, HistoryError>;
 
-    /// The pins of a conversation, oldest first.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Returns the pins of a conversation, oldest first.
     fn pins(&self, of: ConversationId) -> Result<Vec<Pinned>, HistoryError>;
 }
 
-/// Keeps what was sent besides or instead of what was said, and what a turn alone does not hold.
+/// Content sent beside or instead of the turns, and the parts of messages that a turn does not hold.
 pub trait EditionStore {
-    /// Keeps an edition. One that is there already is left alone, whenever it was sent: the same change
-    /// of the same turn is the same edition.
+    /// Adds an edition. Does nothing if the turn has the same change already, whatever its timestamp.
     ///
     /// # Errors
-    /// [`HistoryError::UnknownNode`] where its turn is not there, [`HistoryError::Full`] at a limit,
-    /// and where the engine fails.
+    /// [`HistoryError::UnknownNode`] if its turn is unknown, [`HistoryError::Full`] at a limit.
     fn add_edition(&mut self, edition: &Edition) -> Result<(), HistoryError>;
 
-    /// The editions of these turns, in the order in which they were added.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Returns the editions of these turns in the order in which they were added.
     fn editions(&self, of: &[TurnId]) -> Result<Vec<Edition>, HistoryError>;
 
-    /// Keeps the message that a turn was read from, byte for byte. Needed only where the turn does not
-    /// hold all of it: images, signatures, blocks of unknown types. One that is kept already stays.
+    /// Keeps the message that a turn was parsed from, byte for byte. Needed only if the turn does not
+    /// hold all of it: images, signatures, blocks of unknown types. The first one kept stays.
     ///
     /// # Errors
-    /// As for [`add_edition`](Self::add_edition).
+    /// The errors of [`add_edition`](Self::add_edition).
     fn keep_original(&mut self, of: TurnId, message: &[u8]) -> Result<(), HistoryError>;
 
-    /// The kept message of a turn.
-    ///
-    /// # Errors
-    /// Where the engine fails. `Ok(None)` where none was kept.
+    /// Returns the kept message of a turn, if any.
     fn original(&self, of: TurnId) -> Result<Option<Vec<u8>>, HistoryError>;
 
-    /// Keeps the summary of a stretch of turns under a hash of its content, so that it is not made twice.
-    /// One that is kept already stays.
+    /// Caches the summary of a range of turns under a hash of its content, so that it is made only once.
+    /// The first one kept stays.
     ///
     /// # Errors
-    /// [`HistoryError::Full`] at a limit, and where the engine fails.
+    /// [`HistoryError::Full`] at a limit.
     fn keep_chunk(&mut self, hash: [u8; 16], summary: &Text) -> Result<(), HistoryError>;
 
-    /// The summary kept under a hash.
-    ///
-    /// # Errors
-    /// Where the engine fails. `Ok(None)` where none was kept.
+    /// Returns the summary cached under a hash, if any.
     fn chunk(&self, hash: [u8; 16]) -> Result<Option<Text>, HistoryError>;
 }
 
-/// All that is kept of one tenant.
+/// Everything stored for one tenant.
 pub trait Store: MarkStore + ConversationStore + PinStore + EditionStore {}
 
 impl<T: MarkStore + ConversationStore + PinStore + EditionStore> Store for T {}
 
-/// What is to be removed: the conversations that all of this holds for.
+/// A selection of conversations to remove. All conditions must hold.
 ///
-/// With a conversation goes what nothing else needs: its pins, the turns that no remaining conversation's
-/// head leads to, and the marks, editions and kept messages at these. So a turn has to be appended in the
-/// same transaction as the conversation that leads to it is saved; else a purge between the two takes it.
-/// Chunk summaries are a cache without a place in the tree: all of a tenant's go when a turn of it
-/// goes, or when it has no conversation left.
+/// A purge also removes what nothing else needs: the pins of the conversations, the turns that no
+/// remaining head leads to, and their marks, editions and kept messages. A turn must therefore be
+/// appended in the same transaction that saves its conversation, or a purge between the two removes it.
+/// Chunk summaries are a cache outside the tree: a tenant loses all of them when it loses a turn or its
+/// last conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purge {
-    /// Of this tenant only; `None`: of all.
+    /// The tenant, or `None` for all.
     pub tenant: Option<Tenant>,
-    /// This conversation only; `None`: all.
+    /// The conversation, or `None` for all.
     pub conversation: Option<ConversationId>,
-    /// Only what was last seen before this moment; `None`: whenever.
+    /// Only conversations last seen before this time; `None` for any.
     pub before: Option<Timestamp>,
 }
 
-/// What was removed.
+/// The result of a purge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purged {
-    /// Conversations.
+    /// Number of conversations removed.
     pub conversations: u64,
-    /// Turns that no conversation leads to any more.
+    /// Number of turns that no conversation leads to any more.
     pub turns: u64,
-    /// Marks on them.
+    /// Number of marks on those turns.
     pub marks: u64,
-    /// Bytes given back, as far as the engine knows: by a file to the file system, in memory of text.
+    /// Bytes freed, as far as the engine knows: returned to the file system, or text in memory.
     pub bytes: u64,
 }
 
@@ -155,63 +128,43 @@ impl std::ops::AddAssign for Purged {
     }
 }
 
-/// Keeps the trees of many tenants. Shared by threads.
+/// The closure that [`Engine::write`] runs.
+pub type WriteWork<'w> = dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + 'w;
+
+/// The closure that [`Engine::read`] runs.
+pub type ReadWork<'w> = dyn FnMut(&dyn Store) -> Result<(), HistoryError> + 'w;
+
+/// The trees of many tenants, shared between threads.
 pub trait Engine: Send + Sync {
-    /// The secret that tenants are derived with: made at random when the store is made.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Returns the random secret, created with the store, that tenant ids are derived with.
     fn secret(&self) -> Result<[u8; 32], HistoryError>;
 
-    /// The tenants that something is kept of.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Lists the tenants that the engine stores anything for.
     fn tenants(&self) -> Result<Vec<Tenant>, HistoryError>;
 
-    /// Runs `work` on a tenant's store. Everything it writes is kept together or, where it fails or the
-    /// process ends, not at all; when this returns `Ok`, the end of the process does not undo it. One
-    /// write at a time: `work` must not start another one, nor a purge, on the same engine.
-    ///
-    /// # Errors
-    /// What `work` answers, and where the engine fails.
-    fn write(
-        &self,
-        tenant: Tenant,
-        work: &mut dyn FnMut(&mut dyn Store) -> Result<(), HistoryError>,
-    ) -> Result<(), HistoryError>;
+    /// Runs `work` on a tenant's store as one transaction: all of its writes are kept, or none if it
+    /// fails or the process dies. Once this returns `Ok`, the end of the process loses nothing. Only one
+    /// write runs at a time, so `work` must not start another write or a purge on the same engine.
+    fn write(&self, tenant: Tenant, work: &mut WriteWork<'_>) -> Result<(), HistoryError>;
 
-    /// As [`write`](Self::write), by a caller who may not wait: `None`, and nothing is done, where another
-    /// write is under way, or where the engine cannot tell.
+    /// Works like [`write`](Self::write) but never waits. Returns `None`, with nothing done, if another
+    /// write is running or the engine cannot tell.
     fn write_at_once(
         &self,
         tenant: Tenant,
-        work: &mut dyn FnMut(&mut dyn Store) -> Result<(), HistoryError>,
+        work: &mut WriteWork<'_>,
     ) -> Option<Result<(), HistoryError>> {
         let _ = (tenant, work);
         None
     }
 
-    /// Reads from a tenant's store as it is now: all of `work` sees one state, with nothing of a write
-    /// that has not returned. Readers do not wait for writers.
-    ///
-    /// # Errors
-    /// What `work` answers, and where the engine fails.
-    fn read(
-        &self,
-        tenant: Tenant,
-        work: &mut dyn FnMut(&dyn Store) -> Result<(), HistoryError>,
-    ) -> Result<(), HistoryError>;
+    /// Runs `work` on one snapshot of a tenant's store, without any unfinished write. Readers do not wait
+    /// for writers.
+    fn read(&self, tenant: Tenant, work: &mut ReadWork<'_>) -> Result<(), HistoryError>;
 
-    /// Removes what is not wanted any more. Turns that a conversation still leads to stay.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Removes the selected conversations. Turns that another conversation leads to stay.
     fn purge(&self, what: Purge) -> Result<Purged, HistoryError>;
 
-    /// What [`purge`](Self::purge) would remove now. Removes nothing.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Returns what [`purge`](Self::purge) would remove now, and removes nothing.
     fn preview(&self, what: Purge) -> Result<Purged, HistoryError>;
 }

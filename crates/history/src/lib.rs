@@ -1,23 +1,23 @@
-//! The tree of everything said: nodes, marks and the store traits, with the in-memory engine.
+//! The append-only tree of turns, the marks on it and the store traits, with an in-memory engine.
 //!
-//! What was said is an append-only tree of turns. A node's id is a hash over its parent's id and its
-//! own content ([`context::TurnId`]), as in git: a conversation that is sent again is recognised,
-//! branches share their common beginning, and a turn is stored once however often it is resent.
+//! A node's id is a hash over its parent's id and its own content ([`context::TurnId`]), as in git: a
+//! resent conversation is recognized, branches share their common prefix, and each turn is stored once.
 //!
-//! Compaction adds a [`Mark`]: a node up to which a summary stands. It destroys nothing. Marks belong
-//! to nodes, so every branch through a node shares its marks. [`view()`] makes what the model is shown
-//! from one path and one mark on it.
+//! Compaction adds a [`Mark`], a node up to which a summary stands, and destroys nothing. Marks belong to
+//! nodes, so every branch through a node shares its marks. [`view()`] computes the model's view from one
+//! path and one mark on it.
 //!
-//! A store of one tenant's tree implements [`NodeStore`], [`MarkStore`], [`ConversationStore`],
-//! [`PinStore`] and [`EditionStore`]; [`Memory`] is the one in memory. An [`Engine`] keeps the stores of
-//! many tenants and hands out each within a transaction; [`MemoryEngine`] is the one in memory.
+//! One tenant's store implements [`NodeStore`], [`MarkStore`], [`ConversationStore`], [`PinStore`] and
+//! [`EditionStore`]; [`Memory`] is the in-memory one. An [`Engine`] holds the stores of many tenants and
+//! opens each within a transaction; [`MemoryEngine`] is the in-memory one. Every method of these traits
+//! can fail with an error of the engine; `# Errors` sections list the other errors only.
 
 pub mod conformance;
 mod conversation;
 mod edition;
 mod engine;
 mod error;
-mod hexadecimal;
+mod id;
 mod limits;
 mod mark;
 mod memory;
@@ -27,7 +27,9 @@ mod view;
 
 pub use conversation::{Conversation, ConversationId, Labels, Standing, Totals};
 pub use edition::{Change, Edition};
-pub use engine::{ConversationStore, EditionStore, Engine, PinStore, Purge, Purged, Store};
+pub use engine::{
+    ConversationStore, EditionStore, Engine, PinStore, Purge, Purged, ReadWork, Store, WriteWork,
+};
 pub use error::{CODES, HistoryError};
 pub use limits::Limits;
 pub use mark::{Mark, MarkId, Route};

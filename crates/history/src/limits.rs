@@ -1,18 +1,18 @@
-//! How much may be kept of one tenant.
+//! Limits on the data stored per tenant.
 
 use crate::error::HistoryError;
 use crate::store::Stored;
 
-/// How much an engine may hold of one tenant.
+/// The most that an engine stores for one tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Turns.
+    /// Distinct turns.
     pub turns: u64,
-    /// Bytes of text: in the turns and [beside](Stored::beside) them.
+    /// Bytes of text in the turns and [beside](Stored::beside) them.
     pub bytes: u64,
-    /// Marks.
+    /// Marks on the turns.
     pub marks: u64,
-    /// Conversations.
+    /// Conversations, whatever their length.
     pub conversations: u64,
 }
 
@@ -25,10 +25,10 @@ impl Limits {
         conversations: u64::MAX,
     };
 
-    /// Whether this much may be held.
+    /// Checks an amount against these limits.
     ///
     /// # Errors
-    /// [`HistoryError::Full`] with the first limit that it is over.
+    /// [`HistoryError::Full`] with the first limit exceeded.
     pub fn allow(&self, held: &Stored) -> Result<(), HistoryError> {
         let bytes = held.bytes.saturating_add(held.beside);
         let over = [
@@ -39,15 +39,14 @@ impl Limits {
         ]
         .into_iter()
         .find(|(held, limit, _)| held > limit);
-        match over {
-            Some((_, limit, what)) => Err(HistoryError::Full { limit, what }),
-            None => Ok(()),
-        }
+        over.map_or(Ok(()), |(_, limit, what)| {
+            Err(HistoryError::Full { limit, what })
+        })
     }
 }
 
 impl Default for Limits {
-    /// No limits.
+    /// Returns [`NONE`](Self::NONE).
     fn default() -> Self {
         Self::NONE
     }

@@ -1,61 +1,30 @@
-//! Marks: nodes up to which a summary stands.
+//! Marks: nodes up to which a summary replaces the turns.
 
 use std::fmt;
 
 use context::{Text, Tokens, TurnId};
 use jiff::Timestamp;
 
-use crate::hexadecimal;
+use crate::id::id_type;
 
-/// Identifies a mark: a hash over its node, its route and its summary.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct MarkId([u8; 16]);
-
-impl MarkId {
-    /// An id from its 16 bytes.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
-    /// The 16 bytes.
-    #[must_use]
-    pub const fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
-    }
-
-    /// Reads the 32 hexadecimal digits that [`Display`](fmt::Display) writes.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        hexadecimal::read(text).map(Self)
-    }
+id_type! {
+    /// Identifies a mark: a hash over its node, its route and its summary.
+    MarkId
 }
 
-impl fmt::Display for MarkId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for MarkId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MarkId({self})")
-    }
-}
-
-/// How a summary was made.
+/// The way a summary is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Route {
-    /// By the provider, as its own signed block.
+    /// By the provider, as its signed block.
     Native,
-    /// By a model, after our template.
+    /// By a model, from Ebbtide's template.
     Readable,
-    /// Without a model, from the turns themselves.
+    /// Without a model, from the turns.
     Extractive,
 }
 
 impl Route {
-    /// The lower-case name.
+    /// The name in lower case.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -72,26 +41,26 @@ impl fmt::Display for Route {
     }
 }
 
-/// A node up to which a summary stands, that node included.
+/// A summary of the turns from the root up to a node, inclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The last turn that the summary stands for.
+    /// The last turn that the summary replaces.
     pub node: TurnId,
-    /// The newest turn that was known when the summary was made: `node` or one after it.
+    /// The newest turn known when the summary was made: `node` or a later one.
     pub made_from: TurnId,
-    /// The summary as it is shown. Empty: the turns up to `node` are simply not shown.
+    /// The summary as the model sees it. If empty, the turns are left out without one.
     pub summary: Text,
-    /// The summary's size.
+    /// The size of the summary.
     pub tokens: Tokens,
-    /// How it was made.
+    /// The way the summary was made.
     pub route: Route,
-    /// When it was made.
+    /// The time it was made.
     pub at: Timestamp,
 }
 
 impl Mark {
-    /// Its id. When and from where it was made do not count: the same summary at the same node is
-    /// the same mark.
+    /// Computes the id. `at`, `made_from` and `tokens` do not count: the same summary at the same node
+    /// is the same mark.
     #[must_use]
     pub fn id(&self) -> MarkId {
         let mut hasher = blake3::Hasher::new();

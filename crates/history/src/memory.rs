@@ -1,8 +1,8 @@
-//! The engine in memory: what tests use, and what a process that need not survive uses.
+//! The in-memory engine, for tests and for processes that need no persistence.
 
-mod around;
 mod engine;
 mod purge;
+mod records;
 
 use std::sync::Arc;
 
@@ -19,10 +19,12 @@ use crate::view::Pinned;
 
 pub use engine::MemoryEngine;
 
-/// Everything kept of one tenant, in memory. Cloning takes constant time and shares all that is there;
-/// what is written afterwards costs O(log n) more for each changed entry. So a transaction is a clone
-/// that is put in place or thrown away, and a reader has a state of its own.
-#[derive(Clone, Debug)]
+/// One tenant's data in memory.
+///
+/// Cloning takes constant time and shares all entries; a later write costs O(log n) more per changed
+/// entry. A transaction is therefore a clone that replaces the original or is dropped, and each reader
+/// has its own snapshot.
+#[derive(Clone, Debug, Default)]
 pub struct Memory {
     limits: Limits,
     stored: Stored,
@@ -44,36 +46,20 @@ struct Node {
     parent: TurnId,
 }
 
-/// An edition and its number in the order in which all were added.
+/// An edition and its sequence number among all editions.
 #[derive(Clone, Debug)]
 struct Numbered {
     number: u64,
     edition: Edition,
 }
 
-impl Default for Memory {
-    fn default() -> Self {
-        Self::new(Limits::NONE)
-    }
-}
-
 impl Memory {
-    /// Nothing yet.
+    /// An empty store with these limits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            stored: Stored::default(),
-            nodes: HashTrieMapSync::new_sync(),
-            marks: HashTrieMapSync::new_sync(),
-            marks_at: HashTrieMapSync::new_sync(),
-            conversations: HashTrieMapSync::new_sync(),
-            heads: HashTrieMapSync::new_sync(),
-            pins: HashTrieMapSync::new_sync(),
-            editions: HashTrieMapSync::new_sync(),
-            originals: HashTrieMapSync::new_sync(),
-            chunks: HashTrieMapSync::new_sync(),
-            next_edition: 0,
+            ..Self::default()
         }
     }
 
@@ -88,7 +74,7 @@ impl Memory {
             && self.chunks.is_empty()
     }
 
-    /// Counts in what is about to be held, unless that is too much.
+    /// Counts `more` as held unless that exceeds a limit.
     fn hold(&mut self, more: Stored) -> Result<(), HistoryError> {
         let held = self.stored + more;
         self.limits.allow(&held)?;
@@ -159,7 +145,7 @@ impl MarkStore for Memory {
     }
 }
 
-/// Adds an entry to the list at a key. The lists are short.
+/// Appends to the list at a key. The lists are short.
 fn pushed<K, V>(lists: &mut HashTrieMapSync<K, Vec<V>>, key: K, value: V)
 where
     K: Copy + Eq + std::hash::Hash,

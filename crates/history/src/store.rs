@@ -1,4 +1,4 @@
-//! What an engine has to do, and what follows from that for all of them.
+//! The traits of one tenant's tree, with the operations that follow for every engine.
 
 use std::ops::Add;
 
@@ -7,34 +7,34 @@ use context::{Turn, TurnId};
 use crate::error::HistoryError;
 use crate::mark::{Mark, MarkId};
 
-/// What recording a conversation added.
+/// The result of recording a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// How many of its leading turns were known before.
+    /// Number of leading turns that were stored before.
     pub known: usize,
-    /// How many were added behind them.
+    /// Number of turns added after them.
     pub added: usize,
-    /// The node of its last turn; [`TurnId::ROOT`] for an empty conversation.
+    /// The id of the last turn; [`TurnId::ROOT`] for an empty conversation.
     pub head: TurnId,
 }
 
-/// How much an engine holds.
+/// The amount of data that a store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
-    /// Turns, each counted once.
+    /// Distinct turns.
     pub turns: u64,
-    /// Bytes of readable text in them.
+    /// Bytes of readable text in the turns.
     pub bytes: u64,
-    /// Marks.
+    /// Number of marks.
     pub marks: u64,
-    /// Conversations.
+    /// Number of conversations.
     pub conversations: u64,
-    /// Bytes of text beside the turns: summaries, pins, editions, kept messages.
+    /// Bytes of other text: summaries, pins, editions, kept messages.
     pub beside: u64,
 }
 
 impl Stored {
-    /// What keeping a turn adds.
+    /// The amount that one turn adds.
     #[must_use]
     pub fn turn(turn: &Turn) -> Self {
         let texts = turn.parts().iter().flat_map(context::Part::readable);
@@ -45,7 +45,7 @@ impl Stored {
         }
     }
 
-    /// What keeping a mark adds.
+    /// The amount that one mark adds.
     #[must_use]
     pub fn mark(mark: &Mark) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Stored {
         }
     }
 
-    /// What keeping a conversation adds.
+    /// The amount that one conversation adds.
     #[must_use]
     pub fn conversation() -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Stored {
         }
     }
 
-    /// What keeping this many bytes beside the turns adds.
+    /// The amount that this many bytes outside the turns add.
     #[must_use]
     pub fn text_beside(bytes: usize) -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Stored {
 impl Add for Stored {
     type Output = Self;
 
-    /// Both together; never more than the largest number.
+    /// Adds field by field, saturating.
     fn add(self, other: Self) -> Self {
         Self {
             turns: self.turns.saturating_add(other.turns),
@@ -88,33 +88,25 @@ impl Add for Stored {
     }
 }
 
-/// Keeps turns as an append-only tree. There is no operation that changes or removes a turn.
+/// An append-only tree of turns. No operation changes or removes a turn.
 pub trait NodeStore {
-    /// Appends a turn to `parent`. A turn that is there already is left alone and the answer is
-    /// `false`.
+    /// Appends a turn to `parent`. Returns `false` if the turn is stored already.
     ///
     /// # Errors
-    /// [`HistoryError::UnknownNode`] where the parent is not there, [`HistoryError::NotItsChild`]
-    /// where the turn's id does not follow from it, [`HistoryError::Full`] at a limit. Nothing is
-    /// stored then.
+    /// [`HistoryError::UnknownNode`] if the parent is unknown, [`HistoryError::NotItsChild`] if the
+    /// turn's id does not follow from it, [`HistoryError::Full`] at a limit. Nothing is stored then.
     fn append(&mut self, parent: TurnId, turn: &Turn) -> Result<bool, HistoryError>;
 
-    /// A node's turn and the id of its parent.
-    ///
-    /// # Errors
-    /// Where the engine fails. A node that is not there is `Ok(None)`, as is the root.
+    /// Returns a node's turn and its parent's id. The root itself is no node.
     fn node(&self, id: TurnId) -> Result<Option<(Turn, TurnId)>, HistoryError>;
 
-    /// How much is held.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Returns how much is stored.
     fn stored(&self) -> Result<Stored, HistoryError>;
 
-    /// The turns from the root to `node`, `node` included. Time is linear in their number.
+    /// Returns the turns from the root to `node`, inclusive, in O(length) time.
     ///
     /// # Errors
-    /// [`HistoryError::UnknownNode`] where the node is not there.
+    /// [`HistoryError::UnknownNode`] if the node is unknown.
     fn path(&self, node: TurnId) -> Result<Vec<Turn>, HistoryError> {
         let mut turns = Vec::new();
         let mut at = node;
@@ -127,11 +119,8 @@ pub trait NodeStore {
         Ok(turns)
     }
 
-    /// How many leading turns of a conversation are known. A node's id covers all turns before it,
-    /// so this takes a binary search: O(log n) look-ups.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Counts the leading turns of a conversation that are stored. A node's id covers all turns before
+    /// it, so a binary search with O(log n) look-ups suffices.
     fn known(&self, turns: &[Turn]) -> Result<usize, HistoryError> {
         let (mut known, mut unknown) = (0, turns.len() + 1);
         while known + 1 < unknown {
@@ -149,10 +138,10 @@ pub trait NodeStore {
         Ok(known)
     }
 
-    /// Records a whole conversation, of which usually all but the end is known.
+    /// Records a whole conversation. Usually only its end is new.
     ///
     /// # Errors
-    /// Those of [`append`](Self::append). Turns before the failing one stay recorded.
+    /// The errors of [`append`](Self::append). Turns before the failing one stay recorded.
     fn record(&mut self, turns: &[Turn]) -> Result<Recorded, HistoryError> {
         let known = self.known(turns)?;
         let mut head = known
@@ -169,30 +158,24 @@ pub trait NodeStore {
     }
 }
 
-/// Keeps the marks on a tree.
+/// The marks on a tree.
 pub trait MarkStore: NodeStore {
-    /// Adds a mark. One that is there already is left alone and the answer is `false`.
+    /// Adds a mark. Returns `false` if it is stored already.
     ///
     /// # Errors
-    /// [`HistoryError::UnknownNode`] where its node is not there, [`HistoryError::Full`] at a limit.
+    /// [`HistoryError::UnknownNode`] if its node is unknown, [`HistoryError::Full`] at a limit.
     fn add_mark(&mut self, mark: Mark) -> Result<bool, HistoryError>;
 
-    /// A mark by its id.
-    ///
-    /// # Errors
-    /// Where the engine fails. A mark that is not there is `Ok(None)`.
+    /// Returns the mark with this id.
     fn mark(&self, id: MarkId) -> Result<Option<Mark>, HistoryError>;
 
-    /// The marks at one node, oldest first.
-    ///
-    /// # Errors
-    /// Where the engine fails.
+    /// Returns the marks at one node, oldest first.
     fn marks_at(&self, node: TurnId) -> Result<Vec<Mark>, HistoryError>;
 
-    /// The marks on the path from the root to `node`, those nearest the root first.
+    /// Returns the marks on the path from the root to `node`, closest to the root first.
     ///
     /// # Errors
-    /// [`HistoryError::UnknownNode`] where the node is not there.
+    /// [`HistoryError::UnknownNode`] if the node is unknown.
     fn marks_on(&self, node: TurnId) -> Result<Vec<Mark>, HistoryError> {
         let mut marks = Vec::new();
         for turn in self.path(node)? {

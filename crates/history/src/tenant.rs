@@ -1,19 +1,18 @@
-//! Tenants: whoever owns an API key.
+//! Tenants: the owners of API keys.
 
-use std::fmt;
+use crate::id::id_type;
 
-use crate::hexadecimal;
-
-/// Identifies a tenant: a keyed hash of the API key, so that nobody can get back to the key. Trees of
-/// different tenants never meet.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Tenant([u8; 16]);
+id_type! {
+    /// Identifies a tenant by a keyed hash of the API key, which does not reveal the key. Trees of different
+    /// tenants never meet.
+    Tenant
+}
 
 impl Tenant {
     /// The tenant of requests without a key.
-    pub const ANONYMOUS: Self = Self([0; 16]);
+    pub const ANONYMOUS: Self = Self::from_bytes([0; 16]);
 
-    /// The tenant that owns this key. `secret` belongs to the store and never leaves it.
+    /// Derives the tenant that owns this key. `secret` belongs to the store and never leaves it.
     #[must_use]
     pub fn of(secret: &[u8; 32], api_key: &[u8]) -> Self {
         let mut id = [0; 16];
@@ -21,36 +20,6 @@ impl Tenant {
             .update(api_key)
             .finalize_xof()
             .fill(&mut id);
-        Self(id)
-    }
-
-    /// A tenant from its 16 bytes.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
-    /// Reads the 32 hexadecimal digits that [`Display`](fmt::Display) writes.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        hexadecimal::read(text).map(Self)
-    }
-
-    /// The 16 bytes.
-    #[must_use]
-    pub const fn as_bytes(&self) -> &[u8; 16] {
-        &self.0
-    }
-}
-
-impl fmt::Display for Tenant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Tenant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tenant({self})")
+        Self::from_bytes(id)
     }
 }

@@ -1,5 +1,5 @@
-//! Puts the configuration together: what is built in, then the file, then the environment, then flags.
-//! Pure: the texts come in, the configuration goes out.
+//! Merges the configuration: defaults, then the file, then the environment, then flags. Pure: it takes the
+//! texts and returns the configuration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,80 +8,94 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::Config;
-use crate::config::error::{ConfigError, Place, position};
+use crate::config::error::{ConfigError, position};
 use crate::config::nearest::nearest;
+use crate::config::read::NOT_LISTED;
 use crate::config::setting::{SETTINGS, Setting};
 
-/// Variables that begin as ours do and are read elsewhere.
+/// `EBBTIDE_` variables that other parts of the program read.
 const ELSEWHERE: [&str; 3] = ["EBBTIDE_LOG", "EBBTIDE_CONFIG", "EBBTIDE_CORPUS"];
 
-/// What the configuration is made of, each part stronger than the one before.
+/// The sources of the configuration, in order of increasing priority.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The file's name and text.
+    /// The name and the text of the file.
     pub file: Option<(String, String)>,
-    /// Variables of the environment; those that do not begin with `EBBTIDE_` are not looked at.
+    /// Environment variables. Those without the prefix `EBBTIDE_` are ignored.
     pub environment: Vec<(String, String)>,
-    /// Flags.
+    /// The given flags.
     pub flags: Vec<Flag>,
 }
 
-/// A flag that was given.
+/// A flag given on the command line.
 #[derive(Clone, Debug)]
 pub struct Flag {
-    /// What it sets.
+    /// The key of the setting.
     pub key: &'static str,
-    /// Its name, with its dashes.
+    /// The flag's name with its dashes.
     pub name: &'static str,
-    /// Its value.
+    /// The value as given.
     pub value: String,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
-    /// It is built in.
+    /// The built-in default.
     #[default]
     Default,
-    /// A line of the file.
+    /// A place in the file.
     File {
-        /// The file.
+        /// The file's name.
         name: String,
         /// The line, from 1.
         line: usize,
+        /// The column, from 1, in characters.
+        column: usize,
     },
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(String),
     /// A flag.
     Flag(&'static str),
+}
+
+impl Origin {
+    fn file(name: &str, text: &str, byte: usize) -> Self {
+        let (line, column) = position(text, byte);
+        Self::File {
+            name: name.to_owned(),
+            line,
+            column,
+        }
+    }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
-            Self::File { name, line } => write!(f, "{name}:{line}"),
+            Self::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
             Self::Variable(name) => f.write_str(name),
             Self::Flag(name) => f.write_str(name),
         }
     }
 }
 
-/// A configuration, and where each value comes from.
+/// A configuration with the origin of each value.
 #[derive(Clone, Debug)]
 pub struct Effective {
-    /// What is in effect.
+    /// The merged configuration.
     pub config: Config,
-    /// What was given and is not known, in words: variables of the environment.
+    /// Warnings about unknown environment variables.
     pub remarks: Vec<String>,
     origins: BTreeMap<&'static str, Origin>,
 }
 
 impl Effective {
-    /// Puts the sources together over what is built in.
+    /// Merges the sources over the defaults.
     ///
     /// # Errors
-    /// The first key that is not known, value that cannot be used, or contradiction.
+    /// The first unknown key, invalid value or contradiction.
     pub fn of(built_in: Config, sources: &Sources) -> Result<Self, ConfigError> {
         let mut effective = Self {
             config: built_in,
@@ -94,15 +108,14 @@ impl Effective {
         effective.read_environment(&sources.environment)?;
         for flag in &sources.flags {
             if let Some(setting) = Setting::named(flag.key) {
-                let place = Place::Flag(flag.name);
-                effective.set(setting, &flag.value, place, Origin::Flag(flag.name))?;
+                effective.set(setting, &flag.value, Origin::Flag(flag.name))?;
             }
         }
         effective.complete()?;
         Ok(effective)
     }
 
-    /// Where a value comes from.
+    /// The origin of a setting's value.
     #[must_use]
     pub fn origin(&self, setting: &Setting) -> Origin {
         self.origins.get(setting.key).cloned().unwrap_or_default()
@@ -111,19 +124,17 @@ impl Effective {
     fn read_file(&mut self, name: &str, text: &str) -> Result<(), ConfigError> {
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            let (line, column) = position(text, at);
             ConfigError::Syntax {
                 message: error.message().to_owned(),
-                place: Place::file(name, line, column),
+                origin: Origin::file(name, text, at),
             }
         })?;
-        let file = File { name, text };
-        self.read_table(&file, "", table.get_ref())
+        self.read_table(&|byte| Origin::file(name, text, byte), "", table.get_ref())
     }
 
     fn read_table(
         &mut self,
-        file: &File<'_>,
+        origin_at: &dyn Fn(usize) -> Origin,
         prefix: &str,
         table: &DeTable<'_>,
     ) -> Result<(), ConfigError> {
@@ -133,26 +144,21 @@ impl Effective {
                 prefix => format!("{prefix}.{}", name.get_ref()),
             };
             if let Some(setting) = Setting::named(&key) {
-                let place = file.place(value.span().start);
+                let origin = origin_at(value.span().start);
                 let text = plain(value).ok_or_else(|| ConfigError::Value {
                     key: key.clone(),
                     expected: setting.form.to_owned(),
-                    place: place.clone(),
+                    origin: origin.clone(),
                 })?;
-                let (line, _) = position(file.text, value.span().start);
-                let origin = Origin::File {
-                    name: file.name.to_owned(),
-                    line,
-                };
-                self.set(setting, &text, place, origin)?;
+                self.set(setting, &text, origin)?;
             } else if let DeValue::Table(inner) = value.get_ref()
                 && is_table(&key)
             {
-                self.read_table(file, &key, inner)?;
+                self.read_table(origin_at, &key, inner)?;
             } else {
                 return Err(ConfigError::Key {
                     nearest: nearest(&key, keys()).map(str::to_owned),
-                    place: file.place(name.span().start),
+                    origin: origin_at(name.span().start),
                     key,
                 });
             }
@@ -168,8 +174,7 @@ impl Effective {
         for setting in SETTINGS {
             let variable = setting.variable();
             if let Some((_, value)) = ours.iter().find(|(name, _)| *name == variable) {
-                let place = Place::Variable(variable.clone());
-                self.set(setting, value, place, Origin::Variable(variable))?;
+                self.set(setting, value, Origin::Variable(variable))?;
             }
         }
         let known: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
@@ -179,7 +184,7 @@ impl Effective {
             }
             let close = nearest(name, known.iter().map(String::as_str));
             let meant = close.map_or_else(String::new, |close| format!("; did you mean {close}?"));
-            self.remarks.push(format!("{name} sets nothing{meant}"));
+            self.remarks.push(format!("{name} is not a setting{meant}"));
         }
         Ok(())
     }
@@ -188,40 +193,36 @@ impl Effective {
         &mut self,
         setting: &'static Setting,
         text: &str,
-        place: Place,
         origin: Origin,
     ) -> Result<(), ConfigError> {
         (setting.read)(&mut self.config, text).map_err(|expected| ConfigError::Value {
             key: setting.key.to_owned(),
-            expected: if expected == "one of the words" {
-                setting.form.to_owned()
+            expected: if expected == NOT_LISTED {
+                setting.form
             } else {
-                expected.to_owned()
-            },
-            place,
+                expected
+            }
+            .to_owned(),
+            origin: origin.clone(),
         })?;
         self.origins.insert(setting.key, origin);
         Ok(())
     }
 
-    /// What no single value can be asked for.
+    /// Checks the rules that concern several values.
     fn complete(&mut self) -> Result<(), ConfigError> {
+        let refuse = |what| Err(ConfigError::Contradiction { what });
         let policy = &mut self.config.policy;
         if let (Some(soft), Some(hard)) = (policy.soft, policy.hard)
             && soft >= hard
         {
-            return Err(ConfigError::Contradiction {
-                what: "policy.soft has to be smaller than policy.hard",
-            });
+            return refuse("policy.soft must be smaller than policy.hard");
         }
         if let Some(summariser) = &policy.summariser
             && summariser.model.is_empty()
         {
-            let more = summariser.url.is_some() || summariser.key.is_some();
-            if more {
-                return Err(ConfigError::Contradiction {
-                    what: "summariser.url and summariser.key need a summariser.model",
-                });
+            if summariser.url.is_some() || summariser.key.is_some() {
+                return refuse("summariser.url and summariser.key need a summariser.model");
             }
             policy.summariser = None;
         }
@@ -235,15 +236,13 @@ impl Effective {
             .iter()
             .any(|upstream| server(upstream) == server(url))
         {
-            return Err(ConfigError::Contradiction {
-                what: "summariser.url is at another server than the agents' providers, so it needs a \
-                       summariser.key of its own (any text where it takes none)",
-            });
+            return refuse(
+                "summariser.url points to a different server than the providers, so it needs its own \
+                 summariser.key (any text if the server takes none)",
+            );
         }
         if self.config.limits.body > self.config.limits.bodies {
-            return Err(ConfigError::Contradiction {
-                what: "limits.body has to be at most limits.bodies",
-            });
+            return refuse("limits.body must not exceed limits.bodies");
         }
         Ok(())
     }
@@ -253,18 +252,6 @@ impl Effective {
 fn server(url: &str) -> Option<(String, String)> {
     let url: http::Uri = url.parse().ok()?;
     Some((url.scheme_str()?.to_owned(), url.authority()?.to_string()))
-}
-
-struct File<'a> {
-    name: &'a str,
-    text: &'a str,
-}
-
-impl File<'_> {
-    fn place(&self, byte: usize) -> Place {
-        let (line, column) = position(self.text, byte);
-        Place::file(self.name, line, column)
-    }
 }
 
 fn keys() -> impl Iterator<Item = &'static str> + Clone {
@@ -279,7 +266,7 @@ fn is_table(key: &str) -> bool {
     })
 }
 
-/// A single value as it could stand in a variable.
+/// Converts a scalar to the text that an environment variable would hold.
 fn plain(value: &Spanned<DeValue<'_>>) -> Option<String> {
     match value.get_ref() {
         DeValue::String(text) => Some(text.to_string()),

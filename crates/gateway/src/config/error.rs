@@ -1,95 +1,55 @@
-//! What can be wrong with a configuration.
-
-use std::fmt;
+//! Errors of a configuration.
 
 use context::coded::{self, Coded, ErrorCode};
 
+use crate::config::effective::Origin;
 use crate::error;
-
-/// Where something is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In the file.
-    File {
-        /// The file.
-        name: String,
-        /// The line, from 1.
-        line: usize,
-        /// The column, from 1, in characters.
-        column: usize,
-    },
-    /// In a variable of the environment.
-    Variable(String),
-    /// In a flag.
-    Flag(&'static str),
-}
-
-impl Place {
-    pub(super) fn file(name: &str, line: usize, column: usize) -> Self {
-        Self::File {
-            name: name.to_owned(),
-            line,
-            column,
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File { name, line, column } => write!(f, "{name}:{line}:{column}"),
-            Self::Variable(name) => write!(f, "environment variable {name}"),
-            Self::Flag(name) => f.write_str(name),
-        }
-    }
-}
-
-/// What is wrong with a configuration. Values are not told: they may be secret.
+/// An error of a configuration. Values are not shown, since they may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The file is not TOML.
-    #[error("the configuration is not TOML: {message}")]
+    /// The file is not valid TOML.
+    #[error("the configuration is not valid TOML: {message}")]
     Syntax {
-        /// What the reader says.
+        /// The parser's message.
         message: String,
-        /// Where.
-        place: Place,
+        /// The place of the error.
+        origin: Origin,
     },
-    /// A key is not known.
-    #[error("`{key}` is not a key of the configuration")]
+    /// The key is unknown.
+    #[error("`{key}` is not a configuration key")]
     Key {
-        /// The key.
+        /// The unknown key.
         key: String,
-        /// The key that was probably meant.
+        /// The most similar key.
         nearest: Option<String>,
-        /// Where.
-        place: Place,
+        /// The place of the key.
+        origin: Origin,
     },
-    /// A value cannot be used.
-    #[error("the value of `{key}` cannot be used: expected {expected}")]
+    /// The value is invalid.
+    #[error("invalid value for `{key}`: expected {expected}")]
     Value {
-        /// The key.
+        /// The setting's key.
         key: String,
-        /// What is expected.
+        /// The expected form.
         expected: String,
-        /// Where.
-        place: Place,
+        /// The source of the value.
+        origin: Origin,
     },
-    /// Values do not go together.
+    /// Two values contradict each other.
     #[error("{what}")]
     Contradiction {
-        /// What has to hold.
+        /// The violated rule.
         what: &'static str,
     },
 }
 
 impl ConfigError {
-    /// Where it is wrong.
+    /// The origin of the rejected text, if it has a single one.
     #[must_use]
-    pub const fn place(&self) -> Option<&Place> {
+    pub const fn origin(&self) -> Option<&Origin> {
         match self {
-            Self::Syntax { place, .. } | Self::Key { place, .. } | Self::Value { place, .. } => {
-                Some(place)
+            Self::Syntax { origin, .. } | Self::Key { origin, .. } | Self::Value { origin, .. } => {
+                Some(origin)
             }
             Self::Contradiction { .. } => None,
         }
@@ -117,7 +77,7 @@ impl Coded for ConfigError {
     }
 }
 
-/// Line and column of a byte, from 1.
+/// Returns the line and the column of a byte, from 1.
 pub(super) fn position(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte).unwrap_or(text);
     let line = 1 + before.matches('\n').count();

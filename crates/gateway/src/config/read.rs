@@ -1,4 +1,4 @@
-//! Values from text. An error says what is expected.
+//! Parsers of setting values. An error says what is expected.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,9 @@ use crate::config::setting::NONE;
 
 type Read<T> = Result<T, &'static str>;
 
-/// `none`, or what `read` reads.
+/// The error for a value that is none of a setting's words; the message then lists the words.
+pub(super) const NOT_LISTED: &str = "one of the listed words";
+/// Parses `none`, or a value with `read`.
 pub(super) fn optional<T>(text: &str, read: impl Fn(&str) -> Read<T>) -> Read<Option<T>> {
     if text == NONE {
         return Ok(None);
@@ -17,13 +19,13 @@ pub(super) fn optional<T>(text: &str, read: impl Fn(&str) -> Read<T>) -> Read<Op
     read(text).map(Some)
 }
 
-/// One of the names.
+/// Parses one of the names.
 pub(super) fn choice<T: Copy>(text: &str, choices: &[(&'static str, T)]) -> Read<T> {
     let found = choices.iter().find(|(name, _)| *name == text);
-    found.map(|(_, value)| *value).ok_or("one of the words")
+    found.map(|(_, value)| *value).ok_or(NOT_LISTED)
 }
 
-/// An address with its port; `localhost` is 127.0.0.1.
+/// Parses an address with a port; `localhost` is 127.0.0.1.
 pub(super) fn address(text: &str) -> Read<SocketAddr> {
     let numeric = match text.strip_prefix("localhost:") {
         Some(port) => format!("127.0.0.1:{port}"),
@@ -34,7 +36,7 @@ pub(super) fn address(text: &str) -> Read<SocketAddr> {
         .map_err(|_| "an address and a port, such as `127.0.0.1:4000`")
 }
 
-/// A URL that requests can be sent to.
+/// Parses a base URL without user, query or fragment.
 pub(super) fn url(text: &str) -> Read<String> {
     let rest = text
         .strip_prefix("https://")
@@ -46,7 +48,7 @@ pub(super) fn url(text: &str) -> Read<String> {
         .ok_or("a URL such as `https://api.example.com`")
 }
 
-/// Tokens: `64k`, `1.5M`, `200_000`. `k` is a thousand.
+/// Parses tokens: `64k`, `1.5M`, `200_000`. `k` is a thousand.
 pub(super) fn tokens(text: &str) -> Read<Tokens> {
     let scales = [("k", 1e3), ("K", 1e3), ("m", 1e6), ("M", 1e6)];
     let tokens = scaled(text, &scales).filter(|tokens| (1.0..=1e12).contains(tokens));
@@ -55,17 +57,17 @@ pub(super) fn tokens(text: &str) -> Read<Tokens> {
         .ok_or("a number of tokens such as `200k`")
 }
 
-/// The fewest tokens that a window can have: less does not hold a summary and the newest messages.
+/// The smallest usable window: less cannot hold a summary and the newest messages.
 const SMALLEST_WINDOW: Tokens = Tokens::new(1_000);
 
-/// The tokens of a window.
+/// Parses the size of a window.
 pub(super) fn window(text: &str) -> Read<Tokens> {
     let window = tokens(text)?;
     let fits = window >= SMALLEST_WINDOW;
-    fits.then_some(window).ok_or("1000 tokens or more")
+    fits.then_some(window).ok_or("at least 1000 tokens")
 }
 
-/// Bytes: `32MiB`, `500kB`, `33554432`.
+/// Parses bytes: `32MiB`, `500kB`, `33554432`.
 pub(super) fn bytes(text: &str) -> Read<usize> {
     let scales = [
         ("KiB", 1024.0),
@@ -94,17 +96,17 @@ fn scaled(text: &str, scales: &[(&str, f64)]) -> Option<f64> {
     Some((number * factor).round())
 }
 
-/// A number of things, at least one.
+/// Parses a count of at least one.
 pub(super) fn count(text: &str) -> Read<usize> {
     let plain: String = text.chars().filter(|sign| *sign != '_').collect();
     plain
         .parse()
         .ok()
         .filter(|count| (1..=1_000_000_000).contains(count))
-        .ok_or("a number from 1 on")
+        .ok_or("a number of at least 1")
 }
 
-/// A share of a whole.
+/// Parses a share of a whole, exclusive of 0 and 1.
 pub(super) fn share(text: &str) -> Read<f64> {
     let share: Option<f64> = text.parse().ok();
     share
@@ -112,12 +114,12 @@ pub(super) fn share(text: &str) -> Read<f64> {
         .ok_or("a number between 0 and 1, such as `0.8`")
 }
 
-/// `true` or `false`.
+/// Parses `true` or `false`.
 pub(super) fn switch(text: &str) -> Read<bool> {
     text.parse().map_err(|_| "`true` or `false`")
 }
 
-/// A duration such as `10s` or `1m 30s`; a bare number counts seconds.
+/// Parses a duration such as `10s` or `1m 30s`; a bare number counts seconds.
 pub(super) fn duration(text: &str) -> Read<SignedDuration> {
     const LONGEST: SignedDuration = SignedDuration::from_hours(24 * 366);
     let seconds = text.parse().ok().map(SignedDuration::from_secs);
@@ -127,29 +129,29 @@ pub(super) fn duration(text: &str) -> Read<SignedDuration> {
         .ok_or("a duration such as `10s`")
 }
 
-/// Reads an age: a whole number and a unit, `m` for minutes, `h` for hours, `d` for days of 24 hours, `w`
-/// for weeks; at most 1,000 years. Conversations are kept for longer than requests last.
+/// Parses a retention age: a whole number and a unit, `m` for minutes, `h` for hours, `d` for days of 24
+/// hours, `w` for weeks; at most 1,000 years.
 ///
 /// # Errors
-/// What is expected in place of `text`.
+/// The form that is expected.
 pub fn age(text: &str) -> Result<SignedDuration, &'static str> {
-    /// 1,000 years, in minutes.
+    /// 1,000 years in minutes.
     const MOST: i64 = 1_000 * 366 * 24 * 60;
-    const UNLIKE: &str = "an age such as 12h, 30d or 8w";
+    const EXPECTED: &str = "an age such as 12h, 30d or 8w";
     let (number, unit) = text
         .split_at_checked(text.len().saturating_sub(1))
-        .ok_or(UNLIKE)?;
+        .ok_or(EXPECTED)?;
     let minutes: i64 = match unit {
         "m" => 1,
         "h" => 60,
         "d" => 24 * 60,
         "w" => 7 * 24 * 60,
-        _ => return Err(UNLIKE),
+        _ => return Err(EXPECTED),
     };
     if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(UNLIKE);
+        return Err(EXPECTED);
     }
-    let number: i64 = number.parse().map_err(|_| UNLIKE)?;
+    let number: i64 = number.parse().map_err(|_| EXPECTED)?;
     number
         .checked_mul(minutes)
         .filter(|minutes| *minutes <= MOST)

@@ -1,41 +1,41 @@
-//! Everything that can be set: its key, what it means, how its value is read and shown.
+//! The table of all settings: key, meaning, parser and formatter of each.
 
 use std::path::PathBuf;
 
 use crate::config::read::{
     address, age, bytes, choice, count, duration, optional, share, switch, tokens, url, window,
 };
-use crate::config::show::{aged, number, quoted, time, whole_or};
+use crate::config::show::{age_text, number, quoted, time, whole_or};
 use crate::config::{Config, Mode, RouteChoice, Secret, StrategyChoice, Summariser};
 
-/// The word for nothing where nothing can be set.
+/// The value of an optional setting that is not set.
 pub(super) const NONE: &str = "none";
-/// The word for a history that is kept in memory only.
+/// The value of `store` for a history in memory.
 pub(super) const MEMORY: &str = "memory";
 
-/// Something that can be set.
+/// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// Its place in `ebbtide.toml`, with dots.
+    /// The key in `ebbtide.toml`, with dots.
     pub key: &'static str,
-    /// What it means, as one phrase.
+    /// The meaning, as a phrase.
     pub meaning: &'static str,
-    /// What may stand there.
+    /// The accepted values.
     pub form: &'static str,
-    /// Whether it is shown.
+    /// The visibility of the value.
     pub shown: Shown,
-    /// Reads a value; the error says what is expected.
+    /// Parses a value; the error says what is expected.
     pub(super) read: fn(&mut Config, &str) -> Result<(), &'static str>,
-    /// The value as it stands in `ebbtide.toml`. `None`: it is not set.
+    /// Formats the value as in `ebbtide.toml`; `None` if it is not set.
     pub(super) show: fn(&Config) -> Option<String>,
 }
 
-/// Whether a value is shown.
+/// The visibility of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// It is.
+    /// The value is shown.
     Openly,
-    /// Only whether it is set.
+    /// The value is secret; only whether it is set is shown.
     AsSet,
 }
 
@@ -46,14 +46,14 @@ impl Setting {
         format!("EBBTIDE_{}", self.key.replace('.', "_").to_uppercase())
     }
 
-    /// Its value as it stands in `ebbtide.toml`, without quotes. `None` where it is secret or not set.
+    /// The value without quotes; `None` if it is secret or not set.
     #[must_use]
     pub fn text(&self, config: &Config) -> Option<String> {
         let value = (self.show)(config).filter(|_| self.shown == Shown::Openly)?;
         Some(value.trim_matches('"').to_owned())
     }
 
-    /// The setting with this key.
+    /// Returns the setting with this key.
     #[must_use]
     pub fn named(key: &str) -> Option<&'static Self> {
         SETTINGS.iter().find(|setting| setting.key == key)
@@ -77,97 +77,97 @@ macro_rules! settings {
     };
 }
 
-/// Everything that can be set, in the order in which it is shown.
+/// All settings, in display order.
 pub const SETTINGS: &[Setting] = settings![
-    "listen", "where to listen; port 0 takes a free one", "address and port", Openly,
+    "listen", "the address to listen on; port 0 picks a free port", "address and port", Openly,
         |c, t| c.listen = address(t)?, |c| Some(quoted(&c.listen.to_string()));
-    "store", "where the history is kept", "a file, or `memory`", Openly,
+    "store", "where the history is stored", "a file, or `memory`", Openly,
         |c, t| c.store = (t != MEMORY).then(|| PathBuf::from(t)),
         |c| Some(quoted(&c.store.as_ref().map_or(MEMORY.into(), |path| path.to_string_lossy())));
-    "mode", "whether anything is changed", "`on` or `observe`", Openly,
-        |c, t| c.mode = choice(t, &MODES)?, |c| Some(named(&MODES, &c.mode));
-    "tenant_header", "a header whose value names the tenant in place of the key, for keys that change; only where whoever sets it is trusted",
-        "a header's name, or `none`", Openly,
+    "mode", "whether the gateway changes requests", "`on` or `observe`", Openly,
+        |c, t| c.mode = choice(t, &MODES)?, |c| Some(quoted(c.mode_name()));
+    "tenant_header", "a request header that names the tenant instead of the API key, for keys that rotate; set it only if you trust every client that can send it",
+        "a header name, or `none`", Openly,
         |c, t| c.tenant_header = optional(t, header)?,
         |c| Some(quoted(c.tenant_header.as_ref().map_or(NONE, http::HeaderName::as_str)));
-    "admin_token", "lets its bearer use the control interface and the dashboard from everywhere, for all tenants",
-        "16 characters or more", AsSet,
+    "admin_token", "grants its bearer the control API and the dashboard from any machine, for all tenants",
+        "at least 16 characters", AsSet,
         |c, t| c.admin_token = optional(t, token)?, |c| c.admin_token.as_ref().map(|_| String::new());
-    "otlp", "where spans go: OpenTelemetry over HTTP", "a URL, or `none`", Openly,
+    "otlp", "where to export spans: OpenTelemetry over HTTP", "a URL, or `none`", Openly,
         |c, t| c.otlp = optional(t, url)?, |c| Some(quoted(c.otlp.as_deref().unwrap_or(NONE)));
 
-    "upstream.anthropic", "where requests to Anthropic's interface go", "a URL", Openly,
+    "upstream.anthropic", "the base URL of the Anthropic API", "a URL", Openly,
         |c, t| c.upstream.anthropic = url(t)?, |c| Some(quoted(&c.upstream.anthropic));
-    "upstream.openai", "where requests to OpenAI's interfaces go", "a URL", Openly,
+    "upstream.openai", "the base URL of the OpenAI APIs", "a URL", Openly,
         |c, t| c.upstream.openai = url(t)?, |c| Some(quoted(&c.upstream.openai));
 
-    "policy.window", "the window of every model, instead of its own", "tokens, such as `200k`, or `none`", Openly,
+    "policy.window", "the context window of every model, instead of the model's own", "tokens, such as `200k`, or `none`", Openly,
         |c, t| c.policy.window = optional(t, window)?, |c| Some(whole_or(c.policy.window, NONE));
     "policy.route", "how summaries are made", "`auto`, `native`, `readable` or `extractive`", Openly,
         |c, t| c.policy.route = choice(t, &ROUTES)?, |c| Some(named(&ROUTES, &c.policy.route));
-    "policy.strategy", "which strategy decides when",
-        "the name of one that is shipped (`prepared`, `stop_the_world`, …), or a file that ends in `.plumb`", Openly,
+    "policy.strategy", "the strategy that decides when to compact",
+        "the name of a shipped strategy (`prepared`, `stop_the_world`, …), or a file that ends in `.plumb`", Openly,
         |c, t| c.policy.strategy = strategy(t)?, |c| Some(quoted(c.policy.strategy.written()));
-    "policy.soft", "the share of the window at which a preparation starts; `none`: the strategy's own",
+    "policy.soft", "the share of the window that starts a preparation; `none`: the strategy decides",
         "a number between 0 and 1, or `none`", Openly,
         |c, t| c.policy.soft = optional(t, share)?, |c| Some(number(c.policy.soft));
-    "policy.hard", "the share of the window at which a summary is swapped in; `none`: the strategy's own",
+    "policy.hard", "the share of the window that triggers a swap; `none`: the strategy decides",
         "a number between 0 and 1, or `none`", Openly,
         |c, t| c.policy.hard = optional(t, share)?, |c| Some(number(c.policy.hard));
-    "policy.patience", "how long a request may be held for a summary that is not ready", "a duration", Openly,
+    "policy.patience", "how long a request may wait for a summary that is not ready", "a duration", Openly,
         |c, t| c.policy.patience = duration(t)?, |c| Some(time(c.policy.patience));
-    "policy.notes", "whether the agent is told the state of its memory", "`true` or `false`", Openly,
+    "policy.notes", "whether the agent is told about the state of its memory", "`true` or `false`", Openly,
         |c, t| c.policy.notes = switch(t)?, |c| Some(c.policy.notes.to_string());
-    "policy.shrink", "the largest tool result that is sent whole", "tokens, or `none`", Openly,
+    "policy.shrink", "the largest tool result to send whole", "tokens, or `none`", Openly,
         |c, t| c.policy.shrink = optional(t, tokens)?, |c| Some(whole_or(c.policy.shrink, NONE));
-    "policy.diagnose", "whether the provider is asked why its cache was missed, where a request is changed; `none`: only Anthropic itself",
+    "policy.diagnose", "whether to ask the provider why its cache missed a changed request; `none`: ask only Anthropic itself",
         "`true`, `false` or `none`", Openly,
         |c, t| c.policy.diagnose = optional(t, switch)?,
         |c| Some(c.policy.diagnose.map_or_else(|| quoted(NONE), |asks| asks.to_string()));
-    "policy.answer_compaction", "whether the client's own compaction is answered from a prepared summary",
+    "policy.answer_compaction", "whether to answer the client's own compaction from a prepared summary",
         "`true` or `false`", Openly,
         |c, t| c.policy.answer_compaction = switch(t)?, |c| Some(c.policy.answer_compaction.to_string());
 
-    "summariser.model", "the model that writes summaries; `none`: the agent's own", "a model's name, or `none`", Openly,
+    "summariser.model", "the model that writes summaries; `none`: the agent's own", "a model name, or `none`", Openly,
         |c, t| summariser(c).model = optional(t, name)?.unwrap_or_default(),
         |c| {
             let model = c.policy.summariser.as_ref().map(|s| s.model.as_str());
             Some(quoted(model.filter(|model| !model.is_empty()).unwrap_or(NONE)))
         };
-    "summariser.url", "its endpoint; `none`: the agent's own", "a URL, or `none`", Openly,
+    "summariser.url", "the base URL of its API; `none`: the agent's own", "a URL, or `none`", Openly,
         |c, t| summariser(c).url = optional(t, url)?,
         |c| Some(quoted(c.policy.summariser.as_ref().and_then(|s| s.url.as_deref()).unwrap_or(NONE)));
-    "summariser.dialect", "what the endpoint speaks; `none`: what the agent speaks",
+    "summariser.dialect", "the API that it speaks; `none`: the agent's own",
         "`anthropic`, `chat`, `responses` or `none`", Openly,
         |c, t| summariser(c).dialect = optional(t, |t| choice(t, &DIALECTS))?,
         |c| {
             let dialect = c.policy.summariser.as_ref().and_then(|s| s.dialect);
             Some(dialect.map_or_else(|| quoted(NONE), |dialect| named(&DIALECTS, &dialect)))
         };
-    "summariser.key", "its key; not set: the agent's own, where it is the same server", "a key", AsSet,
+    "summariser.key", "its API key; if not set, the agent's own, which requires the same server", "a key", AsSet,
         |c, t| summariser(c).key = optional(t, |t| name(t).map(Secret::new))?,
         |c| c.policy.summariser.as_ref().and_then(|s| s.key.as_ref()).map(|_| String::new());
 
-    "limits.body", "the largest body of a request", "bytes, such as `32MiB`", Openly,
+    "limits.body", "the largest request body", "bytes, such as `32MiB`", Openly,
         |c, t| c.limits.body = bytes(t)?, |c| Some(c.limits.body.to_string());
     "limits.read", "how long a client may take to send its request", "a duration", Openly,
         |c, t| c.limits.read = positive(t)?, |c| Some(time(c.limits.read));
-    "limits.silence", "how long a provider may be silent", "a duration", Openly,
+    "limits.silence", "how long a provider may stay silent", "a duration", Openly,
         |c, t| c.limits.silence = positive(t)?, |c| Some(time(c.limits.silence));
-    "limits.requests", "requests at the same time", "a number", Openly,
+    "limits.requests", "concurrent requests", "a number", Openly,
         |c, t| c.limits.requests = count(t)?, |c| Some(c.limits.requests.to_string());
-    "limits.bodies", "bytes of requests held at the same time", "bytes, such as `512MiB`", Openly,
+    "limits.bodies", "bytes of request bodies held at once", "bytes, such as `512MiB`", Openly,
         |c, t| c.limits.bodies = bytes(t)?, |c| Some(c.limits.bodies.to_string());
-    "limits.conversations", "conversations held in memory", "a number", Openly,
+    "limits.conversations", "conversations kept in memory", "a number", Openly,
         |c, t| c.limits.conversations = count(t)?, |c| Some(c.limits.conversations.to_string());
-    "limits.idle", "after how long without a request a conversation leaves memory", "a duration", Openly,
+    "limits.idle", "how long a conversation stays in memory without a request", "a duration", Openly,
         |c, t| c.limits.idle = positive(t)?, |c| Some(time(c.limits.idle));
-    "limits.preparations", "summaries made at the same time", "a number", Openly,
+    "limits.preparations", "summaries prepared at once", "a number", Openly,
         |c, t| c.limits.preparations = count(t)?, |c| Some(c.limits.preparations.to_string());
-    "limits.retention", "after how long without a request a conversation is removed from the store; `none`: never",
+    "limits.retention", "how long a conversation stays in the store without a request; `none`: forever",
         "an age such as `90d`, or `none`", Openly,
         |c, t| c.limits.retention = optional(t, kept_for)?,
-        |c| Some(c.limits.retention.map_or_else(|| quoted(NONE), aged));
+        |c| Some(c.limits.retention.map_or_else(|| quoted(NONE), age_text));
 ];
 
 const MODES: [(&str, Mode); 2] = [("on", Mode::On), ("observe", Mode::Observe)];
@@ -189,12 +189,12 @@ fn kept_for(text: &str) -> Result<jiff::SignedDuration, &'static str> {
     age(text).and_then(|age| {
         age.is_positive()
             .then_some(age)
-            .ok_or("an age longer than nothing, such as 90d")
+            .ok_or("an age above zero, such as 90d")
     })
 }
 
 fn strategy(text: &str) -> Result<StrategyChoice, &'static str> {
-    StrategyChoice::of(text).ok_or("a strategy that is shipped, or a file that ends in `.plumb`")
+    StrategyChoice::of(text).ok_or("a shipped strategy, or a file that ends in `.plumb`")
 }
 
 fn named<T: PartialEq>(choices: &[(&'static str, T)], value: &T) -> String {
@@ -202,7 +202,7 @@ fn named<T: PartialEq>(choices: &[(&'static str, T)], value: &T) -> String {
     quoted(name.map_or(NONE, |(name, _)| name))
 }
 
-/// The summariser that is being put together; one without a model is taken away at the end.
+/// The summarizer under construction. One without a model is removed at the end.
 fn summariser(config: &mut Config) -> &mut Summariser {
     config.policy.summariser.get_or_insert_with(|| Summariser {
         model: String::new(),
@@ -213,28 +213,26 @@ fn summariser(config: &mut Config) -> &mut Summariser {
 }
 
 fn header(text: &str) -> Result<http::HeaderName, &'static str> {
-    text.parse().map_err(|_| "the name of a header")
+    text.parse().map_err(|_| "a header name")
 }
 
 fn name(text: &str) -> Result<String, &'static str> {
-    if text.is_empty() {
-        return Err("a name");
-    }
-    Ok(text.to_owned())
+    Some(text.to_owned())
+        .filter(|text| !text.is_empty())
+        .ok_or("a name")
 }
 
 fn token(text: &str) -> Result<Secret, &'static str> {
     let fits = text.len() >= 16 && text.bytes().all(|byte| byte.is_ascii_graphic());
     fits.then(|| Secret::new(text))
-        .ok_or("16 characters or more, letters, digits and signs")
+        .ok_or("at least 16 letters, digits or punctuation characters")
 }
 
 fn positive(text: &str) -> Result<jiff::SignedDuration, &'static str> {
-    duration(text).and_then(|duration| {
-        duration
-            .is_positive()
-            .then_some(duration)
-            .ok_or("a duration longer than nothing, such as `30s`")
+    duration(text).and_then(|time| {
+        time.is_positive()
+            .then_some(time)
+            .ok_or("a duration above zero, such as `30s`")
     })
 }
 

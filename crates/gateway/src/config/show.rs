@@ -1,4 +1,4 @@
-//! The effective configuration, for people and as JSON. Secrets are never shown.
+//! The configuration for display, as TOML and as JSON. Secrets are never shown.
 
 use std::fmt::Write;
 
@@ -9,28 +9,28 @@ use serde_json::{Map, Value, json};
 use crate::config::effective::Effective;
 use crate::config::setting::{SETTINGS, Setting, Shown};
 
-/// A text as it stands in `ebbtide.toml`.
+/// Quotes a text as in `ebbtide.toml`.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// Tokens, or a word for none.
+/// Formats tokens, or a word if there are none.
 pub(super) fn whole_or(tokens: Option<Tokens>, none: &str) -> String {
     tokens.map_or_else(|| quoted(none), |tokens| tokens.get().to_string())
 }
 
-/// A number, or `none`.
+/// Formats a number, or `none`.
 pub(super) fn number(number: Option<f64>) -> String {
     number.map_or_else(|| quoted(super::setting::NONE), |number| number.to_string())
 }
 
-/// A duration.
+/// Formats a duration.
 pub(super) fn time(duration: SignedDuration) -> String {
     quoted(&format!("{duration:#}"))
 }
 
-/// An age as a person types it: in the largest unit that divides it.
-pub(super) fn aged(age: SignedDuration) -> String {
+/// Formats an age in the largest unit that divides it.
+pub(super) fn age_text(age: SignedDuration) -> String {
     let minutes = age.as_mins();
     quoted(&match (minutes % (24 * 60), minutes % 60) {
         (0, _) => format!("{}d", minutes / (24 * 60)),
@@ -40,7 +40,7 @@ pub(super) fn aged(age: SignedDuration) -> String {
 }
 
 impl Effective {
-    /// As an `ebbtide.toml` that says the same, each value with its origin.
+    /// Formats an equivalent `ebbtide.toml` with the origin of each value.
     #[must_use]
     pub fn as_toml(&self) -> String {
         let mut out = String::new();
@@ -66,7 +66,7 @@ impl Effective {
         }
     }
 
-    /// As JSON: each key with its value and origin.
+    /// Formats each key with its value and origin as JSON.
     #[must_use]
     pub fn as_json(&self) -> Value {
         let entries = SETTINGS.iter().map(|setting| {
@@ -82,7 +82,7 @@ impl Effective {
     }
 }
 
-/// A value of TOML as one of JSON.
+/// Converts a TOML value to JSON.
 fn plain(value: &str) -> Value {
     let table: Option<toml::Table> = format!("value = {value}").parse().ok();
     let value = table.and_then(|mut table| table.remove("value"));

@@ -1,11 +1,11 @@
-//! Which strategy is chosen.
+//! The configured strategy.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use conversation::homunculus::hosted::StrategyProgram;
 
-/// A strategy by its name, or by the file in which its program stands.
+/// A strategy, by its name or by the file of its program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StrategyChoice {
     written: String,
@@ -13,8 +13,7 @@ pub struct StrategyChoice {
 }
 
 impl StrategyChoice {
-    /// What is written: the name of one that is shipped, or a path that ends in `.plumb`. `None` where it is
-    /// neither.
+    /// Parses the name of a shipped strategy, or a path that ends in `.plumb`.
     #[must_use]
     pub fn of(written: &str) -> Option<Self> {
         let is_file = Path::new(written)
@@ -27,27 +26,25 @@ impl StrategyChoice {
         })
     }
 
-    /// The file that has to be read, and its program [given](Self::load), before the gateway can start.
+    /// The file that must be read and [loaded](Self::load) before the gateway starts.
     #[must_use]
     pub fn unread(&self) -> Option<&Path> {
-        match self.program {
-            Some(_) => None,
-            None => Some(Path::new(&self.written)),
-        }
+        let missing = self.program.is_none();
+        missing.then(|| Path::new(&self.written))
     }
 
-    /// Takes the program that stands in the file.
+    /// Sets the program read from the file.
     pub fn load(&mut self, program: Arc<StrategyProgram>) {
         self.program = Some(program);
     }
 
-    /// As it was written.
+    /// The name or path as configured.
     #[must_use]
     pub fn written(&self) -> &str {
         &self.written
     }
 
-    /// The program; of a file that was not read, the default.
+    /// The program; the default one if the file was not read.
     #[must_use]
     pub fn program(&self) -> Arc<StrategyProgram> {
         let program = self.program.as_ref();

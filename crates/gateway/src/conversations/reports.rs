@@ -15,8 +15,8 @@ use super::writer::StoreFailure;
 use super::{Conversations, Inner};
 use crate::config::Mode;
 use crate::report::{
-    Asker, Detail, Entry, Gauge, Line, Order, Original, Overview, PinReport, Replaced, Report,
-    ReportError, Reports,
+    Detail, Entry, Gauge, Line, Order, Original, Overview, PinReport, Replaced, Report,
+    ReportError, Reports, Viewer,
 };
 
 mod figures;
@@ -36,17 +36,17 @@ impl From<StoreFailure> for ReportError {
 }
 
 impl Reports for Conversations {
-    fn overview(&self, asker: Asker) -> Report<'_, Overview> {
+    fn overview(&self, asker: Viewer) -> Report<'_, Overview> {
         Box::pin(self.inner.overview(asker))
     }
 
-    fn detail(&self, asker: Asker, id: ConversationId) -> Report<'_, Detail> {
+    fn detail(&self, asker: Viewer, id: ConversationId) -> Report<'_, Detail> {
         Box::pin(self.inner.detail(asker, id))
     }
 
     fn replaced(
         &self,
-        asker: Asker,
+        asker: Viewer,
         id: ConversationId,
         mark: MarkId,
         turns: Range<usize>,
@@ -54,15 +54,15 @@ impl Reports for Conversations {
         Box::pin(self.inner.replaced(asker, id, mark, turns))
     }
 
-    fn pin(&self, asker: Asker, id: ConversationId, text: String) -> Report<'_, PinReport> {
+    fn pin(&self, asker: Viewer, id: ConversationId, text: String) -> Report<'_, PinReport> {
         Box::pin(self.inner.pin(asker, id, text))
     }
 
-    fn unpin(&self, asker: Asker, id: ConversationId, pin: PinId) -> Report<'_, bool> {
+    fn unpin(&self, asker: Viewer, id: ConversationId, pin: PinId) -> Report<'_, bool> {
         Box::pin(self.inner.unpin(asker, id, pin))
     }
 
-    fn order(&self, asker: Asker, id: ConversationId, order: Order) -> Report<'_, ()> {
+    fn order(&self, asker: Viewer, id: ConversationId, order: Order) -> Report<'_, ()> {
         Box::pin(self.inner.order(asker, id, order))
     }
 }
@@ -86,11 +86,11 @@ struct Past {
 }
 
 impl Inner {
-    async fn overview(&self, asker: Asker) -> Result<Overview, ReportError> {
+    async fn overview(&self, asker: Viewer) -> Result<Overview, ReportError> {
         let now = (self.parts.clock)();
         let tenant = match asker {
-            Asker::Tenant(tenant) => Some(tenant),
-            Asker::All => None,
+            Viewer::Tenant(tenant) => Some(tenant),
+            Viewer::All => None,
         };
         let mut lines: Vec<(Timestamp, Line, Totals)> = Vec::new();
         let mut told = HashSet::new();
@@ -140,11 +140,11 @@ impl Inner {
     }
 
     /// A conversation that the asker may see.
-    async fn find(&self, asker: Asker, id: ConversationId) -> Result<Found, ReportError> {
+    async fn find(&self, asker: Viewer, id: ConversationId) -> Result<Found, ReportError> {
         let now = (self.parts.clock)();
         let in_memory = match asker {
-            Asker::Tenant(tenant) => self.registry.get(tenant, id),
-            Asker::All => {
+            Viewer::Tenant(tenant) => self.registry.get(tenant, id),
+            Viewer::All => {
                 let mut all = self.registry.all(None).into_iter();
                 all.find(|shared| shared.id == id)
             }
@@ -161,8 +161,8 @@ impl Inner {
             });
         }
         let tenants = match asker {
-            Asker::Tenant(tenant) => vec![tenant],
-            Asker::All => self.writer.tenants().await?,
+            Viewer::Tenant(tenant) => vec![tenant],
+            Viewer::All => self.writer.tenants().await?,
         };
         for tenant in tenants {
             let read = self
@@ -206,7 +206,7 @@ impl Inner {
         Ok(read.await?)
     }
 
-    async fn detail(&self, asker: Asker, id: ConversationId) -> Result<Detail, ReportError> {
+    async fn detail(&self, asker: Viewer, id: ConversationId) -> Result<Detail, ReportError> {
         let found = self.find(asker, id).await?;
         let past = self.past(&found, id).await?;
         let marks = past
@@ -250,7 +250,7 @@ impl Inner {
 
     async fn replaced(
         &self,
-        asker: Asker,
+        asker: Viewer,
         id: ConversationId,
         mark: MarkId,
         turns: Range<usize>,
@@ -280,7 +280,7 @@ impl Inner {
 
     async fn pin(
         &self,
-        asker: Asker,
+        asker: Viewer,
         id: ConversationId,
         text: String,
     ) -> Result<PinReport, ReportError> {
@@ -327,7 +327,7 @@ impl Inner {
 
     async fn unpin(
         &self,
-        asker: Asker,
+        asker: Viewer,
         id: ConversationId,
         pin: PinId,
     ) -> Result<bool, ReportError> {
@@ -348,7 +348,7 @@ impl Inner {
 
     async fn order(
         &self,
-        asker: Asker,
+        asker: Viewer,
         id: ConversationId,
         order: Order,
     ) -> Result<(), ReportError> {

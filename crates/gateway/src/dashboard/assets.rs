@@ -1,59 +1,39 @@
-//! The style sheet, the script and the icon. They are in the binary, under addresses that contain their
-//! hash, so that a browser keeps them for good and never keeps an old one.
+//! The style sheet, the script and the icon, embedded in the binary. Their addresses contain their hash, so
+//! browsers can cache them forever.
 
 use std::sync::LazyLock;
 
-/// One of the files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asset {
-    /// The style sheet.
-    Style,
-    /// The script: refreshes the pages. They work without it.
-    Script,
-    /// The icon.
-    Icon,
-}
-
-/// A file as it is served.
+/// A file with its address.
 #[derive(Debug)]
 pub struct Served {
-    /// Its name with its hash, the last part of its address.
+    /// The last segment of the address, with the hash.
     pub name: String,
-    /// Its address.
     pub address: String,
-    /// Its content type.
     pub content_type: &'static str,
-    /// Its content.
     pub content: &'static str,
 }
 
-/// All files.
+/// All embedded files. The pages work without the script, which refreshes their live parts.
 #[derive(Debug)]
 pub struct Assets {
-    style: Served,
-    script: Served,
-    icon: Served,
+    pub style: Served,
+    pub script: Served,
+    pub icon: Served,
 }
 
-/// All files, hashed once.
+/// Returns the files, which are hashed once.
 pub fn assets() -> &'static Assets {
     static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
         style: Served::of(
-            "dashboard",
-            "css",
-            "text/css; charset=utf-8",
+            ("dashboard", "css", "text/css; charset=utf-8"),
             include_str!("../../assets/dashboard.css"),
         ),
         script: Served::of(
-            "dashboard",
-            "js",
-            "text/javascript; charset=utf-8",
+            ("dashboard", "js", "text/javascript; charset=utf-8"),
             include_str!("../../assets/dashboard.js"),
         ),
         icon: Served::of(
-            "icon",
-            "svg",
-            "image/svg+xml",
+            ("icon", "svg", "image/svg+xml"),
             include_str!("../../assets/icon.svg"),
         ),
     });
@@ -61,32 +41,21 @@ pub fn assets() -> &'static Assets {
 }
 
 impl Assets {
-    /// The address of a file.
-    #[must_use]
-    pub fn address(&'static self, asset: Asset) -> &'static str {
-        &self.get(asset).address
+    fn all(&self) -> [&Served; 3] {
+        [&self.style, &self.script, &self.icon]
     }
 
-    /// The file of this name.
-    #[must_use]
+    /// Returns the file with this name.
     pub fn named(&'static self, name: &str) -> Option<&'static Served> {
-        [Asset::Style, Asset::Script, Asset::Icon]
-            .map(|asset| self.get(asset))
-            .into_iter()
-            .find(|served| served.name == name)
-    }
-
-    fn get(&'static self, asset: Asset) -> &'static Served {
-        match asset {
-            Asset::Style => &self.style,
-            Asset::Script => &self.script,
-            Asset::Icon => &self.icon,
-        }
+        self.all().into_iter().find(|served| served.name == name)
     }
 }
 
 impl Served {
-    fn of(stem: &str, extension: &str, content_type: &'static str, content: &'static str) -> Self {
+    fn of(
+        (stem, extension, content_type): (&str, &str, &'static str),
+        content: &'static str,
+    ) -> Self {
         let hash = blake3::hash(content.as_bytes()).to_hex();
         let hash = hash.get(..12).unwrap_or_default();
         let name = format!("{stem}.{hash}.{extension}");
@@ -101,24 +70,23 @@ impl Served {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asset, assets};
+    use super::assets;
 
     #[test]
     fn each_is_found_by_its_name_and_by_no_other() {
-        let address = assets().address(Asset::Script);
+        let address = &assets().script.address;
         let name = address.rsplit('/').next().unwrap();
-        assert_eq!(assets().named(name).unwrap().address, address);
+        assert_eq!(&assets().named(name).unwrap().address, address);
         assert!(assets().named("dashboard.js").is_none());
         assert!(assets().named("../dashboard.js").is_none());
     }
 
     #[test]
     fn they_ask_for_nothing_from_elsewhere() {
-        for asset in [Asset::Style, Asset::Script, Asset::Icon] {
-            let content = assets().get(asset).content;
-            let content = content.replace("http://www.w3.org/2000/svg", "");
+        for asset in assets().all() {
+            let content = asset.content.replace("http://www.w3.org/2000/svg", "");
             for outside in ["http:", "https:", "@import", "url("] {
-                assert!(!content.contains(outside), "{asset:?}: {outside}");
+                assert!(!content.contains(outside), "{}: {outside}", asset.name);
             }
         }
     }

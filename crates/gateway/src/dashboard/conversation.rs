@@ -1,4 +1,4 @@
-//! One conversation: its size over time, what is in its window, its summaries, its pins, its cost.
+//! The page of one conversation: size over time, content of the window, summaries, pins, cost.
 
 use askama::Template;
 use context::{Tokens, figures};
@@ -10,21 +10,18 @@ use super::moment::Moment;
 use super::overview::{State, Tile, dollars, money_tiles, name};
 use super::plot;
 use super::text::{one_line, visible};
-use crate::report::{Detail, MarkReport, Money, PinReport, Sample, Share};
+use crate::report::{Detail, MarkReport, Money, PinReport, Share};
 
-/// Requests in the table that says in numbers what the plot shows.
+/// Requests in the table.
 const TABLE: usize = 20;
-/// Summaries whose text stands in the page; that of others has its own page.
+/// Summaries whose text is part of this page; older ones have their own page.
 const TEXTS: usize = 5;
-/// Entries of the journal.
+/// Entries of the journal shown.
 const ENTRIES: usize = 100;
-/// Characters of a summary in this page.
+/// Characters of a summary shown in this page.
 const SUMMARY: usize = 20_000;
 
-/// The page of one conversation.
-///
-/// # Errors
-/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+/// Renders the page of one conversation.
 pub fn conversation_page(detail: &Detail, visit: &Visit) -> Result<String, askama::Error> {
     Page::of(detail, visit).render()
 }
@@ -43,7 +40,6 @@ struct Page<'a> {
     journal: Vec<(Moment, String)>,
 }
 
-/// What it is and where it stands.
 struct Head {
     id: String,
     name: String,
@@ -55,64 +51,39 @@ struct Head {
     seen: Moment,
 }
 
-/// Its size over time.
 struct Pressure {
     plot: String,
     soft: String,
     hard: String,
-    table: Vec<Request>,
+    /// For each request: the time since the first one, the tokens sent and without Ebbtide, and whether a
+    /// summary was swapped in.
+    table: Vec<(String, String, String, bool)>,
 }
 
-/// One request in numbers.
-struct Request {
-    after: String,
-    tokens: String,
-    unchanged: String,
-    swapped: bool,
-}
-
-/// What is in its window.
 struct Window {
     filled: Filled,
     stack: String,
-    classes: Vec<Class>,
+    /// For each class: its name in the style sheet, its name, its tokens and its share of the window.
+    classes: Vec<(String, &'static str, String, String)>,
 }
 
-/// A class of content in numbers.
-struct Class {
-    class: String,
-    name: &'static str,
-    tokens: String,
-    share: String,
-}
-
-/// A summary.
+/// A summary, formatted for a page.
 pub struct Summary {
-    /// Its id.
     pub id: String,
-    /// What it stands for, in words.
     pub title: String,
-    /// `native`, `readable` or `extractive`.
     pub route: &'static str,
-    /// `standing`, `ready` or `replaced`.
     pub state: &'static str,
-    /// When it was made.
     pub at: Moment,
-    /// The tokens it replaced.
     pub before: String,
-    /// Its own tokens.
     pub after: String,
-    /// Its text, or the beginning of it; empty where it has none.
     pub text: String,
-    /// Whether the text is only the beginning.
     pub cut: bool,
 }
 
-/// A pin.
 struct Pin {
     id: String,
     text: String,
-    /// Its beginning, to tell one button from another.
+    /// The start of the text, which tells the buttons of the pins apart.
     label: String,
     tokens: String,
     origin: &'static str,
@@ -139,12 +110,12 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Whether a summary can be ordered now.
+    /// Returns true if a summary can be ordered now.
     fn can_prepare(&self) -> bool {
         matches!(self.head.state.word, "idle" | "backing-off" | "stopped")
     }
 
-    /// Whether one waits to be swapped in.
+    /// Returns true if a summary is ready to be swapped in.
     fn can_swap(&self) -> bool {
         self.head.state.word == "ready"
     }
@@ -187,19 +158,19 @@ impl Pressure {
                 .iter()
                 .rev()
                 .take(TABLE)
-                .map(Request::of)
+                .map(|sample| {
+                    let (tokens, unchanged) = (
+                        figures::count(sample.tokens),
+                        figures::count(sample.unchanged),
+                    );
+                    (
+                        figures::seconds(sample.at),
+                        tokens,
+                        unchanged,
+                        sample.swapped,
+                    )
+                })
                 .collect(),
-        }
-    }
-}
-
-impl Request {
-    fn of(sample: &Sample) -> Self {
-        Self {
-            after: figures::seconds(sample.at),
-            tokens: figures::count(sample.tokens),
-            unchanged: figures::count(sample.unchanged),
-            swapped: sample.swapped,
         }
     }
 }
@@ -222,24 +193,21 @@ impl Window {
             stack,
             classes: shares
                 .iter()
-                .map(|share| Class::of(share, window.max(sum)))
+                .map(|share| {
+                    let part = share_of(share.tokens, window.max(sum));
+                    (
+                        class_name(share.class),
+                        share.class,
+                        figures::count(share.tokens),
+                        part,
+                    )
+                })
                 .collect(),
         }
     }
 }
 
-impl Class {
-    fn of(share: &Share, whole: u64) -> Self {
-        Self {
-            class: class_name(share.class),
-            name: share.class,
-            tokens: figures::count(share.tokens),
-            share: share_of(share.tokens, whole),
-        }
-    }
-}
-
-/// The newest first. The text of those that stand or wait is shown, and of the newest others.
+/// Formats the summaries, newest first. Includes the text of those in use and of the newest others.
 fn summaries(marks: &[MarkReport], now: Timestamp) -> Vec<Summary> {
     marks
         .iter()
@@ -253,17 +221,13 @@ fn summaries(marks: &[MarkReport], now: Timestamp) -> Vec<Summary> {
 }
 
 impl Summary {
-    /// With at most this many characters of its text.
-    #[must_use]
+    /// Formats a summary with at most this many characters of its text.
     pub fn of(mark: &MarkReport, characters: usize, now: Timestamp) -> Self {
         let text = visible(&mark.text);
         let end = text.char_indices().nth(characters).map(|(end, _)| end);
         Self {
             id: mark.id.clone(),
-            title: format!(
-                "In place of {}",
-                figures::plural(mark.replaced_turns, "turn")
-            ),
+            title: format!("Replaces {}", figures::plural(mark.replaced_turns, "turn")),
             route: mark.route,
             state: mark.state,
             at: Moment::of(&mark.at, now),
@@ -277,7 +241,7 @@ impl Summary {
         }
     }
 
-    /// Whether its text is unfolded from the start.
+    /// Returns true if the page shows the text unfolded.
     fn open(&self) -> bool {
         self.state == "standing"
     }
@@ -291,9 +255,9 @@ impl Pin {
             label: one_line(&pin.text, 40),
             tokens: figures::plural(usize::try_from(pin.tokens).unwrap_or(0), "token"),
             origin: match pin.origin {
-                "user" => "the user, in a message",
+                "user" => "the user in a message",
                 "agent" => "the agent",
-                _ => "hand: here, by HTTP or on the command line",
+                _ => "hand: in the dashboard, over HTTP or on the command line",
             },
             removable: pin.removable,
         }
@@ -310,7 +274,7 @@ fn cost(money: &Money) -> Vec<(&'static str, String)> {
         ("Output", tokens(money.output)),
         ("Cost, summaries included", dollars(money.cost)),
         (
-            "Cost if its client summarised for itself (estimate)",
+            "Estimated cost if the client summarized by itself",
             dollars(money.cost_without),
         ),
         (

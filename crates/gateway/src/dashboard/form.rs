@@ -1,17 +1,17 @@
-//! What forms send, and whether it was one of our pages that sent it.
+//! Forms: their fields, and the checks that one of the gateway's own pages sent them.
 
 use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 
-/// The field of this name in a form's body or an address's query. The first one counts.
+/// Returns the first field of this name in a form's body or a query.
 pub(super) fn field(sent: &[u8], name: &str) -> Option<String> {
     form_urlencoded::parse(sent)
         .find(|(key, _)| key == name)
         .map(|(_, value)| value.into_owned())
 }
 
-/// Whether the browser says that a page from here sent this. Browsers send one of the two headers with
-/// every form; what sends neither is no browser, and has to know the form's token all the same.
+/// Returns true if the browser says that a page of this origin sent the request. Browsers send one of the two
+/// headers with every form; a client that sends neither is no browser, and must know the form's token anyway.
 pub(super) fn same_origin(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(site) = text("sec-fetch-site") {
@@ -26,7 +26,7 @@ pub(super) fn same_origin(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Where the visitor reached the gateway, by what the request says of it.
+/// Returns the base URL at which the visitor reached the gateway, according to the request.
 pub(super) fn base(headers: &HeaderMap) -> String {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let scheme = match text("x-forwarded-proto") {

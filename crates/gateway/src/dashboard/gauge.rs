@@ -1,6 +1,6 @@
-//! The bars: how full a window is, and of what. SVG elements whose colours come from the style sheet.
+//! The bars that show how full a window is, and of what: SVG elements with colors from the style sheet.
 //!
-//! They are SVG and not styled boxes because the pages allow no style attributes.
+//! They are SVG because the pages allow no inline styles.
 
 use std::fmt::Write;
 
@@ -8,21 +8,20 @@ use context::{Tokens, figures};
 
 use crate::report::{Gauge, Share};
 
-/// How full a window is: a bar with both thresholds marked, and the words for it.
+/// The fill level of a window: a bar with both thresholds, and its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filled {
-    /// The bar; hidden from screen readers, which read the words.
+    /// The bar, hidden from screen readers, which read the description.
     pub svg: String,
-    /// `41k of 64k`, or `41k` where the window is not known.
+    /// The size, such as `41k of 64k`, or `41k` if the window is unknown.
     pub size: String,
-    /// `64 %`; empty where the window is not known.
+    /// The share, such as `64 %`, or empty if the window is unknown.
     pub share: String,
-    /// Where that is: below, between or above the thresholds; empty where they are not known.
+    /// The position relative to the thresholds, or empty if they are unknown.
     pub place: &'static str,
 }
 
-/// The bar of this gauge.
-#[must_use]
+/// Draws the bar of a gauge.
 pub fn filled(gauge: &Gauge) -> Filled {
     let tokens = figures::short(Tokens::new(gauge.tokens));
     let place = place(gauge);
@@ -40,7 +39,7 @@ pub fn filled(gauge: &Gauge) -> Filled {
         _ => "below",
     };
     let mut svg = String::from(r#"<svg class="gauge" aria-hidden="true" focusable="false">"#);
-    // Writing to a string cannot fail; the results are dropped for that reason throughout.
+    // Writing to a string cannot fail, so this file ignores the results.
     let _ = write!(
         svg,
         r#"<rect class="fill {class}" width="{:.2}%" height="100%" rx="3"/>"#,
@@ -68,7 +67,7 @@ fn place(gauge: &Gauge) -> &'static str {
     }
 }
 
-/// A mark at each threshold.
+/// Draws a tick at each threshold.
 fn ticks(svg: &mut String, gauge: &Gauge, whole: u64) {
     for (class, threshold) in [("soft", gauge.soft), ("hard", gauge.hard)] {
         if threshold > 0 {
@@ -81,8 +80,7 @@ fn ticks(svg: &mut String, gauge: &Gauge, whole: u64) {
     }
 }
 
-/// What is in a window, one after the other in one bar, with room for what is free, and both thresholds.
-#[must_use]
+/// Draws the classes of content side by side in one bar, with free space and both thresholds.
 pub fn stacked(classes: &[Share], gauge: &Gauge) -> String {
     let sum: u64 = classes.iter().map(|share| share.tokens).sum();
     let whole = gauge.window.max(sum).max(1);
@@ -103,14 +101,12 @@ pub fn stacked(classes: &[Share], gauge: &Gauge) -> String {
     svg
 }
 
-/// A class of content as a name in the style sheet.
-#[must_use]
+/// Returns the name of a class in the style sheet.
 pub fn class_name(class: &str) -> String {
     class.replace(' ', "-")
 }
 
-/// A part of a whole; 0 where there is no whole.
-#[must_use]
+/// Returns a part divided by the whole, or 0 without a whole.
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;
@@ -118,8 +114,7 @@ pub fn ratio(part: u64, whole: u64) -> f64 {
     Tokens::new(part).as_f64() / Tokens::new(whole).as_f64()
 }
 
-/// A part of a whole in percent; a small part is not said to be none.
-#[must_use]
+/// Formats a part of a whole in percent; a small part is not rounded to zero.
 pub fn share(part: u64, whole: u64) -> String {
     let ratio = ratio(part, whole);
     if part > 0 && ratio < 0.005 {

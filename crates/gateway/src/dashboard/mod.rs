@@ -1,8 +1,8 @@
-//! The dashboard: pages about the conversations, made here and complete without a script.
+//! The dashboard: pages about the conversations, rendered on the server and complete without a script.
 //!
-//! Each page is a pure function from a report to HTML. The browser gets no style and no script from
-//! inside a page, so that nothing a conversation says can become either; a small script from an address
-//! of its own refreshes the parts of a page that are marked as live.
+//! Each page is a pure function from a report to HTML. Pages contain no inline style and no inline script,
+//! so nothing a conversation says can become either; one small external script refreshes the parts of a page
+//! that are marked as live.
 
 mod assets;
 mod conversation;
@@ -14,8 +14,6 @@ mod overview;
 mod plot;
 mod replaced;
 mod reply;
-#[cfg(test)]
-mod sample;
 mod session;
 mod site;
 mod text;
@@ -25,6 +23,12 @@ pub use conversation::conversation_page;
 pub use notice::{Notice, login_page, notice_page};
 pub use overview::{Search, overview_page};
 pub use replaced::replaced_page;
-pub use site::{Ask, Dashboard};
+pub(crate) use reply::PROTECTION;
+pub use site::{Dashboard, PageRequest};
 pub use text::one_line;
 pub use visit::Visit;
+
+#[cfg(test)]
+mod tests {
+    pub(super) mod sample;
+}

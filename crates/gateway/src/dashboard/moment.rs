@@ -1,23 +1,22 @@
-//! Moments as people read them: how long ago, and exactly when.
+//! Timestamps for readers: how long ago, and the exact time.
 
 use jiff::Timestamp;
 
 use super::text::one_line;
 
-/// A moment, for a `time` element.
+/// A timestamp for a `time` element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
-    /// For machines: RFC 3339 as reported.
+    /// The timestamp as reported, RFC 3339.
     pub machine: String,
-    /// Exactly when, in UTC.
+    /// The exact time in UTC.
     pub exact: String,
-    /// How long ago.
+    /// The time that has passed.
     pub ago: String,
 }
 
 impl Moment {
-    /// A reported RFC 3339 moment. What is not one stands as it is.
-    #[must_use]
+    /// Formats a reported RFC 3339 timestamp. Any other text stays as it is.
     pub fn of(reported: &str, now: Timestamp) -> Self {
         let Ok(at) = reported.parse::<Timestamp>() else {
             let reported = one_line(reported, 40);
@@ -35,7 +34,7 @@ impl Moment {
     }
 }
 
-/// `now`, `12 s ago`, `4 min ago`, `3 h ago`, `9 days ago`.
+/// Formats an age: `now`, `12 s ago`, `4 min ago`, `3 h ago`, `9 days ago`.
 fn ago(seconds: i64) -> String {
     match seconds {
         ..=0 => "now".to_owned(),

@@ -1,43 +1,30 @@
-//! The small pages: signing in, and saying that something is not there or was not done.
+//! The small pages: the sign-in form, and notices.
 
 use askama::Template;
 
 use super::Visit;
 
-/// The page to sign in at. `problem` says why the last attempt failed.
-///
-/// # Errors
-/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+/// Renders the sign-in page. `problem` says why the last attempt failed.
 pub fn login_page(problem: Option<&str>, visit: &Visit) -> Result<String, askama::Error> {
     Login { visit, problem }.render()
 }
 
-/// What a small page says.
+/// A short message.
 #[derive(Clone, Copy, Debug)]
 pub struct Notice<'a> {
-    /// Its heading.
+    /// The heading.
     pub title: &'a str,
-    /// What there is to say.
+    /// The message.
     pub text: &'a str,
-    /// Where to go on.
+    /// The address of the link.
     pub to: &'a str,
-    /// What is there.
+    /// The text of the link.
     pub link: &'a str,
 }
 
-/// A page that says one thing.
-///
-/// # Errors
-/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+/// Renders a page with a short message.
 pub fn notice_page(notice: Notice<'_>, visit: &Visit) -> Result<String, askama::Error> {
-    Said {
-        visit,
-        title: notice.title,
-        text: notice.text,
-        to: notice.to,
-        link: notice.link,
-    }
-    .render()
+    NoticePage { visit, notice }.render()
 }
 
 #[derive(Template)]
@@ -49,10 +36,7 @@ struct Login<'a> {
 
 #[derive(Template)]
 #[template(path = "dashboard/notice.html")]
-struct Said<'a> {
+struct NoticePage<'a> {
     visit: &'a Visit,
-    title: &'a str,
-    text: &'a str,
-    to: &'a str,
-    link: &'a str,
+    notice: Notice<'a>,
 }

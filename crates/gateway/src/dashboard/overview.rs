@@ -1,4 +1,4 @@
-//! The list of conversations, with what they cost together.
+//! The page that lists the conversations, with their total cost.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,30 +12,21 @@ use super::moment::Moment;
 use super::text::one_line;
 use crate::report::{Line, Money, Overview};
 
-/// Conversations on one page.
+/// Conversations per page.
 const ROWS: usize = 100;
 /// The headings of a row's figures.
-const FIGURES: [&str; 5] = [
-    "Turns",
-    "Swaps",
-    "Stalls avoided",
-    "Cost",
-    "Unchanged (est.)",
-];
+const FIGURES: [&str; 5] = ["Turns", "Swaps", "Stalls avoided", "Cost", "Without (est.)"];
 
-/// What of the list is asked for, from the address.
+/// The part of the list to show, according to the address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
-    /// Only conversations whose name, model or id contains this.
+    /// Shows only conversations whose name, model or id contains this text.
     pub find: String,
-    /// The first row, from 0.
+    /// The index of the first row, from 0.
     pub from: usize,
 }
 
-/// The page that lists the conversations.
-///
-/// # Errors
-/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+/// Renders the page that lists the conversations.
 pub fn overview_page(
     overview: &Overview,
     search: &Search,
@@ -52,21 +43,18 @@ struct Page<'a> {
     find: &'a str,
     tiles: Vec<Tile>,
     rows: Vec<Row>,
-    /// `1–100 of 230`.
+    /// The shown rows, such as `1–100 of 230`.
     range: String,
     earlier: Option<usize>,
     later: Option<usize>,
-    /// Whether there is a conversation at all.
+    /// Set if the viewer has any conversation.
     any: bool,
 }
 
-/// One figure of the totals.
+/// A figure of the totals.
 pub struct Tile {
-    /// What it is.
     pub name: &'static str,
-    /// The figure.
     pub value: String,
-    /// What to read it against.
     pub note: String,
 }
 
@@ -83,25 +71,22 @@ struct Row {
     seen: Moment,
 }
 
-/// A state with what it means.
+/// A supervisor's state.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The word.
     pub word: &'static str,
-    /// What it means.
     pub meaning: &'static str,
 }
 
 impl State {
-    /// The state of this name.
-    #[must_use]
+    /// Explains the state with this name.
     pub fn of(word: &'static str) -> Self {
         let meaning = match word {
-            "idle" => "nothing is being prepared",
-            "preparing" => "a summary is being made",
+            "idle" => "no summary is being prepared",
+            "preparing" => "a summary is being prepared",
             "ready" => "a summary is ready to be swapped in",
-            "backing-off" => "a preparation failed; the next one waits",
-            "stopped" => "swaps made no progress, so no more are made",
+            "backing-off" => "a preparation failed; the next one starts after a pause",
+            "stopped" => "swaps made no progress, so there will be no more",
             _ => "",
         };
         Self { word, meaning }
@@ -170,8 +155,7 @@ impl Row {
     }
 }
 
-/// The name for people, or the beginning of the id.
-#[must_use]
+/// Returns the client's name, or the start of the id.
 pub fn name(line: &Line) -> String {
     let name = one_line(&line.name, 80);
     if name.is_empty() {
@@ -181,8 +165,7 @@ pub fn name(line: &Line) -> String {
     }
 }
 
-/// A sum of money; nothing is `$0`.
-#[must_use]
+/// Formats an amount of money; zero is `$0`.
 pub fn dollars(amount: f64) -> String {
     if amount == 0.0 {
         "$0".to_owned()
@@ -191,15 +174,14 @@ pub fn dollars(amount: f64) -> String {
     }
 }
 
-/// The totals as figures.
-#[must_use]
+/// Formats the totals.
 pub fn money_tiles(money: &Money) -> Vec<Tile> {
     let input = money.fresh + money.cache_read + money.cache_write;
     vec![
         Tile {
             name: "Cost",
             value: dollars(money.cost),
-            note: format!("{} without (estimate)", dollars(money.cost_without)),
+            note: format!("{} without Ebbtide (estimate)", dollars(money.cost_without)),
         },
         saved(money),
         Tile {
@@ -236,7 +218,7 @@ fn tiles(overview: &Overview) -> Vec<Tile> {
     tiles
 }
 
-/// What was saved, or, as honestly, what was spent on top.
+/// The savings, or the additional cost.
 fn saved(money: &Money) -> Tile {
     let difference = money.cost_without - money.cost;
     let share = if money.cost_without > 0.0 {
@@ -246,16 +228,16 @@ fn saved(money: &Money) -> Tile {
     };
     Tile {
         name: if difference < 0.0 {
-            "Spent on top"
+            "Additional cost"
         } else {
             "Saved"
         },
         value: dollars(difference.abs()),
-        note: format!("{share} of the cost if clients summarised for themselves"),
+        note: format!("{share} of the cost if clients summarized by themselves"),
     }
 }
 
-/// The conversations that contain the text, with case ignored.
+/// Returns the conversations that contain the text, ignoring case.
 fn found<'a>(lines: &'a [Line], find: &str) -> Vec<&'a Line> {
     let find = find.trim().to_lowercase();
     lines
@@ -269,7 +251,7 @@ fn found<'a>(lines: &'a [Line], find: &str) -> Vec<&'a Line> {
         .collect()
 }
 
-/// The conversations in the given order, but each one's children right behind it, one level deeper.
+/// Orders the conversations so that each one's children follow it, one level deeper.
 fn tree<'a>(lines: &[&'a Line]) -> Vec<(&'a Line, usize)> {
     let known: HashSet<&str> = lines.iter().map(|line| line.id.as_str()).collect();
     let mut children: HashMap<Option<&str>, Vec<&'a Line>> = HashMap::new();
@@ -280,14 +262,14 @@ fn tree<'a>(lines: &[&'a Line]) -> Vec<(&'a Line, usize)> {
     let mut out = Vec::with_capacity(lines.len());
     let roots = children.remove(&None).unwrap_or_default();
     walk(roots, &mut children, &mut out);
-    // What is its own ancestor is reached from no root; it stands at the end rather than nowhere.
+    // A conversation in a cycle of parents is reachable from no root; it is listed at the end.
     let mut rest: Vec<&'a Line> = children.into_values().flatten().collect();
     rest.sort_by(|a, b| b.seen.cmp(&a.seen).then(a.id.cmp(&b.id)));
     out.extend(rest.into_iter().map(|line| (line, 0)));
     out
 }
 
-/// Appends these and everything below them. Each list of children is taken once, so it ends.
+/// Appends these conversations and their descendants. Takes each list of children once, so it terminates.
 fn walk<'a>(
     roots: Vec<&'a Line>,
     children: &mut HashMap<Option<&'a str>, Vec<&'a Line>>,

@@ -1,8 +1,7 @@
-//! The plot of a conversation's size over its requests, as an SVG element whose colours come from the
-//! style sheet.
+//! The plot of a conversation's size over its requests: an SVG element with colors from the style sheet.
 //!
-//! Each step to the right is a request, and the axis says how long after the beginning it came: along
-//! the hours themselves, a night between two requests would leave no room for the rest.
+//! Each step to the right is a request, labeled with the time since the first one. On a linear time axis, a
+//! night between two requests would leave no room for the rest.
 
 use std::fmt::Write;
 
@@ -18,14 +17,13 @@ const RIGHT: f64 = 392.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 164.0;
 
-/// More points than this say nothing more on a plot of this width.
+/// The most points drawn; more would not be visible at this width.
 const BUCKETS: usize = 300;
 
-/// The unchanged size is shown up to this many windows; above that it would press the rest flat.
+/// The original size is cut off at this many windows, which would otherwise flatten the rest.
 const WINDOWS_SHOWN: f64 = 2.5;
 
-/// The plot of these requests. Empty where there is none.
-#[must_use]
+/// Draws the plot of these requests; empty without any.
 pub fn pressure(samples: &[Sample], gauge: &Gauge) -> String {
     if samples.is_empty() {
         return String::new();
@@ -35,7 +33,7 @@ pub fn pressure(samples: &[Sample], gauge: &Gauge) -> String {
         gauge,
         top: top(samples, gauge),
     };
-    // Writing to a string cannot fail; the results are dropped for that reason throughout.
+    // Writing to a string cannot fail, so this file ignores the results.
     let mut svg = String::new();
     let _ = write!(
         svg,
@@ -70,14 +68,14 @@ impl Plot<'_> {
         BOTTOM - (BOTTOM - TOP) * (tokens / self.top).clamp(0.0, 1.0)
     }
 
-    /// In words, for those who do not see it. Figures only, so nothing in it needs escaping.
+    /// Describes the plot for screen readers. It contains only figures and needs no escaping.
     fn label(&self) -> String {
         let short = |tokens: u64| figures::short(Tokens::new(tokens));
         let peak = self.samples.iter().map(|sample| sample.tokens).max();
         let last = self.samples.last().copied().unwrap_or_default();
         let swaps = self.samples.iter().filter(|sample| sample.swapped).count();
         format!(
-            "Tokens sent over {}: {} at most, {} now, {} unchanged, {}; soft threshold {}, hard threshold {}.",
+            "Tokens sent over {}: {} at most, {} now, {} without Ebbtide, {}; soft threshold {}, hard threshold {}.",
             figures::plural(self.samples.len(), "request"),
             short(peak.unwrap_or(0)),
             short(last.tokens),
@@ -88,7 +86,7 @@ impl Plot<'_> {
         )
     }
 
-    /// The area above the window, where a request is refused.
+    /// Shades the area above the window, where requests are rejected.
     fn window(&self, svg: &mut String) {
         let edge = self.y(Tokens::new(self.gauge.window).as_f64());
         if self.gauge.window > 0 && edge > TOP {
@@ -151,7 +149,7 @@ impl Plot<'_> {
         }
         let _ = write!(
             svg,
-            r#"<text class="x" x="{:.1}" y="{:.1}">since the first request, a step a request</text>"#,
+            r#"<text class="x" x="{:.1}" y="{:.1}">time since the first request, one step per request</text>"#,
             f64::midpoint(LEFT, RIGHT),
             BOTTOM + 30.0
         );
@@ -166,8 +164,8 @@ impl Plot<'_> {
         }
     }
 
-    /// One size of each request; of long conversations the most and the least in each bucket, so that
-    /// no peak and no fall is lost.
+    /// Draws one size of each request. Long conversations show the minimum and maximum of each bucket, so no
+    /// peak or drop is lost.
     fn line(&self, svg: &mut String, class: &str, size_of: impl Fn(&Sample) -> u64) {
         let size = self.samples.len().div_ceil(BUCKETS).max(1);
         let mut path = String::new();
@@ -196,7 +194,7 @@ impl Plot<'_> {
         }
     }
 
-    /// A triangle at the upper edge for each swap.
+    /// Draws a triangle at the upper edge for each swap.
     fn swaps(&self, svg: &mut String) {
         let before = std::iter::once(None).chain(self.samples.iter().map(Some));
         for (request, (sample, before)) in self.samples.iter().zip(before).enumerate() {
@@ -217,7 +215,7 @@ impl Plot<'_> {
     }
 }
 
-/// A little above the largest that is shown.
+/// Returns a value slightly above the largest one shown.
 fn top(samples: &[Sample], gauge: &Gauge) -> f64 {
     let most = |size_of: fn(&Sample) -> u64| {
         let most = samples.iter().map(size_of).max().unwrap_or(0);
@@ -237,7 +235,7 @@ fn top(samples: &[Sample], gauge: &Gauge) -> f64 {
         * 1.06
 }
 
-/// A round number of tokens, at most five of which fit.
+/// Returns a round number of tokens that fits at most five times.
 fn token_step(top: f64) -> f64 {
     let mut decade = 1.0;
     while decade < top {

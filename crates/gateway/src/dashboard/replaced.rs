@@ -1,4 +1,4 @@
-//! A summary beside the turns it stands for.
+//! The page with a summary beside the turns it replaces.
 
 use askama::Template;
 use context::figures;
@@ -9,17 +9,14 @@ use super::overview::name;
 use super::text::folded;
 use crate::report::{Original, Replaced};
 
-/// Turns on one page.
+/// Turns per page.
 pub const TURNS: usize = 20;
-/// Characters of a turn that are shown before the fold.
+/// Characters of a turn shown above the fold.
 const SHOWN: usize = 1_200;
-/// Characters of a turn that are shown at all: a page is not the place for megabytes.
+/// The most characters of a turn in a page.
 const MOST: usize = 200_000;
 
-/// The page with a summary and the turns it stands for, of which the first shown is turn `from`.
-///
-/// # Errors
-/// Never in practice: the template is checked when it is compiled, and it writes to memory.
+/// Renders a summary beside the turns it replaces, from turn `from` on.
 pub fn replaced_page(
     replaced: &Replaced,
     from: usize,
@@ -60,7 +57,7 @@ struct Turn {
     head: String,
     rest: String,
     rest_size: String,
-    /// How much is not shown at all; empty where nothing is left out.
+    /// The size of the omitted text, or empty.
     left_out: String,
 }
 
@@ -89,10 +86,10 @@ impl Turn {
 
 fn heading(from: usize, to: usize, total: usize) -> String {
     if from == 0 && to >= total {
-        "What it replaced".to_owned()
+        "Replaced turns".to_owned()
     } else {
         format!(
-            "What it replaced: turns {} to {} of {}",
+            "Replaced turns {} to {} of {}",
             figures::count(from as u64 + 1),
             figures::count(to.max(from + 1) as u64),
             figures::count(total as u64)

@@ -1,4 +1,4 @@
-//! Answers to a browser, with the headers that hold it to what the pages are.
+//! Answers to a browser, with the headers that restrict what the pages can do.
 
 use bytes::Bytes;
 use http::header::{
@@ -9,14 +9,22 @@ use http::{HeaderValue, Response, StatusCode};
 
 use super::assets::Served;
 
-/// Nothing but what comes from the gateway itself, and no page may frame these.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// Security headers of every answer: resources only from the gateway itself, no frames around its pages, no
+/// guessing of content types. With `no-referrer`, browsers would hide the origin of a form.
+pub(crate) const PROTECTION: [(HeaderName, &str); 3] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+         connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "same-origin"),
+];
 
-/// The picture brings its own styles, and nothing else.
+/// The policy of a picture, which has its own inline styles.
 const OF_A_PICTURE: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
-/// A picture that the gateway made, in SVG.
+/// Serves an SVG picture.
 pub(super) fn picture(svg: Bytes) -> Response<Bytes> {
     let mut response = plain(StatusCode::OK, svg);
     set(&mut response, CONTENT_SECURITY_POLICY, OF_A_PICTURE);
@@ -25,15 +33,15 @@ pub(super) fn picture(svg: Bytes) -> Response<Bytes> {
     response
 }
 
-/// A page. One that could not be made is an error of ours, said without details.
+/// Serves a page, or an error without details if rendering failed.
 pub(super) fn page(status: StatusCode, html: Result<String, askama::Error>) -> Response<Bytes> {
     let (status, html) = match html {
         Ok(html) => (status, html),
         Err(error) => {
-            tracing::error!(%error, "a page of the dashboard could not be made");
+            tracing::error!(%error, "rendering a page of the dashboard failed");
             (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "This page could not be made.".to_owned(),
+                "The gateway could not render this page.".to_owned(),
             )
         }
     };
@@ -43,22 +51,22 @@ pub(super) fn page(status: StatusCode, html: Result<String, askama::Error>) -> R
     response
 }
 
-/// Go there and look.
-pub(super) fn see(to: &str) -> Response<Bytes> {
+/// Redirects to another page.
+pub(super) fn redirect(to: &str) -> Response<Bytes> {
     let mut response = plain(StatusCode::SEE_OTHER, Bytes::new());
     set(&mut response, LOCATION, to);
     set(&mut response, CACHE_CONTROL, "no-store");
     response
 }
 
-/// Go there, with a cookie.
-pub(super) fn see_with(to: &str, cookie: &str) -> Response<Bytes> {
-    let mut response = see(to);
+/// Redirects and sets a cookie.
+pub(super) fn redirect_with_cookie(to: &str, cookie: &str) -> Response<Bytes> {
+    let mut response = redirect(to);
     set(&mut response, SET_COOKIE, cookie);
     response
 }
 
-/// A file that never changes under its address. `known` is the tag of the one the browser has.
+/// Serves a file whose address contains its hash. `known` is the tag of the browser's copy.
 pub(super) fn asset(served: &'static Served, known: Option<&str>) -> Response<Bytes> {
     let tag = format!("\"{}\"", served.name);
     let mut response = if known == Some(tag.as_str()) {
@@ -82,14 +90,13 @@ pub(super) fn asset(served: &'static Served, known: Option<&str>) -> Response<By
 fn plain(status: StatusCode, body: Bytes) -> Response<Bytes> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
-    set(&mut response, CONTENT_SECURITY_POLICY, POLICY);
-    set(&mut response, X_CONTENT_TYPE_OPTIONS, "nosniff");
-    // With `no-referrer` browsers would hide from us where a form came from.
-    set(&mut response, REFERRER_POLICY, "same-origin");
+    for (name, value) in PROTECTION {
+        set(&mut response, name, value);
+    }
     response
 }
 
-/// Sets a header. A value that cannot stand in one is left out; none of ours is such.
+/// Sets a header. An invalid value is ignored; the values here are valid.
 fn set(response: &mut Response<Bytes>, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);

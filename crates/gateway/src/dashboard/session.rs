@@ -1,5 +1,5 @@
-//! Who signed in. A browser holds a random number, never the key; what the number stands for is in
-//! memory only.
+//! Sessions of signed-in visitors. A browser holds a random-looking id, never the key; the sessions are kept
+//! in memory only.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,18 +8,18 @@ use http::HeaderMap;
 use http::header::COOKIE;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::report::Asker;
+use crate::report::Viewer;
 
-/// The cookie's name.
+/// The name of the cookie.
 const NAME: &str = "ebbtide";
-/// How long one is signed in.
+/// The length of a session in hours.
 const HOURS: i64 = 12;
-/// Sessions at the same time; beyond it the oldest ends.
+/// The most sessions; a new one beyond that ends the oldest.
 const MOST: usize = 4_096;
 
 /// The sessions of one process.
 pub(super) struct Sessions {
-    /// Numbers and form tokens are keyed hashes under this, so that nobody can guess them.
+    /// The key of the hashes that make ids and form tokens unguessable.
     seed: [u8; 32],
     book: Mutex<Book>,
 }
@@ -33,13 +33,13 @@ struct Book {
 #[derive(Clone, Copy)]
 struct Session {
     number: u64,
-    asker: Asker,
+    viewer: Viewer,
     until: Timestamp,
 }
 
 impl Sessions {
-    /// None yet. `secret` is the store's; `began` makes the numbers others than those of an earlier
-    /// process on the same store.
+    /// Creates an empty set of sessions. `secret` is the store's; `began` makes the ids differ from those of
+    /// an earlier process on the same store.
     pub(super) fn new(secret: &[u8; 32], began: Timestamp) -> Self {
         let mut seed = [0; 32];
         blake3::Hasher::new_keyed(secret)
@@ -53,8 +53,8 @@ impl Sessions {
         }
     }
 
-    /// Opens a session and gives its id.
-    pub(super) fn open(&self, asker: Asker, now: Timestamp) -> String {
+    /// Opens a session and returns its id.
+    pub(super) fn open(&self, viewer: Viewer, now: Timestamp) -> String {
         let mut book = self.book();
         book.sessions.retain(|_, session| session.until > now);
         if book.sessions.len() >= MOST {
@@ -69,7 +69,7 @@ impl Sessions {
         let id = self.hash("session", &book.opened.to_be_bytes());
         let session = Session {
             number: book.opened,
-            asker,
+            viewer,
             until: now
                 .checked_add(SignedDuration::from_hours(HOURS))
                 .unwrap_or(Timestamp::MAX),
@@ -78,10 +78,10 @@ impl Sessions {
         id
     }
 
-    /// Who signed in under this id.
-    pub(super) fn asker(&self, id: &str, now: Timestamp) -> Option<Asker> {
+    /// Returns the viewer of a session.
+    pub(super) fn viewer(&self, id: &str, now: Timestamp) -> Option<Viewer> {
         let session = self.book().sessions.get(id).copied()?;
-        (session.until > now).then_some(session.asker)
+        (session.until > now).then_some(session.viewer)
     }
 
     /// Ends a session.
@@ -89,13 +89,13 @@ impl Sessions {
         self.book().sessions.remove(id);
     }
 
-    /// What a form shown in this session has to send back; without a session, what any form of this
-    /// process has to.
+    /// Returns the token that forms of this session must send back; without a session, the token of all
+    /// anonymous forms of this process.
     pub(super) fn form(&self, id: Option<&str>) -> String {
         self.hash("form", id.unwrap_or_default().as_bytes())
     }
 
-    /// Whether a form sent back what it had to. Takes as long for a wrong token as for a right one.
+    /// Checks the token of a form, in the same time for any token.
     pub(super) fn is_form(&self, id: Option<&str>, sent: &str) -> bool {
         blake3::hash(self.form(id).as_bytes()) == blake3::hash(sent.as_bytes())
     }
@@ -116,7 +116,7 @@ impl Sessions {
     }
 }
 
-/// The id in a request's cookie.
+/// Returns the session id in a request's cookie.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
     headers
         .get_all(COOKIE)
@@ -127,8 +127,7 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
         .find_map(|(name, value)| (name == NAME).then_some(value))
 }
 
-/// The cookie that keeps an id; an empty one is forgotten at once. Where the visitor came by HTTPS, it is
-/// sent by HTTPS alone.
+/// Formats the cookie of a session; an empty id deletes it. A visitor on HTTPS gets a cookie for HTTPS only.
 pub(super) fn set_cookie(id: &str, base: &str) -> String {
     let seconds = if id.is_empty() { 0 } else { HOURS * 3_600 };
     let secure = if base.starts_with("https:") {
@@ -146,7 +145,7 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::{MOST, Sessions, cookie, set_cookie};
-    use crate::report::Asker;
+    use crate::report::Viewer;
 
     const SECRET: [u8; 32] = [7; 32];
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -154,30 +153,30 @@ mod tests {
     #[test]
     fn a_session_ends_with_its_time_or_when_it_is_closed() {
         let sessions = Sessions::new(&SECRET, NOW);
-        let asker = Asker::Tenant(Tenant::of(&SECRET, b"key"));
-        let (id, other) = (sessions.open(asker, NOW), sessions.open(Asker::All, NOW));
+        let viewer = Viewer::Tenant(Tenant::of(&SECRET, b"key"));
+        let (id, other) = (sessions.open(viewer, NOW), sessions.open(Viewer::All, NOW));
         assert_ne!(id, other);
-        assert_eq!(sessions.asker(&id, NOW), Some(asker));
+        assert_eq!(sessions.viewer(&id, NOW), Some(viewer));
         let late = NOW + SignedDuration::from_hours(13);
-        assert_eq!(sessions.asker(&id, late), None);
+        assert_eq!(sessions.viewer(&id, late), None);
         sessions.close(&other);
-        assert_eq!(sessions.asker(&other, NOW), None);
+        assert_eq!(sessions.viewer(&other, NOW), None);
     }
 
     #[test]
     fn another_process_gives_other_numbers() {
         let later = NOW + SignedDuration::from_nanos(1);
-        let ids = [NOW, later].map(|began| Sessions::new(&SECRET, began).open(Asker::All, NOW));
+        let ids = [NOW, later].map(|began| Sessions::new(&SECRET, began).open(Viewer::All, NOW));
         assert_ne!(ids[0], ids[1]);
     }
 
     #[test]
     fn there_are_only_so_many() {
         let sessions = Sessions::new(&SECRET, NOW);
-        let first = sessions.open(Asker::All, NOW);
-        let last = (0..MOST).map(|_| sessions.open(Asker::All, NOW)).last();
-        assert_eq!(sessions.asker(&first, NOW), None);
-        assert!(sessions.asker(&last.unwrap(), NOW).is_some());
+        let first = sessions.open(Viewer::All, NOW);
+        let last = (0..MOST).map(|_| sessions.open(Viewer::All, NOW)).last();
+        assert_eq!(sessions.viewer(&first, NOW), None);
+        assert!(sessions.viewer(&last.unwrap(), NOW).is_some());
     }
 
     #[test]

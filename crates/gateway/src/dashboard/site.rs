@@ -1,14 +1,14 @@
-//! The addresses under `/ebbtide/` that a browser asks for.
+//! The addresses under `/ebbtide/` that a browser opens.
 //!
-//! | address | what |
+//! | address | page or action |
 //! |---|---|
 //! | `GET /ebbtide/` | the list |
 //! | `GET /ebbtide/conversations/{id}` | one conversation |
 //! | `GET /ebbtide/conversations/{id}/marks/{mark}` | a summary beside what it replaced |
-//! | `POST /ebbtide/conversations/{id}/pins` | sets the pin `text` |
-//! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes it |
-//! | `POST /ebbtide/conversations/{id}/orders` | gives the `order` `prepare` or `swap` |
-//! | `GET /ebbtide/strategy.svg` | the strategy's network as a picture |
+//! | `POST /ebbtide/conversations/{id}/pins` | sets a pin with the field `text` |
+//! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes the pin |
+//! | `POST /ebbtide/conversations/{id}/orders` | gives the order in the field `order`: `prepare` or `swap` |
+//! | `GET /ebbtide/strategy.svg` | a picture of the strategy's network |
 //! | `GET`, `POST /ebbtide/login`, `POST /ebbtide/logout` | signing in and out |
 //! | `GET /ebbtide/assets/{name}` | the style sheet, the script, the icon |
 
@@ -22,31 +22,30 @@ use conversation::homunculus::hosted::StrategyProgram;
 use history::{ConversationId, MarkId, Tenant};
 use http::header::IF_NONE_MATCH;
 use http::{HeaderMap, Method, Response, StatusCode};
-use jiff::Timestamp;
 
 use super::assets::assets;
 use super::notice::{Notice, login_page, notice_page};
 use super::session::{Sessions, cookie, set_cookie};
 use super::{Search, Visit, conversation_page, form, overview_page, replaced, reply};
-use crate::config::{Config, Mode, Secret};
+use crate::config::{Config, Secret};
 use crate::conversations::Clock;
-use crate::report::{Asker, Order, ReportError, Reports};
+use crate::report::{Order, ReportError, Reports, Viewer};
 
 const HOME: &str = "/ebbtide/";
 const LOGIN: &str = "/ebbtide/login";
-/// The longest form.
+/// The longest form, in bytes.
 const FORM: usize = 64 << 10;
 
-/// The pages over the reports, and who is signed in to them.
+/// The pages and the sessions of their visitors.
 pub struct Dashboard {
     reports: Arc<dyn Reports>,
     clock: Clock,
-    mode: Mode,
+    mode: &'static str,
     admin_token: Option<Secret>,
     secret: [u8; 32],
     sessions: Sessions,
     strategy: Arc<StrategyProgram>,
-    /// The strategy's picture, once somebody wanted to see it.
+    /// The strategy's picture, drawn when it is first requested.
     picture: OnceLock<Bytes>,
 }
 
@@ -56,39 +55,42 @@ impl fmt::Debug for Dashboard {
     }
 }
 
-/// What a browser asks.
+/// A browser's request.
 #[derive(Clone, Debug)]
-pub struct Ask {
-    /// The method.
+pub struct PageRequest {
+    /// The request's method.
     pub method: Method,
     /// The path, which begins with `/ebbtide`.
     pub path: String,
-    /// The query, without its question mark; empty where there is none.
+    /// The query without its question mark, or empty.
     pub query: String,
-    /// The headers.
+    /// The request's headers.
     pub headers: HeaderMap,
-    /// The body.
+    /// The body: a form, or empty.
     pub body: Bytes,
-    /// Who asks, by what the request says apart from a cookie. `None`: has to sign in.
-    pub asker: Option<Asker>,
+    /// The viewer according to the request, cookies aside; `None` has to sign in.
+    pub viewer: Option<Viewer>,
 }
 
-/// Who asks, and how they are known.
-struct Guest<'a> {
-    asker: Option<Asker>,
-    /// The session's id, where there is a session.
+/// One request with the identity of its sender.
+struct Call<'a> {
+    dashboard: &'a Dashboard,
+    request: &'a PageRequest,
+    viewer: Option<Viewer>,
+    /// The id of the session, if there is one.
     session: Option<&'a str>,
+    visit: Visit,
 }
 
 impl Dashboard {
-    /// The pages over these reports. `secret` is the store's, under which keys become tenants.
+    /// Creates the dashboard. `secret` is the store's, which derives tenants from keys.
     #[must_use]
     pub fn new(reports: Arc<dyn Reports>, config: &Config, secret: [u8; 32], clock: Clock) -> Self {
         Self {
             sessions: Sessions::new(&secret, clock()),
             reports,
             clock,
-            mode: config.mode,
+            mode: config.mode_name(),
             admin_token: config.admin_token.clone(),
             secret,
             strategy: config.policy.strategy.program(),
@@ -96,181 +98,188 @@ impl Dashboard {
         }
     }
 
-    /// Answers a browser.
-    pub async fn answer(&self, ask: Ask) -> Response<Bytes> {
+    /// Answers a browser's request.
+    pub async fn answer(&self, request: PageRequest) -> Response<Bytes> {
         let now = (self.clock)();
-        let known = cookie(&ask.headers)
-            .and_then(|id| self.sessions.asker(id, now).map(|asker| (id, asker)));
-        let guest = Guest {
-            asker: known.map(|(_, asker)| asker).or(ask.asker),
-            session: known.map(|(id, _)| id),
-        };
-        let visit = self.visit(&ask, &guest, now);
-        match ask.method {
-            Method::GET | Method::HEAD => self.show(&ask, &guest, &visit).await,
-            Method::POST => self.obey(&ask, &guest, &visit).await,
-            _ => self.missing(&visit),
-        }
-    }
-
-    fn visit(&self, ask: &Ask, guest: &Guest<'_>, now: Timestamp) -> Visit {
-        Visit {
+        let known = cookie(&request.headers)
+            .and_then(|id| self.sessions.viewer(id, now).map(|viewer| (id, viewer)));
+        let session = known.map(|(id, _)| id);
+        let visit = Visit {
             now,
-            base: form::base(&ask.headers),
-            mode: match self.mode {
-                Mode::On => "on",
-                Mode::Observe => "observe",
-            },
-            form: self.sessions.form(guest.session),
-            signed_in: guest.session.is_some(),
+            base: form::base(&request.headers),
+            mode: self.mode,
+            form: self.sessions.form(session),
+            signed_in: session.is_some(),
+        };
+        let call = Call {
+            dashboard: self,
+            request: &request,
+            viewer: known.map(|(_, viewer)| viewer).or(request.viewer),
+            session,
+            visit,
+        };
+        match request.method {
+            Method::GET | Method::HEAD => call.show().await,
+            Method::POST => call.submit().await,
+            _ => call.missing(),
         }
     }
+}
 
-    async fn show(&self, ask: &Ask, guest: &Guest<'_>, visit: &Visit) -> Response<Bytes> {
-        let segments = segments(&ask.path);
+impl Call<'_> {
+    async fn show(&self) -> Response<Bytes> {
+        let (request, visit) = (self.request, &self.visit);
+        let segments = segments(&request.path);
         match segments.as_slice() {
             ["assets", name] => {
-                let known = ask.headers.get(IF_NONE_MATCH);
+                let known = request.headers.get(IF_NONE_MATCH);
                 let known = known.and_then(|value| value.to_str().ok());
-                return assets()
-                    .named(name)
-                    .map_or_else(|| self.missing(visit), |served| reply::asset(served, known));
+                let served = assets().named(name);
+                return served.map_or_else(|| self.missing(), |served| reply::asset(served, known));
             }
             ["login"] => return reply::page(StatusCode::OK, login_page(None, visit)),
             _ => {}
         }
-        let Some(asker) = guest.asker else {
-            return reply::see(LOGIN);
+        let Some(viewer) = self.viewer else {
+            return reply::redirect(LOGIN);
         };
-        let number = |name| form::field(ask.query.as_bytes(), name)?.parse().ok();
+        let (dashboard, query) = (self.dashboard, request.query.as_bytes());
+        let number = |name| form::field(query, name)?.parse().ok();
         match segments.as_slice() {
-            // The addresses in the pages begin with a slash, but the one people type may not end in it.
-            [] if !ask.path.ends_with('/') => reply::see(HOME),
+            // Links in the pages begin with a slash, but a typed address may lack the one at its end.
+            [] if !request.path.ends_with('/') => reply::redirect(HOME),
             [] => {
                 let search = Search {
-                    find: form::field(ask.query.as_bytes(), "find").unwrap_or_default(),
+                    find: form::field(query, "find").unwrap_or_default(),
                     from: number("from").unwrap_or(0),
                 };
-                match self.reports.overview(asker).await {
-                    Ok(overview) => {
-                        reply::page(StatusCode::OK, overview_page(&overview, &search, visit))
-                    }
-                    Err(error) => self.failed(&error, HOME, visit),
-                }
+                let found = dashboard.reports.overview(viewer).await;
+                self.page(
+                    found.map(|found| overview_page(&found, &search, visit)),
+                    HOME,
+                )
             }
             ["strategy.svg"] => {
-                let draw = || self.strategy.picture().into();
-                reply::picture(self.picture.get_or_init(draw).clone())
+                let draw = || dashboard.strategy.picture().into();
+                reply::picture(dashboard.picture.get_or_init(draw).clone())
             }
             ["conversations", id] => {
-                let Some(id) = ConversationId::parse(id) else {
-                    return self.failed(&ReportError::NoConversation, HOME, visit);
+                let found = match ConversationId::parse(id) {
+                    Some(id) => dashboard.reports.detail(viewer, id).await,
+                    None => Err(ReportError::NoConversation),
                 };
-                match self.reports.detail(asker, id).await {
-                    Ok(detail) => reply::page(StatusCode::OK, conversation_page(&detail, visit)),
-                    Err(error) => self.failed(&error, HOME, visit),
-                }
+                self.page(found.map(|found| conversation_page(&found, visit)), HOME)
             }
             ["conversations", id, "marks", mark] => {
                 let (Some(id), Some(mark)) = (ConversationId::parse(id), MarkId::parse(mark))
                 else {
-                    return self.failed(&ReportError::NoMark, HOME, visit);
+                    return self.failed(&ReportError::NoMark, HOME);
                 };
                 let from = number("from").unwrap_or(0);
                 let turns = from..from.saturating_add(replaced::TURNS);
-                match self.reports.replaced(asker, id, mark, turns).await {
-                    Ok(found) => {
-                        reply::page(StatusCode::OK, replaced::replaced_page(&found, from, visit))
-                    }
-                    Err(error) => self.failed(&error, &address(id), visit),
-                }
+                let found = dashboard.reports.replaced(viewer, id, mark, turns).await;
+                let page = found.map(|found| replaced::replaced_page(&found, from, visit));
+                self.page(page, &address(id))
             }
-            _ => self.missing(visit),
+            _ => self.missing(),
         }
     }
 
-    async fn obey(&self, ask: &Ask, guest: &Guest<'_>, visit: &Visit) -> Response<Bytes> {
-        if ask.body.len() > FORM {
-            return self.refused(
-                visit,
+    async fn submit(&self) -> Response<Bytes> {
+        let (dashboard, request) = (self.dashboard, self.request);
+        if request.body.len() > FORM {
+            return self.refuse(
                 StatusCode::PAYLOAD_TOO_LARGE,
+                "Not done",
                 "The form is too long.",
             );
         }
-        let sent = |name| form::field(&ask.body, name).unwrap_or_default();
-        if !form::same_origin(&ask.headers) || !self.sessions.is_form(guest.session, &sent("form"))
-        {
-            let why = "The form came from another page, or the gateway was started again since it was \
-                       shown. Load the page again and repeat it.";
-            return self.refused(visit, StatusCode::FORBIDDEN, why);
+        let sent = |name| form::field(&request.body, name).unwrap_or_default();
+        let is_ours = dashboard.sessions.is_form(self.session, &sent("form"));
+        if !form::same_origin(&request.headers) || !is_ours {
+            let why =
+                "This form is out of date, or another site sent it. Reload the page and try again.";
+            return self.refuse(StatusCode::FORBIDDEN, "Not done", why);
         }
-        match segments(&ask.path).as_slice() {
-            ["login"] => return self.sign_in(sent("key").trim(), visit),
+        let segments = segments(&request.path);
+        match segments.as_slice() {
+            ["login"] => return self.sign_in(sent("key").trim()),
             ["logout"] => {
-                if let Some(id) = guest.session {
-                    self.sessions.close(id);
+                if let Some(id) = self.session {
+                    dashboard.sessions.close(id);
                 }
-                return reply::see_with(LOGIN, &set_cookie("", &visit.base));
+                return reply::redirect_with_cookie(LOGIN, &set_cookie("", &self.visit.base));
             }
             _ => {}
         }
-        let Some(asker) = guest.asker else {
-            return reply::see(LOGIN);
+        let Some(viewer) = self.viewer else {
+            return reply::redirect(LOGIN);
         };
-        let segments = segments(&ask.path);
-        let (Some("conversations"), Some(Some(id))) = (
-            segments.first().copied(),
-            segments.get(1).map(|id| ConversationId::parse(id)),
-        ) else {
-            return self.missing(visit);
+        let ["conversations", id, action @ ..] = segments.as_slice() else {
+            return self.missing();
         };
-        let page = address(id);
-        let done = match segments.get(2..).unwrap_or_default() {
+        let Some(id) = ConversationId::parse(id) else {
+            return self.missing();
+        };
+        let (page, reports) = (address(id), &dashboard.reports);
+        let done = match action {
             ["pins"] => {
                 let text = sent("text").trim().to_owned();
-                self.reports.pin(asker, id, text).await.map(|_| "#pins")
+                reports.pin(viewer, id, text).await.map(|_| "#pins")
             }
             ["pins", pin, "remove"] => {
                 let Some(pin) = PinId::parse(pin) else {
-                    return self.missing(visit);
+                    return self.missing();
                 };
-                self.reports.unpin(asker, id, pin).await.map(|_| "#pins")
+                reports.unpin(viewer, id, pin).await.map(|_| "#pins")
             }
             ["orders"] => {
                 let order = match sent("order").as_str() {
                     "prepare" => Order::Prepare,
                     "swap" => Order::Swap,
-                    _ => return self.missing(visit),
+                    _ => return self.missing(),
                 };
-                self.reports.order(asker, id, order).await.map(|()| "")
+                reports.order(viewer, id, order).await.map(|()| "")
             }
-            _ => return self.missing(visit),
+            _ => return self.missing(),
         };
         match done {
-            Ok(part) => reply::see(&format!("{page}{part}")),
-            Err(error) => self.failed(&error, &page, visit),
+            Ok(part) => reply::redirect(&format!("{page}{part}")),
+            Err(error) => self.failed(&error, &page),
         }
     }
 
-    fn sign_in(&self, key: &str, visit: &Visit) -> Response<Bytes> {
+    fn sign_in(&self, key: &str) -> Response<Bytes> {
+        let (dashboard, visit) = (self.dashboard, &self.visit);
         if key.is_empty() {
-            let problem = Some("Enter a key or the token.");
+            let problem = Some("Enter an API key or the admin token.");
             return reply::page(StatusCode::UNPROCESSABLE_ENTITY, login_page(problem, visit));
         }
-        // Compared as hashes, which takes as long for a wrong token as for a right one.
-        let is_admin = self.admin_token.as_ref().is_some_and(|token| {
+        // Comparing hashes takes the same time for any token.
+        let is_admin = dashboard.admin_token.as_ref().is_some_and(|token| {
             blake3::hash(token.reveal().as_bytes()) == blake3::hash(key.as_bytes())
         });
-        let asker = if is_admin {
-            Asker::All
-        } else {
-            Asker::Tenant(Tenant::of(&self.secret, key.as_bytes()))
+        let viewer = match is_admin {
+            true => Viewer::All,
+            false => Viewer::Tenant(Tenant::of(&dashboard.secret, key.as_bytes())),
         };
-        let id = self.sessions.open(asker, visit.now);
-        reply::see_with(HOME, &set_cookie(&id, &visit.base))
+        let id = dashboard.sessions.open(viewer, visit.now);
+        reply::redirect_with_cookie(HOME, &set_cookie(&id, &visit.base))
     }
 
-    fn failed(&self, error: &ReportError, to: &str, visit: &Visit) -> Response<Bytes> {
+    /// Serves a page, or the error of the report that it needs.
+    fn page(
+        &self,
+        page: Result<Result<String, askama::Error>, ReportError>,
+        back: &str,
+    ) -> Response<Bytes> {
+        match page {
+            Ok(page) => reply::page(StatusCode::OK, page),
+            Err(error) => self.failed(&error, back),
+        }
+    }
+
+    fn failed(&self, error: &ReportError, to: &str) -> Response<Bytes> {
         let (status, title) = match error {
             ReportError::NoConversation | ReportError::NoMark => {
                 (StatusCode::NOT_FOUND, "Not found")
@@ -278,40 +287,37 @@ impl Dashboard {
             ReportError::Refused { .. } | ReportError::AtRest | ReportError::NotKept => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "Not done")
             }
-            ReportError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Not now"),
+            ReportError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Unavailable"),
         };
         let text = format!("{}: {error}.", error.code());
+        let (text, link) = (text.as_str(), "Back");
         let notice = Notice {
             title,
-            text: &text,
-            to,
-            link: "Back",
-        };
-        reply::page(status, notice_page(notice, visit))
-    }
-
-    fn refused(&self, visit: &Visit, status: StatusCode, text: &str) -> Response<Bytes> {
-        let notice = Notice {
-            title: "Not done",
             text,
-            to: HOME,
-            link: "To the conversations",
+            to,
+            link,
         };
-        reply::page(status, notice_page(notice, visit))
+        reply::page(status, notice_page(notice, &self.visit))
     }
 
-    fn missing(&self, visit: &Visit) -> Response<Bytes> {
+    fn refuse(&self, status: StatusCode, title: &str, text: &str) -> Response<Bytes> {
+        let (to, link) = (HOME, "All conversations");
         let notice = Notice {
-            title: "Not found",
-            text: "There is nothing at this address.",
-            to: HOME,
-            link: "To the conversations",
+            title,
+            text,
+            to,
+            link,
         };
-        reply::page(StatusCode::NOT_FOUND, notice_page(notice, visit))
+        reply::page(status, notice_page(notice, &self.visit))
+    }
+
+    fn missing(&self) -> Response<Bytes> {
+        let text = "There is nothing at this address.";
+        self.refuse(StatusCode::NOT_FOUND, "Not found", text)
     }
 }
 
-/// The parts of a path behind `/ebbtide`.
+/// The segments of a path after `/ebbtide`.
 fn segments(path: &str) -> Vec<&str> {
     path.split('/')
         .filter(|part| !part.is_empty())

@@ -1,11 +1,9 @@
-//! Text of conversations as people can read it: nothing hidden in it, nothing that moves what is around it.
+//! Conversation text made safe to read: nothing in it is hidden or moves its surroundings.
 
 use std::fmt::Write;
 
-/// The text with every character written out that does not show, or that changes in which direction
-/// others run: U+202E becomes `[U+202E]`. Line breaks and tabs stay; joiners stay where a script or an
-/// emoji uses them.
-#[must_use]
+/// Spells out every character that is invisible or changes the text direction: U+202E becomes `[U+202E]`.
+/// Line breaks and tabs stay, and so do joiners where a script or an emoji uses them.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -21,7 +19,7 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// The text in one line of at most `limit` characters, with `…` where it was cut.
+/// Returns the text on one line of at most `limit` characters, with `…` if it was cut.
 #[must_use]
 pub fn one_line(text: &str, limit: usize) -> String {
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -36,9 +34,8 @@ pub fn one_line(text: &str, limit: usize) -> String {
     }
 }
 
-/// The beginning of a text and the rest of it, cut at a line break near `limit` characters where there
-/// is one. The rest is empty where the text is not much longer than the limit.
-#[must_use]
+/// Splits a text near `limit` characters, at a line break if there is one. The rest is empty if the text is
+/// not much longer than the limit.
 pub fn folded(text: &str, limit: usize) -> (String, String) {
     let text = visible(text);
     let Some((end, _)) = text.char_indices().nth(limit) else {
@@ -56,7 +53,7 @@ pub fn folded(text: &str, limit: usize) -> (String, String) {
     (head.to_owned(), rest.to_owned())
 }
 
-/// Controls, marks of direction, and characters of no width.
+/// Returns true for control characters, direction marks and zero-width characters.
 fn hides(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
@@ -68,7 +65,7 @@ fn hides(character: char) -> bool {
     }
 }
 
-/// The joiners and the variation selectors.
+/// Returns true for joiners and variation selectors.
 fn joins(character: char) -> bool {
     matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }

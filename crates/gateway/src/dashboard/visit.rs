@@ -1,35 +1,35 @@
-//! What every page needs to know about the visit it is made for.
+//! The facts about a visit that every page needs.
 
 use jiff::Timestamp;
 
-use super::assets::{Asset, assets};
+use super::assets::assets;
 
-/// One look at a page.
+/// One visit to a page.
 #[derive(Clone, Debug)]
 pub struct Visit {
-    /// When.
+    /// The time of the visit.
     pub now: Timestamp,
-    /// Where the visitor reached the gateway: `http://127.0.0.1:4000`, without a slash at the end.
+    /// The base URL at which the visitor reached the gateway, without a trailing slash.
     pub base: String,
-    /// `on` or `observe`.
+    /// The gateway's mode, `on` or `observe`.
     pub mode: &'static str,
-    /// What a form has to send back to be obeyed.
+    /// The token that forms must send back.
     pub form: String,
-    /// Whether the visitor signed in, and can sign out.
+    /// True if the visitor signed in and can sign out.
     pub signed_in: bool,
 }
 
 impl Visit {
     pub(super) fn style(&self) -> &'static str {
-        assets().address(Asset::Style)
+        &assets().style.address
     }
 
     pub(super) fn script(&self) -> &'static str {
-        assets().address(Asset::Script)
+        &assets().script.address
     }
 
     pub(super) fn icon(&self) -> &'static str {
-        assets().address(Asset::Icon)
+        &assets().icon.address
     }
 
     pub(super) fn version(&self) -> &'static str {

@@ -1,4 +1,4 @@
-//! Takes connections in.
+//! Accepts connections.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -25,19 +25,19 @@ use crate::server::refusal::Reason;
 use crate::server::route::Provider;
 use crate::server::{Body, Broken, State, duration, proxy};
 
-/// How many bytes the headers of one request may have.
+/// The most bytes of headers per request.
 const LONGEST_HEADERS: usize = 128 << 10;
-/// How many headers one request may have.
+/// The most headers per request.
 const MOST_HEADERS: usize = 200;
-/// Requests at the same time on one HTTP/2 connection.
+/// Concurrent requests per HTTP/2 connection.
 const MOST_STREAMS: u32 = 256;
-/// How long to wait after a connection could not be accepted: usually there are too many open files.
+/// The pause after a failed accept, which usually means too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Takes connections in until it is told to stop.
+/// Accepts connections until it is told to stop.
 pub(super) struct Acceptor {
     pub(super) state: Arc<State>,
-    /// What lies under `/ebbtide/`.
+    /// The routes under `/ebbtide/`.
     pub(super) control: Router,
     pub(super) tasks: TaskTracker,
 }
@@ -49,50 +49,50 @@ impl Acceptor {
                 () = self.state.stop.cancelled() => break,
                 accepted = self.next(&listener) => accepted,
             };
-            let Some((stream, peer, place)) = accepted else {
+            let Some((stream, peer, slot)) = accepted else {
                 sleep(PAUSE).await;
                 continue;
             };
-            // Without it a small event waits for the acknowledgement of the one before.
+            // Otherwise a small event waits for the acknowledgement of the one before.
             let _ = stream.set_nodelay(true);
             let connection = Connection {
-                door: Door {
+                dispatcher: Dispatcher {
                     state: Arc::clone(&self.state),
                     control: self.control.clone(),
                     peer,
                 },
-                _place: place,
+                _slot: slot,
             };
             self.tasks.spawn(connection.run(stream));
         }
     }
 
-    /// The next connection, once there is a place for it.
+    /// Returns the next connection once there is capacity for it.
     async fn next(
         &self,
         listener: &TcpListener,
     ) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-        let place = self.state.gate.connection().await?;
+        let slot = self.state.gate.connection().await?;
         match listener.accept().await {
-            Ok((stream, peer)) => Some((stream, peer, place)),
+            Ok((stream, peer)) => Some((stream, peer, slot)),
             Err(error) => {
-                tracing::warn!(%error, "a connection was not accepted");
+                tracing::warn!(%error, "accepting a connection failed");
                 None
             }
         }
     }
 }
 
-/// Where the requests of one connection go.
+/// Routes the requests of one connection.
 #[derive(Clone)]
-struct Door {
+struct Dispatcher {
     state: Arc<State>,
     control: Router,
     peer: SocketAddr,
 }
 
-impl Door {
-    async fn enter(self, mut request: Request<Incoming>) -> Response<Body> {
+impl Dispatcher {
+    async fn dispatch(self, mut request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path();
         if path != "/ebbtide" && !path.starts_with("/ebbtide/") {
             return proxy::handle(self.state, self.peer, request).await;
@@ -109,41 +109,41 @@ impl Door {
 }
 
 struct Connection {
-    door: Door,
-    _place: OwnedSemaphorePermit,
+    dispatcher: Dispatcher,
+    _slot: OwnedSemaphorePermit,
 }
 
 impl Connection {
     async fn run(self, stream: TcpStream) {
-        let patience = duration(self.door.state.config.limits.read);
+        let patience = duration(self.dispatcher.state.config.limits.read);
         let asked = Arc::new(AtomicBool::new(false));
         let service = {
-            let (door, asked) = (self.door.clone(), Arc::clone(&asked));
+            let (dispatcher, asked) = (self.dispatcher.clone(), Arc::clone(&asked));
             service_fn(move |request| {
                 asked.store(true, Ordering::Relaxed);
-                let door = door.clone();
-                async move { Ok::<_, Infallible>(door.enter(request).await) }
+                let dispatcher = dispatcher.clone();
+                async move { Ok::<_, Infallible>(dispatcher.dispatch(request).await) }
             })
         };
         let server = builder(patience);
         let mut connection =
             pin!(server.serve_connection_with_upgrades(TokioIo::new(stream), service));
         let ended = tokio::select! {
-            ended = connection.as_mut() => ended,
-            () = self.door.state.stop.cancelled() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
-            }
-            // What is read before the protocol is known has no time-out of its own.
-            () = never_asked(&asked, patience) => return,
-        };
+                    ended = connection.as_mut() => ended,
+        () = self.dispatcher.state.stop.cancelled() => {
+                        connection.as_mut().graceful_shutdown();
+                        connection.await
+                    }
+        // Reading the protocol's preface has no time-out of its own.
+                    () = never_asked(&asked, patience) => return,
+                };
         if let Err(error) = ended {
             tracing::debug!(%error, "a connection ended");
         }
     }
 }
 
-/// Ends where no request has begun within `patience`; else never.
+/// Resolves after `patience` if no request has begun by then; otherwise never.
 async fn never_asked(asked: &AtomicBool, patience: Duration) {
     sleep(patience).await;
     if asked.load(Ordering::Relaxed) {

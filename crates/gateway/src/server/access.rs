@@ -1,16 +1,16 @@
-//! Who may use what lies under `/ebbtide/`.
+//! Access control for everything under `/ebbtide/`.
 //!
 //! | the request carries | it sees |
 //! |---|---|
 //! | the admin token, as a bearer token | all tenants |
-//! | a provider's key, as it would to the provider | what was said with that key |
+//! | a provider's key, as for the provider | conversations with that key |
 //! | nothing, comes from this machine, and no admin token is set | all tenants |
 //! | anything else | nothing |
 //!
-//! The third line rests on the connection alone, so a page of another site that the user's browser shows must
-//! not be able to make use of it: the request has to name this machine as its host, by an address or as
-//! `localhost` (a name of another site may resolve to this machine), must not have come through a
-//! proxy, and what changes something must not have been sent by a page of another site.
+//! The third row rests on the connection alone, so pages of other sites in the user's browser must not
+//! exploit it: the request must name this machine as its host, by an address or as `localhost` (another
+//! site's name may resolve to this machine), must not have passed a proxy, and, if it changes something,
+//! must not come from another site's page.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -21,45 +21,45 @@ use http::{Method, StatusCode};
 
 use crate::config::Secret;
 use crate::error;
-use crate::report::Asker;
+use crate::report::Viewer;
 use crate::server::credentials::Credentials;
 
-/// Decides who may see what.
+/// The rules of access.
 pub(crate) struct Access {
     admin: Option<Secret>,
     secret: [u8; 32],
 }
 
-/// A request as far as it matters here.
+/// The parts of a request that decide about access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Visitor<'a> {
     pub(crate) peer: SocketAddr,
     pub(crate) method: &'a Method,
     pub(crate) headers: &'a HeaderMap,
-    /// The host of the request's URI: HTTP/2 has it there.
+    /// The host of the request's URI, where HTTP/2 has it.
     pub(crate) host: Option<&'a Authority>,
 }
 
-/// Why a request may not.
+/// The reason that access is denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
-    /// It says nothing of who asks.
-    Unknown,
-    /// It was sent by a page of another site, or for another host.
+    /// The request has no valid credentials.
+    Unauthenticated,
+    /// Another site's page sent it, or it names another host.
     Foreign,
 }
 
 impl Denied {
     pub(crate) const fn code(self) -> ErrorCode {
         match self {
-            Self::Unknown => error::UNKNOWN_ASKER,
+            Self::Unauthenticated => error::UNAUTHENTICATED,
             Self::Foreign => error::FOREIGN,
         }
     }
 
     pub(crate) const fn status(self) -> StatusCode {
         match self {
-            Self::Unknown => StatusCode::UNAUTHORIZED,
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Foreign => StatusCode::FORBIDDEN,
         }
     }
@@ -70,28 +70,28 @@ impl Access {
         Self { admin, secret }
     }
 
-    /// Who asks.
-    pub(crate) fn asker(&self, visitor: Visitor<'_>) -> Result<Asker, Denied> {
+    /// Returns what the visitor may see.
+    pub(crate) fn viewer(&self, visitor: Visitor<'_>) -> Result<Viewer, Denied> {
         visitor.check_site()?;
         let credentials = Credentials::in_headers(visitor.headers);
         let admin = self.admin.as_ref();
-        if admin.is_some_and(|token| credentials.hold(token.reveal())) {
-            return Ok(Asker::All);
+        if admin.is_some_and(|token| credentials.contain(token.reveal())) {
+            return Ok(Viewer::All);
         }
         if let Some(tenant) = credentials.tenant(&self.secret) {
-            return Ok(Asker::Tenant(tenant));
+            return Ok(Viewer::Tenant(tenant));
         }
-        if self.admin.is_none() && is_here(visitor.peer, visitor.headers) {
-            // Nothing but the connection speaks for it.
+        if self.admin.is_none() && is_local(visitor.peer, visitor.headers) {
+            // Only the connection speaks for it, so its host must name this machine.
             visitor.check_host()?;
-            return Ok(Asker::All);
+            return Ok(Viewer::All);
         }
-        Err(Denied::Unknown)
+        Err(Denied::Unauthenticated)
     }
 }
 
 impl Visitor<'_> {
-    /// Refuses what names another host than this machine.
+    /// Refuses a host other than this machine.
     pub(crate) fn check_host(&self) -> Result<(), Denied> {
         match self.host() {
             Some(host) if names_this_machine(&host) => Ok(()),
@@ -99,7 +99,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// Refuses what changes something and was sent by a page of another site.
+    /// Refuses a change sent by another site's page.
     fn check_site(&self) -> Result<(), Denied> {
         if matches!(*self.method, Method::GET | Method::HEAD) {
             return Ok(());
@@ -134,9 +134,8 @@ impl Visitor<'_> {
     }
 }
 
-/// Whether the other end of a connection is on this machine, and is no proxy that speaks for somebody
-/// else.
-pub(crate) fn is_here(peer: SocketAddr, headers: &HeaderMap) -> bool {
+/// Returns true if the peer is on this machine and is not a proxy for someone else.
+pub(crate) fn is_local(peer: SocketAddr, headers: &HeaderMap) -> bool {
     let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"]
         .iter()
         .any(|name| headers.contains_key(*name));
@@ -159,161 +158,107 @@ mod tests {
 
     use super::{Access, Denied, Visitor};
     use crate::config::Secret;
-    use crate::report::Asker;
+    use crate::report::Viewer;
 
     const SECRET: [u8; 32] = [3; 32];
     const HERE: &str = "127.0.0.1:5";
     const THERE: &str = "192.0.2.7:5";
 
-    #[derive(Clone, Copy)]
-    enum Token {
-        Set,
-        Unset,
-    }
+    type Header = (&'static str, &'static str);
+    type Seen = Result<Viewer, Denied>;
+    const ALL: Seen = Ok(Viewer::All);
+    const UNAUTHENTICATED: Seen = Err(Denied::Unauthenticated);
+    const FOREIGN: Seen = Err(Denied::Foreign);
 
+    /// Checks each request: whether a token is set, the peer, the method, the headers and the result.
     #[track_caller]
-    fn check(
-        token: Token,
-        peer: &str,
-        line: &str,
-        headers: &[(&str, &str)],
-        seen: Result<Asker, Denied>,
-    ) {
-        let admin = matches!(token, Token::Set).then(|| Secret::new("t0ken"));
-        let headers: HeaderMap = headers
-            .iter()
-            .map(|(name, value)| {
-                let name: HeaderName = name.parse().unwrap();
-                (name, HeaderValue::from_str(value).unwrap())
-            })
-            .collect();
-        let visitor = Visitor {
-            peer: peer.parse().unwrap(),
-            method: &line.parse::<Method>().unwrap(),
-            headers: &headers,
-            host: None,
-        };
-        assert_eq!(
-            Access::new(admin, SECRET).asker(visitor),
-            seen,
-            "{headers:?}"
-        );
+    fn check(cases: &[(bool, &str, &str, &[Header], Seen)]) {
+        for &(token, peer, method, headers, seen) in cases {
+            let admin = token.then(|| Secret::new("t0ken"));
+            let headers: HeaderMap = headers
+                .iter()
+                .map(|(name, value)| {
+                    let name: HeaderName = name.parse().unwrap();
+                    (name, HeaderValue::from_str(value).unwrap())
+                })
+                .collect();
+            let visitor = Visitor {
+                peer: peer.parse().unwrap(),
+                method: &method.parse::<Method>().unwrap(),
+                headers: &headers,
+                host: None,
+            };
+            let viewer = Access::new(admin, SECRET).viewer(visitor);
+            assert_eq!(viewer, seen, "{headers:?}");
+        }
     }
 
-    fn tenant(key: &str) -> Result<Asker, Denied> {
-        Ok(Asker::Tenant(Tenant::of(&SECRET, key.as_bytes())))
+    fn tenant(key: &str) -> Seen {
+        Ok(Viewer::Tenant(Tenant::of(&SECRET, key.as_bytes())))
     }
 
-    const OWN: (&str, &str) = ("host", "localhost:4000");
+    const OWN: Header = ("host", "localhost:4000");
+    const KEY: Header = ("x-api-key", "k");
+    const FORWARDED: Header = ("x-forwarded-for", "192.0.2.7");
 
     #[test]
     fn from_this_machine_without_a_key() {
-        use Token::{Set, Unset};
-        check(Unset, HERE, "GET", &[OWN], Ok(Asker::All));
-        check(
-            Unset,
-            HERE,
-            "GET",
-            &[("host", "[::1]:4000")],
-            Ok(Asker::All),
-        );
-        check(Unset, "[::ffff:127.0.0.1]:5", "GET", &[OWN], Ok(Asker::All));
-        check(Set, HERE, "GET", &[OWN], Err(Denied::Unknown));
-        check(Unset, THERE, "GET", &[OWN], Err(Denied::Unknown));
-        check(
-            Unset,
-            HERE,
-            "GET",
-            &[OWN, ("x-forwarded-for", "192.0.2.7")],
-            Err(Denied::Unknown),
-        );
+        check(&[
+            (false, HERE, "GET", &[OWN], ALL),
+            (false, HERE, "GET", &[("host", "[::1]:4000")], ALL),
+            (false, "[::ffff:127.0.0.1]:5", "GET", &[OWN], ALL),
+            (true, HERE, "GET", &[OWN], UNAUTHENTICATED),
+            (false, THERE, "GET", &[OWN], UNAUTHENTICATED),
+            (false, HERE, "GET", &[OWN, FORWARDED], UNAUTHENTICATED),
+        ]);
     }
 
     #[test]
     fn with_a_key_or_the_token() {
-        use Token::{Set, Unset};
-        check(Unset, HERE, "GET", &[OWN, ("x-api-key", "k")], tenant("k"));
-        check(
-            Set,
-            THERE,
-            "POST",
-            &[("authorization", "Bearer k")],
-            tenant("k"),
+        let (key, token) = (
+            ("authorization", "Bearer k"),
+            ("authorization", "Bearer t0ken"),
         );
-        check(
-            Set,
-            THERE,
-            "POST",
-            &[("authorization", "Bearer t0ken")],
-            Ok(Asker::All),
-        );
-        check(
-            Unset,
-            THERE,
-            "GET",
-            &[("authorization", "Bearer t0ken")],
-            tenant("t0ken"),
-        );
+        check(&[
+            (false, HERE, "GET", &[OWN, KEY], tenant("k")),
+            (true, THERE, "POST", &[key], tenant("k")),
+            (true, THERE, "POST", &[token], ALL),
+            (false, THERE, "GET", &[token], tenant("t0ken")),
+        ]);
     }
 
     #[test]
     fn a_page_of_another_site_gets_nothing() {
-        use Token::{Set, Unset};
         let rebound = ("host", "evil.example:4000");
-        check(Unset, HERE, "GET", &[rebound], Err(Denied::Foreign));
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[rebound, ("origin", "http://evil.example:4000")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[OWN, ("origin", "http://evil.example")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[OWN, ("origin", "http://localhost:9999")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[OWN, ("origin", "null")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[OWN, ("sec-fetch-site", "cross-site")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Set,
-            HERE,
-            "POST",
-            &[OWN, ("origin", "http://evil.example"), ("x-api-key", "k")],
-            Err(Denied::Foreign),
-        );
-        check(
-            Unset,
-            HERE,
-            "POST",
-            &[
-                OWN,
-                ("origin", "http://localhost:4000"),
-                ("sec-fetch-site", "same-origin"),
-            ],
-            Ok(Asker::All),
-        );
-        check(Unset, HERE, "GET", &[], Err(Denied::Foreign));
+        let evil = ("origin", "http://evil.example");
+        let cross_site = ("sec-fetch-site", "cross-site");
+        let own = [
+            OWN,
+            ("origin", "http://localhost:4000"),
+            ("sec-fetch-site", "same-origin"),
+        ];
+        check(&[
+            (false, HERE, "GET", &[rebound], FOREIGN),
+            (
+                false,
+                HERE,
+                "POST",
+                &[rebound, ("origin", "http://evil.example:4000")],
+                FOREIGN,
+            ),
+            (false, HERE, "POST", &[OWN, evil], FOREIGN),
+            (
+                false,
+                HERE,
+                "POST",
+                &[OWN, ("origin", "http://localhost:9999")],
+                FOREIGN,
+            ),
+            (false, HERE, "POST", &[OWN, ("origin", "null")], FOREIGN),
+            (false, HERE, "POST", &[OWN, cross_site], FOREIGN),
+            (true, HERE, "POST", &[OWN, evil, KEY], FOREIGN),
+            (false, HERE, "POST", &own, ALL),
+            (false, HERE, "GET", &[], FOREIGN),
+        ]);
     }
 }

@@ -1,5 +1,4 @@
-//! What lies under `/ebbtide/`: health, metrics, the control interface and, for everything else, the
-//! dashboard.
+//! The routes under `/ebbtide/`: health, metrics, the control API and, for every other path, the dashboard.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,24 +18,24 @@ use history::{ConversationId, MarkId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::dashboard::Ask;
+use crate::dashboard::{PROTECTION, PageRequest};
 use crate::error;
-use crate::report::{Asker, Order, Report, ReportError};
+use crate::report::{Order, Report, ReportError, Viewer};
 use crate::server::access::{Denied, Visitor};
 use crate::server::{State as Gateway, health};
 
-/// The largest body that is taken here.
+/// The largest body accepted here, in bytes.
 const LONGEST: usize = 256 << 10;
-/// How many of the turns that a summary stands for are told at once, where nothing else is asked for.
+/// The default number of turns returned with a summary.
 const TURNS: usize = 50;
 
-/// The other end of a connection, among a request's extensions.
+/// The remote address of a connection, stored in a request's extensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-type Desk = State<Arc<Gateway>>;
+type Shared = State<Arc<Gateway>>;
 
-/// Everything under `/ebbtide/`.
+/// Builds all routes under `/ebbtide/`.
 pub(super) fn router(gateway: Arc<Gateway>) -> Router {
     let api = Router::new()
         .route("/api/overview", get(overview))
@@ -55,27 +54,27 @@ pub(super) fn router(gateway: Arc<Gateway>) -> Router {
     Router::new()
         .nest("/ebbtide", inside)
         .fallback(page)
-        .layer(middleware::map_response(harmless))
+        .layer(middleware::map_response(protect))
         .with_state(gateway)
 }
 
-/// Lets in who may see something, and notes who it is.
-async fn admit(State(gateway): Desk, mut request: Request, next: Next) -> Response {
-    match asker(&gateway, &request) {
-        Ok(asker) => {
-            request.extensions_mut().insert(asker);
+/// Admits an authorized request and stores its viewer among the extensions.
+async fn admit(State(gateway): Shared, mut request: Request, next: Next) -> Response {
+    match viewer(&gateway, &request) {
+        Ok(viewer) => {
+            request.extensions_mut().insert(viewer);
             next.run(request).await
         }
         Err(denied) => denied.into_response(),
     }
 }
 
-/// Who sends a request.
-fn asker(gateway: &Gateway, request: &Request) -> Result<Asker, Denied> {
+/// Determines what the sender of a request may see.
+fn viewer(gateway: &Gateway, request: &Request) -> Result<Viewer, Denied> {
     let Some(Peer(peer)) = request.extensions().get() else {
-        return Err(Denied::Unknown);
+        return Err(Denied::Unauthenticated);
     };
-    gateway.house.access.asker(Visitor {
+    gateway.control.access.viewer(Visitor {
         peer: *peer,
         method: request.method(),
         headers: request.headers(),
@@ -83,21 +82,13 @@ fn asker(gateway: &Gateway, request: &Request) -> Result<Asker, Denied> {
     })
 }
 
-/// Nothing from here is kept by a cache, framed by another page or taken for another type; no page
-/// runs a script or takes a style from elsewhere.
-async fn harmless(mut response: Response) -> Response {
-    const ALL: [(header::HeaderName, &str); 4] = [
-        (header::CACHE_CONTROL, "no-store"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "same-origin"),
-        (
-            header::CONTENT_SECURITY_POLICY,
-            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
-             connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-        ),
-    ];
+/// Adds headers that keep caches, frames, scripts and styles of other origins away from an answer.
+async fn protect(mut response: Response) -> Response {
     let headers = response.headers_mut();
-    for (name, value) in ALL {
+    for (name, value) in PROTECTION
+        .into_iter()
+        .chain([(header::CACHE_CONTROL, "no-store")])
+    {
         headers
             .entry(name)
             .or_insert(HeaderValue::from_static(value));
@@ -105,7 +96,7 @@ async fn harmless(mut response: Response) -> Response {
     response
 }
 
-/// What is wrong with a request to the control interface.
+/// The error of a request to the control API.
 enum Problem {
     Report(ReportError),
     Bad(&'static str),
@@ -150,7 +141,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let (status, code) = (self.status(), self.code());
-        // What is refused is often refused by a rule of another crate.
+        // Another crate's rule may have caused the refusal.
         let tables = [
             crate::CODES,
             context::CODES,
@@ -158,14 +149,10 @@ impl IntoResponse for Problem {
             history::CODES,
         ];
         let hint = tables.iter().find_map(|table| coded::remedy(table, code));
-        let meaning = || {
-            let entry = error::CODES.iter().find(|entry| entry.code == code);
-            entry.map_or("", |entry| entry.meaning).to_owned()
-        };
         let message = match self {
             Self::Report(error) => error.to_string(),
             Self::Bad(what) => what.to_owned(),
-            Self::Nothing | Self::Method | Self::Denied(_) => meaning(),
+            Self::Nothing | Self::Method | Self::Denied(_) => error::meaning(code).to_owned(),
         };
         let body = json!({"error": {"code": code.as_str(), "message": message, "hint": hint}});
         let mut response = (status, axum::Json(body)).into_response();
@@ -187,31 +174,31 @@ async fn wrong_method() -> Problem {
     Problem::Method
 }
 
-/// A page of the dashboard.
-async fn page(State(gateway): Desk, request: Request) -> Result<Response, Problem> {
+/// Serves a page of the dashboard.
+async fn page(State(gateway): Shared, request: Request) -> Result<Response, Problem> {
     if request.uri().path().starts_with("/ebbtide/api/") {
         return Err(Problem::Nothing);
     }
-    // Who is not known by the request may be by a cookie, which is the dashboard's affair.
-    let asker = asker(&gateway, &request).ok();
+    // The dashboard may recognize the visitor by a cookie.
+    let viewer = viewer(&gateway, &request).ok();
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, LONGEST)
         .await
-        .map_err(|_| Problem::Bad("the body is too long or broke off"))?;
-    let ask = Ask {
+        .map_err(|_| Problem::Bad("the body is too long or was cut off"))?;
+    let request = PageRequest {
         method: parts.method,
         path: parts.uri.path().to_owned(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
         headers: parts.headers,
         body,
-        asker,
+        viewer,
     };
-    let page = gateway.house.dashboard.answer(ask).await;
+    let page = gateway.control.dashboard.answer(request).await;
     Ok(page.map(axum::body::Body::from))
 }
 
-/// A report as JSON.
-async fn told<T: Serialize>(report: Report<'_, T>) -> Result<Response, Problem> {
+/// Returns a report as JSON.
+async fn json_of<T: Serialize>(report: Report<'_, T>) -> Result<Response, Problem> {
     Ok(axum::Json(report.await?).into_response())
 }
 
@@ -219,22 +206,19 @@ fn conversation(id: &str) -> Result<ConversationId, Problem> {
     ConversationId::parse(id).ok_or(Problem::Report(ReportError::NoConversation))
 }
 
-async fn overview(
-    State(gateway): Desk,
-    Extension(asker): Extension<Asker>,
-) -> Result<Response, Problem> {
-    told(gateway.house.reports.overview(asker)).await
+async fn overview(State(gateway): Shared, viewer: Extension<Viewer>) -> Result<Response, Problem> {
+    json_of(gateway.control.reports.overview(*viewer)).await
 }
 
 async fn detail(
-    State(gateway): Desk,
-    Extension(asker): Extension<Asker>,
+    State(gateway): Shared,
+    viewer: Extension<Viewer>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    told(gateway.house.reports.detail(asker, conversation(&id)?)).await
+    json_of(gateway.control.reports.detail(*viewer, conversation(&id)?)).await
 }
 
-/// Which of the turns that a summary stands for.
+/// The range of the turns to return with a summary.
 #[derive(Debug, Deserialize)]
 struct Turns {
     #[serde(default)]
@@ -243,25 +227,20 @@ struct Turns {
 }
 
 async fn replaced(
-    State(gateway): Desk,
-    Extension(asker): Extension<Asker>,
+    State(gateway): Shared,
+    viewer: Extension<Viewer>,
     Path((id, mark)): Path<(String, String)>,
     turns: Result<Query<Turns>, QueryRejection>,
 ) -> Result<Response, Problem> {
-    let Query(turns) = turns.map_err(|_| Problem::Bad("`from` and `count` have to be numbers"))?;
+    let Query(turns) = turns.map_err(|_| Problem::Bad("`from` and `count` must be numbers"))?;
     let mark = MarkId::parse(&mark).ok_or(Problem::Report(ReportError::NoMark))?;
     let count = turns.count.unwrap_or(TURNS);
     let range = turns.from..turns.from.saturating_add(count);
-    told(
-        gateway
-            .house
-            .reports
-            .replaced(asker, conversation(&id)?, mark, range),
-    )
-    .await
+    let reports = &gateway.control.reports;
+    json_of(reports.replaced(*viewer, conversation(&id)?, mark, range)).await
 }
 
-/// What is to be pinned.
+/// The body of a request to set a pin.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NewPin {
@@ -269,65 +248,62 @@ struct NewPin {
 }
 
 async fn pin(
-    State(gateway): Desk,
-    Extension(asker): Extension<Asker>,
+    State(gateway): Shared,
+    viewer: Extension<Viewer>,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Response, Problem> {
     let id = conversation(&id)?;
     let pin: NewPin = serde_json::from_slice(&body)
-        .map_err(|_| Problem::Bad("the body has to be {\"text\": \"…\"}"))?;
-    told(gateway.house.reports.pin(asker, id, pin.text)).await
+        .map_err(|_| Problem::Bad("the body must be {\"text\": \"…\"}"))?;
+    json_of(gateway.control.reports.pin(*viewer, id, pin.text)).await
 }
 
 async fn unpin(
-    State(gateway): Desk,
-    Extension(asker): Extension<Asker>,
+    State(gateway): Shared,
+    viewer: Extension<Viewer>,
     Path((id, pin)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let id = conversation(&id)?;
-    let pin = PinId::parse(&pin).ok_or(Problem::Bad("a pin's id has eight hexadecimal digits"))?;
-    let removed = gateway.house.reports.unpin(asker, id, pin).await?;
+    let pin = PinId::parse(&pin).ok_or(Problem::Bad("a pin id has eight hexadecimal digits"))?;
+    let removed = gateway.control.reports.unpin(*viewer, id, pin).await?;
     Ok(axum::Json(json!({"removed": removed})).into_response())
 }
 
 async fn prepare(
-    State(gateway): Desk,
-    Extension(asker): Extension<Asker>,
-    Path(id): Path<String>,
+    gateway: Shared,
+    viewer: Extension<Viewer>,
+    id: Path<String>,
 ) -> Result<Response, Problem> {
-    order(&gateway, asker, &id, Order::Prepare).await
+    order(&gateway, *viewer, &id, Order::Prepare).await
 }
 
 async fn swap(
-    State(gateway): Desk,
-    Extension(asker): Extension<Asker>,
-    Path(id): Path<String>,
+    gateway: Shared,
+    viewer: Extension<Viewer>,
+    id: Path<String>,
 ) -> Result<Response, Problem> {
-    order(&gateway, asker, &id, Order::Swap).await
+    order(&gateway, *viewer, &id, Order::Swap).await
 }
 
 async fn order(
     gateway: &Gateway,
-    asker: Asker,
+    viewer: Viewer,
     id: &str,
     order: Order,
 ) -> Result<Response, Problem> {
     gateway
-        .house
+        .control
         .reports
-        .order(asker, conversation(id)?, order)
+        .order(viewer, conversation(id)?, order)
         .await?;
     Ok((StatusCode::ACCEPTED, axum::Json(json!({"accepted": true}))).into_response())
 }
 
-/// The counts concern all tenants.
-async fn metrics(
-    State(gateway): Desk,
-    Extension(asker): Extension<Asker>,
-) -> Result<Response, Problem> {
-    if asker != Asker::All {
-        return Err(Problem::Denied(Denied::Unknown));
+/// Returns the metrics, which cover all tenants.
+async fn metrics(State(gateway): Shared, viewer: Extension<Viewer>) -> Result<Response, Problem> {
+    if *viewer != Viewer::All {
+        return Err(Problem::Denied(Denied::Unauthenticated));
     }
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], gateway.metrics.render()).into_response())

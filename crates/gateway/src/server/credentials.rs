@@ -1,15 +1,15 @@
-//! Whose a request is: the tenant, by the credentials it carries.
+//! The tenant of a request, by its credentials.
 //!
-//! What counts is everything that a provider may charge it to: two requests are of one tenant only where
-//! all of it is the same. A request that carries nothing known says nothing of who sent it. From this
-//! machine it belongs with the others of that kind; from elsewhere it may be anybody's, with a credential
-//! in a place that is not known here, and is passed on unread.
+//! Everything that a provider may charge counts: two requests belong to one tenant only if all of it is
+//! equal. A request without known credentials could be anyone's. From this machine, all such requests
+//! share a tenant; from elsewhere, one may carry credentials that the gateway does not recognize, so it is
+//! forwarded without being read.
 
 use history::Tenant;
 use http::Uri;
 use http::header::{self, HeaderMap, HeaderName};
 
-/// Names of credentials in a query.
+/// The names of credentials in a query.
 const IN_QUERY: [&str; 7] = [
     "key",
     "api_key",
@@ -20,18 +20,18 @@ const IN_QUERY: [&str; 7] = [
     "subscription-key",
 ];
 
-/// The credentials of one request, without repetitions. There is no `Debug`: they are secret.
+/// The distinct credentials of one request. They are secret, so there is no `Debug`.
 pub(crate) struct Credentials<'r>(Vec<&'r [u8]>);
 
 impl<'r> Credentials<'r> {
-    /// The keys in the headers.
+    /// Collects the keys in the headers.
     pub(crate) fn in_headers(headers: &'r HeaderMap) -> Self {
         let names = model::CREDENTIALS.iter();
         let values = names.flat_map(|name| headers.get_all(*name).iter());
         Self::sorted(values.map(|value| without_scheme(value.as_bytes())))
     }
 
-    /// Those of a request to a provider: the keys in the headers and in the URL's query.
+    /// Collects the keys in the headers and in the URL's query, or else the cookies.
     pub(crate) fn of(headers: &'r HeaderMap, uri: &'r Uri) -> Self {
         let pairs = uri.query().unwrap_or_default().split('&');
         let pairs = pairs.filter_map(|pair| pair.split_once('='));
@@ -42,7 +42,7 @@ impl<'r> Credentials<'r> {
         if !found.0.is_empty() {
             return found;
         }
-        // Providers change their cookies within a conversation: they count where there is nothing else.
+        // Providers change their cookies during a conversation, so cookies count only without a key.
         let cookies = headers.get_all(header::COOKIE).iter();
         Self::sorted(cookies.map(|value| value.as_bytes()))
     }
@@ -54,20 +54,20 @@ impl<'r> Credentials<'r> {
         Self(found)
     }
 
-    /// Whether a secret is among them.
-    pub(crate) fn hold(&self, secret: &str) -> bool {
+    /// Returns true if a secret is among them.
+    pub(crate) fn contain(&self, secret: &str) -> bool {
         // Hashes compare in constant time.
         let wanted = blake3::hash(secret.as_bytes());
         self.0.iter().any(|value| blake3::hash(value) == wanted)
     }
 
-    /// The tenant. A single key is the same tenant in whichever header it stands.
+    /// Derives the tenant. A single key gives the same tenant in any header.
     pub(crate) fn tenant(&self, secret: &[u8; 32]) -> Option<Tenant> {
         match self.0.as_slice() {
             [] => None,
             [one] => Some(Tenant::of(secret, one)),
             all => {
-                // A header holds no zero, so that several keys are never taken for one.
+                // A header cannot contain a zero byte, so several keys never look like one.
                 let mut joined = vec![0];
                 for value in all {
                     joined.extend_from_slice(&value.len().to_le_bytes());
@@ -79,15 +79,15 @@ impl<'r> Credentials<'r> {
     }
 }
 
-/// The tenant that a trusted header names.
+/// Derives the tenant from the value of a trusted header.
 pub(crate) fn named(headers: &HeaderMap, name: &HeaderName, secret: &[u8; 32]) -> Option<Tenant> {
     let value = headers.get(name)?.as_bytes().trim_ascii();
-    // No key begins like this: a header holds no such byte.
+    // A header cannot contain this byte, so no key looks like a name.
     let marked = [b"\x01", value].concat();
     (!value.is_empty()).then(|| Tenant::of(secret, &marked))
 }
 
-/// A key without the `Bearer` before it.
+/// Strips `Bearer ` from a key.
 fn without_scheme(value: &[u8]) -> &[u8] {
     match value.split_at_checked(7) {
         Some((scheme, key)) if scheme.eq_ignore_ascii_case(b"bearer ") => key.trim_ascii(),

@@ -1,4 +1,4 @@
-//! One request from its first byte to the last byte of its answer: what is counted and logged of it.
+//! One request from its first byte to the last byte of its answer, with what is counted and logged about it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,50 +13,49 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::conversations::{Endpoint, Generation, Outgoing};
-use crate::server::State;
-use crate::server::headers;
 use crate::server::refusal::Reason;
 use crate::server::route::{Provider, Route};
-use crate::server::spans::{Place, Told};
+use crate::server::spans::{SpanContext, SpanData};
+use crate::server::{State, duration, headers};
 use conversation::words::Did;
 
-/// One request while it is here. Dropping it counts and logs it, whatever became of it.
+/// One request in progress. Dropping it counts and logs the request, however it ended.
 pub(crate) struct Exchange {
     pub(crate) state: Arc<State>,
     pub(crate) route: Route,
-    /// Its place among the requests that may be under way.
-    pub(crate) place: Option<OwnedSemaphorePermit>,
-    /// What is known of the answer's content, once it came whole.
+    /// The slot among concurrent requests.
+    pub(crate) slot: Option<OwnedSemaphorePermit>,
+    /// The content of the answer, once it arrived whole.
     pub(crate) generation: Option<Generation>,
     method: String,
     span: Option<Span>,
-    came: Instant,
-    /// When it was there whole, so far as it was read here.
+    started: Instant,
+    /// The time at which its body had arrived, as far as the gateway reads it.
     read: Instant,
     own: Option<Duration>,
-    /// How long the end of its answer was held back until what was said was kept.
+    /// The time for which the end of the answer was held back to record the conversation.
     keeping: Option<Duration>,
-    outcome: Outcome,
+    record: Record,
     bytes: Bytes,
 }
 
-/// A generation as a span.
+/// The span of a generation.
 struct Span {
-    place: Place,
+    context: SpanContext,
     from: Timestamp,
 }
 
-/// What is told of a request.
+/// The facts to log about a request.
 #[derive(Default)]
-struct Outcome {
+struct Record {
     status: Option<u16>,
     did: Vec<Did>,
     conversation: Option<ConversationId>,
     tokens: Option<Tokens>,
-    whole: bool,
+    complete: bool,
 }
 
-/// Bytes of bodies.
+/// Bytes of the bodies.
 #[derive(Default)]
 struct Bytes {
     received: usize,
@@ -67,42 +66,42 @@ impl Exchange {
     pub(crate) fn begin(state: Arc<State>, route: Route, parts: &Parts) -> Self {
         state.metrics.began();
         let now = Instant::now();
-        let place = matches!(route.endpoint, Endpoint::Generate(_))
-            .then(|| state.spans.place(&parts.headers))
+        let context = matches!(route.endpoint, Endpoint::Generate(_))
+            .then(|| state.spans.context(&parts.headers))
             .flatten();
-        let span = place.map(|place| Span {
-            place,
+        let span = context.map(|context| Span {
+            context,
             from: (state.clock)(),
         });
         Self {
             span,
             state,
             route,
-            place: None,
+            slot: None,
             generation: None,
             method: parts.method.to_string(),
-            came: now,
+            started: now,
             read: now,
             own: None,
             keeping: None,
-            outcome: Outcome::default(),
+            record: Record::default(),
             bytes: Bytes::default(),
         }
     }
 
-    /// Its body was read whole.
-    pub(crate) fn was_read(&mut self, bytes: usize) {
+    /// Notes that the body was read whole.
+    pub(crate) fn body_read(&mut self, bytes: usize) {
         self.read = Instant::now();
         self.received(bytes);
     }
 
-    /// Some of its body came.
+    /// Counts bytes of the request's body.
     pub(crate) fn received(&mut self, bytes: usize) {
         self.bytes.received = self.bytes.received.saturating_add(bytes);
     }
 
-    /// It is sent to the provider now.
-    pub(crate) fn is_sent(&mut self) {
+    /// Notes that the request is being sent to the provider.
+    pub(crate) fn forwarding(&mut self) {
         if self.own.is_none() {
             let own = self.read.elapsed();
             self.own = Some(own);
@@ -110,63 +109,68 @@ impl Exchange {
         }
     }
 
-    /// The end of its answer was held back since then, until what was said was kept.
-    pub(crate) fn kept(&mut self, since: Instant) {
+    /// Notes that the end of the answer was held back since then to record the conversation.
+    pub(crate) fn recorded(&mut self, since: Instant) {
         let keeping = since.elapsed();
         self.keeping = Some(keeping);
         self.state.metrics.keeping_time(keeping);
     }
 
-    /// What was done to it.
-    pub(crate) fn did(&mut self, did: &[Did]) {
-        did.clone_into(&mut self.outcome.did);
+    /// The longest silence allowed to the provider.
+    pub(crate) fn silence(&self) -> Duration {
+        duration(self.state.config.limits.silence)
     }
 
-    /// What was done to it, and for whom.
+    /// Notes what was done to the request.
+    pub(crate) fn did(&mut self, did: &[Did]) {
+        did.clone_into(&mut self.record.did);
+    }
+
+    /// Notes the decision about the request.
     pub(crate) fn decided(&mut self, outgoing: &Outgoing) {
         self.did(&outgoing.did);
-        self.outcome.conversation = outgoing.conversation;
-        self.outcome.tokens = outgoing.tokens;
+        self.record.conversation = outgoing.conversation;
+        self.record.tokens = outgoing.tokens;
     }
 
-    /// Which conversation it belongs to.
+    /// Notes the conversation of the request.
     pub(crate) fn belongs_to(&mut self, conversation: Option<ConversationId>) {
-        self.outcome.conversation = conversation;
+        self.record.conversation = conversation;
     }
 
-    /// The head of its answer goes to the client.
+    /// Notes the status, and adds the gateway's headers to the answer.
     pub(crate) fn answered(&mut self, status: u16, answer: &mut HeaderMap) {
-        self.outcome.status = Some(status);
-        let Outcome {
+        let Record {
             did,
             conversation,
             tokens,
             ..
-        } = &self.outcome;
-        headers::tell(answer, did, *conversation, *tokens);
+        } = &self.record;
+        headers::annotate(answer, did, *conversation, *tokens);
+        self.record.status = Some(status);
     }
 
-    /// A piece of its answer goes to the client.
+    /// Counts bytes of the answer's body.
     pub(crate) fn sent(&mut self, bytes: usize) {
         self.bytes.sent = self.bytes.sent.saturating_add(bytes);
     }
 
-    /// All of its answer went to the client.
-    pub(crate) fn whole(&mut self) {
-        self.outcome.whole = true;
+    /// Notes that the whole answer was sent.
+    pub(crate) fn complete(&mut self) {
+        self.record.complete = true;
     }
 
-    /// It has no answer from its provider.
+    /// Notes that the request has no answer from its provider.
     pub(crate) fn refused(&mut self, reason: Reason, status: u16) {
-        self.outcome.status = Some(status);
+        self.record.status = Some(status);
         self.did(&[reason.did()]);
-        self.whole();
+        self.complete();
     }
 }
 
 impl Exchange {
-    /// Tells of a generation (OpenTelemetry's semantic conventions for generative AI).
-    fn tell(&self, status: u16, did: &str) {
+    /// Exports the span of a generation (OpenTelemetry's semantic conventions for generative AI).
+    fn export_span(&self, status: u16, did: &str) {
         let Some(span) = &self.span else { return };
         let provider = match self.route.provider {
             Provider::Anthropic => "anthropic",
@@ -178,10 +182,10 @@ impl Exchange {
             ("http.response.status_code", json!(status)),
             ("ebbtide.did", json!(did)),
         ];
-        if let Some(conversation) = self.outcome.conversation {
+        if let Some(conversation) = self.record.conversation {
             attributes.push(("gen_ai.conversation.id", json!(conversation.to_string())));
         }
-        if let Some(tokens) = self.outcome.tokens {
+        if let Some(tokens) = self.record.tokens {
             attributes.push(("ebbtide.view_tokens", json!(tokens.get())));
         }
         if status >= 400 {
@@ -192,8 +196,8 @@ impl Exchange {
             name = format!("chat {}", generation.model);
             describe(generation, &mut attributes);
         }
-        self.state.spans.tell(Told {
-            place: &span.place,
+        self.state.spans.export(SpanData {
+            context: &span.context,
             name,
             from: span.from,
             to: (self.state.clock)(),
@@ -203,7 +207,7 @@ impl Exchange {
     }
 }
 
-/// What the provider said of its answer.
+/// Adds what the provider reported about its answer.
 fn describe(generation: &Generation, attributes: &mut Vec<(&'static str, Value)>) {
     attributes.push(("gen_ai.request.model", json!(generation.model)));
     if let Some(id) = &generation.answer_id {
@@ -239,36 +243,36 @@ impl Drop for Exchange {
         metrics.ended();
         metrics.received(self.bytes.received);
         metrics.sent(self.bytes.sent);
-        let Outcome {
+        let Record {
             status,
             did,
             conversation,
             tokens,
-            whole,
-        } = &self.outcome;
-        // A client that went away before there was a head; the number nginx made usual.
+            complete,
+        } = &self.record;
+        // The client disconnected before the head of an answer. nginx introduced this status.
         let status = status.unwrap_or(499);
         metrics.answered(self.route.name(), status, did);
         let words: Vec<&str> = did.iter().map(|did| did.as_str()).collect();
         let words = words.join(",");
-        self.tell(status, &words);
+        self.export_span(status, &words);
         let generation = self.generation.as_ref();
         tracing::info!(
-            target: "ebbtide::request",
-            method = self.method,
-            endpoint = self.route.name(),
-            status,
-            whole,
-            did = words,
-            model = generation.map(|generation| generation.model.as_str()),
-            conversation = conversation.map(tracing::field::display),
-            tokens = tokens.map(Tokens::get),
-            bytes_in = self.bytes.received,
-            bytes_out = self.bytes.sent,
-            own_us = self.own.map(micros),
-            keeping_us = self.keeping.map(micros),
-            all_ms = u64::try_from(self.came.elapsed().as_millis()).unwrap_or(u64::MAX),
-            "request"
-        );
+                    target: "ebbtide::request",
+                    method = self.method,
+                    endpoint = self.route.name(),
+                    status,
+        whole = complete,
+                    did = words,
+                    model = generation.map(|generation| generation.model.as_str()),
+                    conversation = conversation.map(tracing::field::display),
+                    tokens = tokens.map(Tokens::get),
+                    bytes_in = self.bytes.received,
+                    bytes_out = self.bytes.sent,
+                    own_us = self.own.map(micros),
+                    keeping_us = self.keeping.map(micros),
+                    all_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                    "request"
+                );
     }
 }

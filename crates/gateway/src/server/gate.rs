@@ -1,4 +1,4 @@
-//! How much is let in at once.
+//! The limits on what is held at once.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::config::ServerLimits;
 use crate::server::duration;
 use crate::server::refusal::Reason;
 
-/// Connections for each request that may be under way: most of them wait for their next request.
+/// Connections per concurrent request: most connections are idle between requests.
 const CONNECTIONS_A_REQUEST: usize = 4;
-/// What is reserved for a body before its first byte is there.
+/// The largest buffer reserved before a body's first byte.
 const FIRST_RESERVATION: u64 = 1 << 20;
 
-/// Lets in as much as the limits say.
+/// Admits work within the limits.
 pub(super) struct Gate {
     limits: ServerLimits,
     connections: Arc<Semaphore>,
@@ -25,11 +25,11 @@ pub(super) struct Gate {
     bytes: Arc<Semaphore>,
 }
 
-/// A body together with its place among the bytes that may be held. The place is free again when the last
-/// reference to the bytes is gone, whoever has it.
+/// A body with its share of the byte limit, which is free again when the last reference to the bytes is
+/// dropped.
 struct Held {
     bytes: BytesMut,
-    _place: Option<OwnedSemaphorePermit>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl AsRef<[u8]> for Held {
@@ -50,19 +50,19 @@ impl Gate {
         }
     }
 
-    /// A place for a connection; waits for it.
+    /// Waits for a connection slot.
     pub(super) async fn connection(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.connections).acquire_owned().await.ok()
     }
 
-    /// A place for a request.
+    /// Takes a request slot.
     pub(super) fn request(&self) -> Result<OwnedSemaphorePermit, Reason> {
         Arc::clone(&self.requests)
             .try_acquire_owned()
             .map_err(|_| Reason::Busy)
     }
 
-    /// Reads a body whole.
+    /// Reads a whole body.
     pub(super) async fn read(&self, body: Incoming) -> Result<Bytes, Reason> {
         let most = self.limits.body;
         if body.size_hint().lower() > most as u64 {
@@ -76,7 +76,7 @@ impl Gate {
     async fn collect(&self, mut body: Incoming) -> Result<Bytes, Reason> {
         let announced = body.size_hint().lower().min(FIRST_RESERVATION);
         let mut bytes = BytesMut::with_capacity(usize::try_from(announced).unwrap_or_default());
-        let mut place: Option<OwnedSemaphorePermit> = None;
+        let mut permit: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = body.frame().await {
             let Ok(piece) = frame.map_err(|_| Reason::BrokenBody)?.into_data() else {
                 continue;
@@ -86,15 +86,15 @@ impl Gate {
                 return Err(Reason::TooLarge { limit });
             }
             let more = self.bytes(piece.len())?;
-            match &mut place {
-                Some(place) => place.merge(more),
-                None => place = Some(more),
+            match &mut permit {
+                Some(permit) => permit.merge(more),
+                None => permit = Some(more),
             }
             bytes.extend_from_slice(&piece);
         }
         let held = Held {
             bytes,
-            _place: place,
+            _permit: permit,
         };
         Ok(Bytes::from_owner(held))
     }

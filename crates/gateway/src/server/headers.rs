@@ -1,4 +1,4 @@
-//! Which headers go on, and which are ours.
+//! Headers: those that are forwarded, and the gateway's own.
 
 use context::Tokens;
 use history::ConversationId;
@@ -6,15 +6,15 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use conversation::words::Did;
 
-/// What was done to the request.
+/// The words for what was done to the request.
 pub(crate) const DID: HeaderName = HeaderName::from_static("x-ebbtide-did");
-/// The conversation.
+/// The id of the conversation.
 pub(crate) const CONVERSATION: HeaderName = HeaderName::from_static("x-ebbtide-conversation");
-/// The tokens of what was sent.
+/// The tokens sent to the provider.
 pub(crate) const TOKENS: HeaderName = HeaderName::from_static("x-ebbtide-tokens");
-/// The code of an error that is ours.
+/// The error code, if the gateway itself answered with an error.
 pub(crate) const ERROR: HeaderName = HeaderName::from_static("x-ebbtide-error");
-/// What the names of our own headers begin with. A client's are for us and not sent on.
+/// The prefix of the gateway's own headers. They are not forwarded.
 const OURS: &str = "x-ebbtide-";
 
 const HOP_BY_HOP: [HeaderName; 7] = [
@@ -27,8 +27,7 @@ const HOP_BY_HOP: [HeaderName; 7] = [
     header::TRANSFER_ENCODING,
 ];
 
-/// Takes out what concerns one connection only, the headers named by `connection` included
-/// (RFC 9110, section 7.6.1).
+/// Removes the hop-by-hop headers, including those named by `connection` (RFC 9110, section 7.6.1).
 pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(header::CONNECTION)
@@ -44,11 +43,11 @@ pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     headers.remove("http2-settings");
 }
 
-/// The headers of a request as they go to the provider.
+/// Removes the headers that must not reach the provider.
 pub(crate) fn for_upstream(headers: &mut HeaderMap) {
     remove_hop_by_hop(headers);
-    // The provider's host stands in the URL; the length follows from the body; what a client expects
-    // before it sends its body it got from us.
+    // The URL holds the provider's host, the body determines the length, and the gateway itself has answered
+    // an `expect`.
     for name in [
         header::HOST,
         header::CONTENT_LENGTH,
@@ -60,7 +59,7 @@ pub(crate) fn for_upstream(headers: &mut HeaderMap) {
     remove_ours(headers);
 }
 
-/// Takes out what a client says to us.
+/// Removes the headers addressed to the gateway.
 pub(crate) fn remove_ours(headers: &mut HeaderMap) {
     let ours: Vec<HeaderName> = headers
         .keys()
@@ -72,7 +71,7 @@ pub(crate) fn remove_ours(headers: &mut HeaderMap) {
     }
 }
 
-/// Adds beta names to those of the client, which stay as they are.
+/// Adds beta names to the client's own.
 pub(crate) fn add_betas(headers: &mut HeaderMap, betas: &[&'static str]) {
     const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
     for beta in betas {
@@ -85,7 +84,7 @@ pub(crate) fn add_betas(headers: &mut HeaderMap, betas: &[&'static str]) {
         if there {
             continue;
         }
-        // Into the one line where there is one: not every server joins several.
+        // Joins them in one line if there is one: not every server joins several lines.
         let joined = match headers.get(BETA).and_then(|value| value.to_str().ok()) {
             Some(names) if !names.trim().is_empty() => format!("{names},{beta}"),
             _ => (*beta).to_owned(),
@@ -96,8 +95,8 @@ pub(crate) fn add_betas(headers: &mut HeaderMap, betas: &[&'static str]) {
     }
 }
 
-/// Says what was done.
-pub(crate) fn tell(
+/// Adds the headers that say what was done.
+pub(crate) fn annotate(
     headers: &mut HeaderMap,
     did: &[Did],
     conversation: Option<ConversationId>,

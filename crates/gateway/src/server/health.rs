@@ -1,4 +1,4 @@
-//! Whether the gateway is well.
+//! The health check.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,24 +9,22 @@ use context::pin::{Origin, Pin, PinId};
 use context::{Text, Tokens};
 use history::{ConversationId, HistoryError, Pinned, Store, Tenant};
 use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::config::Mode;
 use crate::server::State as Gateway;
 
-/// How long the store may take to take a transaction.
+/// The longest that the store may take for a transaction.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whose store is written to see whether it can be. No key makes this tenant: those of keys are hashes.
-const NOBODY: Tenant = Tenant::from_bytes(*b"ebbtide's health");
+/// The tenant of test writes. Tenants of keys are hashes, so no key has this id.
+const TEST_TENANT: Tenant = Tenant::from_bytes(*b"ebbtide's health");
 
-/// Writes something and takes it away again. A transaction without a change would succeed on a disk that
-/// is full.
+/// Writes and removes a pin. A transaction without a change would succeed even on a full disk.
 fn touch(store: &mut dyn Store, now: Timestamp) -> Result<(), HistoryError> {
     let of = ConversationId::from_bytes([0; 16]);
-    let text = "written to see whether it can be";
+    let text = "test write of the health check";
     let pin = Pin {
         id: PinId::of(text),
         text: Text::from(text),
@@ -40,46 +38,21 @@ fn touch(store: &mut dyn Store, now: Timestamp) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// Whether the gateway is well. It answers with 200 as long as it passes requests on, which it does
-/// without a store too.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Health {
-    /// `ok`, or `degraded` where the store fails.
-    status: &'static str,
-    version: &'static str,
-    /// `on` or `observe`.
-    mode: &'static str,
-    /// `ok` or `failing`.
-    store: &'static str,
-    upstreams: Upstreams,
-}
-
-/// Where requests go.
-#[derive(Clone, Debug, Serialize)]
-struct Upstreams {
-    anthropic: String,
-    openai: String,
-}
-
-pub(super) async fn health(State(gateway): State<Arc<Gateway>>) -> Json<Health> {
+/// Reports the gateway's health. The HTTP status is always 200, since the gateway forwards requests even
+/// without a working store. `status` is `degraded` and `store` is `failing` if the store fails.
+pub(super) async fn health(State(gateway): State<Arc<Gateway>>) -> Json<Value> {
     let engine = Arc::clone(&gateway.core.parts().engine);
     let now = (gateway.clock)();
-    let write = spawn_blocking(move || engine.write(NOBODY, &mut |store| touch(store, now)));
+    let write = spawn_blocking(move || engine.write(TEST_TENANT, &mut |store| touch(store, now)));
     let written = matches!(timeout(PATIENCE, write).await, Ok(Ok(Ok(()))));
-    // Where room is short, so little may be taken and a message not.
+    // On a full disk this small write may succeed where a message does not.
     let well = written && !gateway.core.is_forgetting();
     let config = &gateway.config;
-    Json(Health {
-        status: if well { "ok" } else { "degraded" },
-        version: env!("CARGO_PKG_VERSION"),
-        mode: match config.mode {
-            Mode::On => "on",
-            Mode::Observe => "observe",
-        },
-        store: if well { "ok" } else { "failing" },
-        upstreams: Upstreams {
-            anthropic: config.upstream.anthropic.clone(),
-            openai: config.upstream.openai.clone(),
-        },
-    })
+    Json(json!({
+        "status": if well { "ok" } else { "degraded" },
+        "version": env!("CARGO_PKG_VERSION"),
+        "mode": config.mode_name(),
+        "store": if well { "ok" } else { "failing" },
+        "upstreams": {"anthropic": config.upstream.anthropic, "openai": config.upstream.openai},
+    }))
 }

@@ -1,9 +1,9 @@
 //! The outer half: sockets, bodies and streams.
 //!
-//! [`serve`] puts a [`Gateway`] on a listener. A connection is taken in by `accept`, a request is
-//! sorted by `route` and goes to `control` (everything under `/ebbtide/`), to `tunnel` (WebSockets) or to
-//! `proxy`, which reads it within the limits of `gate`, asks the inner half, sends it with `upstream` and
-//! gives the answer back through `relay`.
+//! [`serve`] puts a [`Gateway`] on a listener. `accept` takes a connection; `route` classifies a request and
+//! sends it to `control` (everything under `/ebbtide/`), to `tunnel` (WebSockets) or to `proxy`. `proxy` reads
+//! it within the limits of `gate`, asks the inner half, sends it with `upstream` and streams the answer back
+//! through `relay`.
 
 mod accept;
 mod access;
@@ -11,6 +11,7 @@ mod control;
 mod credentials;
 mod exchange;
 mod gate;
+mod guard;
 mod headers;
 mod health;
 mod opening;
@@ -53,21 +54,21 @@ pub(crate) use crate::server::route::Provider;
 use crate::server::spans::Spans;
 pub(crate) use crate::server::upstream::Upstream;
 
-/// What may break a body.
+/// An error of a body.
 pub(crate) type Broken = Box<dyn std::error::Error + Send + Sync>;
-/// A body on its way, in either direction.
+/// A streamed body, in either direction.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Broken>;
 
-/// How long open answers may take when the server is stopped.
+/// The longest that a shutdown waits for open answers.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// What a gateway is made of.
+/// The parts that a gateway needs.
 pub struct Gateway {
-    /// What was set.
+    /// The configuration.
     pub config: Config,
-    /// Where the history is kept.
+    /// The engine of the history.
     pub engine: Arc<dyn Engine>,
-    /// Tells the time.
+    /// The source of time.
     pub clock: Clock,
 }
 
@@ -79,30 +80,30 @@ impl fmt::Debug for Gateway {
     }
 }
 
-/// Why a gateway does not start.
+/// The error of a gateway that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The listener has no address, or the system's certificates cannot be read.
+    /// The listener has no address, or the system's certificates are unreadable.
     #[error("the gateway cannot start: {0}")]
     System(#[from] io::Error),
-    /// The store fails.
+    /// The store failed.
     #[error("the gateway's store failed: {0}")]
     Store(#[from] HistoryError),
-    /// It would listen beyond this machine, and nothing says who may look into it from there.
-    #[error("{address} can be reached from other machines, and no admin token is set")]
+    /// The listener is reachable from other machines, and no admin token protects the gateway.
+    #[error("{address} is reachable from other machines, and no admin token is set")]
     Exposed {
-        /// Where it would listen.
+        /// The listen address.
         address: SocketAddr,
     },
-    /// The strategy's file was not read.
-    #[error("the strategy `{0}` was not read")]
+    /// The strategy's file was not loaded.
+    #[error("the strategy `{0}` was not loaded")]
     Strategy(String),
-    /// An upstream's URL cannot be used.
-    #[error("`{url}` cannot be used as an upstream: {reason}")]
+    /// An upstream URL is invalid.
+    #[error("`{url}` is not a valid upstream: {reason}")]
     Upstream {
-        /// The URL as given.
+        /// The URL as configured.
         url: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
 }
@@ -122,24 +123,14 @@ impl Coded for ServeError {
     }
 }
 
-/// A moment at which the inner half is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
-    Arrived,
-    Refused,
-    Answered,
-    Piece,
-    Finished,
-}
-
-/// What answers under `/ebbtide/`.
-pub(crate) struct House {
+/// The parts that answer under `/ebbtide/`.
+pub(crate) struct ControlPlane {
     access: Access,
     reports: Arc<dyn Reports>,
     dashboard: Dashboard,
 }
 
-/// What all requests have in common.
+/// The state that all requests share.
 pub(crate) struct State {
     core: Conversations,
     config: Arc<Config>,
@@ -148,15 +139,15 @@ pub(crate) struct State {
     upstream: Upstream,
     gate: Gate,
     secret: [u8; 32],
-    house: House,
+    control: ControlPlane,
     spans: Spans,
-    /// Connections that have left HTTP.
+    /// Upgraded connections.
     tunnels: TaskTracker,
     stop: CancellationToken,
-    /// Whether it was said that requests of nobody pass unread.
-    nobody_was_told: AtomicBool,
+    /// Set once the warning about unidentified requests was logged.
+    warned_unidentified: AtomicBool,
     #[cfg(test)]
-    sabotage: Option<Moment>,
+    fail_at: Option<guard::Stage>,
 }
 
 impl State {
@@ -177,14 +168,14 @@ impl State {
         let core = Conversations::new(parts)?;
         let reports: Arc<dyn Reports> = Arc::new(core.clone());
         let (pages, clock) = (Arc::clone(&reports), Arc::clone(&gateway.clock));
-        let house = House {
+        let control = ControlPlane {
             dashboard: Dashboard::new(pages, &config, secret, clock),
             access: Access::new(config.admin_token.clone(), secret),
             reports,
         };
         Ok(Self {
             secret,
-            house,
+            control,
             core,
             upstream: Upstream::new(&config.upstream)?,
             gate: Gate::new(config.limits),
@@ -194,26 +185,14 @@ impl State {
             metrics,
             tunnels: TaskTracker::new(),
             stop: CancellationToken::new(),
-            nobody_was_told: AtomicBool::new(false),
+            warned_unidentified: AtomicBool::new(false),
             #[cfg(test)]
-            sabotage: None,
+            fail_at: None,
         })
     }
 }
 
-impl State {
-    /// In tests of what happens when the inner half panics, it does so here; else nothing happens.
-    #[cfg_attr(
-        not(test),
-        expect(clippy::unused_self, reason = "only tests have something to look at")
-    )]
-    fn sabotage_point(&self, _moment: Moment) {
-        #[cfg(test)]
-        assert_ne!(self.sabotage, Some(_moment), "as the test wants it");
-    }
-}
-
-/// A gateway that runs. Dropping it does not stop it; [`shutdown`](Self::shutdown) does.
+/// A running gateway. Dropping it does not stop it; call [`shutdown`](Self::shutdown).
 pub struct Running {
     address: SocketAddr,
     state: Arc<State>,
@@ -229,19 +208,19 @@ impl fmt::Debug for Running {
 }
 
 impl Running {
-    /// Where it listens.
+    /// The address it listens on.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its base URL.
+    /// The base URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it has counted.
+    /// The gateway's metrics.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.state.metrics
@@ -253,23 +232,23 @@ impl Running {
         &self.state.core
     }
 
-    /// Takes no more requests, lets open answers end for half a minute at most, and stops when what
-    /// was said is kept.
+    /// Refuses new requests, gives open answers up to 30 seconds to end, and stops once everything is
+    /// recorded.
     pub async fn shutdown(self) {
         self.shutdown_within(GRACE).await;
     }
 
-    /// As [`shutdown`](Self::shutdown), with another time for open answers.
+    /// Works like [`shutdown`](Self::shutdown) with another grace period.
     pub async fn shutdown_within(self, grace: Duration) {
         self.state.stop.cancel();
         self.state.tunnels.close();
-        // Answers that never end are not waited for.
+        // Answers that never end must not block the shutdown.
         let ended = async {
             self.tasks.wait().await;
             self.state.tunnels.wait().await;
         };
         if timeout(grace, ended).await.is_err() {
-            tracing::warn!("answers that had not ended were cut");
+            tracing::warn!("shut down before all answers had ended");
         }
         self.state.core.close().await;
         self.state.spans.close().await;
@@ -279,8 +258,7 @@ impl Running {
 /// Serves a gateway on `listener`.
 ///
 /// # Errors
-/// Where the listener has no address or one beyond this machine without an admin token, the store fails
-/// or an upstream's URL cannot be used.
+/// [`ServeError`], for example if the listener is reachable from other machines without an admin token.
 pub fn serve(listener: TcpListener, gateway: Gateway) -> Result<Running, ServeError> {
     start(listener, State::new(gateway)?)
 }
@@ -298,8 +276,7 @@ fn start(listener: TcpListener, state: State) -> Result<Running, ServeError> {
         tasks: tasks.clone(),
     };
     tasks.spawn(acceptor.run(listener));
-    // The vocabulary that nearly every model is counted with is unpacked now, not while the first
-    // request waits.
+    // Unpacks the most common vocabulary now instead of during the first request.
     tasks.spawn_blocking(|| tokens::Encoding::O200k.count("ready"));
     tasks.close();
     Ok(Running {
@@ -309,7 +286,7 @@ fn start(listener: TcpListener, state: State) -> Result<Running, ServeError> {
     })
 }
 
-/// A duration that was checked when it was set; a negative one is none.
+/// Converts a validated duration; a negative one becomes zero.
 fn duration(of: SignedDuration) -> Duration {
     Duration::try_from(of).unwrap_or_default()
 }

@@ -1,23 +1,21 @@
-//! The beginning of a stream of events, kept back until it says something: a provider that takes a request
-//! before it looks at its size refuses it there, under the status of success.
+//! The start of an event stream, held back until it has content: a provider that accepts a request before it
+//! checks its size refuses it there, under a status of success.
 
 use bytes::{Bytes, BytesMut};
 use http::{Response, header};
-use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::json;
-use tokio::time::timeout;
 use wire::api::{Accumulator, Decoder, Dialect, Event, Failure};
 
-use crate::server::duration;
 use crate::server::exchange::Exchange;
 use crate::server::refusal::Reason;
+use crate::server::relay::next_frame;
 
-/// A beginning that is longer says something.
+/// The longest start held back; a longer one has content.
 const LONGEST: usize = 64 << 10;
 
-/// What events are called that say nothing yet.
-const SILENT: [&str; 5] = [
+/// The names of events without content.
+const EMPTY: [&str; 5] = [
     "message_start",
     "ping",
     "response.created",
@@ -25,19 +23,16 @@ const SILENT: [&str; 5] = [
     "response.in_progress",
 ];
 
-/// What was read of a stream.
+/// The start of a stream.
 #[derive(Default)]
 pub(super) struct Opening {
-    /// Its bytes.
+    /// The bytes read so far.
     pub ahead: Bytes,
-    /// That the request is too long, as the body of a refusal; `None` where it says anything else.
+    /// The body of an equivalent refusal, if the stream says that the request is too long.
     pub overflow: Option<Bytes>,
 }
 
-/// Reads the events that say nothing, and the first that does.
-///
-/// # Errors
-/// Where the provider breaks off, or stays silent for too long.
+/// Reads the events without content and the first one with content.
 pub(super) async fn read(
     exchange: &Exchange,
     answer: &mut Response<Incoming>,
@@ -47,15 +42,12 @@ pub(super) async fn read(
     if !is_stream(answer) {
         return Ok(opening);
     }
-    let silence = duration(exchange.state.config.limits.silence);
+    let silence = exchange.silence();
     let mut read = BytesMut::new();
     let mut decoder = Decoder::default();
     'frames: while read.len() <= LONGEST {
-        let frame = match timeout(silence, answer.body_mut().frame()).await {
-            Err(_) => return Err(Reason::Silent),
-            Ok(Some(Err(_))) => return Err(Reason::BrokenAnswer),
-            Ok(None) => break,
-            Ok(Some(Ok(frame))) => frame,
+        let Some(frame) = next_frame(answer.body_mut(), silence).await? else {
+            break;
         };
         let Some(data) = frame.data_ref() else {
             continue;
@@ -63,10 +55,10 @@ pub(super) async fn read(
         read.extend_from_slice(data);
         decoder.push(data);
         while let Some(event) = decoder.next_event() {
-            match event.map_or(Said::Something, |event| Said::by(&event, dialect)) {
-                Said::Nothing => {}
-                Said::Something => break 'frames,
-                Said::TooLong(refusal) => {
+            match event.map_or(Meaning::Content, |event| Meaning::of(&event, dialect)) {
+                Meaning::Empty => {}
+                Meaning::Content => break 'frames,
+                Meaning::TooLong(refusal) => {
                     opening.overflow = Some(refusal);
                     break 'frames;
                 }
@@ -84,19 +76,19 @@ fn is_stream(answer: &Response<Incoming>) -> bool {
     plain && kind.starts_with("text/event-stream")
 }
 
-/// What an event says.
-enum Said {
-    Nothing,
-    Something,
-    /// The request is too long; the body that a refusal would have had.
+/// The meaning of an event.
+enum Meaning {
+    Empty,
+    Content,
+    /// The request is too long; with the body of an equivalent refusal.
     TooLong(Bytes),
 }
 
-impl Said {
-    fn by(event: &Event, dialect: Dialect) -> Self {
+impl Meaning {
+    fn of(event: &Event, dialect: Dialect) -> Self {
         let mut answer = Accumulator::new(dialect);
         if answer.accept(event).is_err() {
-            return Self::Something;
+            return Self::Content;
         }
         let kind = serde_json::from_str(&event.data)
             .ok()
@@ -104,8 +96,8 @@ impl Said {
         let kind = kind.unwrap_or_else(|| event.name.clone());
         match answer.reply().failure {
             Some(failure) if failure.is_overflow() => Self::TooLong(refusal(&failure)),
-            None if SILENT.contains(&kind.as_str()) => Self::Nothing,
-            _ => Self::Something,
+            None if EMPTY.contains(&kind.as_str()) => Self::Empty,
+            _ => Self::Content,
         }
     }
 }
@@ -123,13 +115,13 @@ fn refusal(failure: &Failure) -> Bytes {
 mod tests {
     use wire::api::{Dialect, Event};
 
-    use super::Said;
+    use super::Meaning;
 
     fn check(dialect: Dialect, name: &str, data: &str, expected: &str) {
-        let said = match Said::by(&Event::new(name, data), dialect) {
-            Said::Nothing => "nothing",
-            Said::Something => "something",
-            Said::TooLong(_) => "too long",
+        let said = match Meaning::of(&Event::new(name, data), dialect) {
+            Meaning::Empty => "empty",
+            Meaning::Content => "content",
+            Meaning::TooLong(_) => "too long",
         };
         assert_eq!(said, expected, "{data}");
     }
@@ -137,29 +129,24 @@ mod tests {
     #[test]
     fn what_an_event_says() {
         let start = r#"{"type":"message_start","message":{"id":"m","content":[]}}"#;
-        check(Dialect::Anthropic, "message_start", start, "nothing");
-        check(Dialect::Anthropic, "ping", r#"{"type":"ping"}"#, "nothing");
+        check(Dialect::Anthropic, "message_start", start, "empty");
+        check(Dialect::Anthropic, "ping", r#"{"type":"ping"}"#, "empty");
         let block =
             r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
-        check(
-            Dialect::Anthropic,
-            "content_block_start",
-            block,
-            "something",
-        );
+        check(Dialect::Anthropic, "content_block_start", block, "content");
         let long = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#;
         check(Dialect::Anthropic, "error", long, "too long");
         let busy = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-        check(Dialect::Anthropic, "error", busy, "something");
+        check(Dialect::Anthropic, "error", busy, "content");
         let created = r#"{"type":"response.created","response":{"id":"r","status":"in_progress","error":null,"output":[]}}"#;
-        check(Dialect::Responses, "response.created", created, "nothing");
+        check(Dialect::Responses, "response.created", created, "empty");
         let failed = r#"{"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"context_length_exceeded","message":"too long"},"output":[]}}"#;
         check(Dialect::Responses, "response.failed", failed, "too long");
         let chunk = r#"{"id":"c","choices":[{"index":0,"delta":{"role":"assistant"}}]}"#;
-        check(Dialect::Chat, "message", chunk, "something");
+        check(Dialect::Chat, "message", chunk, "content");
         let error = r#"{"error":{"code":"context_length_exceeded","message":"maximum context length is 8 tokens"}}"#;
         check(Dialect::Chat, "message", error, "too long");
-        check(Dialect::Chat, "message", "[DONE]", "something");
-        check(Dialect::Chat, "message", "no JSON", "something");
+        check(Dialect::Chat, "message", "[DONE]", "content");
+        check(Dialect::Chat, "message", "no JSON", "content");
     }
 }

@@ -1,12 +1,11 @@
 //! The life of one request.
 
 use std::net::SocketAddr;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::{FutureExt, stream};
+use futures_util::stream;
 use history::Tenant;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
@@ -15,31 +14,31 @@ use hyper::body::{Body as _, Incoming};
 use tokio::time::timeout;
 
 use crate::conversations::{Arrival, Endpoint, Outgoing, Remedy, Ticket, Verdict};
-use crate::metrics::Failure;
-use crate::server::access::is_here;
+use crate::server::access::is_local;
 use crate::server::control::Peer;
 use crate::server::credentials::{self, Credentials};
 use crate::server::exchange::Exchange;
+use crate::server::guard::Stage;
 use crate::server::opening::{self, Opening};
 use crate::server::refusal::{Reason, whole};
-use crate::server::relay::{Answer, relay};
+use crate::server::relay::{Answer, next_frame, relay};
 use crate::server::route::{self, Route};
-use crate::server::{Body, Broken, Moment, State, duration, headers, tunnel};
+use crate::server::{Body, Broken, State, duration, headers, tunnel};
 use conversation::rewrite::Direct;
 use conversation::words::Did;
 
-/// How much of a refusal is read to see whether it can be helped.
+/// The longest refusal that is read to see if another attempt can help.
 const LONGEST_REFUSAL: usize = 1 << 20;
 
-/// What a request leads to.
-enum Outcome {
-    /// What the provider answers.
-    Provider(Box<Answer>),
-    /// What is answered here.
-    Here(Direct),
+/// The answer to a request.
+enum Reply {
+    /// From the provider.
+    Upstream(Box<Answer>),
+    /// From the gateway itself.
+    Local(Direct),
 }
 
-/// Answers a request.
+/// Answers a request that is not for the gateway itself.
 pub(super) async fn handle(
     state: Arc<State>,
     peer: SocketAddr,
@@ -53,8 +52,8 @@ pub(super) async fn handle(
         return tunnel::open(exchange, parts).await;
     }
     match answer(&mut exchange, parts, body).await {
-        Ok(Outcome::Provider(answer)) => relay(*answer, exchange),
-        Ok(Outcome::Here(direct)) => direct_answer(direct, &mut exchange),
+        Ok(Reply::Upstream(answer)) => relay(*answer, exchange).await,
+        Ok(Reply::Local(direct)) => local_answer(direct, &mut exchange),
         Err(reason) => {
             let response = reason.respond(route.provider);
             exchange.refused(reason, response.status().as_u16());
@@ -63,8 +62,8 @@ pub(super) async fn handle(
     }
 }
 
-async fn answer(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Outcome, Reason> {
-    exchange.place = Some(exchange.state.gate.request()?);
+async fn answer(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Reply, Reason> {
+    exchange.slot = Some(exchange.state.gate.request()?);
     if tunnel::is_asked_for(&parts) {
         return Err(Reason::NoUpgrade);
     }
@@ -75,21 +74,21 @@ async fn answer(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result
         return pass(exchange, parts, body).await;
     };
     let body = exchange.state.gate.read(body).await?;
-    exchange.was_read(body.len());
+    exchange.body_read(body.len());
     match decide(exchange, &parts, tenant, body).await {
-        Verdict::Answer(direct) => Ok(Outcome::Here(direct)),
+        Verdict::Answer(direct) => Ok(Reply::Local(direct)),
         Verdict::Send(outgoing, ticket) => send(exchange, parts, outgoing, ticket).await,
     }
 }
 
-/// Whether a body is compressed: such a body is not read.
+/// Returns true if a body is compressed. The gateway does not inspect such a body.
 fn is_encoded(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_ENCODING)
         .is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Whose a request is. `None`: nothing says so, and it does not come from this machine.
+/// Returns the tenant of a request, or `None` if it carries no credentials and is not from this machine.
 fn tenant(state: &State, parts: &Parts) -> Option<Tenant> {
     let named = state.config.tenant_header.as_ref();
     let named = named.and_then(|name| credentials::named(&parts.headers, name, &state.secret));
@@ -100,20 +99,19 @@ fn tenant(state: &State, parts: &Parts) -> Option<Tenant> {
     if parts
         .extensions
         .get()
-        .is_some_and(|Peer(peer)| is_here(*peer, &parts.headers))
+        .is_some_and(|Peer(peer)| is_local(*peer, &parts.headers))
     {
         return Some(Tenant::ANONYMOUS);
     }
-    if !state.nobody_was_told.swap(true, Ordering::Relaxed) {
+    if !state.warned_unidentified.swap(true, Ordering::Relaxed) {
         tracing::warn!(
-            "a request from elsewhere carries no key in a place that is known; such requests are \
-             passed on unread"
+            "a remote request has no recognized credentials; such requests are forwarded without being read"
         );
     }
     None
 }
 
-/// Asks the inner half; where it fails, the client's own bytes are sent.
+/// Asks the inner half. If it panics, forwards the client's own bytes.
 async fn decide(exchange: &Exchange, parts: &Parts, tenant: Tenant, body: Bytes) -> Verdict {
     let state = &exchange.state;
     let url = state.upstream.url(exchange.route.provider, target(parts));
@@ -126,16 +124,14 @@ async fn decide(exchange: &Exchange, parts: &Parts, tenant: Tenant, body: Bytes)
         tenant,
     };
     let now = (state.clock)();
-    let deciding = AssertUnwindSafe(async {
-        state.sabotage_point(Moment::Arrived);
-        state.core.arrive(arrival, now).await
-    });
-    deciding.catch_unwind().await.unwrap_or_else(|_| {
-        state.metrics.failed(Failure::Deciding);
-        tracing::error!("deciding about a request failed; it is sent as it was received");
-        let outgoing = Outgoing::as_it_came(body, vec![Did::Failed]);
-        Verdict::Send(outgoing, Ticket::default())
-    })
+    let arriving = state.core.arrive(arrival, now);
+    state
+        .guarded(Stage::Arrived, arriving)
+        .await
+        .unwrap_or_else(|| {
+            let outgoing = Outgoing::as_it_came(body, vec![Did::Failed]);
+            Verdict::Send(outgoing, Ticket::default())
+        })
 }
 
 fn target(parts: &Parts) -> &str {
@@ -145,19 +141,19 @@ fn target(parts: &Parts) -> &str {
         .map_or("/", |target| target.as_str())
 }
 
-/// Sends a request that was decided about, once more where the refusal can be helped.
+/// Sends a request as decided, and once more if another attempt can help against a refusal.
 async fn send(
     exchange: &mut Exchange,
     parts: Parts,
     outgoing: Outgoing,
     mut ticket: Ticket,
-) -> Result<Outcome, Reason> {
+) -> Result<Reply, Reason> {
     exchange.decided(&outgoing);
     let mut first = send_once(exchange, &parts, &outgoing).await?;
     let (ahead, refusal) = if is_refusal(first.status()) {
         let (ahead, complete) = read_refusal(exchange, first.body_mut()).await?;
         if !complete {
-            return Ok(provider(first, ahead, None));
+            return Ok(upstream(first, ahead, None));
         }
         (ahead.clone(), ahead)
     } else {
@@ -168,72 +164,62 @@ async fn send(
             opening = opening::read(exchange, &mut first, dialect).await?;
         }
         let Some(refusal) = opening.overflow else {
-            return Ok(provider(first, opening.ahead, Some(ticket)));
+            return Ok(upstream(first, opening.ahead, Some(ticket)));
         };
         (opening.ahead, refusal)
     };
     let status = match first.status() {
         status if is_refusal(status) => status,
-        // What the stream should have begun with.
+        // The status that this stream should have had.
         _ => StatusCode::BAD_REQUEST,
     };
-    let original = unwatched(first, ahead);
+    let original = upstream(first, ahead, None);
     match refused(exchange, &mut ticket, status, &refusal).await {
-        Remedy::PassOn => Ok(Outcome::Provider(Box::new(original))),
+        Remedy::PassOn => Ok(original),
         Remedy::SendAgain(smaller) => {
             Ok(send_again(exchange, &parts, (smaller, ticket), original).await)
         }
     }
 }
 
-/// Sends a request that was refused once more, smaller. Where that is refused too, the client gets the
-/// first refusal.
+/// Sends a smaller version of a refused request. If that is refused too, the client gets the first refusal.
 async fn send_again(
     exchange: &mut Exchange,
     parts: &Parts,
     (smaller, mut ticket): (Outgoing, Ticket),
-    original: Answer,
-) -> Outcome {
+    original: Reply,
+) -> Reply {
     let second = send_once(exchange, parts, &smaller).await;
     let status = second
         .as_ref()
         .map_or(502, |answer| answer.status().as_u16());
     exchange.state.metrics.rescued(status);
     match second {
-        // The client's own request was refused for what the first refusal says; what is wrong with ours
-        // does not concern the client.
+        // The first refusal is about the client's own request; the second is about ours, which the
+        // client does not know.
         Ok(second) if matches!(status, 400 | 413) => {
             let (refusal, mut body) = second.into_parts();
             if let Ok((body, true)) = read_refusal(exchange, &mut body).await {
-                // What it says of the window is worth knowing; it is not sent a third time.
+                // It may reveal the size of the window. There is no third attempt.
                 let _ = refused(exchange, &mut ticket, refusal.status, &body).await;
             }
-            Outcome::Provider(Box::new(original))
+            original
         }
-        Err(_) => Outcome::Provider(Box::new(original)),
+        Err(_) => original,
         Ok(second) => {
             exchange.decided(&smaller);
             let ticket = (!is_refusal(second.status())).then_some(ticket);
-            provider(second, Bytes::new(), ticket)
+            upstream(second, Bytes::new(), ticket)
         }
     }
 }
 
-fn provider(response: Response<Incoming>, ahead: Bytes, ticket: Option<Ticket>) -> Outcome {
-    Outcome::Provider(Box::new(Answer {
+fn upstream(response: Response<Incoming>, ahead: Bytes, ticket: Option<Ticket>) -> Reply {
+    Reply::Upstream(Box::new(Answer {
         response,
         ahead,
         ticket,
     }))
-}
-
-/// An answer of which nothing more is to be known.
-const fn unwatched(response: Response<Incoming>, ahead: Bytes) -> Answer {
-    Answer {
-        response,
-        ahead,
-        ticket: None,
-    }
 }
 
 fn is_refusal(status: StatusCode) -> bool {
@@ -249,14 +235,15 @@ async fn send_once(
     headers::for_upstream(&mut sent);
     headers::add_betas(&mut sent, &outgoing.betas);
     if matches!(exchange.route.endpoint, Endpoint::Generate(_)) {
-        // The answer is read on its way.
+        // The answer is parsed as it streams by.
         let identity = HeaderValue::from_static("identity");
         sent.insert(header::ACCEPT_ENCODING, identity);
     }
     dispatch(exchange, parts, sent, whole(outgoing.body.clone())).await
 }
 
-async fn dispatch(
+/// Sends a request to the provider and waits for the head of the answer.
+pub(super) async fn dispatch(
     exchange: &mut Exchange,
     parts: &Parts,
     headers: HeaderMap,
@@ -266,37 +253,32 @@ async fn dispatch(
     *request.method_mut() = parts.method.clone();
     *request.uri_mut() = parts.uri.clone();
     *request.headers_mut() = headers;
-    exchange.is_sent();
-    let state = &exchange.state;
-    let silence = duration(state.config.limits.silence);
-    timeout(
-        silence,
-        state.upstream.send(exchange.route.provider, request),
-    )
-    .await
-    .unwrap_or(Err(Reason::Silent))
+    exchange.forwarding();
+    let sent = exchange
+        .state
+        .upstream
+        .send(exchange.route.provider, request);
+    timeout(exchange.silence(), sent)
+        .await
+        .unwrap_or(Err(Reason::Silent))
 }
 
-/// Reads a refusal; `false` where it is longer than is read.
+/// Reads a refusal. Returns `false` if it is too long to read whole.
 async fn read_refusal(exchange: &Exchange, body: &mut Incoming) -> Result<(Bytes, bool), Reason> {
-    let silence = duration(exchange.state.config.limits.silence);
+    let silence = exchange.silence();
     let mut read = BytesMut::new();
     while read.len() <= LONGEST_REFUSAL {
-        match timeout(silence, body.frame()).await {
-            Err(_) => return Err(Reason::Silent),
-            Ok(Some(Err(_))) => return Err(Reason::BrokenAnswer),
-            Ok(None) => return Ok((read.freeze(), true)),
-            Ok(Some(Ok(frame))) => {
-                if let Some(data) = frame.data_ref() {
-                    read.extend_from_slice(data);
-                }
-            }
+        let Some(frame) = next_frame(body, silence).await? else {
+            return Ok((read.freeze(), true));
+        };
+        if let Some(data) = frame.data_ref() {
+            read.extend_from_slice(data);
         }
     }
     Ok((read.freeze(), false))
 }
 
-/// Tells the ticket of a refusal.
+/// Asks the ticket about a refusal.
 async fn refused(
     exchange: &Exchange,
     ticket: &mut Ticket,
@@ -305,19 +287,15 @@ async fn refused(
 ) -> Remedy {
     let state = &exchange.state;
     let now = (state.clock)();
-    let telling = AssertUnwindSafe(async {
-        state.sabotage_point(Moment::Refused);
-        ticket.refused(status, body, now).await
-    });
-    telling.catch_unwind().await.unwrap_or_else(|_| {
-        state.metrics.failed(Failure::Deciding);
-        tracing::error!("deciding about a refusal failed; it is passed on");
-        Remedy::PassOn
-    })
+    let asking = ticket.refused(status, body, now);
+    state
+        .guarded(Stage::Refused, asking)
+        .await
+        .unwrap_or(Remedy::PassOn)
 }
 
-/// Passes on a request that is not looked into, its body piece by piece.
-async fn pass(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Outcome, Reason> {
+/// Forwards a request that is not inspected, streaming its body.
+async fn pass(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Reply, Reason> {
     exchange.did(&[Did::Passed]);
     let mut sent = parts.headers.clone();
     headers::for_upstream(&mut sent);
@@ -327,14 +305,14 @@ async fn pass(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<O
         if let Some(length) = parts.headers.get(header::CONTENT_LENGTH) {
             sent.insert(header::CONTENT_LENGTH, length.clone());
         }
-        piecewise(body, Arc::clone(&exchange.state))
+        streamed(body, Arc::clone(&exchange.state))
     };
     let response = dispatch(exchange, &parts, sent, body).await?;
-    Ok(provider(response, Bytes::new(), None))
+    Ok(upstream(response, Bytes::new(), None))
 }
 
-/// A client's body as it comes; one that stops coming is broken off.
-fn piecewise(body: Incoming, state: Arc<State>) -> Body {
+/// Streams a client's body and breaks it off if the client stalls.
+fn streamed(body: Incoming, state: Arc<State>) -> Body {
     let patience = duration(state.config.limits.read);
     let pieces = stream::unfold((body, state), move |(mut body, state)| async move {
         let piece = match timeout(patience, body.frame()).await {
@@ -353,12 +331,12 @@ fn piecewise(body: Incoming, state: Arc<State>) -> Body {
     StreamBody::new(pieces).boxed_unsync()
 }
 
-/// An answer that the inner half made.
-fn direct_answer(direct: Direct, exchange: &mut Exchange) -> Response<Body> {
+/// Builds the answer that the inner half made.
+fn local_answer(direct: Direct, exchange: &mut Exchange) -> Response<Body> {
     exchange.did(&direct.did);
     exchange.belongs_to(direct.conversation);
     exchange.sent(direct.body.len());
-    exchange.whole();
+    exchange.complete();
     let mut response = Response::new(whole(direct.body));
     *response.status_mut() = StatusCode::from_u16(direct.status).unwrap_or_default();
     let headers = response.headers_mut();

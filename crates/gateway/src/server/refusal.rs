@@ -1,4 +1,4 @@
-//! Errors that are ours, in the shape of the interface the client speaks.
+//! The gateway's own errors, in the format of the client's API.
 
 use bytes::Bytes;
 use context::coded::ErrorCode;
@@ -11,7 +11,7 @@ use crate::server::route::Provider;
 use crate::server::{Body, headers};
 use conversation::words::Did;
 
-/// Why a request has no answer from its provider.
+/// The reason that a request has no answer from its provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
     TooLarge { limit: usize },
@@ -40,7 +40,7 @@ impl Reason {
         }
     }
 
-    /// The status; the official clients send again after 408, 409, 429 and 5xx.
+    /// The HTTP status. The official clients retry after 408, 409, 429 and 5xx.
     const fn status(self, provider: Provider) -> u16 {
         match self {
             Self::TooLarge { .. } => 413,
@@ -56,7 +56,7 @@ impl Reason {
         }
     }
 
-    /// The provider's word for it.
+    /// The provider's name for this kind of error.
     const fn kind(self, provider: Provider) -> &'static str {
         match (provider, self) {
             (Provider::Anthropic, Self::TooLarge { .. }) => "request_too_large",
@@ -71,26 +71,15 @@ impl Reason {
     }
 
     fn message(self) -> String {
-        let text = match self {
-            Self::TooLarge { limit } => {
-                return format!(
-                    "ebbtide[{}]: the request's body has more than {limit} bytes, the limit of this gateway",
-                    self.code()
-                );
-            }
-            Self::TooSlow => "the request did not come whole in time",
-            Self::Unreachable => "the provider cannot be reached; the request was not sent",
-            Self::Silent => "the provider was silent for too long",
-            Self::Busy => "too many requests are under way in this gateway",
-            Self::Full => "this gateway holds too many bytes of requests",
-            Self::NoUpgrade => "this endpoint is not served over a WebSocket here; use HTTP",
-            Self::BrokenBody => "the request's body broke off or is malformed",
-            Self::BrokenAnswer => "the provider closed the connection before it answered",
-        };
-        format!("ebbtide[{}]: {text}", self.code())
+        let code = self.code();
+        let meaning = error::meaning(code);
+        match self {
+            Self::TooLarge { limit } => format!("ebbtide[{code}]: {meaning} of {limit} bytes"),
+            _ => format!("ebbtide[{code}]: {meaning}"),
+        }
     }
 
-    /// What was done, for the header and the metrics.
+    /// The word for the header and the metrics.
     pub(crate) const fn did(self) -> Did {
         match self {
             Self::Unreachable | Self::Silent | Self::BrokenAnswer => Did::Failed,
@@ -98,7 +87,7 @@ impl Reason {
         }
     }
 
-    /// The whole answer.
+    /// Builds the answer.
     pub(crate) fn respond(self, provider: Provider) -> Response<Body> {
         let kind = self.kind(provider);
         let message = self.message();
@@ -122,12 +111,12 @@ impl Reason {
             headers::ERROR,
             HeaderValue::from_static(self.code().as_str()),
         );
-        headers::tell(headers, &[self.did()], None, None);
+        headers::annotate(headers, &[self.did()], None, None);
         if matches!(self, Self::Busy | Self::Full) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if self == Self::NoUpgrade {
-            // RFC 9110, section 15.5.22: the answer names what it wants instead.
+            // RFC 9110, section 15.5.22: the answer names the required protocol.
             headers.insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
             headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
         }
@@ -139,7 +128,7 @@ impl Reason {
     }
 }
 
-/// Bytes as a body.
+/// Wraps bytes as a body.
 pub(crate) fn whole(bytes: Bytes) -> Body {
     Full::new(bytes)
         .map_err(|never| match never {})

@@ -1,10 +1,9 @@
-//! Gives an answer to the client piece by piece, while the inner half watches.
+//! Streams an answer to the client while the inner half watches.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{FutureExt, stream};
+use futures_util::stream;
 use http::{Response, header};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
@@ -13,25 +12,39 @@ use tokio::time::{Instant, timeout};
 use crate::conversations::{Heard, Ticket};
 use crate::metrics::Failure;
 use crate::server::exchange::Exchange;
+use crate::server::guard::Stage;
 use crate::server::headers::remove_hop_by_hop;
-use crate::server::refusal::whole;
-use crate::server::{Body, Broken, Moment, duration};
+use crate::server::refusal::{Reason, whole};
+use crate::server::{Body, Broken};
 
-/// The provider was silent in the middle of an answer, or broke it off.
+/// The provider stalled in the middle of an answer or broke it off.
 #[derive(Debug, thiserror::Error)]
-#[error("the provider's answer broke off")]
+#[error("the provider's answer was cut off")]
 struct Cut;
 
-/// An answer of a provider, some of which may have been read already.
+/// A provider's answer, of which some may have been read already.
 pub(crate) struct Answer {
     pub(crate) response: Response<Incoming>,
     pub(crate) ahead: Bytes,
     pub(crate) ticket: Option<Ticket>,
 }
 
-/// The provider's answer as the client gets it: status, headers and body as they come, and our own headers
-/// beside them.
-pub(crate) fn relay(answer: Answer, mut exchange: Exchange) -> Response<Body> {
+/// Returns the next frame of an answer, or an error if the provider stays silent or breaks off.
+pub(crate) async fn next_frame(
+    body: &mut Incoming,
+    silence: Duration,
+) -> Result<Option<Frame<Bytes>>, Reason> {
+    let frame = timeout(silence, body.frame())
+        .await
+        .map_err(|_| Reason::Silent)?;
+    frame.transpose().map_err(|error| {
+        tracing::debug!(%error, "reading an answer failed");
+        Reason::BrokenAnswer
+    })
+}
+
+/// Streams the provider's answer to the client: status, headers and body unchanged, plus the gateway's headers.
+pub(crate) async fn relay(answer: Answer, mut exchange: Exchange) -> Response<Body> {
     let Answer {
         response,
         ahead,
@@ -39,28 +52,28 @@ pub(crate) fn relay(answer: Answer, mut exchange: Exchange) -> Response<Body> {
     } = answer;
     let (mut head, body) = response.into_parts();
     remove_hop_by_hop(&mut head.headers);
-    // What is compressed cannot be watched; it was asked not to be.
+    // A compressed answer cannot be watched; the request asked for an uncompressed one.
     let readable = head
         .headers
         .get(header::CONTENT_ENCODING)
         .is_none_or(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity"));
     if let Some(watcher) = &mut ticket {
-        let shown = catch_unwind(AssertUnwindSafe(|| {
-            exchange.state.sabotage_point(Moment::Answered);
-            watcher.answered(head.status, &head.headers);
-        }));
-        if shown.is_err() || !readable {
+        if !readable {
             exchange.state.metrics.failed(Failure::Watching);
+        }
+        let answered = async { watcher.answered(head.status, &head.headers) };
+        let answered = exchange.state.guarded(Stage::Answered, answered).await;
+        if answered.is_none() || !readable {
             ticket = None;
         }
     }
     exchange.answered(head.status.as_u16(), &mut head.headers);
     let body = if body.is_end_stream() && ahead.is_empty() && ticket.is_none() {
-        exchange.whole();
+        exchange.complete();
         whole(Bytes::new())
     } else {
         let relay = Relay {
-            silence: duration(exchange.state.config.limits.silence),
+            silence: exchange.silence(),
             body,
             ahead,
             ticket,
@@ -93,82 +106,55 @@ impl Relay {
             self.show(&ahead).await;
             return Some((Ok(Frame::data(ahead)), self));
         }
-        match timeout(self.silence, self.body.frame()).await {
-            Ok(Some(Ok(frame))) => {
+        match next_frame(&mut self.body, self.silence).await {
+            Ok(Some(frame)) => {
                 if let Some(data) = frame.data_ref() {
                     self.show(data).await;
                 }
-                // Where the length was said before, nobody asks for what stands behind the last piece.
+                // If the length is known, no one polls for an end after the last piece.
                 if self.body.is_end_stream() {
                     self.finish().await;
-                    self.exchange.whole();
+                    self.exchange.complete();
                 }
                 Some((Ok(frame), self))
             }
             Ok(None) => {
                 self.finish().await;
-                self.exchange.whole();
+                self.exchange.complete();
                 None
             }
-            Ok(Some(Err(error))) => {
-                tracing::warn!(%error, "the provider's answer broke off");
-                Some(self.cut())
-            }
-            Err(_) => {
-                tracing::warn!("the provider was silent in the middle of an answer");
-                Some(self.cut())
+            Err(reason) => {
+                tracing::warn!(?reason, "the provider's answer was cut off");
+                self.over = true;
+                self.ticket = None;
+                Some((Err(Box::new(Cut)), self))
             }
         }
     }
 
-    fn cut(mut self) -> (Piece, Self) {
-        self.over = true;
-        self.ticket = None;
-        (Err(Box::new(Cut)), self)
-    }
-
-    /// Shows a piece to the ticket before the client gets it.
+    /// Passes a piece to the ticket before the client gets it.
     async fn show(&mut self, data: &Bytes) {
         self.exchange.sent(data.len());
         let Some(ticket) = &mut self.ticket else {
             return;
         };
-        let state = &self.exchange.state;
-        let heard = catch_unwind(AssertUnwindSafe(|| {
-            state.sabotage_point(Moment::Piece);
-            ticket.piece(data)
-        }));
-        match heard {
-            Ok(Heard::Part) if !self.body.is_end_stream() => {}
-            Ok(_) => self.finish().await,
-            Err(_) => {
-                state.metrics.failed(Failure::Watching);
-                tracing::error!("watching an answer failed; it goes on unwatched");
-                self.ticket = None;
-            }
+        let heard = async { ticket.piece(data) };
+        match self.exchange.state.guarded(Stage::Piece, heard).await {
+            Some(Heard::Part) if !self.body.is_end_stream() => {}
+            Some(_) => self.finish().await,
+            None => self.ticket = None,
         }
     }
 
-    /// What was said is kept when this returns.
+    /// Finishes the ticket: when this returns, the conversation is recorded.
     async fn finish(&mut self) {
         let Some(ticket) = self.ticket.take() else {
             return;
         };
         let state = &self.exchange.state;
         let (now, since) = ((state.clock)(), Instant::now());
-        let finished = AssertUnwindSafe(async {
-            state.sabotage_point(Moment::Finished);
-            ticket.finished(now).await
-        });
-        let finished = finished.catch_unwind().await;
-        self.exchange.kept(since);
-        let state = &self.exchange.state;
-        match finished {
-            Ok(generation) => self.exchange.generation = generation,
-            Err(_) => {
-                state.metrics.failed(Failure::Keeping);
-                tracing::error!("keeping what was said failed");
-            }
-        }
+        let finished = state.guarded(Stage::Finished, ticket.finished(now)).await;
+        self.exchange.recorded(since);
+        self.exchange.generation = finished.flatten();
     }
 }

@@ -1,4 +1,4 @@
-//! What a request is and where it goes, by its method, path and headers.
+//! Classifies a request by its method, path and headers.
 
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
@@ -6,14 +6,14 @@ use wire::api::Dialect;
 
 use crate::conversations::Endpoint;
 
-/// Whose interface a request speaks, and so where it goes.
+/// The provider whose API a request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Provider {
     Anthropic,
     OpenAi,
 }
 
-/// Where a request goes.
+/// The endpoint and the provider of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) endpoint: Endpoint,
@@ -29,7 +29,7 @@ impl Route {
         }
     }
 
-    /// The endpoint's name in metrics and logs.
+    /// The endpoint's label in metrics and logs.
     pub(crate) const fn name(self) -> &'static str {
         match (self.endpoint, self.provider) {
             (Endpoint::Generate(Dialect::Anthropic), _) => "messages",
@@ -43,7 +43,7 @@ impl Route {
     }
 }
 
-/// By the end of the path, since a client's base URL may carry a prefix.
+/// Matches the end of the path, since a client's base URL may have a prefix.
 fn endpoint(method: &Method, path: &str) -> Endpoint {
     const ENDS: [(&str, Endpoint); 6] = [
         ("/v1/messages", Endpoint::Generate(Dialect::Anthropic)),
@@ -53,7 +53,7 @@ fn endpoint(method: &Method, path: &str) -> Endpoint {
         ),
         ("/chat/completions", Endpoint::Generate(Dialect::Chat)),
         ("/responses", Endpoint::Generate(Dialect::Responses)),
-        // Its answer is what the conversation goes on from.
+        // The conversation continues from its answer.
         ("/responses/compact", Endpoint::Generate(Dialect::Responses)),
         (
             "/responses/input_tokens",
@@ -68,12 +68,12 @@ fn endpoint(method: &Method, path: &str) -> Endpoint {
         .map_or(Endpoint::Other, |(_, endpoint)| endpoint)
 }
 
-/// Whether a path leads to an endpoint that the gateway reads, whatever the method.
+/// Returns true if the gateway inspects requests to this path, whatever the method.
 pub(crate) fn is_read(path: &str) -> bool {
     endpoint(&Method::POST, path) != Endpoint::Other
 }
 
-/// A header only Anthropic knows decides; then the path; then the way the key is given.
+/// Decides by a header that only Anthropic uses, then by the path, then by the header of the key.
 fn provider(path: &str, headers: &HeaderMap) -> Provider {
     let anthropic_header = headers
         .keys()
@@ -101,78 +101,89 @@ mod tests {
 
     use super::{Provider, Route};
 
+    type Header = (&'static str, &'static str);
+
+    const ANTHROPIC: Provider = Provider::Anthropic;
+    const OPENAI: Provider = Provider::OpenAi;
+
+    /// Checks each request: its line, its headers, the provider and the endpoint's name.
     #[track_caller]
-    fn check(line: &str, headers: &[(&str, &str)], provider: Provider, name: &str) {
-        let (method, path) = line.split_once(' ').unwrap();
-        let mut request = Request::builder().method(method).uri(path);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
+    fn check(cases: &[(&str, &[Header], Provider, &str)]) {
+        for &(line, headers, provider, name) in cases {
+            let (method, path) = line.split_once(' ').unwrap();
+            let mut request = Request::builder().method(method).uri(path);
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            let route = Route::of(&parts);
+            assert_eq!((route.provider, route.name()), (provider, name), "{line}");
         }
-        let (parts, ()) = request.body(()).unwrap().into_parts();
-        let route = Route::of(&parts);
-        assert_eq!((route.provider, route.name()), (provider, name), "{line}");
     }
 
     #[test]
     fn generation_and_counting_by_path() {
-        use Provider::{Anthropic, OpenAi};
-        check("POST /v1/messages?beta=true", &[], Anthropic, "messages");
-        check(
-            "POST /v1/messages/count_tokens",
-            &[],
-            Anthropic,
-            "count_tokens",
-        );
-        check("POST /v1/chat/completions", &[], OpenAi, "chat_completions");
-        check("POST /v1/responses", &[], OpenAi, "responses");
-        check(
-            "POST /v1/responses/input_tokens",
-            &[],
-            OpenAi,
-            "input_tokens",
-        );
-        check("POST /prefix/v1/messages", &[], Anthropic, "messages");
-        check(
-            "POST /api/v1/chat/completions",
-            &[],
-            OpenAi,
-            "chat_completions",
-        );
-        check("POST /responses", &[], OpenAi, "responses");
-        check("POST /v1/responses/compact", &[], OpenAi, "responses");
+        check(&[
+            ("POST /v1/messages?beta=true", &[], ANTHROPIC, "messages"),
+            (
+                "POST /v1/messages/count_tokens",
+                &[],
+                ANTHROPIC,
+                "count_tokens",
+            ),
+            ("POST /v1/chat/completions", &[], OPENAI, "chat_completions"),
+            ("POST /v1/responses", &[], OPENAI, "responses"),
+            (
+                "POST /v1/responses/input_tokens",
+                &[],
+                OPENAI,
+                "input_tokens",
+            ),
+            ("POST /prefix/v1/messages", &[], ANTHROPIC, "messages"),
+            (
+                "POST /api/v1/chat/completions",
+                &[],
+                OPENAI,
+                "chat_completions",
+            ),
+            ("POST /responses", &[], OPENAI, "responses"),
+            ("POST /v1/responses/compact", &[], OPENAI, "responses"),
+        ]);
     }
 
     #[test]
-    fn what_is_not_looked_into() {
-        use Provider::{Anthropic, OpenAi};
-        check("GET /v1/messages", &[], Anthropic, "other_anthropic");
-        check(
-            "POST /v1/messages/batches",
-            &[],
-            Anthropic,
-            "other_anthropic",
-        );
-        check("HEAD /api/hello", &[], Anthropic, "other_anthropic");
-        check("POST /v1/threads/t/messages", &[], OpenAi, "other_openai");
-        check("GET /v1/responses/resp_1", &[], OpenAi, "other_openai");
-        check("POST /v1/embeddings", &[], OpenAi, "other_openai");
+    fn what_is_not_inspected() {
+        check(&[
+            ("GET /v1/messages", &[], ANTHROPIC, "other_anthropic"),
+            (
+                "POST /v1/messages/batches",
+                &[],
+                ANTHROPIC,
+                "other_anthropic",
+            ),
+            ("HEAD /api/hello", &[], ANTHROPIC, "other_anthropic"),
+            ("POST /v1/threads/t/messages", &[], OPENAI, "other_openai"),
+            ("GET /v1/responses/resp_1", &[], OPENAI, "other_openai"),
+            ("POST /v1/embeddings", &[], OPENAI, "other_openai"),
+        ]);
     }
 
     #[test]
     fn shared_paths_by_the_headers() {
-        use Provider::{Anthropic, OpenAi};
         let version = ("anthropic-version", "2023-06-01");
-        let bearer = ("authorization", "Bearer k");
+        let (bearer, key) = (("authorization", "Bearer k"), ("x-api-key", "k"));
         let models = "GET /v1/models";
-        check(models, &[version], Anthropic, "other_anthropic");
-        check(models, &[version, bearer], Anthropic, "other_anthropic");
-        check(models, &[("x-api-key", "k")], Anthropic, "other_anthropic");
-        check(models, &[bearer], OpenAi, "other_openai");
-        check(
-            "POST /v1/chat/completions",
-            &[version],
-            Anthropic,
-            "chat_completions",
-        );
+        check(&[
+            (models, &[version], ANTHROPIC, "other_anthropic"),
+            (models, &[version, bearer], ANTHROPIC, "other_anthropic"),
+            (models, &[key], ANTHROPIC, "other_anthropic"),
+            (models, &[bearer], OPENAI, "other_openai"),
+            (
+                "POST /v1/chat/completions",
+                &[version],
+                ANTHROPIC,
+                "chat_completions",
+            ),
+        ]);
     }
 }

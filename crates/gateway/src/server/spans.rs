@@ -1,8 +1,8 @@
-//! OpenTelemetry: a span for each generation, with the names of the conventions for generative AI, sent as
-//! OTLP over HTTP in its JSON encoding. No message text and no key is in them.
+//! OpenTelemetry: one span per generation, named by the conventions for generative AI and exported as OTLP
+//! over HTTP in JSON. Spans contain no message text and no key.
 //!
-//! Sent by hand: the shape is small and stable, and the crates that send it bring another HTTP client and
-//! some hundred more.
+//! The export is written by hand: the format is small and stable, and the OTLP crates bring another HTTP
+//! client and about a hundred more crates.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,22 +17,21 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::config::Upstreams;
 use crate::server::ServeError;
 use crate::server::refusal::whole;
 use crate::server::route::Provider;
 use crate::server::upstream::Upstream;
 
-/// Spans that wait to be sent; those above are dropped.
+/// The most spans that wait for export; more are dropped.
 const WAITING: usize = 2048;
-/// Spans sent at once.
+/// The most spans per export.
 const BATCH: usize = 256;
-/// How long a span waits for others.
+/// The longest that a span waits for others.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a collector may take.
+/// The time-out of a collector.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Sends spans to a collector, where one is set.
+/// Exports spans to a collector, if one is configured.
 pub(crate) struct Spans {
     collector: Option<Collector>,
     secret: [u8; 32],
@@ -45,17 +44,17 @@ struct Collector {
     task: TaskTracker,
 }
 
-/// Where a span stands: in the trace of the client where it names one.
+/// The ids of a span, in the client's trace if the request names one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SpanContext {
     trace: String,
     span: String,
     parent: Option<String>,
 }
 
-/// A generation as it is told.
-pub(crate) struct Told<'a> {
-    pub(crate) place: &'a Place,
+/// The data of one span.
+pub(crate) struct SpanData<'a> {
+    pub(crate) context: &'a SpanContext,
     pub(crate) name: String,
     pub(crate) from: Timestamp,
     pub(crate) to: Timestamp,
@@ -64,14 +63,14 @@ pub(crate) struct Told<'a> {
 }
 
 impl Spans {
-    /// Sends to the collector whose base URL this is.
+    /// Exports to the collector at this base URL.
     pub(super) fn new(
         url: Option<&str>,
         secret: [u8; 32],
         started: Timestamp,
     ) -> Result<Self, ServeError> {
         let collector = url.map(Collector::start).transpose()?;
-        // Another start of the gateway makes other ids.
+        // The start time makes the ids differ from those of an earlier process.
         let first = u64::try_from(started.as_nanosecond()).unwrap_or_default();
         Ok(Self {
             collector,
@@ -80,8 +79,8 @@ impl Spans {
         })
     }
 
-    /// The place of a new span; `None` where nobody collects them.
-    pub(crate) fn place(&self, headers: &HeaderMap) -> Option<Place> {
+    /// Creates the context of a new span; `None` without a collector.
+    pub(crate) fn context(&self, headers: &HeaderMap) -> Option<SpanContext> {
         self.collector.as_ref()?;
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let hash = blake3::keyed_hash(&self.secret, &number.to_le_bytes()).to_hex();
@@ -91,23 +90,23 @@ impl Spans {
             Some((trace, parent)) => (trace, Some(parent)),
             None => (trace.to_owned(), None),
         };
-        Some(Place {
+        Some(SpanContext {
             trace,
             span,
             parent,
         })
     }
 
-    /// Sends a span some time. It never waits.
-    pub(crate) fn tell(&self, told: Told<'_>) {
+    /// Queues a span for export without waiting.
+    pub(crate) fn export(&self, data: SpanData<'_>) {
         if let Some(collector) = &self.collector
-            && collector.sender.try_send(span(told)).is_err()
+            && collector.sender.try_send(span(data)).is_err()
         {
-            tracing::debug!("a span was dropped: too many wait");
+            tracing::debug!("a span was dropped: the export queue is full");
         }
     }
 
-    /// Sends what waits, and no more.
+    /// Exports the queued spans and stops.
     pub(super) async fn close(&self) {
         if let Some(Collector { stop, task, .. }) = &self.collector {
             stop.cancel();
@@ -117,7 +116,7 @@ impl Spans {
     }
 }
 
-/// The trace and the span that the client names (W3C Trace Context, section 3.2).
+/// Parses the client's trace and span (W3C Trace Context, section 3.2).
 fn parent(headers: &HeaderMap) -> Option<(String, String)> {
     let text = headers.get("traceparent")?.to_str().ok()?;
     let mut parts = text.split('-');
@@ -132,17 +131,17 @@ fn parent(headers: &HeaderMap) -> Option<(String, String)> {
     (is_id(trace, 32) && is_id(span, 16)).then(|| (trace.to_owned(), span.to_owned()))
 }
 
-fn span(told: Told<'_>) -> Value {
+fn span(told: SpanData<'_>) -> Value {
     let attributes: Vec<Value> = told
         .attributes
         .into_iter()
         .map(|(name, value)| json!({"key": name, "value": any_value(&value)}))
         .collect();
     let nanoseconds = |at: Timestamp| at.as_nanosecond().to_string();
-    // Kind 3 is a client's, status 2 an error.
+    // Kind 3 is a client span, status code 2 an error.
     let mut span = json!({
-        "traceId": told.place.trace,
-        "spanId": told.place.span,
+    "traceId": told.context.trace,
+    "spanId": told.context.span,
         "name": told.name,
         "kind": 3,
         "startTimeUnixNano": nanoseconds(told.from),
@@ -150,13 +149,13 @@ fn span(told: Told<'_>) -> Value {
         "attributes": attributes,
         "status": if told.status >= 400 { json!({"code": 2}) } else { json!({}) },
     });
-    if let (Some(parent), Some(span)) = (&told.place.parent, span.as_object_mut()) {
+    if let (Some(parent), Some(span)) = (&told.context.parent, span.as_object_mut()) {
         span.insert("parentSpanId".to_owned(), json!(parent));
     }
     span
 }
 
-/// A value in the encoding of OTLP; its JSON gives 64-bit numbers as text.
+/// Converts a value to OTLP's JSON, which writes 64-bit numbers as strings.
 fn any_value(value: &Value) -> Value {
     match value {
         Value::Number(number) => json!({"intValue": number.to_string()}),
@@ -171,10 +170,7 @@ fn any_value(value: &Value) -> Value {
 
 impl Collector {
     fn start(url: &str) -> Result<Self, ServeError> {
-        let upstream = Upstream::new(&Upstreams {
-            anthropic: url.to_owned(),
-            openai: url.to_owned(),
-        })?;
+        let upstream = Upstream::single(url)?;
         let (sender, receiver) = channel(WAITING);
         let (stop, task) = (CancellationToken::new(), TaskTracker::new());
         task.spawn(export(Arc::new(upstream), receiver, stop.clone()));
@@ -203,7 +199,7 @@ async fn export(upstream: Arc<Upstream>, mut spans: Receiver<Value>, stop: Cance
     }
 }
 
-/// Waits for a span, and for those that follow it closely.
+/// Waits for a span and for those that follow it closely.
 async fn gather(spans: &mut Receiver<Value>, batch: &mut Vec<Value>) {
     let Some(first) = spans.recv().await else {
         return std::future::pending().await;
@@ -217,7 +213,7 @@ async fn gather(spans: &mut Receiver<Value>, batch: &mut Vec<Value>) {
             }
         }
     };
-    // Nothing more within the pause is as good as enough.
+    // A pause ends the batch as a full batch does.
     let _ = timeout(PAUSE, more).await;
 }
 
@@ -239,7 +235,7 @@ async fn send(upstream: &Upstream, spans: Vec<Value>) {
         Ok(Ok(answer)) => {
             tracing::warn!(
                 status = answer.status().as_u16(),
-                "the collector refused spans"
+                "the collector rejected spans"
             );
         }
         Ok(Err(_)) | Err(_) => tracing::warn!("spans were lost: the collector does not answer"),

@@ -1,4 +1,4 @@
-//! What happens when the inner half panics: nothing that a client would notice.
+//! Tests of panics in the inner half, which a client must not notice.
 
 use std::sync::Arc;
 
@@ -11,14 +11,15 @@ use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 
-use super::{Gateway, Moment, Running, State, start};
+use super::guard::Stage;
+use super::{Gateway, Running, State, start};
 use crate::config::{Config, Upstreams};
 
 fn now() -> Timestamp {
     Timestamp::from_second(1_790_000_000).unwrap()
 }
 
-async fn gateway(upstream: &str, sabotage: Option<Moment>) -> Running {
+async fn gateway(upstream: &str, fail_at: Option<Stage>) -> Running {
     let gateway = Gateway {
         config: Config {
             upstream: Upstreams {
@@ -31,12 +32,12 @@ async fn gateway(upstream: &str, sabotage: Option<Moment>) -> Running {
         clock: Arc::new(now),
     };
     let mut state = State::new(gateway).unwrap();
-    state.sabotage = sabotage;
+    state.fail_at = fail_at;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     start(listener, state).unwrap()
 }
 
-/// Status, what was done, and the body.
+/// The status, what was done, and the body.
 async fn ask(url: &str, body: &'static str) -> (u16, String, Bytes) {
     let request = Request::post(format!("{url}/v1/messages"))
         .header("x-api-key", "k")
@@ -54,7 +55,7 @@ async fn ask(url: &str, body: &'static str) -> (u16, String, Bytes) {
 const GOOD: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":64,"stream":true,"messages":[{"role":"user","content":"hello"}]}"#;
 const REFUSED: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":64,"messages":[]}"#;
 
-/// An answer without the ids that differ each time.
+/// Removes the ids that differ between answers.
 fn steady(body: &Bytes) -> String {
     let text = String::from_utf8(body.to_vec()).unwrap();
     let words = text
@@ -63,11 +64,11 @@ fn steady(body: &Bytes) -> String {
     words.collect()
 }
 
-async fn check(moment: Moment, body: &'static str, failure: &str) {
+async fn check(stage: Stage, body: &'static str, failure: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let sim = sim::serve(listener, sim::Config::default(), Arc::new(now), None).unwrap();
     let sound = gateway(&sim.url(), None).await;
-    let broken = gateway(&sim.url(), Some(moment)).await;
+    let broken = gateway(&sim.url(), Some(stage)).await;
     let direct = ask(&sim.url(), body).await;
     let through = ask(&sound.url(), body).await;
     let spite = ask(&broken.url(), body).await;
@@ -78,13 +79,13 @@ async fn check(moment: Moment, body: &'static str, failure: &str) {
     assert_eq!(
         (direct.0, steady(&direct.2)),
         (spite.0, steady(&spite.2)),
-        "{moment:?}"
+        "{stage:?}"
     );
     let metrics = broken.metrics().render();
     let counted = format!("ebbtide_failures_total{{at=\"{failure}\"}} 1\n");
-    assert!(metrics.contains(&counted), "{moment:?}: {metrics}");
+    assert!(metrics.contains(&counted), "{stage:?}: {metrics}");
     assert!(!sound.metrics().render().contains("ebbtide_failures_total{"));
-    if moment == Moment::Arrived {
+    if stage == Stage::Arrived {
         assert_eq!(spite.1, "failed");
     }
     sound.shutdown().await;
@@ -94,9 +95,9 @@ async fn check(moment: Moment, body: &'static str, failure: &str) {
 
 #[tokio::test]
 async fn a_panic_changes_nothing_for_the_client() {
-    check(Moment::Arrived, GOOD, "deciding").await;
-    check(Moment::Refused, REFUSED, "deciding").await;
-    check(Moment::Answered, GOOD, "watching").await;
-    check(Moment::Piece, GOOD, "watching").await;
-    check(Moment::Finished, GOOD, "keeping").await;
+    check(Stage::Arrived, GOOD, "deciding").await;
+    check(Stage::Refused, REFUSED, "deciding").await;
+    check(Stage::Answered, GOOD, "watching").await;
+    check(Stage::Piece, GOOD, "watching").await;
+    check(Stage::Finished, GOOD, "keeping").await;
 }

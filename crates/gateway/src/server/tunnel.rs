@@ -1,23 +1,22 @@
-//! WebSockets to endpoints that are not looked into: the bytes go through both ways.
+//! WebSockets to endpoints that are not inspected: bytes pass in both directions.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::copy_bidirectional;
-use tokio::time::timeout;
 
 use crate::server::exchange::Exchange;
 use crate::server::refusal::{Reason, whole};
-use crate::server::{Body, duration, headers, relay};
+use crate::server::{Body, headers, proxy, relay};
 use conversation::words::Did;
 
-/// Whether a request asks for a WebSocket. Any other protocol that a client offers (`h2c`, beside a
-/// request with a body) may be declined by answering as if it had not (RFC 9110, section 7.8).
+/// Returns true if a request asks for a WebSocket. Answering as if it had not declines any other protocol that
+/// a client offers, such as `h2c` (RFC 9110, section 7.8).
 pub(super) fn is_asked_for(parts: &Parts) -> bool {
     let offers = parts.headers.get_all(header::UPGRADE).iter();
     let mut offers = offers
@@ -27,11 +26,11 @@ pub(super) fn is_asked_for(parts: &Parts) -> bool {
         && offers.any(|offer| offer.trim().eq_ignore_ascii_case("websocket"))
 }
 
-/// Asks the provider for what the client asks, and joins both connections where it agrees.
+/// Forwards the request for a WebSocket, and joins both connections if the provider agrees.
 pub(super) async fn open(mut exchange: Exchange, parts: Parts) -> Response<Body> {
     exchange.did(&[Did::Passed]);
     match ask(&mut exchange, &parts).await {
-        Ok(answer) => join(exchange, parts, answer),
+        Ok(answer) => join(exchange, parts, answer).await,
         Err(reason) => {
             let response = reason.respond(exchange.route.provider);
             exchange.refused(reason, response.status().as_u16());
@@ -43,30 +42,19 @@ pub(super) async fn open(mut exchange: Exchange, parts: Parts) -> Response<Body>
 type Answer = Response<Incoming>;
 
 async fn ask(exchange: &mut Exchange, parts: &Parts) -> Result<Answer, Reason> {
-    exchange.place = Some(exchange.state.gate.request()?);
+    exchange.slot = Some(exchange.state.gate.request()?);
     let protocol = parts.headers.get(header::UPGRADE).cloned();
-    let mut request = Request::new(whole(Bytes::new()));
-    *request.method_mut() = parts.method.clone();
-    *request.uri_mut() = parts.uri.clone();
     let mut sent = parts.headers.clone();
     headers::for_upstream(&mut sent);
     if let Some(protocol) = protocol {
         sent.insert(header::UPGRADE, protocol);
         sent.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
-    *request.headers_mut() = sent;
-    let state = &exchange.state;
-    let silence = duration(state.config.limits.silence);
-    timeout(
-        silence,
-        state.upstream.send(exchange.route.provider, request),
-    )
-    .await
-    .unwrap_or(Err(Reason::Silent))
+    proxy::dispatch(exchange, parts, sent, whole(Bytes::new())).await
 }
 
-/// Joins the connections where the provider agreed; else its refusal is the answer.
-fn join(mut exchange: Exchange, mut parts: Parts, mut answer: Answer) -> Response<Body> {
+/// Joins the connections if the provider agreed; otherwise returns its refusal.
+async fn join(mut exchange: Exchange, mut parts: Parts, mut answer: Answer) -> Response<Body> {
     let client = parts.extensions.remove::<OnUpgrade>();
     let (StatusCode::SWITCHING_PROTOCOLS, Some(client)) = (answer.status(), client) else {
         let answer = relay::Answer {
@@ -74,7 +62,7 @@ fn join(mut exchange: Exchange, mut parts: Parts, mut answer: Answer) -> Respons
             ahead: Bytes::new(),
             ticket: None,
         };
-        return relay::relay(answer, exchange);
+        return relay::relay(answer, exchange).await;
     };
     let provider = hyper::upgrade::on(&mut answer);
     let (mut head, _) = answer.into_parts();
@@ -87,15 +75,15 @@ fn join(mut exchange: Exchange, mut parts: Parts, mut answer: Answer) -> Respons
         };
         let (mut client, mut provider) = (TokioIo::new(client), TokioIo::new(provider));
         tokio::select! {
-            copied = copy_bidirectional(&mut client, &mut provider) => {
-                if let Ok((up, down)) = copied {
-                    exchange.received(usize::try_from(up).unwrap_or(usize::MAX));
-                    exchange.sent(usize::try_from(down).unwrap_or(usize::MAX));
-                    exchange.whole();
+                    copied = copy_bidirectional(&mut client, &mut provider) => {
+                        if let Ok((up, down)) = copied {
+                            exchange.received(usize::try_from(up).unwrap_or(usize::MAX));
+                            exchange.sent(usize::try_from(down).unwrap_or(usize::MAX));
+        exchange.complete();
+                        }
+                    }
+                    () = stop.cancelled() => {}
                 }
-            }
-            () = stop.cancelled() => {}
-        }
     });
     Response::from_parts(head, whole(Bytes::new()))
 }

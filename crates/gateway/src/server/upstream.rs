@@ -17,28 +17,28 @@ use crate::server::refusal::Reason;
 use crate::server::route::Provider;
 use crate::server::{Body, ServeError};
 
-/// How long it may take until a connection to a provider is there.
+/// The connect time-out.
 const CONNECTING: Duration = Duration::from_secs(10);
-/// A connection that was not used for so long is closed: before the provider's side does it while a
-/// request is on its way.
+/// The idle time after which a connection is closed, before the provider closes it while a request is on its
+/// way.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Sends requests to the providers. Over HTTP/1.1: on one HTTP/2 connection a provider takes a hundred
-/// requests or so at a time, and the others would wait.
+/// The HTTP clients for the providers. They use HTTP/1.1: on one HTTP/2 connection a provider accepts about a
+/// hundred requests at a time, and the others would wait.
 pub(crate) struct Upstream {
     anthropic: Base,
     openai: Base,
     plain: Client<HttpConnector, Body>,
-    /// Only where a provider is reached over TLS.
+    /// Present if a provider uses TLS.
     secure: Option<Client<HttpsConnector<Outward>, Body>>,
 }
 
-/// What every URL of a provider begins with.
+/// The base of a provider's URLs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Base {
     scheme: Scheme,
     authority: Authority,
-    /// Without a slash at its end.
+    /// The path without a trailing slash.
     prefix: String,
 }
 
@@ -53,10 +53,10 @@ impl Base {
         let scheme = parts
             .scheme
             .filter(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS)
-            .ok_or_else(|| bad("it does not begin with http:// or https://"))?;
-        let authority = parts.authority.ok_or_else(|| bad("it names no host"))?;
+            .ok_or_else(|| bad("it must begin with http:// or https://"))?;
+        let authority = parts.authority.ok_or_else(|| bad("it has no host"))?;
         if authority.as_str().contains('@') {
-            return Err(bad("it holds a user name"));
+            return Err(bad("it contains a user name"));
         }
         let path = parts.path_and_query;
         if path.as_ref().is_some_and(|path| path.query().is_some()) {
@@ -70,8 +70,7 @@ impl Base {
         })
     }
 
-    /// The URL for a target as the client gave it. Where both the base and the target carry `/v1`, it
-    /// stands there once.
+    /// Joins the base and a client's request target. A `/v1` that both have appears once.
     fn join(&self, target: &str) -> Option<Uri> {
         let prefix = match self.prefix.strip_suffix("/v1") {
             Some(rest) if target.starts_with("/v1/") => rest,
@@ -115,7 +114,15 @@ impl Upstream {
         })
     }
 
-    /// The URL at which a provider gets a request for this target.
+    /// Sends everything to one server.
+    pub(crate) fn single(url: &str) -> Result<Self, ServeError> {
+        Self::new(&Upstreams {
+            anthropic: url.to_owned(),
+            openai: url.to_owned(),
+        })
+    }
+
+    /// Returns the URL of a request target at a provider.
     pub(crate) fn url(&self, to: Provider, target: &str) -> Option<Uri> {
         self.base(to).join(target)
     }
@@ -178,7 +185,7 @@ fn reason(error: &SendError) -> Reason {
     }
 }
 
-/// Whether the client's own body broke while it was sent on.
+/// Returns true if the client's own body failed while it was being forwarded.
 fn caused_by_client(error: &(dyn Error + 'static)) -> bool {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -193,7 +200,7 @@ fn caused_by_client(error: &(dyn Error + 'static)) -> bool {
     false
 }
 
-/// An error with its causes. Those of connections hold no text of a request.
+/// Formats an error with its causes. Connection errors contain no text of a request.
 fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -209,45 +216,45 @@ fn chain(error: &(dyn Error + 'static)) -> String {
 mod tests {
     use super::Base;
 
-    #[track_caller]
-    fn check(base: &str, target: &str, url: &str) {
-        let joined = Base::parse(base).unwrap().join(target).unwrap();
-        assert_eq!(joined.to_string(), url);
-    }
-
     #[test]
     fn base_and_target_are_joined() {
-        check(
-            "https://h",
-            "/v1/messages?beta=true",
-            "https://h/v1/messages?beta=true",
-        );
-        check("https://h/", "/v1/messages", "https://h/v1/messages");
-        check(
-            "http://h:1/api/",
-            "/v1/messages",
-            "http://h:1/api/v1/messages",
-        );
-        check("https://h/v1", "/v1/models", "https://h/v1/models");
-        check(
-            "https://h/openai/v1/",
-            "/v1/models",
-            "https://h/openai/v1/models",
-        );
-        check("https://h/v1", "/models", "https://h/v1/models");
-        check("https://h", "/a%20b?q=%2F", "https://h/a%20b?q=%2F");
+        for (base, target, url) in [
+            (
+                "https://h",
+                "/v1/messages?beta=true",
+                "https://h/v1/messages?beta=true",
+            ),
+            ("https://h/", "/v1/messages", "https://h/v1/messages"),
+            (
+                "http://h:1/api/",
+                "/v1/messages",
+                "http://h:1/api/v1/messages",
+            ),
+            ("https://h/v1", "/v1/models", "https://h/v1/models"),
+            (
+                "https://h/openai/v1/",
+                "/v1/models",
+                "https://h/openai/v1/models",
+            ),
+            ("https://h/v1", "/models", "https://h/v1/models"),
+            ("https://h", "/a%20b?q=%2F", "https://h/a%20b?q=%2F"),
+        ] {
+            let joined = Base::parse(base).unwrap().join(target).unwrap();
+            assert_eq!(joined.to_string(), url);
+        }
     }
 
     #[test]
-    fn what_is_no_base() {
-        for url in [
+    fn invalid_bases() {
+        let invalid = [
             "",
             "h",
             "ftp://h",
             "https://",
             "https://h?x=1",
             "https://u:p@h",
-        ] {
+        ];
+        for url in invalid {
             assert!(Base::parse(url).is_err(), "{url}");
         }
     }

@@ -1,4 +1,4 @@
-//! A client as programs are: it sends the whole conversation each time, and sends it again where the
+//! A client like real ones: it sends the whole conversation each time, and again after the
 //! provider failed.
 
 use bytes::Bytes;
@@ -20,13 +20,13 @@ pub struct Client {
     pub messages: Vec<Value>,
 }
 
-/// What one attempt came to.
+/// The result of one attempt.
 #[derive(Debug)]
 pub enum Attempt {
     Answered {
         did: String,
     },
-    /// The provider's refusal, or ours where the provider broke off.
+    /// A refusal by the provider, or by the gateway if the provider disconnected.
     Refused {
         status: StatusCode,
         body: String,
@@ -63,7 +63,7 @@ impl Client {
         })
     }
 
-    /// Asks the control interface.
+    /// Sends a request to the control API.
     pub fn ask(&self, method: Method, url: &str, body: Option<Value>) -> (StatusCode, Value) {
         let body = body.map(|body| body.to_string()).unwrap_or_default();
         let request = Request::builder()
@@ -82,7 +82,7 @@ impl Client {
         })
     }
 
-    /// Sends the conversation once. An answer is added to it.
+    /// Sends the conversation once and appends the answer.
     pub fn send(&mut self, url: &str, streamed: bool) -> Attempt {
         let request = Request::post(format!("{url}/v1/messages"))
             .header("content-type", "application/json")
@@ -114,7 +114,7 @@ impl Client {
     }
 }
 
-/// The answer as a message of the conversation, if it came whole.
+/// Returns a complete answer as a message of the conversation.
 fn message(body: &[u8], streamed: bool) -> Option<Value> {
     let reply = if streamed {
         let mut decoder = Decoder::default();

@@ -1,4 +1,4 @@
-//! Malformed, huge, slow and hostile requests: each gets a clear answer.
+//! Tests of malformed, huge, slow and hostile requests: each gets a clear answer.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use gateway::config::RouteChoice;
 use serde_json::Value;
 
-use crate::stage::{READ_LIMIT, Stage};
+use crate::harness::{READ_LIMIT, Stage};
 
 const LARGEST: usize = 32 << 20;
 
-/// Sends these bytes and reads what comes until the connection ends or nothing comes any more.
+/// Sends bytes and reads until the connection ends or goes silent.
 fn exchange(url: &str, pieces: &[&[u8]]) -> String {
     let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
     stream
@@ -34,7 +34,7 @@ fn exchange(url: &str, pieces: &[&[u8]]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Whether an answer with a length has come.
+/// Returns true once an answer with a length has arrived.
 fn is_whole(answer: &[u8]) -> bool {
     let text = String::from_utf8_lossy(answer);
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
@@ -59,7 +59,7 @@ fn post(url: &str, body: &[u8]) -> String {
     exchange(url, &[head.as_bytes(), body])
 }
 
-/// The status and the error's type and message.
+/// Returns the status and the error's type and message.
 fn error(answer: &str) -> (u16, String, String) {
     let status = answer
         .split(' ')

@@ -1,11 +1,11 @@
-//! What goes wrong when.
+//! Fault schedules: what fails, and when.
 
 use std::time::Duration;
 
 use gateway::config::RouteChoice;
 use sim::{Fault, When};
 
-/// One conversation and what befalls it.
+/// One conversation and its faults.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     pub seed: u64,
@@ -16,19 +16,19 @@ pub struct Schedule {
 /// One message of the user.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
-    /// What its request meets, and the one after it, until one is answered.
+    /// The faults of its request and the retries, until one is answered.
     pub turn: Vec<Fault>,
-    /// What the summaries from here on meet.
+    /// The faults of summaries from here on.
     pub summary: Vec<Fault>,
-    /// Whether the gateway is killed before it.
+    /// True if the gateway is killed before this message.
     pub killed: bool,
-    /// Whether the answer is streamed.
+    /// True if the answer is streamed.
     pub streamed: bool,
-    /// How many words the user says.
+    /// The number of the user's words.
     pub words: usize,
 }
 
-/// Numbers from a seed (SplitMix64, Steele and others 2014).
+/// A seeded random number generator (SplitMix64, Steele and others 2014).
 pub struct Dice(u64);
 
 impl Dice {
@@ -48,7 +48,7 @@ impl Dice {
         self.next() % bound
     }
 
-    /// True once in so many times.
+    /// Returns true once in `times` calls on average.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
@@ -110,7 +110,7 @@ fn of_summaries(dice: &mut Dice) -> Vec<Fault> {
     }]
 }
 
-/// What a step injects into the provider.
+/// The faults that a step injects into the provider.
 pub fn inject(step: &Step, provider: &mut sim::Provider) {
     for fault in &step.summary {
         provider.inject(When::Summary, fault.clone());

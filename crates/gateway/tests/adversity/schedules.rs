@@ -1,4 +1,4 @@
-//! A thousand of them.
+//! Runs a thousand fault schedules.
 
 use std::collections::BTreeSet;
 
@@ -12,11 +12,11 @@ use sim::Fault;
 use wire::api::{Dialect, Request};
 
 use crate::client::{Attempt, Client};
+use crate::harness::Stage;
 use crate::schedule::{Dice, Schedule, Step, inject};
-use crate::stage::Stage;
 
 const PIN: &str = "Never write to the table `orders`.";
-/// What every prompt of ours for a summary says.
+/// A phrase of every summary prompt.
 const ASKS_FOR_A_RECORD: &str = "reads your record and nothing of what it replaces";
 const MOST_ATTEMPTS: usize = 8;
 
@@ -55,7 +55,7 @@ fn check(seeds: std::ops::Range<u64>) {
     assert!(kills > 50, "{kills} kills");
 }
 
-/// Runs a schedule; the answer is how many swaps there were.
+/// Runs a schedule and returns the number of swaps.
 fn run(schedule: &Schedule) -> usize {
     let seed = schedule.seed;
     let mut stage = Stage::new(schedule.route);
@@ -76,7 +76,7 @@ fn run(schedule: &Schedule) -> usize {
         inject(step, &mut stage.provider.provider());
         let did = answered(&mut stage, &mut client, step, seed);
         swaps += usize::from(did.contains("swapped"));
-        // What was answered is kept: the request's messages, the answer's own with the next.
+        // Answered messages are recorded: those of the request now, the answer with the next request.
         acknowledged = client.messages.len() - 1;
     }
     stage.close();
@@ -90,7 +90,7 @@ fn run(schedule: &Schedule) -> usize {
     swaps
 }
 
-/// Sends until it is answered. Every failure must be one that was ordered.
+/// Sends until answered. Every failure must come from the schedule.
 fn answered(stage: &mut Stage, client: &mut Client, step: &Step, seed: u64) -> String {
     let mut failures = Vec::new();
     for _ in 0..MOST_ATTEMPTS {
@@ -122,13 +122,13 @@ fn is_ordered(failure: &Attempt, step: &Step) -> bool {
             Fault::RateLimited(_) => *status == 429 && body.contains("rate_limit_error"),
             Fault::Internal => *status == 500 && body.contains("Internal server error"),
             Fault::Overloaded => *status == 529 && body.contains("Overloaded"),
-            // A provider that hangs up without an answer is a bad gateway.
+            // A provider that disconnects without an answer makes a bad gateway.
             _ => broken(fault) && *status == StatusCode::BAD_GATEWAY,
         },
     })
 }
 
-/// How many of the conversation's first messages are in the store.
+/// Counts the conversation's leading messages in the store.
 fn known(stage: &Stage, client: &Client, most: usize) -> usize {
     let engine = Sqlite::open(&stage.store(), history::Limits::NONE).unwrap();
     let secret = engine.secret().unwrap();
@@ -146,8 +146,8 @@ fn known(stage: &Stage, client: &Client, most: usize) -> usize {
     known
 }
 
-/// What the provider received: each of the user's messages was sent on in full as the newest one, and each
-/// such request says the pin in full.
+/// Checks the received requests: each of the user's messages arrived in full as the newest one, and each
+/// such request contains the pin in full.
 fn received(stage: &Stage, schedule: &Schedule, client: &Client) {
     let seed = schedule.seed;
     let said = client.messages.iter().step_by(2);
@@ -157,16 +157,16 @@ fn received(stage: &Stage, schedule: &Schedule, client: &Client) {
         let request: Value = serde_json::from_str(&line).unwrap();
         let body = &request["body"];
         let messages = body["messages"].as_array().unwrap();
-        // A summary that repeats what was asked stands in the first message.
+        // A summary that repeats the question is in the first message.
         let asks = |value: &Value| value.to_string().contains(ASKS_FOR_A_RECORD);
         let is_ours = asks(&body["system"]) || messages.iter().skip(1).any(asks);
         if body.get("compaction").is_some() || is_ours {
             continue;
         }
-        // A note of ours may stand behind it as a system message.
+        // A note may follow as a system message.
         let newest = messages.iter().rfind(|message| message["role"] == "user");
         let newest = &newest.unwrap()["content"];
-        // Where something is added to it, it is a list of blocks, the client's text the first.
+        // With additions, it is a list of blocks that starts with the client's text.
         let text = newest.as_str().or_else(|| newest[0]["text"].as_str());
         let step = said.iter().position(|said| Some(*said) == text);
         arrived.insert(step.unwrap_or_else(|| panic!("seed {seed}: nobody said {newest}")));

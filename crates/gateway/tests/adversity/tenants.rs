@@ -1,4 +1,4 @@
-//! Two tenants with the same conversation: neither sees or influences the other's.
+//! Tests of two tenants with the same conversation: neither sees or influences the other's.
 
 use std::fs;
 use std::io::Write;
@@ -9,12 +9,12 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::client::{Attempt, Client};
-use crate::stage::Stage;
+use crate::harness::Stage;
 
 const KEYS: [&str; 2] = ["sk-ant-secret-of-one", "sk-ant-secret-of-two"];
 const PIN: &str = "only the first tenant's rule: call nobody";
 
-/// Everything that was logged, from the finest level on.
+/// The captured log of all levels.
 #[derive(Clone, Default)]
 struct Logged(Arc<Mutex<Vec<u8>>>);
 
@@ -69,7 +69,7 @@ fn neither_sees_nor_influences_the_other() {
         assert!(!contains(&log, key.as_bytes()), "{key} was logged");
         let mut read = 0;
         for file in fs::read_dir(stage.store().parent().unwrap()).unwrap() {
-            // SQLite takes its log away when the last connection ends.
+            // SQLite removes its log with the last connection.
             let bytes = fs::read(file.unwrap().path()).unwrap_or_default();
             assert!(!contains(&bytes, key.as_bytes()), "{key} is on disk");
             read += bytes.len();
@@ -80,7 +80,7 @@ fn neither_sees_nor_influences_the_other() {
     assert!(!contains(&log, b"the same words"), "text was logged");
 }
 
-/// The only conversation that a key sees.
+/// Returns the only conversation that a key sees.
 fn own(stage: &mut Stage, client: &Client) -> Value {
     let url = stage.url();
     let (status, overview) = client.ask(Method::GET, &format!("{url}/ebbtide/api/overview"), None);

@@ -1,36 +1,36 @@
-//! Runs Chromium without a window.
+//! Runs headless Chromium.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Names under which it is installed.
+/// The names of Chromium's binary.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-/// How long one page may take on a busy machine.
+/// The time-out of one page on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Which colours the reader prefers.
+/// The reader's preferred color scheme.
 #[derive(Clone, Copy, Debug)]
 pub enum Scheme {
     Light,
     Dark,
 }
 
-/// What a page became.
+/// A page after it was loaded.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The document, after its scripts ran.
+    /// The document after its scripts ran.
     pub dom: String,
-    /// What was written to the console, by the page's script or by the browser about the page.
+    /// The console output of the page's script and of the browser.
     pub console: Vec<String>,
 }
 
-/// A browser.
+/// The installed browser.
 pub struct Browser(&'static str);
 
 impl Browser {
-    /// The installed one, or `None`, which is printed.
+    /// Finds the installed browser, or prints that there is none.
     pub fn find() -> Option<Self> {
         let found = NAMES.into_iter().find(|name| {
             let version = Command::new(name)
@@ -45,7 +45,7 @@ impl Browser {
         found.map(Self)
     }
 
-    /// Loads a page and lets `milliseconds` pass on its clock, which runs ahead of the real one.
+    /// Loads a page and advances its virtual clock by `milliseconds`.
     pub async fn load(&self, url: &str, scheme: Scheme, milliseconds: u32) -> Loaded {
         let profile = TempDir::new().expect("a folder");
         let scheme = match scheme {

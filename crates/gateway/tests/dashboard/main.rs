@@ -9,6 +9,6 @@
 )]
 
 mod browser;
+mod harness;
 mod pages;
-mod stage;
 mod through;

@@ -1,4 +1,4 @@
-//! What the pages are in a browser.
+//! Tests of the pages in a browser.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use context::pin::PinId;
 use futures_util::FutureExt;
 use gateway::report::{
-    Asker, Detail, Entry, Gauge, Line, MarkReport, Money, Order, Original, Overview, PinReport,
-    Replaced, Report, Reports, Sample, Share,
+    Detail, Entry, Gauge, Line, MarkReport, Money, Order, Original, Overview, PinReport, Replaced,
+    Report, Reports, Sample, Share, Viewer,
 };
 use history::{ConversationId, MarkId};
 use serde_json::Value;
 
 use crate::browser::{Browser, Scheme};
-use crate::stage::Stage;
+use crate::harness::Stage;
 
 const ONE: &str = "/ebbtide/conversations/00000000000000000000000000000001";
 const MARK: &str = "/ebbtide/conversations/00000000000000000000000000000001/marks/00000000000000000000000000000008";
-/// Text that must stay text, and a word too long for a phone.
+/// Text that must not become markup, and a word too long for a phone.
 const HOSTILE: &str = "<script>alert(1)</script> \u{202e}gnp.exe\u{200b} שלום عليكم <img src=x onerror=alert(2)> /home/agent/work/repositories/a_very_long_path_without_any_place_to_break_it_in_two/src/lib.rs";
 
-/// Reports in which every look finds one turn more.
+/// Reports that grow by one turn with each request.
 #[derive(Default)]
 struct Lively(AtomicU64);
 
@@ -90,7 +90,7 @@ impl Lively {
     }
 }
 
-/// A saw: up to the hard threshold, down at a swap.
+/// A sawtooth: up to the hard threshold, down at a swap.
 fn sample(request: u32) -> Sample {
     Sample {
         at: f64::from(request) * 61.0,
@@ -128,7 +128,7 @@ fn ready<T: Send + 'static>(of: T) -> Report<'static, T> {
 }
 
 impl Reports for Lively {
-    fn overview(&self, _: Asker) -> Report<'_, Overview> {
+    fn overview(&self, _: Viewer) -> Report<'_, Overview> {
         ready(Overview {
             version: "0.1.0".to_owned(),
             mode: "on",
@@ -140,13 +140,13 @@ impl Reports for Lively {
         })
     }
 
-    fn detail(&self, _: Asker, _: ConversationId) -> Report<'_, Detail> {
+    fn detail(&self, _: Viewer, _: ConversationId) -> Report<'_, Detail> {
         ready(self.detail())
     }
 
     fn replaced(
         &self,
-        _: Asker,
+        _: Viewer,
         _: ConversationId,
         _: MarkId,
         turns: Range<usize>,
@@ -165,20 +165,20 @@ impl Reports for Lively {
         })
     }
 
-    fn pin(&self, _: Asker, _: ConversationId, _: String) -> Report<'_, PinReport> {
+    fn pin(&self, _: Viewer, _: ConversationId, _: String) -> Report<'_, PinReport> {
         ready(PinReport::default())
     }
 
-    fn unpin(&self, _: Asker, _: ConversationId, _: PinId) -> Report<'_, bool> {
+    fn unpin(&self, _: Viewer, _: ConversationId, _: PinId) -> Report<'_, bool> {
         ready(true)
     }
 
-    fn order(&self, _: Asker, _: ConversationId, _: Order) -> Report<'_, ()> {
+    fn order(&self, _: Viewer, _: ConversationId, _: Order) -> Report<'_, ()> {
         ready(())
     }
 }
 
-/// What is wrong with a page as it was measured.
+/// Lists the problems of a measured page.
 fn problem(page: &Value) -> Option<String> {
     let number = |key: &str| page[key].as_u64().expect("a number");
     let none = ["wide", "faint", "unnamed", "twice"]
@@ -265,7 +265,7 @@ async fn a_conversation_is_shown_as_text_and_its_console_is_empty() {
         "[U+202E]gnp.exe[U+200B]",
         "<td class=\"n\">21,000</td>",
         "swapped: 57,511 to 12,904 tokens",
-        "<button>Add the pin</button>",
+        "<button>Add pin</button>",
     ] {
         assert!(loaded.dom.contains(shown), "{shown}");
     }

@@ -1,4 +1,4 @@
-//! The dashboard of a gateway that serves a client, with the strict provider behind it.
+//! Tests of the dashboard of a gateway that serves a client, in front of the strict provider.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ struct Talk {
     said: Vec<Value>,
 }
 
-/// What came back.
+/// An answer to the client.
 struct Came {
     status: StatusCode,
     did: String,
@@ -96,7 +96,7 @@ impl Talk {
         }
     }
 
-    /// Says something and hears the answer.
+    /// Sends a message and waits for the answer.
     async fn say(&mut self, text: String) -> String {
         self.said.push(json!({"role": "user", "content": text}));
         let body = json!({
@@ -123,7 +123,7 @@ impl Talk {
         send(request.body(Full::default()).expect("a request")).await
     }
 
-    /// Sends a form as a browser does.
+    /// Sends a form like a browser.
     async fn form(&self, path: &str, cookie: &str, fields: &[(&str, &str)]) -> Came {
         let body = form_urlencoded::Serializer::new(String::new())
             .extend_pairs(fields)
@@ -137,7 +137,7 @@ impl Talk {
         send(request.body(Full::from(body)).expect("a request")).await
     }
 
-    /// Signs in and gives the cookie.
+    /// Signs in and returns the cookie.
     async fn sign_in(&self, key: &str) -> String {
         let page = self.page("/ebbtide/login", "").await;
         let token = between(&page.text, "name=\"form\" value=\"", "\"");

@@ -1,13 +1,15 @@
-//! What lies under `/ebbtide/`.
+//! Tests of the routes under `/ebbtide/`.
 
 use std::sync::Arc;
 
 use gateway::config::Secret;
-use history::{Engine, HistoryError, Limits, MemoryEngine, Purge, Purged, Store, Tenant};
+use history::{
+    Engine, HistoryError, Limits, MemoryEngine, Purge, Purged, ReadWork, Tenant, WriteWork,
+};
 use history_sqlite::Sqlite;
 use http::{Method, Request};
 
-use crate::house::{Came, anthropic, ask, gateway, keeping, sim, whole};
+use crate::harness::{Came, anthropic, ask, gateway, keeping, sim, whole};
 
 const NO_ONE: &str = "/ebbtide/api/conversations/00000000000000000000000000000001";
 
@@ -76,7 +78,7 @@ async fn health_writes_to_the_store_and_leaves_nothing_there() {
     gateway.shutdown().await;
 }
 
-/// A store that can be read and not written.
+/// A read-only store.
 struct Full(MemoryEngine);
 
 impl Engine for Full {
@@ -88,12 +90,12 @@ impl Engine for Full {
         self.0.tenants()
     }
 
-    fn write(&self, _: Tenant, _: &mut Writing<'_>) -> Result<(), HistoryError> {
+    fn write(&self, _: Tenant, _: &mut WriteWork<'_>) -> Result<(), HistoryError> {
         let what = "the disk is full".to_owned();
         Err(HistoryError::Engine { what })
     }
 
-    fn read(&self, of: Tenant, work: &mut Reading<'_>) -> Result<(), HistoryError> {
+    fn read(&self, of: Tenant, work: &mut ReadWork<'_>) -> Result<(), HistoryError> {
         self.0.read(of, work)
     }
 
@@ -105,9 +107,6 @@ impl Engine for Full {
         self.0.preview(what)
     }
 }
-
-type Writing<'w> = dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + 'w;
-type Reading<'r> = dyn FnMut(&dyn Store) -> Result<(), HistoryError> + 'r;
 
 #[tokio::test]
 async fn a_store_that_can_not_be_written_is_told_and_requests_go_through() {

@@ -1,4 +1,4 @@
-//! What is too large, too slow or too much, and providers that do not answer.
+//! Tests of the limits on size, time and number, and of providers that do not answer.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use crate::house::{Came, anthropic, ask, gateway, openai, upstream, whole};
+use crate::harness::{Came, anthropic, ask, gateway, openai, upstream, whole};
 
-/// Longer than anything here takes, shorter than anybody waits.
+/// Longer than anything here takes, shorter than a reader's patience.
 const LONG: Duration = Duration::from_secs(20);
 const SOON: SignedDuration = SignedDuration::from_millis(300);
 
@@ -29,13 +29,13 @@ fn check(came: &Came, status: u16, kind: &str, code: &str) {
     assert_eq!(came.header("retry-after"), if retried { "1" } else { "" });
 }
 
-/// Sends bytes as they are, and says what comes back until the connection is closed.
+/// Sends raw bytes and returns what comes back until the connection is closed.
 async fn raw(url: &str, bytes: &[u8]) -> String {
     let address = url.trim_start_matches("http://");
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     stream.write_all(bytes).await.expect("it takes bytes");
     let mut answer = Vec::new();
-    // A reset after the answer is an end too.
+    // A reset after the answer also ends it.
     let _ = timeout(LONG, stream.read_to_end(&mut answer))
         .await
         .expect("the connection is closed");
@@ -52,7 +52,7 @@ async fn bodies_that_are_too_large() {
     assert_eq!(came.json()["type"], "error");
     let came = ask(openai(&url, "/v1/chat/completions", large)).await;
     check(&came, 413, "invalid_request_error", "E0801");
-    // One that does not say how long it is.
+    // A body without a length.
     let pieces = futures_util::stream::repeat_with(|| Ok(Frame::data("x".repeat(100).into())));
     let request = Request::post(format!("{url}/v1/messages"))
         .body(BodyExt::boxed(StreamBody::new(pieces)))
@@ -88,7 +88,7 @@ async fn headers_without_end() {
     );
     let address = gateway.address();
     let mut stream = TcpStream::connect(address).await.expect("it listens");
-    // It stops reading in the middle.
+    // The gateway stops reading in the middle.
     let _ = stream.write_all(long.as_bytes()).await;
     let mut answer = [0; 12];
     if timeout(LONG, stream.read_exact(&mut answer))
@@ -101,7 +101,7 @@ async fn headers_without_end() {
     gateway.shutdown().await;
 }
 
-/// A gateway before a provider that never answers, with one request that waits there.
+/// Starts a gateway in front of a provider that never answers, with one request waiting.
 async fn occupied(
     change: impl FnOnce(&mut Config),
 ) -> (gateway::Running, tokio::task::JoinSet<()>) {
@@ -117,7 +117,7 @@ async fn occupied(
     while !metrics().contains("ebbtide_in_flight 1") {
         sleep(Duration::from_millis(5)).await;
     }
-    // Its body is read once it is under way.
+    // The request is admitted before its body is read.
     sleep(Duration::from_millis(50)).await;
     (gateway, waiting)
 }
@@ -152,7 +152,7 @@ async fn too_many_bytes_at_once() {
     let url = gateway.url();
     let came = ask(anthropic(&url, "/v1/messages", "x".repeat(800))).await;
     check(&came, 529, "overloaded_error", "E0806");
-    // Their place is free again when the first is gone.
+    // Their slots are free once the first request has ended.
     drop(waiting);
     while gateway.metrics().render().contains("ebbtide_in_flight 1") {
         sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,4 @@
-//! The outer half on real sockets, with the strict provider or a small upstream made by hand behind it.
+//! Tests of the outer half on real sockets, in front of the strict provider or a handmade upstream.
 
 #![expect(
     clippy::expect_used,
@@ -7,11 +7,11 @@
 )]
 
 mod control;
-mod house;
-mod kept;
+mod forwarding;
+mod harness;
 mod limits;
 mod overflow;
-mod passing;
+mod recording;
 mod spans;
 mod streams;
 mod tenancy;

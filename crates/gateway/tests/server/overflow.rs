@@ -1,4 +1,4 @@
-//! A provider that finds out within its answer, under the status of success, that a request is too long.
+//! Tests with a provider that reports an over-long request within its stream, under a status of success.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,15 +8,15 @@ use http::{Request, Response};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
-use crate::house::{Came, Made, Upstream, anthropic, ask, gateway, openai, upstream, whole};
+use crate::harness::{Came, Made, Upstream, anthropic, ask, gateway, openai, upstream, whole};
 
 /// Requests above this many bytes are too long.
 const MOST: usize = 20_000;
 
-/// What was received, each by its size.
+/// The sizes of the received requests.
 type Received = Arc<Mutex<Vec<usize>>>;
 
-/// A provider that refuses within its stream what is too long, after these events; else it answers.
+/// A provider that, after these events, refuses an over-long request within its stream.
 async fn provider(
     before: &'static str,
     refusal: &'static str,
@@ -48,7 +48,7 @@ async fn provider(
     (provider, received)
 }
 
-/// A conversation of some 12,000 tokens.
+/// Builds a conversation of about 12,000 tokens.
 fn messages() -> Vec<Value> {
     (0..21)
         .map(|n| {

@@ -1,4 +1,4 @@
-//! Spans, as a collector gets them.
+//! Tests of the exported spans.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::channel;
 use tokio::time::timeout;
 
-use crate::house::{anthropic, ask, gateway, sim, upstream, whole};
+use crate::harness::{anthropic, ask, gateway, sim, upstream, whole};
 
 const GOOD: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":64,"messages":[{"role":"user","content":"a secret word"}]}"#;
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -52,7 +52,7 @@ async fn each_generation_is_a_span_without_content() {
             .status,
         400
     );
-    // Counting is no generation.
+    // Counting tokens is not a generation.
     ask(anthropic(&gateway.url(), "/v1/messages/count_tokens", GOOD)).await;
     gateway.shutdown().await;
     let mut spans = Vec::new();

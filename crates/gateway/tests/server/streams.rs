@@ -1,4 +1,4 @@
-//! Bodies that come piece by piece, in both directions.
+//! Tests of streamed bodies in both directions.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
 
-use crate::house::{Made, Upstream, anthropic, ask, gateway, openai, send, upstream, whole};
+use crate::harness::{Made, Upstream, anthropic, ask, gateway, openai, send, upstream, whole};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -22,7 +22,7 @@ fn data(text: &'static str) -> Piece {
     Ok(Frame::data(Bytes::from_static(text.as_bytes())))
 }
 
-/// A body whose pieces are sent by hand.
+/// A body whose pieces the test sends.
 fn by_hand() -> (Sender<Piece>, Made) {
     let (sender, receiver) = channel(1);
     let pieces =
@@ -32,7 +32,7 @@ fn by_hand() -> (Sender<Piece>, Made) {
     (sender, BodyExt::boxed(StreamBody::new(pieces)))
 }
 
-/// A provider that streams to each request what is sent by hand; the other end of each body comes out.
+/// A provider that streams what the test sends; returns the sender of each body.
 async fn streaming() -> (Upstream, Receiver<Sender<Piece>>) {
     let (bodies, made) = channel(4);
     let upstream = upstream(move |_| {
@@ -75,7 +75,7 @@ async fn each_piece_of_an_answer_goes_on_as_it_comes() {
             "f\n\n",
         ] {
             sender.send(data(text)).await.expect("it is read");
-            // Nothing else was sent, so it cannot have been waited for.
+            // Nothing else was sent, so the gateway cannot have waited for it.
             assert_eq!(piece(&mut body).await.as_deref(), Some(text.as_bytes()));
         }
         drop(sender);
@@ -204,7 +204,7 @@ async fn http2_without_tls() {
     gateway.shutdown().await;
 }
 
-/// Agrees to leave HTTP, and sends back what it gets in capital letters.
+/// Agrees to an upgrade, and echoes in upper case.
 async fn shouting(mut request: Request<Incoming>) -> Response<Made> {
     let agreed = request
         .headers()
@@ -256,7 +256,7 @@ async fn a_websocket_goes_through_both_ways() {
     gateway.shutdown().await;
 }
 
-/// Sends a request as Java's client and `curl --http2` do: with an offer to go on in HTTP/2.
+/// Sends a request with an offer to upgrade to HTTP/2, as Java's client and `curl --http2` do.
 fn offering_http2(url: &str, path: &str) -> Request<Made> {
     let mut request = anthropic(url, path, STREAMED);
     let headers = request.headers_mut();
@@ -284,7 +284,7 @@ async fn an_offer_of_another_protocol_is_declined_and_the_request_answered() {
     })
     .await;
     let gateway = gateway(&upstream.url, |_| {}).await;
-    // Where requests are read, and where they are not.
+    // At an inspected and at a forwarded endpoint.
     for path in ["/v1/messages", "/v1/embeddings"] {
         let came = ask(offering_http2(&gateway.url(), path)).await;
         assert_eq!(came.status, 200, "{path} {came:?}");

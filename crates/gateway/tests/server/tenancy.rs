@@ -1,4 +1,4 @@
-//! Whose a request is, and which server learns of it.
+//! Tests of the tenant of a request, and of the servers that see its key.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,14 +13,14 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use crate::house::{Came, Made, Upstream, ask, gateway, upstream, whole};
+use crate::harness::{Came, Made, Upstream, ask, gateway, upstream, whole};
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// What a provider was asked: the target, and the key in `api-key` or `authorization`.
+/// A request to a provider: the target, and the key in `api-key` or `authorization`.
 type Asked = Arc<Mutex<Vec<(String, String)>>>;
 
-/// A provider that answers every request with a word, and remembers what it was asked.
+/// A provider that answers every request with a word and records the requests.
 async fn provider() -> (Upstream, Asked) {
     let asked = Asked::default();
     let seen = Arc::clone(&asked);
@@ -119,7 +119,7 @@ async fn what_nobody_sent_is_not_read_from_elsewhere() {
         assert_eq!(came.header("x-ebbtide-did"), "passed");
         assert_eq!(came.header("x-ebbtide-conversation"), "");
     }
-    // A name holds on to a conversation while the key changes.
+    // A tenant name keeps a conversation together while the key changes.
     let named = |key| {
         [
             elsewhere,
@@ -135,7 +135,7 @@ async fn what_nobody_sent_is_not_read_from_elsewhere() {
     gateway.shutdown().await;
 }
 
-/// Talks through the gateway until a summary was prepared or could not be; how many requests that took.
+/// Talks through the gateway until a preparation ended. Returns the number of requests.
 async fn talk(gateway: &Running) -> usize {
     let mut messages = Vec::new();
     let prepared = async {

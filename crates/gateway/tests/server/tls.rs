@@ -1,4 +1,4 @@
-//! A provider over TLS, its certificate from an authority that only the environment names, and its proxy.
+//! Tests of a provider over TLS, with an authority and a proxy from the environment.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -16,15 +16,15 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::house::{anthropic, ask, gateway, whole};
+use crate::harness::{anthropic, ask, gateway, whole};
 
 const MESSAGES: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":64,"messages":[{"role":"user","content":"hello"}]}"#;
 const ANSWER: &str = r#"{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"Over TLS."}],"model":"claude-sonnet-4-5","stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":2}}"#;
 
-/// Tells this program, when it runs itself, where the provider is.
+/// The variable with the provider's URL, for the test process started by another test.
 const UPSTREAM: &str = "EBBTIDE_TEST_TLS_UPSTREAM";
 
-/// An authority, and a certificate by it for this machine.
+/// An authority, and a certificate that it issued for this machine.
 struct Authority {
     pem: String,
     certificate: CertificateDer<'static>,
@@ -47,7 +47,7 @@ fn authority() -> Authority {
     }
 }
 
-/// Serves one answer over TLS for ever.
+/// Serves the same answer over TLS to every request.
 async fn serve(listener: TcpListener, authority: Authority) {
     let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -60,7 +60,7 @@ async fn serve(listener: TcpListener, authority: Authority) {
     while let Ok((stream, _)) = listener.accept().await {
         let acceptor = acceptor.clone();
         connections.spawn(async move {
-            // A client that does not trust it goes away.
+            // A client that does not trust the certificate disconnects.
             let Ok(stream) = acceptor.accept(stream).await else {
                 return;
             };
@@ -76,7 +76,7 @@ async fn serve(listener: TcpListener, authority: Authority) {
     }
 }
 
-/// A proxy that opens tunnels, and what it was asked for.
+/// A proxy that opens tunnels and records the requests for them.
 async fn proxy(listener: TcpListener, asked: Arc<Mutex<String>>) {
     let mut tunnels = JoinSet::new();
     while let Ok((mut client, _)) = listener.accept().await {

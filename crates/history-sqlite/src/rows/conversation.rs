@@ -1,7 +1,8 @@
-//! Conversations.
+//! Conversations as rows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use context::{Text, Tokens, TurnId};
 use history::{
@@ -12,9 +13,9 @@ use jiff::Timestamp;
 use rusqlite::{Row, named_params};
 
 use super::TenantStore;
-use crate::moment;
+use crate::timestamp;
 
-/// The columns that [`read`] reads.
+/// The columns that [`read`] expects and [`SAVE`] writes.
 const COLUMNS: &str = "id, parent, head, turns, session, agent, parent_agent, user, model, \
      shown_from, cleared, stripped, mark, compactions, strategy, requests, fresh, cache_read, \
      cache_write, output, micros, micros_without, stalls_avoided, began, seen";
@@ -26,7 +27,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
     };
     let turn = |column: &str| row.get(column).map(TurnId::from_bytes);
     let number = |column: &str| row.get(column).map(i64::cast_unsigned);
-    let moment = |column: &str| row.get(column).map(moment::moment);
+    let time = |column: &str| row.get(column).map(timestamp::from_sql);
     let parent: Option<[u8; 16]> = row.get("parent")?;
     let mark: Option<[u8; 16]> = row.get("mark")?;
     Ok(Conversation {
@@ -59,18 +60,18 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
             micros_without: number("micros_without")?,
             stalls_avoided: row.get("stalls_avoided")?,
         },
-        began: moment("began")?,
-        seen: moment("seen")?,
+        began: time("began")?,
+        seen: time("seen")?,
     })
 }
 
-const SAVE: &str = "INSERT OR REPLACE INTO conversation (n, tenant, id, parent, head, turns, \
-     session, agent, parent_agent, user, model, shown_from, cleared, stripped, mark, compactions, \
-     strategy, requests, fresh, cache_read, cache_write, output, micros, micros_without, stalls_avoided, \
-     began, seen) VALUES (:n, :tenant, :id, :parent, :head, :turns, :session, :agent, \
-     :parent_agent, :user, :model, :shown_from, :cleared, :stripped, :mark, :compactions, \
-     :strategy, :requests, :fresh, :cache_read, :cache_write, :output, :micros, :micros_without, \
-     :stalls_avoided, :began, :seen)";
+/// Writes [`COLUMNS`], each from the parameter of its name.
+static SAVE: LazyLock<String> = LazyLock::new(|| {
+    let values = COLUMNS.replace(", ", ", :");
+    format!(
+        "INSERT OR REPLACE INTO conversation (n, tenant, {COLUMNS}) VALUES (:n, :tenant, :{values})"
+    )
+});
 
 impl TenantStore<'_> {
     fn write_conversation(
@@ -87,7 +88,7 @@ impl TenantStore<'_> {
         } = conversation;
         let tokens = |tokens: Tokens| tokens.get().cast_signed();
         self.run(
-            SAVE,
+            &SAVE,
             named_params! {
                 ":n": known,
                 ":tenant": tenant,
@@ -114,8 +115,8 @@ impl TenantStore<'_> {
                 ":micros": totals.micros.cast_signed(),
                 ":micros_without": totals.micros_without.cast_signed(),
                 ":stalls_avoided": totals.stalls_avoided,
-                ":began": moment::number(conversation.began),
-                ":seen": moment::number(conversation.seen),
+                ":began": timestamp::to_sql(conversation.began),
+                ":seen": timestamp::to_sql(conversation.seen),
             },
         )
     }
@@ -128,14 +129,12 @@ impl ConversationStore for TenantStore<'_> {
             (self.tenant(), conversation.id.as_bytes()),
             |row| row.get(0),
         )?;
-        let held = match known {
-            Some(_) => self.held,
-            None => self.room_for(Stored::conversation())?,
+        let tenant = match known {
+            Some(_) => self.tenant(),
+            None => self.hold(Stored::conversation())?,
         };
-        let tenant = self.tenant_to_write()?;
-        self.write_conversation(tenant, known, conversation)?;
-        self.held = held;
-        Ok(())
+        self.write_conversation(tenant, known, conversation)
+            .map(drop)
     }
 
     fn conversation(&self, id: ConversationId) -> Result<Option<Conversation>, HistoryError> {
@@ -164,6 +163,6 @@ impl ConversationStore for TenantStore<'_> {
              ORDER BY seen DESC, id LIMIT ?3"
         );
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        self.all(&sql, (self.tenant(), moment::number(before), most), read)
+        self.all(&sql, (self.tenant(), timestamp::to_sql(before), most), read)
     }
 }

@@ -1,4 +1,4 @@
-//! Editions, kept messages and chunk summaries.
+//! Editions, kept messages and chunk summaries as rows.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use history::{Change, Edition, EditionStore, HistoryError, Stored};
 use rusqlite::Row;
 
 use super::TenantStore;
-use crate::fault::damaged;
-use crate::moment;
+use crate::error::damaged;
+use crate::timestamp;
 
 const APPENDED: &str = "appended";
 const FOLLOWED: &str = "followed";
 const SHRUNK: &str = "shrunk";
 
-/// What the columns `kind` and `result` say about a change.
+/// The values of the columns `kind` and `result` for a change.
 const fn form(change: &Change) -> (&'static str, Option<u32>) {
     match change {
         Change::Appended(_) => (APPENDED, None),
@@ -35,18 +35,18 @@ fn change(row: &Row<'_>) -> rusqlite::Result<Option<Change>> {
 }
 
 impl TenantStore<'_> {
-    /// The editions of a turn with the numbers of their rows.
+    /// Returns a turn's editions with their row numbers.
     fn editions_of(&self, turn: TurnId) -> Result<Vec<(i64, Edition)>, HistoryError> {
         let rows = self.all(
             "SELECT edition.kind, edition.result, edition.text, edition.at, edition.n \
              FROM node JOIN edition ON edition.node = node.n \
              WHERE node.tenant = ?1 AND node.id = ?2",
             (self.tenant(), turn.as_bytes()),
-            |row| Ok((row.get(4)?, change(row)?, moment::moment(row.get(3)?))),
+            |row| Ok((row.get(4)?, change(row)?, timestamp::from_sql(row.get(3)?))),
         )?;
         rows.into_iter()
             .map(|(row, change, at)| {
-                let change = change.ok_or_else(|| damaged("an edition is not what was written"))?;
+                let change = change.ok_or_else(|| damaged("an edition has an unknown form"))?;
                 Ok((row, Edition { turn, change, at }))
             })
             .collect()
@@ -55,29 +55,27 @@ impl TenantStore<'_> {
 
 impl EditionStore for TenantStore<'_> {
     fn add_edition(&mut self, edition: &Edition) -> Result<(), HistoryError> {
-        let node = self.row_there(edition.turn)?;
+        let node = self.require_row(edition.turn)?;
         let text = edition.change.text();
         let (kind, result) = form(&edition.change);
-        let there = self.one(
+        let known = self.exists(
             "SELECT n FROM edition WHERE node = ?1 AND kind = ?2 AND result IS ?3 AND text = ?4",
             (node, kind, result, text.as_str()),
-            |row| row.get::<_, i64>(0),
         )?;
-        if there.is_some() {
+        if known {
             return Ok(());
         }
-        let held = self.room_for(Stored::text_beside(text.len()))?;
+        self.hold(Stored::text_beside(text.len()))?;
         self.run(
             "INSERT INTO edition (node, kind, result, at, text) VALUES (?1, ?2, ?3, ?4, ?5)",
             (
                 node,
                 kind,
                 result,
-                moment::number(edition.at),
+                timestamp::to_sql(edition.at),
                 text.as_str(),
             ),
         )?;
-        self.held = held;
         Ok(())
     }
 
@@ -92,19 +90,15 @@ impl EditionStore for TenantStore<'_> {
     }
 
     fn keep_original(&mut self, of: TurnId, message: &[u8]) -> Result<(), HistoryError> {
-        let node = self.row_there(of)?;
-        let there = self.one("SELECT node FROM original WHERE node = ?1", [node], |row| {
-            row.get::<_, i64>(0)
-        })?;
-        if there.is_some() {
+        let node = self.require_row(of)?;
+        if self.exists("SELECT node FROM original WHERE node = ?1", [node])? {
             return Ok(());
         }
-        let held = self.room_for(Stored::text_beside(message.len()))?;
+        self.hold(Stored::text_beside(message.len()))?;
         self.run(
             "INSERT INTO original (node, message) VALUES (?1, ?2)",
             (node, message),
         )?;
-        self.held = held;
         Ok(())
     }
 
@@ -121,13 +115,11 @@ impl EditionStore for TenantStore<'_> {
         if self.chunk(hash)?.is_some() {
             return Ok(());
         }
-        let held = self.room_for(Stored::text_beside(summary.len()))?;
-        let tenant = self.tenant_to_write()?;
+        let tenant = self.hold(Stored::text_beside(summary.len()))?;
         self.run(
             "INSERT INTO chunk (tenant, hash, summary) VALUES (?1, ?2, ?3)",
             (tenant, hash, summary.as_str()),
         )?;
-        self.held = held;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Marks.
+//! Marks as rows.
 
 use context::{Text, Tokens, TurnId};
 use history::{HistoryError, Mark, MarkId, MarkStore, Route, Stored};
@@ -6,10 +6,10 @@ use rusqlite::Row;
 
 use super::TenantStore;
 use super::node::UP;
-use crate::fault::damaged;
-use crate::moment;
+use crate::error::damaged;
+use crate::timestamp;
 
-/// The columns that [`read`] reads.
+/// The columns that [`read`] expects.
 const COLUMNS: &str =
     "node.id, mark.made_from, mark.summary, mark.tokens, mark.route, mark.at, mark.id";
 
@@ -23,30 +23,28 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<Mark>> {
         summary: Text::from(row.get_ref(2)?.as_str()?),
         tokens: Tokens::new(row.get::<_, i64>(3)?.cast_unsigned()),
         route,
-        at: moment::moment(row.get(5)?),
+        at: timestamp::from_sql(row.get(5)?),
     };
     let id = MarkId::from_bytes(row.get(6)?);
     Ok(Some(mark).filter(|mark| mark.id() == id))
 }
 
 fn whole(mark: Option<Mark>) -> Result<Mark, HistoryError> {
-    mark.ok_or_else(|| damaged("a mark is not what was written"))
+    mark.ok_or_else(|| damaged("a mark does not match its id"))
 }
 
 impl MarkStore for TenantStore<'_> {
     fn add_mark(&mut self, mark: Mark) -> Result<bool, HistoryError> {
-        let node = self.row_there(mark.node)?;
+        let node = self.require_row(mark.node)?;
         let id = mark.id();
-        let there = self.one(
+        let known = self.exists(
             "SELECT n FROM mark WHERE tenant = ?1 AND id = ?2",
             (self.tenant(), id.as_bytes()),
-            |row| row.get::<_, i64>(0),
         )?;
-        if there.is_some() {
+        if known {
             return Ok(false);
         }
-        let held = self.room_for(Stored::mark(&mark))?;
-        let tenant = self.tenant_to_write()?;
+        let tenant = self.hold(Stored::mark(&mark))?;
         self.run(
             "INSERT INTO mark (tenant, id, node, made_from, route, tokens, at, summary) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -57,11 +55,10 @@ impl MarkStore for TenantStore<'_> {
                 mark.made_from.as_bytes(),
                 mark.route.as_str(),
                 mark.tokens.get().cast_signed(),
-                moment::number(mark.at),
+                timestamp::to_sql(mark.at),
                 mark.summary.as_str(),
             ),
         )?;
-        self.held = held;
         Ok(true)
     }
 
@@ -88,7 +85,7 @@ impl MarkStore for TenantStore<'_> {
         if node == TurnId::ROOT {
             return Ok(Vec::new());
         }
-        self.row_there(node)?;
+        self.require_row(node)?;
         let sql = format!(
             "{UP} SELECT {COLUMNS} FROM up JOIN mark ON mark.node = up.n \
              JOIN node ON node.n = up.n ORDER BY node.n, mark.n"

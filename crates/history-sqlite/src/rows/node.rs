@@ -1,18 +1,18 @@
-//! The tree.
+//! Nodes of the tree as rows.
 
 use context::{Provenance, Role, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
 use history::{HistoryError, NodeStore, Stored};
 use rusqlite::Row;
 
 use super::TenantStore;
-use crate::fault::damaged;
-use crate::{body, moment};
+use crate::error::damaged;
+use crate::{encoding, timestamp};
 
-/// The columns that [`Kept::read`] reads.
+/// The columns that [`Kept::read`] expects.
 const COLUMNS: &str =
     "node.n, node.id, node.role, node.provenance, node.at, node.tokens, node.body";
 
-/// A turn as its row holds it.
+/// A node's row.
 struct Kept {
     row: i64,
     id: TurnId,
@@ -36,19 +36,18 @@ impl Kept {
         })
     }
 
-    /// The turn in its place. Its id is computed anew, so what does not come back as it was written is
-    /// noticed.
+    /// Rebuilds the turn after `parent`. Recomputes its id, so a changed row is detected.
     fn after(self, parent: TurnId) -> Result<Turn, HistoryError> {
-        let lost = || damaged(&format!("turn {} is not what was written", self.id));
+        let lost = || damaged(&format!("turn {} does not match its id", self.id));
         let (Some(role), Some(provenance), Some(parts)) =
-            (self.role, self.provenance, body::read(&self.body))
+            (self.role, self.provenance, encoding::read(&self.body))
         else {
             return Err(lost());
         };
         let draft = TurnDraft {
             role,
             parts,
-            at: self.at.map(moment::moment),
+            at: self.at.map(timestamp::from_sql),
             provenance,
         };
         let turn = draft.after(parent, &Counted(self.tokens));
@@ -60,7 +59,7 @@ impl Kept {
     }
 }
 
-/// Says what was counted when the turn was first placed.
+/// Returns the count from when the turn was first appended.
 struct Counted(Tokens);
 
 impl TokenCounter for Counted {
@@ -74,7 +73,7 @@ impl TokenCounter for Counted {
 }
 
 impl TenantStore<'_> {
-    /// The number of a turn's row; `None` where the turn is not there.
+    /// Returns the number of a turn's row, if it is stored.
     pub(super) fn row_of(&self, turn: TurnId) -> Result<Option<i64>, HistoryError> {
         self.one(
             "SELECT n FROM node WHERE tenant = ?1 AND id = ?2",
@@ -83,8 +82,8 @@ impl TenantStore<'_> {
         )
     }
 
-    /// The number of a turn's row, which has to be there.
-    pub(super) fn row_there(&self, turn: TurnId) -> Result<i64, HistoryError> {
+    /// Returns the number of a turn's row, or an error if the turn is unknown.
+    pub(super) fn require_row(&self, turn: TurnId) -> Result<i64, HistoryError> {
         self.row_of(turn)?.ok_or(HistoryError::UnknownNode(turn))
     }
 }
@@ -93,7 +92,7 @@ impl NodeStore for TenantStore<'_> {
     fn append(&mut self, parent: TurnId, turn: &Turn) -> Result<bool, HistoryError> {
         let parent_row = match parent {
             TurnId::ROOT => None,
-            parent => Some(self.row_there(parent)?),
+            parent => Some(self.require_row(parent)?),
         };
         if !turn.follows(parent) {
             return Err(HistoryError::NotItsChild {
@@ -105,8 +104,7 @@ impl NodeStore for TenantStore<'_> {
             return Ok(false);
         }
         let more = Stored::turn(turn);
-        let held = self.room_for(more)?;
-        let tenant = self.tenant_to_write()?;
+        let tenant = self.hold(more)?;
         self.run(
             "INSERT INTO node (tenant, id, parent, role, provenance, at, tokens, text, body) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -116,13 +114,12 @@ impl NodeStore for TenantStore<'_> {
                 parent_row,
                 turn.role().as_str(),
                 provenance_name(turn.provenance()),
-                turn.at().map(moment::number),
+                turn.at().map(timestamp::to_sql),
                 turn.tokens().get().cast_signed(),
                 more.bytes.cast_signed(),
-                body::write(turn.parts()),
+                encoding::write(turn.parts()),
             ),
         )?;
-        self.held = held;
         Ok(true)
     }
 
@@ -181,7 +178,7 @@ impl NodeStore for TenantStore<'_> {
     }
 }
 
-/// The numbers of the rows from a turn (`?2`, of tenant `?1`) up to the root, as the table `up`.
+/// The table `up`: row numbers from turn `?2` of tenant `?1` up to the root.
 pub(super) const UP: &str = "WITH RECURSIVE up (n, parent) AS (\
      SELECT n, parent FROM node WHERE tenant = ?1 AND id = ?2 \
      UNION ALL SELECT node.n, node.parent FROM up JOIN node ON node.n = up.parent)";

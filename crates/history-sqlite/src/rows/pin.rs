@@ -1,4 +1,4 @@
-//! Pins.
+//! Pins as rows.
 
 use context::pin::{Origin, Pin, PinId};
 use context::{Text, Tokens, TurnId};
@@ -6,8 +6,8 @@ use history::{ConversationId, HistoryError, PinStore, Pinned, Stored};
 use rusqlite::Row;
 
 use super::TenantStore;
-use crate::fault::damaged;
-use crate::moment;
+use crate::error::damaged;
+use crate::timestamp;
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Option<Pinned>> {
     let id = PinId::parse(row.get_ref(0)?.as_str()?);
@@ -22,7 +22,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Option<Pinned>> {
             id,
             text: Text::from(row.get_ref(5)?.as_str()?),
             origin,
-            at: at.map(moment::moment),
+            at: at.map(timestamp::from_sql),
             tokens: Tokens::new(row.get::<_, i64>(3)?.cast_unsigned()),
         },
         said_in: said_in.map(TurnId::from_bytes),
@@ -33,16 +33,14 @@ impl PinStore for TenantStore<'_> {
     fn set_pin(&mut self, of: ConversationId, pin: &Pinned) -> Result<bool, HistoryError> {
         let Pinned { pin, said_in } = pin;
         let id = pin.id.to_string();
-        let there = self.one(
+        let known = self.exists(
             "SELECT n FROM pin WHERE tenant = ?1 AND conversation = ?2 AND id = ?3",
             (self.tenant(), of.as_bytes(), &id),
-            |row| row.get::<_, i64>(0),
         )?;
-        if there.is_some() {
+        if known {
             return Ok(false);
         }
-        let held = self.room_for(Stored::text_beside(pin.text.len()))?;
-        let tenant = self.tenant_to_write()?;
+        let tenant = self.hold(Stored::text_beside(pin.text.len()))?;
         self.run(
             "INSERT INTO pin (tenant, conversation, id, origin, at, tokens, said_in, text) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -51,13 +49,12 @@ impl PinStore for TenantStore<'_> {
                 of.as_bytes(),
                 id,
                 pin.origin.as_str(),
-                pin.at.map(moment::number),
+                pin.at.map(timestamp::to_sql),
                 pin.tokens.get().cast_signed(),
                 said_in.as_ref().map(TurnId::as_bytes),
                 pin.text.as_str(),
             ),
         )?;
-        self.held = held;
         Ok(true)
     }
 
@@ -80,7 +77,7 @@ impl PinStore for TenantStore<'_> {
             (self.tenant(), of.as_bytes()),
             read,
         )?;
-        let lost = || damaged("a pin is not what was written");
+        let lost = || damaged("a pin has an unknown form");
         pins.into_iter().map(|pin| pin.ok_or_else(lost)).collect()
     }
 }

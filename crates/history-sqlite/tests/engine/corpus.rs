@@ -1,4 +1,4 @@
-//! A real session, sent as its client would: each request the whole conversation so far.
+//! Tests with a real session, resent in full with each request as its client would.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::locate::corpus;
 const SESSION: &str = "entire-cli/2026-01-13-44df7d08-6bc4-4532-bef8-167ea3797cee.jsonl";
 const TENANT: Tenant = Tenant::from_bytes([1; 16]);
 
-/// The turns of the session's first conversation.
+/// Returns the turns of the session's first conversation.
 fn turns(folder: &Path) -> Vec<Turn> {
     let bytes = fs::read(folder.join(SESSION)).unwrap();
     let document = load(&bytes, "44df7d08", &Heuristic).unwrap();
@@ -30,7 +30,7 @@ fn readable(turns: &[Turn]) -> u64 {
         .sum()
 }
 
-/// Sends the conversation so far, for each request that its client made: whenever an answer was due.
+/// Sends the conversation so far for each request of its client, that is, whenever an answer was due.
 fn feed(engine: &dyn Engine, turns: &[Turn]) {
     for (n, turn) in turns.iter().enumerate() {
         let due = turns
@@ -48,7 +48,7 @@ fn feed(engine: &dyn Engine, turns: &[Turn]) {
     }
 }
 
-/// The store's size on the disk when nobody has it open.
+/// Returns the store's size on the disk when it is closed.
 fn size(place: &Path, turns: &[Turn]) -> u64 {
     let engine = Sqlite::open(place, Limits::NONE).unwrap();
     feed(&engine, turns);
@@ -79,7 +79,7 @@ fn a_session_sent_turn_by_turn_takes_little_more_than_its_text() {
     );
     println!("the first half: {text_of_half} bytes of text, {of_half} on the disk");
     assert!(of_all * 10 < text * 13, "{of_all} bytes for {text}");
-    // Linear: what the second half adds is in the same proportion to its text.
+    // Linear: the second half takes the same share of its text.
     let added = of_all - of_half;
     assert!(
         added * 10 < (text - text_of_half) * 13,

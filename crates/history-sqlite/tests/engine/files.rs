@@ -1,4 +1,4 @@
-//! What only a file can suffer: wrong places, other contents, damage, several processes.
+//! Tests of files: wrong paths, other contents, damage, several processes.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,14 +17,14 @@ fn open(place: &Path) -> Sqlite {
     Sqlite::open(place, Limits::NONE).unwrap()
 }
 
-/// The code of what opening answers.
+/// Returns the error code of opening a store.
 fn refusal(place: &Path) -> String {
     let error = Sqlite::open(place, Limits::NONE).unwrap_err();
     assert!(error.hint().is_some(), "{error} says what to do");
     error.code().to_string()
 }
 
-/// Keeps a conversation of these texts as the n-th.
+/// Stores a conversation of these texts as the n-th.
 fn keep(engine: &dyn Engine, n: u8, texts: &[&str]) -> TurnId {
     let said = sample::line(texts);
     let head = sample::head(&said);

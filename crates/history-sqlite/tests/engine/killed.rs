@@ -1,4 +1,4 @@
-//! A killed process loses nothing that it acknowledged, and leaves nothing half.
+//! Tests that a killed process loses nothing acknowledged and leaves no partial transaction.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -10,12 +10,12 @@ use history::{Engine, Limits, Tenant};
 use history_sqlite::Sqlite;
 
 const TENANT: Tenant = Tenant::from_bytes([1; 16]);
-/// Turns in a transaction.
+/// Turns per transaction.
 const TURNS: u64 = 6;
-/// How often the writer is killed.
+/// The number of times the writer is killed.
 const KILLS: usize = 22;
 
-/// What is there of the growing conversation: transactions, after checking that each is whole.
+/// Counts the stored transactions of the growing conversation, after checking that each is complete.
 fn whole_transactions(engine: &dyn Engine) -> u64 {
     let mut transactions = 0;
     engine
@@ -64,22 +64,22 @@ fn grow(engine: &dyn Engine, after: u64) {
         .unwrap();
 }
 
-/// Writes on from what is there, at most so many transactions, and acknowledges each on standard output
-/// when it is kept.
+/// Continues the conversation by up to this many transactions and acknowledges each on standard output
+/// once it is committed.
 fn write(place: &Path, most: u64) {
     let engine = Sqlite::open(place, Limits::NONE).unwrap();
     let begun = whole_transactions(&engine);
     for after in begun..begun + most {
         grow(&engine, after);
-        // Not by print, which the test harness would catch.
+        // The test harness would capture `print!`.
         let mut out = std::io::stdout().lock();
         writeln!(out, "kept {}", after + 1).unwrap();
         out.flush().unwrap();
     }
 }
 
-/// In a test run this writes a few transactions and looks at them; as the child of the other test, which
-/// names a store, it writes until it is killed.
+/// In a test run, writes and checks a few transactions. As the child of the other test, which
+/// names a store, writes until it is killed.
 #[test]
 fn what_is_written_is_there() {
     let store = std::env::args().find_map(|word| Some(word.strip_prefix("store=")?.to_owned()));
@@ -105,8 +105,8 @@ fn start(place: &Path) -> Child {
         .unwrap()
 }
 
-/// Lets a writer go on until it has acknowledged so many transactions, kills it in whatever it is doing
-/// then, and says which was the last that it acknowledged.
+/// Lets a writer run until it has acknowledged this many transactions, kills it whatever it is doing
+/// then, and returns the last acknowledged one.
 fn acknowledged(place: &Path, transactions: usize) -> u64 {
     let mut writer = start(place);
     let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
@@ -119,10 +119,10 @@ fn acknowledged(place: &Path, transactions: usize) -> u64 {
     for _ in 0..transactions {
         last = number().expect("the writer goes on until it is killed");
     }
-    // SIGKILL on Unix: nothing in the process can do anything any more.
+    // SIGKILL on Unix: the process cannot react.
     writer.kill().unwrap();
     writer.wait().unwrap();
-    // What was still in the pipe was acknowledged as well.
+    // Acknowledgements still in the pipe count as well.
     while let Some(later) = number() {
         last = later;
     }
@@ -135,7 +135,7 @@ fn a_killed_writer_loses_nothing_acknowledged_and_leaves_nothing_half() {
     let place = folder.path().join("store.db");
     let mut before = 0;
     for kill in 0..KILLS {
-        // 1 to 9, in no order: the writer goes on meanwhile, so that the moment is another each time.
+        // 1 to 9 in mixed order: the writer continues meanwhile, so the kill hits a different point each time.
         let acknowledged = acknowledged(&place, 1 + kill * 7 % 9);
         assert!(
             acknowledged > before,
@@ -143,7 +143,7 @@ fn a_killed_writer_loses_nothing_acknowledged_and_leaves_nothing_half() {
         );
         let engine = Sqlite::open_existing(&place, Limits::NONE).unwrap();
         let there = whole_transactions(&engine);
-        // One more may be kept and not acknowledged yet.
+        // One more transaction may be stored but not acknowledged.
         assert!(
             (acknowledged..=acknowledged + 1).contains(&there),
             "{acknowledged} acknowledged, {there} there"

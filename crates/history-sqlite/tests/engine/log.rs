@@ -1,4 +1,4 @@
-//! The write-ahead log: carried over beside the writes, and no reason to wait.
+//! Tests of the write-ahead log: checkpoints run beside the writes, and no write waits for one.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn it_does_not_grow_with_what_is_written() {
         longest = longest.max(length(&log));
         n += 1;
     }
-    // Nobody pauses: all of the log is carried over between two writes only from 16 MB on.
+    // Without pauses between writes, a full checkpoint happens only from 16 MB on.
     assert!(longest < 48 * MEGA, "a log of {longest} bytes");
 }
 
@@ -54,7 +54,7 @@ fn a_write_that_may_not_wait_does_not() {
     assert_eq!(write(), Some(Ok(())));
     let refused = engine.write_at_once(TENANT, &mut |_| Err(HistoryError::NoSpace));
     assert_eq!(refused, Some(Err(HistoryError::NoSpace)));
-    // Whoever may wait waits as long as before.
+    // A write that may wait still waits as long.
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::scope(|scope| {
         let (done, patient) = channel();

@@ -1,4 +1,4 @@
-//! The engine on SQLite, put through what every engine promises and through what only a file can suffer.
+//! Tests of the SQLite engine: the conformance suite, and what only a file can suffer.
 
 #![expect(
     clippy::expect_used,
@@ -7,11 +7,11 @@
     reason = "a test that cannot go on has failed; clippy knows test functions, not what they call"
 )]
 
+mod conformance;
 mod corpus;
 mod files;
 mod killed;
 mod log;
-mod promises;
 mod random;
 mod schemas;
 

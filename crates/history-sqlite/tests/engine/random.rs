@@ -1,4 +1,4 @@
-//! Random operations give the same on SQLite as in memory, whatever fails in between, and across a
+//! Tests that random operations have the same results on SQLite as in memory, across failures and a
 //! restart.
 
 use std::collections::BTreeSet;
@@ -17,11 +17,11 @@ use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Operation {
-    /// Append a word to the n-th turn known anywhere.
+    /// Appends a word to the n-th turn known anywhere.
     Append(usize, u8),
     Record(Vec<u8>),
     Mark(usize, u8),
-    /// Save a conversation with its head at the n-th known turn.
+    /// Saves a conversation with its head at the n-th known turn.
     Save(u8, usize, u8),
     SetPin(u8, u8),
     RemovePin(u8, u8),
@@ -33,7 +33,7 @@ enum Operation {
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// Operations in one transaction, which fails at its end or not.
+    /// Operations in one transaction, which may fail at its end.
     Transaction(u8, Vec<Operation>, bool),
     Purge(Option<u8>, Option<u8>, Option<u8>),
     Restart,
@@ -81,7 +81,7 @@ fn line(words: &[u8]) -> Vec<context::Turn> {
     sample::line(&texts.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Every turn that was ever spoken of, whether it is there or not; the first is the root.
+/// Every turn ever mentioned, stored or not; the first is the root.
 struct Known(Vec<TurnId>);
 
 impl Known {
@@ -103,7 +103,7 @@ impl Known {
     }
 }
 
-/// Does an operation; its answer as text, without text of turns.
+/// Runs an operation and formats its result without the text of turns.
 fn apply(
     store: &mut dyn Store,
     known: &Known,
@@ -165,7 +165,7 @@ fn transact(
     (answers, end)
 }
 
-/// All that can be asked of one tenant.
+/// Reads everything about one tenant.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     nodes: Vec<Option<(context::Turn, TurnId)>>,
@@ -205,7 +205,7 @@ fn see(engine: &dyn Engine, of: u8, known: &Known) -> Seen {
     seen
 }
 
-/// Answers that are the same for both, without the bytes that only a file has.
+/// Formats a result without the bytes that only a file counts.
 fn purge(engine: &dyn Engine, what: Purge) -> [(u64, u64, u64); 2] {
     [engine.preview(what), engine.purge(what)].map(|purged| {
         let purged = purged.unwrap();

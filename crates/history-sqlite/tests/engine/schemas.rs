@@ -1,4 +1,4 @@
-//! Stores of other versions.
+//! Tests of stores of other versions.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use history::{Engine, HistoryError, Limits, Mark, MarkId, Stored, Tenant};
 use history_sqlite::Sqlite;
 use rusqlite::Connection;
 
-/// A store as the first schema had it, with two turns and a mark: never to be changed.
+/// A store of the first schema with two turns and a mark. It never changes.
 const FIRST: &str = include_str!("schema_1.sql");
 
 fn sql(place: &Path, sql: &str) {
@@ -25,7 +25,7 @@ fn a_store_of_the_first_schema_is_brought_up_to_date_with_all_that_is_in_it() {
         .at("2026-11-22T01:00:00Z".parse().unwrap())
         .after(TurnId::ROOT, &Heuristic);
     let answer = TurnDraft::text(Role::Assistant, "hi").after(hello.id(), &Heuristic);
-    // Twice: the second time there is nothing to be done.
+    // The second time, there is nothing to migrate.
     for _ in 0..2 {
         let engine = Sqlite::open(&place, Limits::NONE).unwrap();
         assert_eq!(engine.secret().unwrap(), [0x5e; 32]);
@@ -48,7 +48,7 @@ fn a_store_of_the_first_schema_is_brought_up_to_date_with_all_that_is_in_it() {
             })
             .unwrap();
     }
-    // And it can do what the first could not.
+    // It supports what the first schema did not.
     let engine = Sqlite::open(&place, Limits::NONE).unwrap();
     let saved = sample::conversation(1, answer.id(), sample::moment(1));
     engine
@@ -68,7 +68,7 @@ fn a_step_that_fails_leaves_the_store_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("store.db");
     sql(&place, FIRST);
-    // In the way of the second step, after its first statements.
+    // Makes the second step fail after its first statements.
     sql(&place, "CREATE TABLE pin (somebody_elses)");
     let error = Sqlite::open(&place, Limits::NONE).unwrap_err();
     assert!(matches!(error, HistoryError::Engine { .. }), "{error}");

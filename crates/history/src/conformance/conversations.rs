@@ -1,26 +1,22 @@
-//! Conversations.
+//! Checks of conversations.
 
 use context::TurnId;
 use jiff::Timestamp;
 
-use super::{Broken, Check, Make, ONE, read, same, sample, write};
+use super::{Broken, Check, ONE, read, same, sample, write};
 use crate::conversation::Conversation;
 use crate::engine::Engine;
-use crate::limits::Limits;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        promise: "a conversation comes back as it was saved, and is replaced when it is saved again",
-        run: saved,
-    },
-    Check {
-        promise: "conversations are found by their heads as these are now, the one last seen first",
-        run: headed,
-    },
-    Check {
-        promise: "conversations come in pages, the one last seen first",
-        run: paged,
-    },
+    Check(
+        "a saved conversation reads back equal, and saving it again replaces it",
+        saved,
+    ),
+    Check(
+        "conversations are found by their current heads, most recently seen first",
+        headed,
+    ),
+    Check("conversations are paged, most recently seen first", paged),
 ];
 
 const A: TurnId = TurnId::from_bytes([1; 16]);
@@ -34,16 +30,15 @@ fn save(engine: &dyn Engine, all: &[&Conversation]) -> Result<(), Broken> {
     })
 }
 
-fn saved(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn saved(engine: &dyn Engine) -> Result<(), Broken> {
     let plain = sample::conversation(1, A, sample::moment(1));
     let full = sample::full_conversation(1, A, sample::moment(2));
     for conversation in [&plain, &full, &plain] {
-        save(&*engine, &[conversation])?;
-        let kept = read(&*engine, ONE, |store| store.conversation(conversation.id))?;
+        save(engine, &[conversation])?;
+        let kept = read(engine, ONE, |store| store.conversation(conversation.id))?;
         same("what is kept", &kept, &Some(conversation.clone()))?;
     }
-    let (other, stored) = read(&*engine, ONE, |store| {
+    let (other, stored) = read(engine, ONE, |store| {
         let other = store.conversation(sample::conversation_id(2))?;
         Ok((other, store.stored()?))
     })?;
@@ -51,43 +46,41 @@ fn saved(make: Make<'_>) -> Result<(), Broken> {
     same("how many are held", &stored.conversations, &1)
 }
 
-fn headed(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn headed(engine: &dyn Engine) -> Result<(), Broken> {
     let first = sample::conversation(1, A, sample::moment(1));
     let twin = sample::conversation(2, A, sample::moment(3));
     let same_moment = sample::conversation(3, B, sample::moment(3));
     let moved = sample::conversation(1, C, sample::moment(9));
-    save(&*engine, &[&same_moment, &first, &twin])?;
-    let found = |heads: &[TurnId]| read(&*engine, ONE, |store| store.headed(heads));
+    save(engine, &[&same_moment, &first, &twin])?;
+    let found = |heads: &[TurnId]| read(engine, ONE, |store| store.headed(heads));
     let at_a = vec![twin.clone(), first.clone()];
     same("two at one head", &found(&[A])?, &at_a)?;
     let all = vec![twin.clone(), same_moment.clone(), first];
     same("at several, each once", &found(&[B, A, C, A])?, &all)?;
     same("at none", &found(&[])?, &Vec::new())?;
-    save(&*engine, &[&moved])?;
+    save(engine, &[&moved])?;
     same("where it was before", &found(&[A])?, &vec![twin.clone()])?;
     let all = vec![moved, twin, same_moment];
     same("after it moved", &found(&[A, B, C])?, &all)
 }
 
-fn paged(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn paged(engine: &dyn Engine) -> Result<(), Broken> {
     let saved: Vec<Conversation> = (0..7)
         .map(|n| sample::conversation(n, A, sample::moment(i64::from(n * 5 % 7))))
         .collect();
-    save(&*engine, &saved.iter().collect::<Vec<_>>())?;
+    save(engine, &saved.iter().collect::<Vec<_>>())?;
     let mut expected = saved;
     expected.sort_by_key(|conversation| std::cmp::Reverse(conversation.seen));
     let mut before = Timestamp::MAX;
     let mut found = Vec::new();
     for size in [3, 3, 1] {
-        let page = read(&*engine, ONE, |store| store.conversations(before, 3))?;
+        let page = read(engine, ONE, |store| store.conversations(before, 3))?;
         same("the page's size", &page.len(), &size)?;
         before = page.last().map_or(before, |last| last.seen);
         found.extend(page);
     }
     same("all pages", &found, &expected)?;
-    let (after, none) = read(&*engine, ONE, |store| {
+    let (after, none) = read(engine, ONE, |store| {
         let none = store.conversations(Timestamp::MAX, 0)?;
         Ok((store.conversations(before, 3)?, none))
     })?;

@@ -1,33 +1,26 @@
-//! Editions, kept messages and chunk summaries.
+//! Checks of editions, kept messages and chunk summaries.
 
 use context::{Text, Turn, TurnId};
 
-use super::{Broken, Check, Make, ONE, read, same, sample, write};
+use super::{Broken, Check, ONE, read, same, sample, write};
 use crate::edition::{Change, Edition};
+use crate::engine::Engine;
 use crate::error::HistoryError;
-use crate::limits::Limits;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        promise: "editions come back in the order in which they were added, each once",
-        run: ordered,
-    },
-    Check {
-        promise: "an edition and a kept message need their turn",
-        run: placed,
-    },
-    Check {
-        promise: "the first kept message of a turn stays, byte for byte",
-        run: originals,
-    },
-    Check {
-        promise: "the first summary of a chunk stays",
-        run: chunks,
-    },
+    Check(
+        "editions read back in the order added, without duplicates",
+        ordered,
+    ),
+    Check("an edition and a kept message require their turn", placed),
+    Check(
+        "the first kept message of a turn stays, byte for byte",
+        originals,
+    ),
+    Check("the first summary of a chunk stays", chunks),
 ];
 
-fn ordered(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn ordered(engine: &dyn Engine) -> Result<(), Broken> {
     let said = sample::line(&["a", "b", "c"]);
     let at = |n: usize| said.get(n).map_or(TurnId::ROOT, Turn::id);
     let added = [
@@ -45,14 +38,14 @@ fn ordered(make: Make<'_>) -> Result<(), Broken> {
         at: sample::moment(99),
         ..sample::shrunk(at(1), 0, "head \0 tail")
     };
-    write(&*engine, ONE, |store| {
+    write(engine, ONE, |store| {
         store.record(&said)?;
         let all = added.iter().chain([&again]);
         all.into_iter()
             .try_for_each(|edition| store.add_edition(edition))
     })?;
     let nowhere = TurnId::from_bytes([5; 16]);
-    let found = read(&*engine, ONE, |store| {
+    let found = read(engine, ONE, |store| {
         store.editions(&[at(1), nowhere, at(0), at(1)])
     })?;
     let expected: Vec<Edition> = added
@@ -62,10 +55,9 @@ fn ordered(make: Make<'_>) -> Result<(), Broken> {
     same("the editions", &found, &expected)
 }
 
-fn placed(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn placed(engine: &dyn Engine) -> Result<(), Broken> {
     let nowhere = TurnId::from_bytes([5; 16]);
-    let answers = write(&*engine, ONE, |store| {
+    let answers = write(engine, ONE, |store| {
         Ok([
             store.add_edition(&sample::appended(nowhere, "x")),
             store.add_edition(&sample::appended(TurnId::ROOT, "x")),
@@ -77,17 +69,16 @@ fn placed(make: Make<'_>) -> Result<(), Broken> {
     same("the answers", &answers, &expected)
 }
 
-fn originals(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn originals(engine: &dyn Engine) -> Result<(), Broken> {
     let said = sample::line(&["a", "b"]);
     let at = sample::head(&said);
     let message = b"{\"role\":\"user\"}\0\xff".to_vec();
-    write(&*engine, ONE, |store| {
+    write(engine, ONE, |store| {
         store.record(&said)?;
         store.keep_original(at, &message)?;
         store.keep_original(at, b"another")
     })?;
-    let (kept, none, stored) = read(&*engine, ONE, |store| {
+    let (kept, none, stored) = read(engine, ONE, |store| {
         let first = said.first().map_or(TurnId::ROOT, Turn::id);
         Ok((store.original(at)?, store.original(first)?, store.stored()?))
     })?;
@@ -96,14 +87,13 @@ fn originals(make: Make<'_>) -> Result<(), Broken> {
     same("how much is held", &stored.beside, &(message.len() as u64))
 }
 
-fn chunks(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn chunks(engine: &dyn Engine) -> Result<(), Broken> {
     let summary = Text::from("what was said");
-    write(&*engine, ONE, |store| {
+    write(engine, ONE, |store| {
         store.keep_chunk([1; 16], &summary)?;
         store.keep_chunk([1; 16], &Text::from("another"))
     })?;
-    let found = read(&*engine, ONE, |store| {
+    let found = read(engine, ONE, |store| {
         Ok((store.chunk([1; 16])?, store.chunk([2; 16])?))
     })?;
     same("the summaries", &found, &(Some(summary), None))

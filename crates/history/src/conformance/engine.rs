@@ -1,54 +1,42 @@
-//! Transactions.
+//! Checks of transactions.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use context::{Text, Turn, TurnId};
 
-use super::{Broken, Check, Make, ONE, OTHER, read, same, sample, write};
+use super::{Broken, Check, ONE, OTHER, read, same, sample, write};
 use crate::engine::{Engine, Store};
 use crate::error::HistoryError;
-use crate::limits::Limits;
 use crate::store::Stored;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        promise: "the secret stays the same",
-        run: secret,
-    },
-    Check {
-        promise: "a write that fails leaves nothing, of whatever kind",
-        run: nothing_half,
-    },
-    Check {
-        promise: "a write that may not wait does all of its work or is not begun",
-        run: at_once,
-    },
-    Check {
-        promise: "a write sees what it has written",
-        run: own_writes,
-    },
-    Check {
-        promise: "a reader does not wait for a writer and sees nothing of its unfinished work",
-        run: reader_inside,
-    },
-    Check {
-        promise: "readers beside a writer see whole transactions only",
-        run: readers_beside,
-    },
+    Check("the secret is constant", secret),
+    Check("a failed write leaves no records of any kind", nothing_half),
+    Check(
+        "a write that must not wait does all of its work or does not begin",
+        at_once,
+    ),
+    Check("a write sees its own changes", own_writes),
+    Check(
+        "a reader neither waits for a writer nor sees its unfinished work",
+        reader_inside,
+    ),
+    Check(
+        "concurrent readers see only complete transactions",
+        readers_beside,
+    ),
 ];
 
-fn secret(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn secret(engine: &dyn Engine) -> Result<(), Broken> {
     let (first, second) = (engine.secret()?, engine.secret()?);
     same("the secret", &second, &first)?;
     same("whether it is nothing", &(first == [0; 32]), &false)
 }
 
-fn at_once(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn at_once(engine: &dyn Engine) -> Result<(), Broken> {
     let said = sample::line(&["at once"]);
     let head = sample::head(&said);
-    let is_there = || read(&*engine, ONE, |store| Ok(store.node(head)?.is_some()));
+    let is_there = || read(engine, ONE, |store| Ok(store.node(head)?.is_some()));
     let stop = HistoryError::UnknownNode(TurnId::ROOT);
     let failed = engine.write_at_once(ONE, &mut |store| {
         store.record(&said)?;
@@ -72,7 +60,7 @@ fn at_once(make: Make<'_>) -> Result<(), Broken> {
         Ok(())
     });
     same("the write around", &outer, &Ok(()))?;
-    let elsewhere = read(&*engine, OTHER, |store| Ok(store.node(head)?.is_some()))?;
+    let elsewhere = read(engine, OTHER, |store| Ok(store.node(head)?.is_some()))?;
     same(
         "whether it is there",
         &elsewhere,
@@ -80,7 +68,7 @@ fn at_once(make: Make<'_>) -> Result<(), Broken> {
     )
 }
 
-/// Writes one of everything.
+/// Writes one record of each kind.
 fn write_all(store: &mut dyn Store) -> Result<(), HistoryError> {
     let said = sample::line(&["half"]);
     let at = sample::head(&said);
@@ -94,16 +82,15 @@ fn write_all(store: &mut dyn Store) -> Result<(), HistoryError> {
     store.keep_chunk([5; 16], &Text::from("half"))
 }
 
-fn nothing_half(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn nothing_half(engine: &dyn Engine) -> Result<(), Broken> {
     let whole = sample::line(&["whole"]);
     let kept = sample::conversation(1, sample::head(&whole), sample::moment(1));
-    write(&*engine, ONE, |store| {
+    write(engine, ONE, |store| {
         store.record(&whole)?;
         store.save(&kept)?;
         store.set_pin(kept.id, &sample::pin("whole"))
     })?;
-    let before = read(&*engine, ONE, |store| store.stored())?;
+    let before = read(engine, ONE, |store| store.stored())?;
     let stop = HistoryError::UnknownNode(TurnId::ROOT);
     for tenant in [ONE, OTHER] {
         let answer = engine.write(tenant, &mut |store| {
@@ -114,7 +101,7 @@ fn nothing_half(make: Make<'_>) -> Result<(), Broken> {
     }
     same("the tenants", &engine.tenants()?, &vec![ONE])?;
     let half = sample::head(&sample::line(&["half"]));
-    let found = read(&*engine, ONE, |store| {
+    let found = read(engine, ONE, |store| {
         same_nothing(store, half)?;
         Ok((store.stored()?, store.pins(kept.id)?))
     })?;
@@ -123,13 +110,13 @@ fn nothing_half(make: Make<'_>) -> Result<(), Broken> {
         &found,
         &(before, vec![sample::pin("whole")]),
     )?;
-    // And the next write is not hindered by it.
-    write(&*engine, ONE, write_all)?;
-    let there = read(&*engine, ONE, |store| store.node(half))?;
+    // The next write succeeds.
+    write(engine, ONE, write_all)?;
+    let there = read(engine, ONE, |store| store.node(half))?;
     same("whether it is there now", &there.is_some(), &true)
 }
 
-/// An error where anything of [`write_all`] is there.
+/// Returns an error if anything of [`write_all`] is stored.
 fn same_nothing(store: &dyn Store, half: TurnId) -> Result<(), HistoryError> {
     let id = sample::conversation_id(5);
     let there = [
@@ -150,10 +137,9 @@ fn same_nothing(store: &dyn Store, half: TurnId) -> Result<(), HistoryError> {
     Ok(())
 }
 
-fn own_writes(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn own_writes(engine: &dyn Engine) -> Result<(), Broken> {
     let half = sample::head(&sample::line(&["half"]));
-    let found = write(&*engine, ONE, |store| {
+    let found = write(engine, ONE, |store| {
         write_all(store)?;
         Ok((
             store.path(half)?.len(),
@@ -173,31 +159,29 @@ fn own_writes(make: Make<'_>) -> Result<(), Broken> {
     same("what it sees", &found, &(1, 1, 1, 1, held))
 }
 
-fn reader_inside(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn reader_inside(engine: &dyn Engine) -> Result<(), Broken> {
     let half = sample::head(&sample::line(&["half"]));
     let mut inside = Ok(());
-    write(&*engine, ONE, |store| {
+    write(engine, ONE, |store| {
         write_all(store)?;
         inside = engine.read(ONE, &mut |now| same_nothing(now, half));
         Ok(())
     })?;
     same("what was seen meanwhile", &inside, &Ok(()))?;
-    let there = read(&*engine, ONE, |store| store.node(half))?;
+    let there = read(engine, ONE, |store| store.node(half))?;
     same("whether it is there afterwards", &there.is_some(), &true)
 }
 
-/// How many transactions are written beside the readers, each of two turns.
+/// Transactions written beside the readers, of two turns each.
 const ROUNDS: u64 = 40;
 
-fn readers_beside(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn readers_beside(engine: &dyn Engine) -> Result<(), Broken> {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..3)
-            .map(|_| scope.spawn(|| watch(&*engine, &done)))
+            .map(|_| scope.spawn(|| watch(engine, &done)))
             .collect();
-        let written = grow(&*engine);
+        let written = grow(engine);
         done.store(true, Ordering::Release);
         let seen = readers.into_iter().try_for_each(|reader| {
             reader
@@ -208,7 +192,7 @@ fn readers_beside(make: Make<'_>) -> Result<(), Broken> {
     })
 }
 
-/// A conversation that grows by two turns in each transaction.
+/// Grows a conversation by two turns per transaction.
 fn grow(engine: &dyn Engine) -> Result<(), Broken> {
     let mut head = TurnId::ROOT;
     for round in 1..=ROUNDS {
@@ -226,7 +210,7 @@ fn grow(engine: &dyn Engine) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Sees a whole number of transactions, and never fewer than before.
+/// Checks that a reader sees complete transactions, never fewer than before.
 fn watch(engine: &dyn Engine, done: &AtomicBool) -> Result<(), Broken> {
     let mut last = 0;
     loop {

@@ -1,30 +1,26 @@
-//! Marks.
+//! Checks of marks.
 
 use context::TurnId;
 use jiff::Timestamp;
 
-use super::{Broken, Check, Make, ONE, read, same, sample, write};
+use super::{Broken, Check, ONE, read, same, sample, write};
+use crate::engine::Engine;
 use crate::error::HistoryError;
-use crate::limits::Limits;
 use crate::mark::{Mark, Route};
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        promise: "marks come back as they were: by id, at their node, on every path through it",
-        run: found,
-    },
-    Check {
-        promise: "the same summary at the same node is one mark, whenever it was made",
-        run: once,
-    },
-    Check {
-        promise: "a mark needs its node",
-        run: placed,
-    },
+    Check(
+        "marks read back equal: by id, at their node, on every path through it",
+        found,
+    ),
+    Check(
+        "the same summary at the same node is one mark, whatever its timestamp",
+        once,
+    ),
+    Check("a mark requires its node", placed),
 ];
 
-fn found(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn found(engine: &dyn Engine) -> Result<(), Broken> {
     let left = sample::line(&["a", "b", "left"]);
     let right = sample::line(&["a", "b", "right"]);
     let at = |n: usize| left.get(n).map_or(TurnId::ROOT, context::Turn::id);
@@ -38,7 +34,7 @@ fn found(make: Make<'_>) -> Result<(), Broken> {
         route: Route::Readable,
         ..sample::mark(at(1), "a third")
     };
-    write(&*engine, ONE, |store| {
+    write(engine, ONE, |store| {
         store.record(&left)?;
         store.record(&right)?;
         for mark in [&late, &second, &empty, &third] {
@@ -46,7 +42,7 @@ fn found(make: Make<'_>) -> Result<(), Broken> {
         }
         Ok(())
     })?;
-    let (by_id, there, nearest_root_first, other, of_root) = read(&*engine, ONE, |store| {
+    let (by_id, there, nearest_root_first, other, of_root) = read(engine, ONE, |store| {
         Ok((
             store.mark(second.id())?,
             store.marks_at(at(1))?,
@@ -65,8 +61,7 @@ fn found(make: Make<'_>) -> Result<(), Broken> {
     same("on the way to the root", &of_root, &Vec::new())
 }
 
-fn once(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn once(engine: &dyn Engine) -> Result<(), Broken> {
     let said = sample::line(&["a"]);
     let mark = sample::mark(sample::head(&said), "summary");
     let again = Mark {
@@ -74,7 +69,7 @@ fn once(make: Make<'_>) -> Result<(), Broken> {
         made_from: TurnId::ROOT,
         ..mark.clone()
     };
-    let fresh = write(&*engine, ONE, |store| {
+    let fresh = write(engine, ONE, |store| {
         store.record(&said)?;
         Ok((
             store.add_mark(mark.clone())?,
@@ -82,7 +77,7 @@ fn once(make: Make<'_>) -> Result<(), Broken> {
         ))
     })?;
     same("whether it is new", &fresh, &(true, false))?;
-    let (kept, stored) = read(&*engine, ONE, |store| {
+    let (kept, stored) = read(engine, ONE, |store| {
         Ok((store.marks_at(mark.node)?, store.stored()?))
     })?;
     same("what is kept", &kept, &vec![mark])?;
@@ -90,10 +85,9 @@ fn once(make: Make<'_>) -> Result<(), Broken> {
     same("how much is held", &held, &(1, "summary".len() as u64))
 }
 
-fn placed(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn placed(engine: &dyn Engine) -> Result<(), Broken> {
     let nowhere = TurnId::from_bytes([5; 16]);
-    let answers = write(&*engine, ONE, |store| {
+    let answers = write(engine, ONE, |store| {
         Ok([
             store.add_mark(sample::mark(nowhere, "s")),
             store.add_mark(sample::mark(TurnId::ROOT, "s")),
@@ -104,7 +98,7 @@ fn placed(make: Make<'_>) -> Result<(), Broken> {
         Err(HistoryError::UnknownNode(TurnId::ROOT)),
     ];
     same("the answers", &answers, &expected)?;
-    let (there, on) = read(&*engine, ONE, |store| {
+    let (there, on) = read(engine, ONE, |store| {
         Ok((store.marks_at(nowhere)?, store.marks_on(nowhere)))
     })?;
     same("at a node that is not there", &there, &Vec::new())?;

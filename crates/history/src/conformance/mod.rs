@@ -1,6 +1,6 @@
-//! What every engine promises, as checks that any engine can be put through.
+//! The conformance suite: what every engine guarantees, as checks that run on any engine.
 //!
-//! An engine's tests run all [`CHECKS`] on engines that hold nothing yet:
+//! An engine's tests run all [`CHECKS`] on empty engines:
 //!
 //! ```
 //! use history::{MemoryEngine, conformance};
@@ -27,29 +27,17 @@ use crate::error::HistoryError;
 use crate::limits::Limits;
 use crate::tenant::Tenant;
 
-/// Makes an engine that holds nothing yet.
+/// Creates an empty engine.
 pub type Make<'a> = &'a dyn Fn(Limits) -> Box<dyn Engine>;
 
-/// One promise.
+/// A guarantee, as a sentence, and the function that checks an engine for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Check {
-    /// What is promised, as a sentence.
-    pub promise: &'static str,
-    /// Puts an engine to the test.
-    pub run: fn(Make<'_>) -> Result<(), Broken>,
-}
+pub struct Check(pub &'static str, pub fn(&dyn Engine) -> Result<(), Broken>);
 
-/// A promise that was not kept: what was expected and what was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A violated guarantee: what the check expected and what it found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Broken(String);
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Broken {}
 
 impl From<HistoryError> for Broken {
     fn from(error: HistoryError) -> Self {
@@ -57,31 +45,35 @@ impl From<HistoryError> for Broken {
     }
 }
 
-/// All promises, in groups.
-pub const CHECKS: &[&[Check]] = &[
-    tree::CHECKS,
-    marks::CHECKS,
-    conversations::CHECKS,
-    pins::CHECKS,
-    editions::CHECKS,
-    limits::CHECKS,
-    engine::CHECKS,
-    tenants::CHECKS,
-    purge::CHECKS,
+/// All checks by topic, with the limits of the engines they need.
+pub const CHECKS: &[(Limits, &[Check])] = &[
+    (Limits::NONE, tree::CHECKS),
+    (Limits::NONE, marks::CHECKS),
+    (Limits::NONE, conversations::CHECKS),
+    (Limits::NONE, pins::CHECKS),
+    (Limits::NONE, editions::CHECKS),
+    (limits::SMALL, limits::CHECKS),
+    (Limits::NONE, engine::CHECKS),
+    (Limits::NONE, tenants::CHECKS),
+    (Limits::NONE, purge::CHECKS),
 ];
 
-/// Runs all checks, each on engines of its own; gives the promises that were broken, and how.
+/// Runs each check on its own engine. Returns the violated guarantees with the reason.
 pub fn run(make: Make<'_>) -> Vec<(&'static str, Broken)> {
-    let checks = CHECKS.iter().copied().flatten();
+    let checks = CHECKS
+        .iter()
+        .flat_map(|&(limits, checks)| checks.iter().map(move |check| (limits, check)));
     checks
-        .filter_map(|check| Some((check.promise, (check.run)(make).err()?)))
+        .filter_map(|(limits, Check(guarantee, check))| {
+            Some((*guarantee, check(&*make(limits)).err()?))
+        })
         .collect()
 }
 
-/// The tenant of checks that need only one.
+/// The tenant of checks that need one.
 const ONE: Tenant = Tenant::from_bytes([1; 16]);
 
-/// Another tenant.
+/// A second tenant.
 const OTHER: Tenant = Tenant::from_bytes([2; 16]);
 
 fn same<T: PartialEq + fmt::Debug>(what: &str, found: &T, expected: &T) -> Result<(), Broken> {
@@ -125,7 +117,7 @@ mod tests {
     use crate::memory::MemoryEngine;
 
     #[test]
-    fn the_engine_in_memory_keeps_every_promise() {
+    fn the_in_memory_engine_passes_every_check() {
         let broken = run(&|limits| Box::new(MemoryEngine::new([7; 32], limits)));
         assert_eq!(broken, []);
     }

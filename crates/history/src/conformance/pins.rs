@@ -1,24 +1,20 @@
-//! Pins.
+//! Checks of pins.
 
 use context::pin::PinId;
 
-use super::{Broken, Check, Make, ONE, read, same, sample, write};
-use crate::limits::Limits;
+use super::{Broken, Check, ONE, read, same, sample, write};
+use crate::engine::Engine;
 use crate::view::Pinned;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        promise: "pins come back as they were set, oldest first, each conversation's its own",
-        run: ordered,
-    },
-    Check {
-        promise: "a text is pinned once, and a removed pin is gone",
-        run: removed,
-    },
+    Check(
+        "pins read back equal, oldest first, separately for each conversation",
+        ordered,
+    ),
+    Check("a text is pinned once, and a removed pin is gone", removed),
 ];
 
-fn ordered(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn ordered(engine: &dyn Engine) -> Result<(), Broken> {
     let (of, other) = (sample::conversation_id(1), sample::conversation_id(2));
     let plain = sample::pin("zebra");
     let plain = Pinned {
@@ -30,18 +26,17 @@ fn ordered(make: Make<'_>) -> Result<(), Broken> {
         said_in: None,
     };
     let pins = vec![plain, sample::pin("apple \0 \u{1F30A}"), sample::pin("m")];
-    write(&*engine, ONE, |store| {
+    write(engine, ONE, |store| {
         pins.iter()
             .try_for_each(|pin| store.set_pin(of, pin).map(|_| ()))
     })?;
-    let kept = read(&*engine, ONE, |store| store.pins(of))?;
+    let kept = read(engine, ONE, |store| store.pins(of))?;
     same("the pins", &kept, &pins)?;
-    let others = read(&*engine, ONE, |store| store.pins(other))?;
+    let others = read(engine, ONE, |store| store.pins(other))?;
     same("another conversation's", &others, &Vec::new())
 }
 
-fn removed(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn removed(engine: &dyn Engine) -> Result<(), Broken> {
     let (of, other) = (sample::conversation_id(1), sample::conversation_id(2));
     let pin = sample::pin("never delete");
     let again = Pinned {
@@ -49,7 +44,7 @@ fn removed(make: Make<'_>) -> Result<(), Broken> {
         ..pin.clone()
     };
     let id = pin.pin.id;
-    let set = write(&*engine, ONE, |store| {
+    let set = write(engine, ONE, |store| {
         Ok([
             store.set_pin(of, &pin)?,
             store.set_pin(of, &again)?,
@@ -57,9 +52,9 @@ fn removed(make: Make<'_>) -> Result<(), Broken> {
         ])
     })?;
     same("whether it is new", &set, &[true, false, true])?;
-    let kept = read(&*engine, ONE, |store| store.pins(of))?;
+    let kept = read(engine, ONE, |store| store.pins(of))?;
     same("the first stays", &kept, &vec![pin])?;
-    let gone = write(&*engine, ONE, |store| {
+    let gone = write(engine, ONE, |store| {
         Ok([
             store.remove_pin(of, PinId::of("another"))?,
             store.remove_pin(of, id)?,
@@ -67,7 +62,7 @@ fn removed(make: Make<'_>) -> Result<(), Broken> {
         ])
     })?;
     same("whether it was there", &gone, &[false, true, false])?;
-    let (left, others, stored) = read(&*engine, ONE, |store| {
+    let (left, others, stored) = read(engine, ONE, |store| {
         Ok((store.pins(of)?, store.pins(other)?, store.stored()?))
     })?;
     same("what is left", &left, &Vec::new())?;

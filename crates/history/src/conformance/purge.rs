@@ -1,31 +1,30 @@
-//! Purges.
+//! Checks of purges.
 
 use context::{Text, Turn, TurnId};
 
-use super::{Broken, Check, Make, ONE, OTHER, read, same, sample, write};
+use super::{Broken, Check, ONE, OTHER, read, same, sample, write};
 use crate::conversation::ConversationId;
 use crate::engine::{Engine, Purge, Purged};
-use crate::limits::Limits;
 use crate::store::Stored;
 use crate::tenant::Tenant;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        promise: "a purged conversation goes with what only it leads to; a shared beginning stays",
-        run: one,
-    },
-    Check {
-        promise: "a purge by age takes what was last seen before, and turns that nobody leads to",
-        run: by_age,
-    },
-    Check {
-        promise: "a purge of a tenant leaves the others whole, and a purge of all leaves nothing",
-        run: by_tenant,
-    },
-    Check {
-        promise: "a preview counts what a purge would remove, and removes nothing",
-        run: preview,
-    },
+    Check(
+        "a purge removes a conversation with all that only it needs, and keeps a shared prefix",
+        one,
+    ),
+    Check(
+        "a purge by age removes conversations last seen earlier, and unreachable turns",
+        by_age,
+    ),
+    Check(
+        "a purge of one tenant keeps the others, and a purge of all leaves nothing",
+        by_tenant,
+    ),
+    Check(
+        "a preview counts what a purge would remove, and removes nothing",
+        preview,
+    ),
 ];
 
 const ALL: Purge = Purge {
@@ -38,7 +37,7 @@ fn counts(purged: Purged) -> (u64, u64, u64) {
     (purged.conversations, purged.turns, purged.marks)
 }
 
-/// Keeps a conversation with a mark, an edition, a kept message at its head, and a pin.
+/// Stores a conversation with a mark, an edition and a kept message at its head, and a pin.
 fn keep(engine: &dyn Engine, tenant: Tenant, n: u8, said: &[Turn]) -> Result<(), Broken> {
     let at = sample::head(said);
     write(engine, tenant, |store| {
@@ -52,7 +51,7 @@ fn keep(engine: &dyn Engine, tenant: Tenant, n: u8, said: &[Turn]) -> Result<(),
     })
 }
 
-/// Whether a conversation is there with all that belongs to it.
+/// Reads which parts of a conversation are stored.
 fn kept(engine: &dyn Engine, tenant: Tenant, n: u8, said: &[Turn]) -> Result<[bool; 6], Broken> {
     let at = sample::head(said);
     let id: ConversationId = sample::conversation_id(n);
@@ -71,20 +70,19 @@ fn kept(engine: &dyn Engine, tenant: Tenant, n: u8, said: &[Turn]) -> Result<[bo
 const WHOLE: [bool; 6] = [true; 6];
 const GONE: [bool; 6] = [false; 6];
 
-fn one(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn one(engine: &dyn Engine) -> Result<(), Broken> {
     let left = sample::line(&["a", "b", "left"]);
     let right = sample::line(&["a", "b", "right", "more"]);
-    keep(&*engine, ONE, 1, &left)?;
-    keep(&*engine, ONE, 2, &right)?;
+    keep(engine, ONE, 1, &left)?;
+    keep(engine, ONE, 2, &right)?;
     let purged = engine.purge(Purge {
         conversation: Some(sample::conversation_id(2)),
         ..ALL
     })?;
     same("what went", &counts(purged), &(1, 2, 1))?;
-    same("the other", &kept(&*engine, ONE, 1, &left)?, &WHOLE)?;
-    same("the purged", &kept(&*engine, ONE, 2, &right)?, &GONE)?;
-    let (known, chunk, stored) = read(&*engine, ONE, |store| {
+    same("the other", &kept(engine, ONE, 1, &left)?, &WHOLE)?;
+    same("the purged", &kept(engine, ONE, 2, &right)?, &GONE)?;
+    let (known, chunk, stored) = read(engine, ONE, |store| {
         Ok((store.known(&right)?, store.chunk([1; 16])?, store.stored()?))
     })?;
     same("the shared beginning", &known, &2)?;
@@ -102,32 +100,31 @@ fn one(make: Make<'_>) -> Result<(), Broken> {
         ..ALL
     })?;
     same("the second time", &counts(nobody), &(0, 0, 0))?;
-    // What was purged can be said again.
-    keep(&*engine, ONE, 2, &right)?;
-    same("said again", &kept(&*engine, ONE, 2, &right)?, &WHOLE)
+    // A purged conversation can be recorded again.
+    keep(engine, ONE, 2, &right)?;
+    same("said again", &kept(engine, ONE, 2, &right)?, &WHOLE)
 }
 
-fn by_age(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn by_age(engine: &dyn Engine) -> Result<(), Broken> {
     let lines = [
         sample::line(&["one"]),
         sample::line(&["two"]),
         sample::line(&["three"]),
     ];
     for (n, said) in (1_u8..).zip(&lines) {
-        keep(&*engine, ONE, n, said)?;
+        keep(engine, ONE, n, said)?;
     }
     let orphan = sample::line(&["nobody leads here"]);
-    write(&*engine, ONE, |store| store.record(&orphan))?;
+    write(engine, ONE, |store| store.record(&orphan))?;
     let purged = engine.purge(Purge {
         before: Some(sample::moment(3)),
         ..ALL
     })?;
     same("what went", &counts(purged), &(2, 3, 2))?;
     for ((n, said), expected) in (1_u8..).zip(&lines).zip([GONE, GONE, WHOLE]) {
-        same("each", &kept(&*engine, ONE, n, said)?, &expected)?;
+        same("each", &kept(engine, ONE, n, said)?, &expected)?;
     }
-    let node = read(&*engine, ONE, |store| store.node(sample::head(&orphan)))?;
+    let node = read(engine, ONE, |store| store.node(sample::head(&orphan)))?;
     same("the orphan", &node, &None)?;
     let both = engine.purge(Purge {
         conversation: Some(sample::conversation_id(3)),
@@ -137,37 +134,35 @@ fn by_age(make: Make<'_>) -> Result<(), Broken> {
     same("by id, but younger", &counts(both), &(0, 0, 0))
 }
 
-fn by_tenant(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn by_tenant(engine: &dyn Engine) -> Result<(), Broken> {
     let said = sample::line(&["a", "b"]);
-    keep(&*engine, ONE, 1, &said)?;
-    keep(&*engine, OTHER, 1, &said)?;
+    keep(engine, ONE, 1, &said)?;
+    keep(engine, OTHER, 1, &said)?;
     let purged = engine.purge(Purge {
         tenant: Some(ONE),
         ..ALL
     })?;
     same("what went", &counts(purged), &(1, 2, 1))?;
-    same("the purged", &kept(&*engine, ONE, 1, &said)?, &GONE)?;
-    same("the other", &kept(&*engine, OTHER, 1, &said)?, &WHOLE)?;
+    same("the purged", &kept(engine, ONE, 1, &said)?, &GONE)?;
+    same("the other", &kept(engine, OTHER, 1, &said)?, &WHOLE)?;
     same("the tenants", &engine.tenants()?, &vec![OTHER])?;
-    keep(&*engine, ONE, 2, &said)?;
+    keep(engine, ONE, 2, &said)?;
     let secret = engine.secret()?;
     let purged = engine.purge(ALL)?;
     same("what went of all", &counts(purged), &(2, 4, 2))?;
     same("the tenants", &engine.tenants()?, &Vec::new())?;
-    let (stored, chunk) = read(&*engine, OTHER, |store| {
+    let (stored, chunk) = read(engine, OTHER, |store| {
         Ok((store.stored()?, store.chunk([1; 16])?))
     })?;
     same("what is held", &(stored, chunk), &(Stored::default(), None))?;
     same("the secret", &engine.secret()?, &secret)
 }
 
-fn preview(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn preview(engine: &dyn Engine) -> Result<(), Broken> {
     let said = sample::line(&["a", "b"]);
-    keep(&*engine, ONE, 1, &said)?;
-    keep(&*engine, OTHER, 2, &said)?;
-    let stored = |tenant| read(&*engine, tenant, |store| store.stored());
+    keep(engine, ONE, 1, &said)?;
+    keep(engine, OTHER, 2, &said)?;
+    let stored = |tenant| read(engine, tenant, |store| store.stored());
     let before = (stored(ONE)?, stored(OTHER)?);
     let pages = [
         ALL,
@@ -184,10 +179,10 @@ fn preview(make: Make<'_>) -> Result<(), Broken> {
     let expected = [Ok((2, 4, 2)), Ok((1, 2, 1)), Ok((1, 2, 1))];
     same("what it says", &seen, &expected)?;
     same("what is held", &(stored(ONE)?, stored(OTHER)?), &before)?;
-    same("the one", &kept(&*engine, ONE, 1, &said)?, &WHOLE)?;
+    same("the one", &kept(engine, ONE, 1, &said)?, &WHOLE)?;
     let nowhere = TurnId::from_bytes([5; 16]);
     let purged = engine.purge(ALL)?;
     same("what a purge says then", &counts(purged), &(2, 4, 2))?;
-    let gone = read(&*engine, ONE, |store| store.headed(&[nowhere]))?;
+    let gone = read(engine, ONE, |store| store.headed(&[nowhere]))?;
     same("what is left", &gone, &Vec::new())
 }

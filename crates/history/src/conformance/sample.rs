@@ -1,4 +1,4 @@
-//! Small things to store.
+//! Small values to store.
 
 use context::pin::{Origin, Pin, PinId};
 use context::turn::{Attachment, Digest, Opaque, Outcome, ToolCall, ToolResult};
@@ -10,14 +10,12 @@ use crate::edition::{Change, Edition};
 use crate::mark::{Mark, MarkId, Route};
 use crate::view::Pinned;
 
-/// A turn of one text after `parent`.
-#[must_use]
+/// Creates a turn with one text after `parent`.
 pub fn turn(parent: TurnId, text: &str) -> Turn {
     TurnDraft::text(Role::User, text).after(parent, &Heuristic)
 }
 
-/// A conversation of one turn for each text.
-#[must_use]
+/// Creates a path with one turn per text.
 pub fn line(texts: &[&str]) -> Vec<Turn> {
     let mut parent = TurnId::ROOT;
     let after = |text: &&str| {
@@ -28,14 +26,12 @@ pub fn line(texts: &[&str]) -> Vec<Turn> {
     texts.iter().map(after).collect()
 }
 
-/// The id of a conversation's last turn; the root of an empty one.
-#[must_use]
+/// Returns the id of the last turn, or the root without turns.
 pub fn head(turns: &[Turn]) -> TurnId {
     turns.last().map_or(TurnId::ROOT, Turn::id)
 }
 
-/// A conversation that has every role, every kind of part, every provenance, times and odd texts.
-#[must_use]
+/// Creates a path with every role, kind of part and provenance, with timestamps and odd texts.
 pub fn everything() -> Vec<Turn> {
     let call = |id: &str| CallId::from(id);
     let digest = Digest::of(b"picture");
@@ -100,14 +96,12 @@ pub fn everything() -> Vec<Turn> {
     drafts.into_iter().map(after).collect()
 }
 
-/// A moment some seconds and nanoseconds after 1970-01-01, or before it.
-#[must_use]
+/// Creates a timestamp relative to 1970-01-01, with nanoseconds after it.
 pub fn moment(second: i64) -> Timestamp {
     Timestamp::new(second, 7 * i32::from(second > 0)).unwrap_or_default()
 }
 
-/// A mark at a node.
-#[must_use]
+/// Creates a mark at a node.
 pub fn mark(node: TurnId, summary: &str) -> Mark {
     Mark {
         node,
@@ -119,14 +113,12 @@ pub fn mark(node: TurnId, summary: &str) -> Mark {
     }
 }
 
-/// The id of the n-th conversation.
-#[must_use]
+/// Returns the id of the n-th conversation.
 pub const fn conversation_id(n: u8) -> ConversationId {
     ConversationId::from_bytes([n; 16])
 }
 
-/// The n-th conversation, with little known about it.
-#[must_use]
+/// Creates the n-th conversation with few details.
 pub fn conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     Conversation {
         id: conversation_id(n),
@@ -143,8 +135,7 @@ pub fn conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     }
 }
 
-/// The n-th conversation, with everything known about it and the largest numbers.
-#[must_use]
+/// Creates the n-th conversation with all details and the largest numbers.
 pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     let text = |text: &str| Some(Text::from(text));
     Conversation {
@@ -179,8 +170,7 @@ pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
     }
 }
 
-/// A pin of this text.
-#[must_use]
+/// Creates a pin.
 pub fn pin(text: &str) -> Pinned {
     Pinned {
         pin: Pin {
@@ -194,8 +184,7 @@ pub fn pin(text: &str) -> Pinned {
     }
 }
 
-/// A block appended to a turn.
-#[must_use]
+/// Creates an edition that appends a block to a turn.
 pub fn appended(turn: TurnId, text: &str) -> Edition {
     Edition {
         turn,
@@ -204,8 +193,7 @@ pub fn appended(turn: TurnId, text: &str) -> Edition {
     }
 }
 
-/// A tool result of a turn shown as this text.
-#[must_use]
+/// Creates an edition that shortens a tool result of a turn.
 pub fn shrunk(turn: TurnId, result: u32, text: &str) -> Edition {
     Edition {
         turn,

@@ -1,36 +1,29 @@
-//! Tenants.
+//! Checks of tenant isolation.
 
 use context::{Text, TurnId};
 use jiff::Timestamp;
 
-use super::{Broken, Check, Make, ONE, OTHER, read, same, sample, write};
+use super::{Broken, Check, ONE, OTHER, read, same, sample, write};
+use crate::engine::Engine;
 use crate::error::HistoryError;
-use crate::limits::Limits;
 use crate::store::Stored;
 use crate::tenant::Tenant;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        promise: "nothing of one tenant is visible to another, though every id is known to it",
-        run: apart,
-    },
-    Check {
-        promise: "tenants with the same conversation do not share it",
-        run: twins,
-    },
-    Check {
-        promise: "a tenant is named while something is kept of it",
-        run: named,
-    },
+    Check(
+        "one tenant sees nothing of another, even with every id",
+        apart,
+    ),
+    Check("tenants with the same conversation do not share it", twins),
+    Check("a tenant is listed while anything is stored for it", named),
 ];
 
-fn apart(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn apart(engine: &dyn Engine) -> Result<(), Broken> {
     let said = sample::line(&["a", "b"]);
     let at = sample::head(&said);
     let mark = sample::mark(at, "summary");
     let saved = sample::conversation(1, at, sample::moment(1));
-    write(&*engine, ONE, |store| {
+    write(engine, ONE, |store| {
         store.record(&said)?;
         store.add_mark(mark.clone())?;
         store.save(&saved)?;
@@ -41,9 +34,9 @@ fn apart(make: Make<'_>) -> Result<(), Broken> {
     })?;
     let others = sample::line(&["another conversation"]);
     let strangers = [OTHER, Tenant::ANONYMOUS];
-    write(&*engine, OTHER, |store| store.record(&others))?;
+    write(engine, OTHER, |store| store.record(&others))?;
     for tenant in strangers {
-        read(&*engine, tenant, |store| {
+        read(engine, tenant, |store| {
             Ok([
                 store.node(at)?.is_some(),
                 store.path(at) != Err(HistoryError::UnknownNode(at)),
@@ -60,7 +53,7 @@ fn apart(make: Make<'_>) -> Result<(), Broken> {
             ])
         })
         .and_then(|seen| same("what a stranger sees", &seen, &[false; 12]))?;
-        let answers = write(&*engine, tenant, |store| {
+        let answers = write(engine, tenant, |store| {
             let child = sample::turn(at, "c");
             Ok([
                 store.append(at, &child).map(|_| ()),
@@ -75,23 +68,22 @@ fn apart(make: Make<'_>) -> Result<(), Broken> {
             &answers,
             &[(); 4].map(|()| unknown.clone()),
         )?;
-        let gone = write(&*engine, tenant, |store| {
+        let gone = write(engine, tenant, |store| {
             store.remove_pin(saved.id, sample::pin("pin").pin.id)
         })?;
         same("whether a stranger unpins", &gone, &false)?;
     }
-    let pins = read(&*engine, ONE, |store| store.pins(saved.id))?;
+    let pins = read(engine, ONE, |store| store.pins(saved.id))?;
     same("the pins of its owner", &pins, &vec![sample::pin("pin")])
 }
 
-fn twins(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn twins(engine: &dyn Engine) -> Result<(), Broken> {
     let said = sample::line(&["a", "b"]);
     let at = sample::head(&said);
     let mine = |n: u8| sample::conversation(1, at, sample::moment(i64::from(n)));
     for (n, tenant) in [(1, ONE), (2, OTHER)] {
         let text = format!("of {n}");
-        let added = write(&*engine, tenant, |store| {
+        let added = write(engine, tenant, |store| {
             let added = store.record(&said)?.added;
             store.add_mark(sample::mark(at, &text))?;
             store.save(&mine(n))?;
@@ -105,7 +97,7 @@ fn twins(make: Make<'_>) -> Result<(), Broken> {
     }
     for (n, tenant) in [(1, ONE), (2, OTHER)] {
         let text = format!("of {n}");
-        let found = read(&*engine, tenant, |store| {
+        let found = read(engine, tenant, |store| {
             Ok((
                 store.marks_on(at)?,
                 store.headed(&[at])?,
@@ -134,18 +126,17 @@ fn twins(make: Make<'_>) -> Result<(), Broken> {
     Ok(())
 }
 
-fn named(make: Make<'_>) -> Result<(), Broken> {
-    let engine = make(Limits::NONE);
+fn named(engine: &dyn Engine) -> Result<(), Broken> {
     same("at first", &engine.tenants()?, &Vec::new())?;
-    read(&*engine, ONE, |store| store.node(TurnId::ROOT))?;
-    write(&*engine, ONE, |store| store.stored())?;
+    read(engine, ONE, |store| store.node(TurnId::ROOT))?;
+    write(engine, ONE, |store| store.stored())?;
     same("after nothing was written", &engine.tenants()?, &Vec::new())?;
-    write(&*engine, OTHER, |store| store.record(&sample::line(&["a"])))?;
-    write(&*engine, ONE, |store| {
+    write(engine, OTHER, |store| store.record(&sample::line(&["a"])))?;
+    write(engine, ONE, |store| {
         store.set_pin(sample::conversation_id(1), &sample::pin("p"))
     })?;
     same("with two", &engine.tenants()?, &vec![ONE, OTHER])?;
-    write(&*engine, ONE, |store| {
+    write(engine, ONE, |store| {
         let pin = sample::pin("p").pin.id;
         store.remove_pin(sample::conversation_id(1), pin)
     })?;

@@ -1,19 +1,18 @@
-//! Many tenants in memory.
+//! The in-memory engine of many tenants.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use super::Memory;
-use crate::engine::{Engine, Purge, Purged, Store};
+use crate::engine::{Engine, Purge, Purged, ReadWork, WriteWork};
 use crate::error::HistoryError;
 use crate::limits::Limits;
 use crate::tenant::Tenant;
 
-/// Keeps the trees of many tenants in memory. The end of the process is the end of them.
+/// The trees of many tenants in memory, lost when the process ends.
 ///
-/// A write works on a copy of its tenant's [`Memory`], which takes constant time to make, and puts it in
-/// place at its end; a reader holds the state it began with. Writes of different tenants do not wait for
-/// each other.
+/// A write works on a constant-time copy of its tenant's [`Memory`] and replaces the original at its end;
+/// a reader keeps the snapshot it began with. Writes of different tenants do not wait for each other.
 #[derive(Debug)]
 pub struct MemoryEngine {
     secret: [u8; 32],
@@ -28,8 +27,7 @@ struct Slot {
 }
 
 impl MemoryEngine {
-    /// An engine that holds nothing yet and that may hold `limits` of each tenant. The secret has to be
-    /// random.
+    /// Creates an empty engine with these limits per tenant. The secret must be random.
     #[must_use]
     pub const fn new(secret: [u8; 32], limits: Limits) -> Self {
         Self {
@@ -39,10 +37,12 @@ impl MemoryEngine {
         }
     }
 
+    fn slots_by_tenant(&self) -> RwLockReadGuard<'_, BTreeMap<Tenant, Arc<Slot>>> {
+        self.tenants.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn slot(&self, tenant: Tenant) -> Option<Arc<Slot>> {
-        let tenants = self.tenants.read();
-        let tenants = tenants.unwrap_or_else(PoisonError::into_inner);
-        tenants.get(&tenant).cloned()
+        self.slots_by_tenant().get(&tenant).cloned()
     }
 
     fn slot_to_write(&self, tenant: Tenant) -> Arc<Slot> {
@@ -60,15 +60,11 @@ impl MemoryEngine {
         Arc::clone(slot)
     }
 
-    /// The slots that a purge is about.
+    /// The slots that a purge covers.
     fn slots(&self, of: Option<Tenant>) -> Vec<Arc<Slot>> {
         match of {
             Some(tenant) => self.slot(tenant).into_iter().collect(),
-            None => {
-                let tenants = self.tenants.read();
-                let tenants = tenants.unwrap_or_else(PoisonError::into_inner);
-                tenants.values().cloned().collect()
-            }
+            None => self.slots_by_tenant().values().cloned().collect(),
         }
     }
 }
@@ -83,8 +79,8 @@ impl Slot {
     }
 }
 
-/// Takes a lock whether or not somebody panicked under it: what it guards is replaced whole, never
-/// changed in place, so it is never half done.
+/// Takes a lock even if a thread panicked while holding it: the value is replaced whole, never changed in
+/// place, so it is always consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -95,20 +91,15 @@ impl Engine for MemoryEngine {
     }
 
     fn tenants(&self) -> Result<Vec<Tenant>, HistoryError> {
-        let tenants = self.tenants.read();
-        let tenants = tenants.unwrap_or_else(PoisonError::into_inner);
-        Ok(tenants
+        Ok(self
+            .slots_by_tenant()
             .iter()
             .filter(|(_, slot)| !lock(&slot.now).is_empty())
             .map(|(tenant, _)| *tenant)
             .collect())
     }
 
-    fn write(
-        &self,
-        tenant: Tenant,
-        work: &mut dyn FnMut(&mut dyn Store) -> Result<(), HistoryError>,
-    ) -> Result<(), HistoryError> {
+    fn write(&self, tenant: Tenant, work: &mut WriteWork<'_>) -> Result<(), HistoryError> {
         let slot = self.slot_to_write(tenant);
         let _writing = lock(&slot.writing);
         let mut copy = slot.now();
@@ -117,11 +108,7 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
-    fn read(
-        &self,
-        tenant: Tenant,
-        work: &mut dyn FnMut(&dyn Store) -> Result<(), HistoryError>,
-    ) -> Result<(), HistoryError> {
+    fn read(&self, tenant: Tenant, work: &mut ReadWork<'_>) -> Result<(), HistoryError> {
         match self.slot(tenant) {
             Some(slot) => work(&slot.now()),
             None => work(&Memory::new(self.limits)),

@@ -1,4 +1,4 @@
-//! Taking away what is not wanted any more.
+//! Removing conversations and whatever only they need.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use crate::engine::{Purge, Purged};
 use crate::store::Stored;
 
 impl Memory {
-    /// Removes what is meant, whosoever's this is. Time is linear in what there is.
+    /// Removes the selected conversations of this tenant. Time is linear in the size of the store.
     pub(super) fn purge(&mut self, what: &Purge) -> Purged {
         let before = self.stored;
         let gone: Vec<(ConversationId, TurnId)> = self
             .conversations
             .values()
-            .filter(|conversation| is_meant(conversation, what))
+            .filter(|conversation| is_selected(conversation, what))
             .map(|conversation| (conversation.id, conversation.head))
             .collect();
         for &(id, head) in &gone {
@@ -25,7 +25,7 @@ impl Memory {
         }
         self.stored.conversations = self.conversations.size() as u64;
         self.drop_pins();
-        let kept = self.led_to();
+        let kept = self.reachable();
         let lost: Vec<TurnId> = self
             .nodes
             .keys()
@@ -47,8 +47,8 @@ impl Memory {
         }
     }
 
-    /// The turns that the conversations lead to.
-    fn led_to(&self) -> HashSet<TurnId> {
+    /// The turns that some conversation's head leads to.
+    fn reachable(&self) -> HashSet<TurnId> {
         let mut kept = HashSet::new();
         for conversation in self.conversations.values() {
             let mut at = conversation.head;
@@ -108,12 +108,12 @@ impl Memory {
         self.chunks = Self::default().chunks;
     }
 
-    fn release(&mut self, bytes: usize) {
+    pub(super) fn release(&mut self, bytes: usize) {
         self.stored.beside = self.stored.beside.saturating_sub(bytes as u64);
     }
 }
 
-fn is_meant(conversation: &Conversation, what: &Purge) -> bool {
+fn is_selected(conversation: &Conversation, what: &Purge) -> bool {
     what.conversation.is_none_or(|id| conversation.id == id)
         && what.before.is_none_or(|before| conversation.seen < before)
 }

@@ -1,4 +1,4 @@
-//! Random operations against a reference map, and the promises of the tree one by one.
+//! Random operations against a reference map, and the rules of the tree one by one.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ fn mark(node: TurnId, summary: &str) -> Mark {
     }
 }
 
-/// What the tree must answer, kept the plain way: each node's whole path, written out.
+/// The reference: each node with its whole path.
 #[derive(Default)]
 struct Reference {
     paths: HashMap<TurnId, Vec<Turn>>,
@@ -53,11 +53,11 @@ struct Reference {
 
 #[derive(Clone, Debug)]
 enum Operation {
-    /// Append a word to the n-th known node (or to the root).
+    /// Appends a word to the n-th known node (or to the root).
     Append(usize, u8),
-    /// Record a whole conversation.
+    /// Records a whole conversation.
     Record(Vec<u8>),
-    /// Mark the n-th known node.
+    /// Marks the n-th known node.
     Mark(usize, u8),
 }
 

@@ -1,4 +1,4 @@
-//! How the sources are put together.
+//! Tests of merging the sources.
 
 use context::coded::Coded;
 
@@ -41,7 +41,7 @@ fn check(file: &str, environment: &[(&str, &str)], key: &str, shown: &str) {
 #[track_caller]
 fn refused(file: &str, environment: &[(&str, &str)], said: &str) {
     let error = of(file, environment, &[]).unwrap_err();
-    let place = error.place().map_or_else(String::new, ToString::to_string);
+    let place = error.origin().map_or_else(String::new, ToString::to_string);
     let hint = error.hint().unwrap_or_default();
     assert_eq!(format!("{} {place} | {error} | {hint}", error.code()), said);
 }
@@ -51,7 +51,7 @@ fn each_source_is_stronger_than_the_one_before() {
     let file = "[policy]\nwindow = 64_000\nroute = \"readable\"\n";
     let variables = [("EBBTIDE_POLICY_WINDOW", "32k"), ("HOME", "/h")];
     check("", &[], "window", "window = \"none\"  # default");
-    check(file, &[], "window", "window = 64000  # ebbtide.toml:2");
+    check(file, &[], "window", "window = 64000  # ebbtide.toml:2:10");
     check(
         file,
         &variables,
@@ -62,7 +62,7 @@ fn each_source_is_stronger_than_the_one_before() {
         file,
         &variables,
         "route",
-        "route = \"readable\"  # ebbtide.toml:3",
+        "route = \"readable\"  # ebbtide.toml:3:9",
     );
     let flagged = of(file, &variables, &[("policy.window", "16k")]).unwrap();
     assert!(flagged.as_toml().contains("window = 16000  # --flag\n"));
@@ -78,7 +78,7 @@ fn what_is_shown_says_the_same_when_it_is_read() {
     assert_ne!(first.config, Config::default());
     let json = first.as_json();
     assert_eq!(json["limits.body"]["value"], 1 << 20);
-    assert_eq!(json["policy.soft"]["origin"], "ebbtide.toml:10");
+    assert_eq!(json["policy.soft"]["origin"], "ebbtide.toml:10:8");
 }
 
 #[test]
@@ -108,31 +108,30 @@ fn mistakes_have_a_place_and_a_hint() {
     refused(
         "[policy]\nwindo = 1",
         &[],
-        "E0813 ebbtide.toml:2:1 | `policy.windo` is not a key of the configuration | did you mean `policy.window`?",
+        "E0813 ebbtide.toml:2:1 | `policy.windo` is not a configuration key | did you mean `policy.window`?",
     );
     refused(
         "window = 1",
         &[],
-        "E0813 ebbtide.toml:1:1 | `window` is not a key of the configuration | did you mean `policy.window`?",
+        "E0813 ebbtide.toml:1:1 | `window` is not a configuration key | did you mean `policy.window`?",
     );
     refused(
         "mode = \"off\"",
         &[],
-        "E0814 ebbtide.toml:1:8 | the value of `mode` cannot be used: expected `on` or `observe` | \
-         `ebbtide config` shows what is in effect; docs/settings.md lists every key.",
+        "E0814 ebbtide.toml:1:8 | invalid value for `mode`: expected `on` or `observe` | \
+         `ebbtide config` shows the effective values; docs/settings.md lists every key.",
     );
     refused(
         "listen = [1]",
         &[],
-        "E0814 ebbtide.toml:1:10 | the value of `listen` cannot be used: expected address and port | \
-         `ebbtide config` shows what is in effect; docs/settings.md lists every key.",
+        "E0814 ebbtide.toml:1:10 | invalid value for `listen`: expected address and port | \
+         `ebbtide config` shows the effective values; docs/settings.md lists every key.",
     );
     refused(
         "",
         &[("EBBTIDE_LIMITS_READ", "never")],
-        "E0814 environment variable EBBTIDE_LIMITS_READ | the value of `limits.read` cannot be used: \
-         expected a duration such as `10s` | \
-         `ebbtide config` shows what is in effect; docs/settings.md lists every key.",
+        "E0814 EBBTIDE_LIMITS_READ | invalid value for `limits.read`: expected a duration such as `10s` | \
+         `ebbtide config` shows the effective values; docs/settings.md lists every key.",
     );
 }
 
@@ -161,7 +160,7 @@ fn a_variable_that_sets_nothing_is_remarked() {
         ("EBBTIDE_MODE", ""),
     ];
     let effective = of("", &variables, &[]).unwrap();
-    let meant = "EBBTIDE_POLICY_WINDW sets nothing; did you mean EBBTIDE_POLICY_WINDOW?";
+    let meant = "EBBTIDE_POLICY_WINDW is not a setting; did you mean EBBTIDE_POLICY_WINDOW?";
     assert_eq!(effective.remarks, [meant]);
     assert_eq!(
         Setting::named("mode").map(|mode| effective.origin(mode)),

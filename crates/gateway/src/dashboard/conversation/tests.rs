@@ -1,7 +1,7 @@
 //! The page of one conversation: every part with something in it, empty, and with hostile text.
 
 use super::conversation_page;
-use crate::dashboard::sample::{HOSTILE, detail, mark, part, visit};
+use crate::dashboard::tests::sample::{HOSTILE, detail, mark, part, visit};
 use crate::report::Detail;
 
 fn page(detail: &Detail) -> String {
@@ -29,11 +29,11 @@ fn empty_parts_say_what_to_do() {
     empty.journal.clear();
     let page = page(&empty);
     for said in [
-        "No request has been answered yet",
+        "No requests answered yet",
         "reaches the soft threshold, 43k tokens",
-        "Nothing is known of its content yet",
-        "write a line that begins with <code>#pin</code>",
-        "Nothing has happened yet",
+        "The content is not known yet",
+        "start a line with <code>#pin</code>",
+        "No events yet",
     ] {
         assert!(page.contains(said), "{said}");
     }
@@ -79,7 +79,7 @@ fn of_many_summaries_the_newest_have_their_text() {
     let page = page(&many);
     assert_eq!(page.matches("<article class=\"summary").count(), 40);
     assert_eq!(page.matches("<pre class=\"said\"").count(), 6);
-    assert_eq!(page.matches("This is its beginning").count(), 1);
+    assert_eq!(page.matches("This is the start of the summary").count(), 1);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The list shows what it should, in the right order, and nothing a conversation says becomes markup.
 
 use super::{Search, overview_page, tree};
-use crate::dashboard::sample::{HOSTILE, line, money, overview, part, visit};
+use crate::dashboard::tests::sample::{HOSTILE, line, money, overview, part, visit};
 use crate::report::{Line, Money, Overview};
 
 fn page(overview: &Overview, search: &Search) -> String {
@@ -30,7 +30,7 @@ fn what_costs_more_is_said_as_plainly_as_what_costs_less() {
     };
     let page = page(&more, &Search::default());
     assert!(
-        page.contains("<dt>Spent on top</dt><dd><b>$1.00</b> <span>50 % of the cost if clients")
+        page.contains("<dt>Additional cost</dt><dd><b>$1.00</b> <span>50 % of the cost if clients")
     );
 }
 
@@ -91,7 +91,7 @@ fn what_is_searched_for_is_text() {
         from: 0,
     };
     let page = page(&overview(), &search);
-    assert!(page.contains("No conversation has"));
+    assert!(page.contains("No conversation matches"));
     assert!(!page.contains("<script>alert") && !page.contains("\" onload"));
 }
 

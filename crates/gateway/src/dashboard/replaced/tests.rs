@@ -1,14 +1,14 @@
 //! A summary beside its turns, page by page.
 
 use super::replaced_page;
-use crate::dashboard::sample::{HOSTILE, part, replaced, visit};
+use crate::dashboard::tests::sample::{HOSTILE, part, replaced, visit};
 
 #[test]
 fn both_stand_there() {
     let page = replaced_page(&replaced(0, 20), 0, &visit()).expect("renders");
     insta::assert_snapshot!(part(&page, "<article", "</article>"));
     assert!(page.contains("Goal: port the parser."));
-    assert!(page.contains("What it replaced: turns 1 to 20 of 45"));
+    assert!(page.contains("Replaced turns 1 to 20 of 45"));
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn long_turns_are_folded_and_hostile_ones_are_text() {
     long.originals[1].text = HOSTILE.to_owned();
     let page = replaced_page(&long, 0, &visit()).expect("renders");
     assert!(page.len() < 250_000, "{}", page.len());
-    assert!(page.contains("Another 300 kB are not shown."));
+    assert!(page.contains("300 kB more are not shown."));
     assert_eq!(page.matches("<details>").count(), 1);
     assert!(!page.contains("<script>alert"));
 }

@@ -1,4 +1,4 @@
-//! Who sees what, what forms may do, and the headers of every answer.
+//! Tests of access, of forms, and of the headers of every answer.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -9,11 +9,11 @@ use futures_util::FutureExt;
 use history::{ConversationId, MarkId, Tenant};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
-use super::{Ask, Dashboard};
+use super::{Dashboard, PageRequest};
 use crate::config::{Config, Secret};
-use crate::dashboard::sample::{detail, overview, part, replaced, visit};
+use crate::dashboard::tests::sample::{detail, overview, part, replaced, visit};
 use crate::report::{
-    Asker, Detail, Order, Overview, PinReport, Replaced, Report, ReportError, Reports,
+    Detail, Order, Overview, PinReport, Replaced, Report, ReportError, Reports, Viewer,
 };
 
 const SECRET: [u8; 32] = [9; 32];
@@ -29,8 +29,8 @@ fn owner() -> Tenant {
 }
 
 impl Known {
-    fn answer<T: Send + 'static>(&self, asker: Asker, of: T, told: String) -> Report<'_, T> {
-        if !asker.may_see(owner()) {
+    fn answer<T: Send + 'static>(&self, viewer: Viewer, of: T, told: String) -> Report<'_, T> {
+        if !viewer.may_see(owner()) {
             return std::future::ready(Err(ReportError::NoConversation)).boxed();
         }
         self.told.lock().unwrap().push(told);
@@ -39,8 +39,8 @@ impl Known {
 }
 
 impl Reports for Known {
-    fn overview(&self, asker: Asker) -> Report<'_, Overview> {
-        let seen = if asker.may_see(owner()) {
+    fn overview(&self, viewer: Viewer) -> Report<'_, Overview> {
+        let seen = if viewer.may_see(owner()) {
             overview()
         } else {
             Overview::default()
@@ -48,31 +48,31 @@ impl Reports for Known {
         std::future::ready(Ok(seen)).boxed()
     }
 
-    fn detail(&self, asker: Asker, _: ConversationId) -> Report<'_, Detail> {
-        self.answer(asker, detail(), "detail".to_owned())
+    fn detail(&self, viewer: Viewer, _: ConversationId) -> Report<'_, Detail> {
+        self.answer(viewer, detail(), "detail".to_owned())
     }
 
     fn replaced(
         &self,
-        asker: Asker,
+        viewer: Viewer,
         _: ConversationId,
         _: MarkId,
         turns: Range<usize>,
     ) -> Report<'_, Replaced> {
         let told = format!("replaced {turns:?}");
-        self.answer(asker, replaced(turns.start, 5), told)
+        self.answer(viewer, replaced(turns.start, 5), told)
     }
 
-    fn pin(&self, asker: Asker, _: ConversationId, text: String) -> Report<'_, PinReport> {
-        self.answer(asker, PinReport::default(), format!("pin {text}"))
+    fn pin(&self, viewer: Viewer, _: ConversationId, text: String) -> Report<'_, PinReport> {
+        self.answer(viewer, PinReport::default(), format!("pin {text}"))
     }
 
-    fn unpin(&self, asker: Asker, _: ConversationId, pin: PinId) -> Report<'_, bool> {
-        self.answer(asker, true, format!("unpin {pin}"))
+    fn unpin(&self, viewer: Viewer, _: ConversationId, pin: PinId) -> Report<'_, bool> {
+        self.answer(viewer, true, format!("unpin {pin}"))
     }
 
-    fn order(&self, asker: Asker, _: ConversationId, order: Order) -> Report<'_, ()> {
-        self.answer(asker, (), format!("order {order:?}"))
+    fn order(&self, viewer: Viewer, _: ConversationId, order: Order) -> Report<'_, ()> {
+        self.answer(viewer, (), format!("order {order:?}"))
     }
 }
 
@@ -93,48 +93,48 @@ fn site() -> Site {
 }
 
 impl Site {
-    fn ask(&self, ask: Ask) -> Response<Bytes> {
-        let answer = self.dashboard.answer(ask).now_or_never();
+    fn ask(&self, request: PageRequest) -> Response<Bytes> {
+        let answer = self.dashboard.answer(request).now_or_never();
         answer.expect("nothing here waits")
     }
 
-    fn get(&self, path: &str, asker: Option<Asker>) -> Response<Bytes> {
-        self.ask(get(path, asker))
+    fn get(&self, path: &str, viewer: Option<Viewer>) -> Response<Bytes> {
+        self.ask(get(path, viewer))
     }
 
     /// The token in the form of a page.
-    fn token(&self, ask: Ask) -> String {
-        let page = text(&self.ask(ask));
+    fn token(&self, request: PageRequest) -> String {
+        let page = text(&self.ask(request));
         part(&page, "name=\"form\" value=\"", "\"").to_owned()
     }
 }
 
-fn get(address: &str, asker: Option<Asker>) -> Ask {
+fn get(address: &str, viewer: Option<Viewer>) -> PageRequest {
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     let mut headers = HeaderMap::new();
     headers.insert("host", HeaderValue::from_static("127.0.0.1:4000"));
-    Ask {
+    PageRequest {
         method: Method::GET,
         path: path.to_owned(),
         query: query.to_owned(),
         headers,
         body: Bytes::new(),
-        asker,
+        viewer,
     }
 }
 
-fn post(path: &str, body: String, asker: Option<Asker>) -> Ask {
-    Ask {
+fn post(path: &str, body: String, viewer: Option<Viewer>) -> PageRequest {
+    PageRequest {
         method: Method::POST,
         body: Bytes::from(body),
-        ..get(path, asker)
+        ..get(path, viewer)
     }
 }
 
-fn with(mut ask: Ask, name: &'static str, value: &str) -> Ask {
+fn with(mut request: PageRequest, name: &'static str, value: &str) -> PageRequest {
     let value = HeaderValue::from_str(value).unwrap();
-    ask.headers.insert(HeaderName::from_static(name), value);
-    ask
+    request.headers.insert(HeaderName::from_static(name), value);
+    request
 }
 
 fn text(response: &Response<Bytes>) -> String {
@@ -153,7 +153,7 @@ const ONE: &str = "/ebbtide/conversations/00000000000000000000000000000001";
 #[test]
 fn addresses_and_their_status() {
     let site = site();
-    let all = Some(Asker::All);
+    let all = Some(Viewer::All);
     let mark = format!("{ONE}/marks/00000000000000000000000000000008?from=40");
     let cases = [
         ("/ebbtide", all, 303),
@@ -163,16 +163,16 @@ fn addresses_and_their_status() {
         ("/ebbtide/login", None, 200),
         (ONE, all, 200),
         (ONE, None, 303),
-        (ONE, Some(Asker::Tenant(owner())), 200),
-        (ONE, Some(Asker::Tenant(Tenant::ANONYMOUS)), 404),
+        (ONE, Some(Viewer::Tenant(owner())), 200),
+        (ONE, Some(Viewer::Tenant(Tenant::ANONYMOUS)), 404),
         (mark.as_str(), all, 200),
         ("/ebbtide/conversations/../../etc", all, 404),
         ("/ebbtide/assets/none.css", None, 404),
         ("/ebbtide/other", all, 404),
     ];
-    for (address, asker, status) in cases {
-        let response = site.get(address, asker);
-        assert_eq!(response.status().as_u16(), status, "{address} {asker:?}");
+    for (address, viewer, status) in cases {
+        let response = site.get(address, viewer);
+        assert_eq!(response.status().as_u16(), status, "{address} {viewer:?}");
         let policy = header(&response, "content-security-policy");
         assert!(policy.starts_with("default-src 'none'; script-src 'self'"));
         assert_eq!(header(&response, "x-content-type-options"), "nosniff");
@@ -191,9 +191,9 @@ fn addresses_and_their_status() {
 fn the_strategy_is_shown_as_a_picture() {
     let site = site();
     assert_eq!(site.get("/ebbtide/strategy.svg", None).status(), 303);
-    let page = text(&site.get("/ebbtide/", Some(Asker::All)));
+    let page = text(&site.get("/ebbtide/", Some(Viewer::All)));
     assert!(page.contains("<img src=\"/ebbtide/strategy.svg\""));
-    let picture = site.get("/ebbtide/strategy.svg", Some(Asker::All));
+    let picture = site.get("/ebbtide/strategy.svg", Some(Viewer::All));
     assert_eq!(header(&picture, "content-type"), "image/svg+xml");
     let policy = header(&picture, "content-security-policy");
     assert!(policy.starts_with("default-src 'none'; style-src 'unsafe-inline'"));
@@ -206,7 +206,7 @@ fn the_strategy_is_shown_as_a_picture() {
 #[test]
 fn the_files_of_a_page_are_there_and_are_kept() {
     let site = site();
-    let page = text(&site.get("/ebbtide/", Some(Asker::All)));
+    let page = text(&site.get("/ebbtide/", Some(Viewer::All)));
     let addresses: Vec<&str> = page
         .split('"')
         .filter(|part| part.starts_with("/ebbtide/assets/"))
@@ -224,7 +224,7 @@ fn the_files_of_a_page_are_there_and_are_kept() {
 #[test]
 fn forms_of_our_pages_are_obeyed() {
     let site = site();
-    let all = Some(Asker::All);
+    let all = Some(Viewer::All);
     let token = site.token(get(ONE, all));
     let cases = [
         ("pins", "&text=keep+this", "#pins"),
@@ -255,12 +255,12 @@ fn forms_of_our_pages_are_obeyed() {
 #[test]
 fn others_are_not() {
     let site = site();
-    let all = Some(Asker::All);
+    let all = Some(Viewer::All);
     let token = site.token(get(ONE, all));
     let pins = format!("{ONE}/pins");
     let right = || post(&pins, format!("form={token}&text=x"), all);
     let long = format!("form={token}&text={}", "x".repeat(70_000));
-    let stranger = Some(Asker::Tenant(Tenant::ANONYMOUS));
+    let stranger = Some(Viewer::Tenant(Tenant::ANONYMOUS));
     let cases = [
         (with(right(), "origin", "http://evil.example"), 403),
         (with(right(), "sec-fetch-site", "cross-site"), 403),
@@ -330,7 +330,7 @@ fn a_session_counts_before_what_else_is_known() {
     ));
     let set = header(&response, "set-cookie").to_owned();
     let seen = with(
-        get(ONE, Some(Asker::All)),
+        get(ONE, Some(Viewer::All)),
         "cookie",
         set.split(';').next().unwrap(),
     );

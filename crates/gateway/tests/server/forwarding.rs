@@ -1,17 +1,17 @@
-//! What goes through unchanged.
+//! Tests of what is forwarded unchanged.
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
-use crate::house::{Came, Made, anthropic, ask, gateway, openai, sim, upstream, whole};
+use crate::harness::{Came, Made, anthropic, ask, gateway, openai, sim, upstream, whole};
 
 const MESSAGES: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":64,"messages":[{"role":"user","content":"hello"}]}"#;
 const STREAMED: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":64,"stream":true,"messages":[{"role":"user","content":"hello"}]}"#;
 const CHAT: &str = r#"{"model":"gpt-5","messages":[{"role":"user","content":"hello"}]}"#;
 const RESPONSES: &str = r#"{"model":"gpt-5","input":"hello"}"#;
 
-/// Without what differs from answer to answer.
+/// Removes what differs between answers.
 fn steady(came: &Came) -> (u16, usize) {
     (came.status.as_u16(), came.body.len())
 }
@@ -48,7 +48,7 @@ async fn the_provider_answers_through_the_gateway_as_without_it() {
     sim.shutdown().await;
 }
 
-/// Tells in its answer what it was sent.
+/// Answers with a description of the request.
 async fn mirror(request: Request<Incoming>) -> Response<Made> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.expect("a body").to_bytes();

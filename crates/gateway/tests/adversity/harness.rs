@@ -1,4 +1,4 @@
-//! Provider and gateway, each on its own threads, so that the gateway can be killed.
+//! A provider and a gateway on separate threads, so that the gateway can be killed.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
-/// How long a client may take.
+/// The time-out of a client.
 pub const READ_LIMIT: Duration = Duration::from_millis(1500);
 
-/// The window: some ten of the user's messages.
+/// The window: about ten of the user's messages.
 pub const WINDOW: u64 = 6_000;
 
 pub struct Stage {
@@ -28,7 +28,7 @@ pub struct Stage {
     gateway: Option<(Runtime, Running)>,
 }
 
-/// The requests as the provider received them, a line each.
+/// The requests that the provider received, one per line.
 #[derive(Clone, Default)]
 pub struct Received(Arc<Mutex<Vec<u8>>>);
 
@@ -72,7 +72,7 @@ impl Stage {
         }
     }
 
-    /// The gateway's URL; it is started where it does not run.
+    /// Returns the gateway's URL, after starting it if necessary.
     pub fn url(&mut self) -> String {
         if self.gateway.is_none() {
             let runtime = runtime();
@@ -87,7 +87,7 @@ impl Stage {
         running.url()
     }
 
-    /// Ends the gateway as a crash does: whatever runs in it stops where it is.
+    /// Stops the gateway like a crash, without a shutdown.
     pub fn kill(&mut self) {
         if let Some((runtime, running)) = self.gateway.take() {
             drop(running);
@@ -95,7 +95,7 @@ impl Stage {
         }
     }
 
-    /// Ends the gateway in order.
+    /// Shuts the gateway down.
     pub fn close(&mut self) {
         if let Some((runtime, running)) = self.gateway.take() {
             runtime.block_on(running.shutdown());
@@ -110,7 +110,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         self.kill();
-        // The provider's open answers (summaries that never come) are not waited for.
+        // Does not wait for the provider's open answers, such as summaries that never arrive.
         let sim = std::mem::replace(&mut self.sim, runtime());
         sim.shutdown_background();
     }

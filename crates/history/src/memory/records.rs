@@ -1,4 +1,4 @@
-//! What stands around the tree: conversations, pins, editions, kept messages, chunk summaries.
+//! The records around the tree: conversations, pins, editions, kept messages, chunk summaries.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -99,8 +99,7 @@ impl PinStore for Memory {
         if pins.is_empty() {
             self.pins.remove_mut(&of);
         }
-        let bytes = removed.pin.text.len() as u64;
-        self.stored.beside = self.stored.beside.saturating_sub(bytes);
+        self.release(removed.pin.text.len());
         Ok(true)
     }
 
@@ -112,7 +111,7 @@ impl PinStore for Memory {
 impl EditionStore for Memory {
     fn add_edition(&mut self, edition: &Edition) -> Result<(), HistoryError> {
         let turn = edition.turn;
-        self.there(turn)?;
+        self.require(turn)?;
         let known = self.editions.get(&turn).into_iter().flatten();
         if known
             .map(|known| &known.edition.change)
@@ -145,7 +144,7 @@ impl EditionStore for Memory {
     }
 
     fn keep_original(&mut self, of: TurnId, message: &[u8]) -> Result<(), HistoryError> {
-        self.there(of)?;
+        self.require(of)?;
         if self.originals.contains_key(&of) {
             return Ok(());
         }
@@ -173,7 +172,8 @@ impl EditionStore for Memory {
 }
 
 impl Memory {
-    fn there(&self, turn: TurnId) -> Result<(), HistoryError> {
+    /// Fails unless the turn is stored.
+    fn require(&self, turn: TurnId) -> Result<(), HistoryError> {
         if self.nodes.contains_key(&turn) {
             return Ok(());
         }

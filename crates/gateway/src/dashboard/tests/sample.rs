@@ -1,4 +1,4 @@
-//! Hand-made reports for the tests of the pages.
+//! Sample reports for the tests of the pages.
 
 use crate::dashboard::Visit;
 use crate::report::{
@@ -6,7 +6,7 @@ use crate::report::{
     Share,
 };
 
-/// What must appear as text and never as anything else.
+/// Text that must not become markup.
 pub const HOSTILE: &str =
     "<script>alert(1)</script>\" onload='x' \u{202e}gnp.exe \u{200b}{{ visit }} <!--";
 
@@ -124,7 +124,7 @@ pub fn replaced(from: usize, turns: usize) -> Replaced {
     }
 }
 
-/// What stands in a page between two texts.
+/// Returns the part of a page between two texts.
 pub fn part<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
     let (_, behind) = page.split_once(from).expect("it begins");
     let (part, _) = behind.split_once(to).expect("it ends");

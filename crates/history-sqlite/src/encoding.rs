@@ -1,9 +1,8 @@
-//! A turn's parts as bytes: what stands in `node.body`.
+//! The binary encoding of a turn's parts, stored in `node.body`.
 //!
-//! One byte says the form, which is 1. Each part follows as a byte that says what it is and its fields in
-//! order: a text as its length and its UTF-8 bytes, a number in groups of seven bits with the lowest
-//! first (LEB128), a digest as its 16 bytes. Nothing is escaped, so a turn takes a few bytes more than
-//! its text.
+//! The first byte is the version, 1. Each part follows as a tag byte and its fields in order: a text as its
+//! length and its UTF-8 bytes, a number as LEB128, a digest as its 16 bytes. Nothing is escaped, so a turn
+//! takes a few bytes more than its text.
 
 use context::turn::{Attachment, Digest, Opaque, Outcome, ToolCall, ToolResult};
 use context::{CallId, Part, Text};
@@ -18,7 +17,7 @@ const FAILED: u8 = 5;
 const ATTACHMENT: u8 = 6;
 const OPAQUE: u8 = 7;
 
-/// The bytes of these parts.
+/// Encodes parts.
 pub fn write(parts: &[Part]) -> Vec<u8> {
     let texts = parts.iter().flat_map(Part::readable).map(str::len);
     let mut out = Vec::with_capacity(texts.sum::<usize>() + 48 * parts.len() + 1);
@@ -40,22 +39,10 @@ pub fn write(parts: &[Part]) -> Vec<u8> {
                 tagged(&mut out, tag, result.call.as_str());
                 text(&mut out, &result.text);
             }
-            Part::Attachment(Attachment {
-                kind,
-                bytes,
-                digest,
-            }) => {
-                tagged(&mut out, ATTACHMENT, kind);
-                elsewhere(&mut out, *bytes, *digest);
+            Part::Attachment(it) => {
+                reference(&mut out, ATTACHMENT, (&it.kind, it.bytes, it.digest))
             }
-            Part::Opaque(Opaque {
-                kind,
-                bytes,
-                digest,
-            }) => {
-                tagged(&mut out, OPAQUE, kind);
-                elsewhere(&mut out, *bytes, *digest);
-            }
+            Part::Opaque(it) => reference(&mut out, OPAQUE, (&it.kind, it.bytes, it.digest)),
         }
     }
     out
@@ -71,7 +58,8 @@ fn text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-fn elsewhere(out: &mut Vec<u8>, bytes: usize, digest: Digest) {
+fn reference(out: &mut Vec<u8>, tag: u8, (kind, bytes, digest): (&str, usize, Digest)) {
+    tagged(out, tag, kind);
     number(out, bytes as u64);
     out.extend_from_slice(digest.as_bytes());
 }
@@ -88,7 +76,7 @@ fn number(out: &mut Vec<u8>, mut number: u64) {
     }
 }
 
-/// The parts that these bytes say; `None` where they are not what [`write`] writes.
+/// Decodes parts; `None` if [`write`] did not produce these bytes.
 pub fn read(bytes: &[u8]) -> Option<Vec<Part>> {
     let mut rest = bytes.strip_prefix(&[FORM])?;
     let mut parts = Vec::new();

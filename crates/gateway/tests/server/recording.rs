@@ -1,23 +1,22 @@
-//! What is kept, what is not, and what is said of it.
+//! Tests of what is recorded, and of the log when the store fails.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use history::{Engine, HistoryError, Limits, MemoryEngine, Purge, Purged, Store, Tenant};
+use history::{
+    Engine, HistoryError, Limits, MemoryEngine, Purge, Purged, ReadWork, Store, Tenant, WriteWork,
+};
 use http::{Request, Response};
 
-use crate::house::{Came, anthropic, ask, gateway, keeping, sim, upstream, whole};
+use crate::harness::{Came, anthropic, ask, gateway, keeping, sim, upstream, whole};
 
 async fn get(url: &str, path: &str) -> Came {
     let request = Request::get(format!("{url}{path}")).body(whole(""));
     ask(request.expect("a request")).await
 }
 
-type Writing<'w> = dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + 'w;
-type Reading<'r> = dyn FnMut(&dyn Store) -> Result<(), HistoryError> + 'r;
-
-/// A store that has no room for one tenant, unless it is set.
+/// A store that is full for one tenant until its flag is set.
 struct Short(MemoryEngine, AtomicBool);
 
 impl Engine for Short {
@@ -29,14 +28,14 @@ impl Engine for Short {
         self.0.tenants()
     }
 
-    fn write(&self, of: Tenant, work: &mut Writing<'_>) -> Result<(), HistoryError> {
+    fn write(&self, of: Tenant, work: &mut WriteWork<'_>) -> Result<(), HistoryError> {
         match of == owner() && !self.1.load(Ordering::Relaxed) {
             true => Err(HistoryError::NoSpace),
             false => self.0.write(of, work),
         }
     }
 
-    fn read(&self, of: Tenant, work: &mut Reading<'_>) -> Result<(), HistoryError> {
+    fn read(&self, of: Tenant, work: &mut ReadWork<'_>) -> Result<(), HistoryError> {
         self.0.read(of, work)
     }
 
@@ -49,7 +48,7 @@ impl Engine for Short {
     }
 }
 
-/// Whose the requests of these tests are.
+/// The tenant of these tests' requests.
 fn owner() -> Tenant {
     Tenant::of(&[7; 32], b"key-of-a-test")
 }
@@ -128,7 +127,7 @@ async fn what_is_refused_is_not_kept() {
     assert_eq!(turns, [1], "what was answered, and nothing else");
 }
 
-/// What was logged.
+/// The captured log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! A gateway, what stands behind it, and a client.
+//! A gateway with an upstream and a client.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// A moment at which all tests begin.
+/// The time at which all tests begin.
 pub fn now() -> Timestamp {
     Timestamp::from_second(1_790_000_000).expect("a time")
 }
@@ -28,13 +28,13 @@ async fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").await.expect("a port")
 }
 
-/// A gateway before this upstream.
+/// Starts a gateway in front of this upstream.
 pub async fn gateway(upstream: &str, change: impl FnOnce(&mut Config)) -> Running {
     let engine = MemoryEngine::new([7; 32], Limits::default());
     keeping(Arc::new(engine), upstream, change).await
 }
 
-/// A gateway with this store.
+/// Starts a gateway with this store.
 pub async fn keeping(
     engine: Arc<dyn Engine>,
     upstream: &str,
@@ -67,13 +67,13 @@ pub async fn sim() -> sim::Running {
     .expect("a provider")
 }
 
-/// A body of an upstream made by hand.
+/// The body of a handmade upstream's answer.
 pub type Made = BoxBody<Bytes, std::io::Error>;
 
-/// An upstream that answers each request as `answer` says.
+/// An upstream that answers each request with `answer`.
 pub struct Upstream {
     pub url: String,
-    /// Ends with it.
+    /// Stops the upstream when it is dropped.
     _serving: JoinSet<()>,
 }
 
@@ -96,7 +96,7 @@ where
                 });
                 let server = hyper::server::conn::http1::Builder::new();
                 let connection = server.serve_connection(TokioIo::new(stream), service);
-                // It ends when the gateway closes it.
+                // The connection ends when the gateway closes it.
                 let _ = connection.with_upgrades().await;
             });
         }
@@ -114,7 +114,7 @@ pub fn whole(text: impl Into<Bytes>) -> Made {
         .boxed()
 }
 
-/// An answer that came whole.
+/// A complete answer.
 #[derive(Debug)]
 pub struct Came {
     pub status: StatusCode,
@@ -140,7 +140,7 @@ pub async fn send(request: Request<Made>) -> Response<Incoming> {
     client.request(request).await.expect("an answer")
 }
 
-/// Sends a request and waits for its whole answer.
+/// Sends a request and waits for its complete answer.
 pub async fn ask(request: Request<Made>) -> Came {
     let (head, body) = send(request).await.into_parts();
     Came {
@@ -150,7 +150,7 @@ pub async fn ask(request: Request<Made>) -> Came {
     }
 }
 
-/// A request to Anthropic's interface.
+/// Builds a request to Anthropic's API.
 pub fn anthropic(url: &str, path: &str, body: impl Into<Bytes>) -> Request<Made> {
     Request::post(format!("{url}{path}"))
         .header("x-api-key", "key-of-a-test")
@@ -160,7 +160,7 @@ pub fn anthropic(url: &str, path: &str, body: impl Into<Bytes>) -> Request<Made>
         .expect("a request")
 }
 
-/// A request to OpenAI's interface.
+/// Builds a request to OpenAI's API.
 pub fn openai(url: &str, path: &str, body: impl Into<Bytes>) -> Request<Made> {
     Request::post(format!("{url}{path}"))
         .header("authorization", "Bearer key-of-a-test")

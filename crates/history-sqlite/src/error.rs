@@ -1,12 +1,11 @@
-//! What SQLite says, as errors of a history.
+//! Conversion of SQLite's errors.
 
 use history::HistoryError;
 use rusqlite::{Error, ErrorCode};
 
-/// The error of a history for an error of SQLite. SQLite's messages name tables and columns, never what
-/// is in them.
+/// Converts an error of SQLite. SQLite's messages name tables and columns, never their contents.
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err wants")]
-pub fn fault(error: Error) -> HistoryError {
+pub fn from_sqlite(error: Error) -> HistoryError {
     match &error {
         Error::SqliteFailure(failure, _) => match failure.code {
             ErrorCode::DiskFull => HistoryError::NoSpace,
@@ -19,14 +18,14 @@ pub fn fault(error: Error) -> HistoryError {
         Error::FromSqlConversionFailure(..)
         | Error::IntegralValueOutOfRange(..)
         | Error::InvalidColumnType(..)
-        | Error::Utf8Error(..) => damaged("a row does not have its form"),
+        | Error::Utf8Error(..) => damaged("a row has an unknown form"),
         _ => HistoryError::Engine {
             what: error.to_string(),
         },
     }
 }
 
-/// That something in the file does not fit.
+/// The error for inconsistent data in the file.
 pub fn damaged(what: &str) -> HistoryError {
     HistoryError::Corrupt {
         what: what.to_owned(),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gateway::config::Config;
-use gateway::dashboard::{Ask, Dashboard};
-use gateway::report::{Asker, Reports};
+use gateway::dashboard::{Dashboard, PageRequest};
+use gateway::report::{Reports, Viewer};
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderValue, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -18,10 +18,10 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// Measures the pages that stand in frames, and writes what it found as JSON.
+/// The script that measures the framed pages and writes the result as JSON.
 const MEASURE: &str = include_str!("measure.js");
 
-/// The server. It stops when this is dropped.
+/// The server, which stops when this is dropped.
 pub struct Stage {
     address: SocketAddr,
     _server: JoinSet<()>,
@@ -46,7 +46,7 @@ impl Stage {
                     });
                     let connection = hyper::server::conn::http1::Builder::new()
                         .serve_connection(TokioIo::new(socket), service);
-                    // A browser that goes away is no failure of the test.
+                    // A browser that disconnects does not fail the test.
                     connection.await.ok();
                 });
             }
@@ -57,12 +57,12 @@ impl Stage {
         }
     }
 
-    /// The address of a page as it is.
+    /// Returns the address of a page.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// The address of a page that shows all these at these widths, and what was measured.
+    /// Returns the address of a page that frames these pages at these widths and reports the measurements.
     pub fn measured(&self, paths: &[&str], widths: &[u32]) -> String {
         let widths: Vec<String> = widths.iter().map(u32::to_string).collect();
         format!(
@@ -81,17 +81,17 @@ async fn answer(dashboard: &Dashboard, request: Request<Incoming>) -> Response<F
         return html(frames(parts.uri.query().unwrap_or_default()));
     }
     let framed = path.starts_with("/framed");
-    let ask = Ask {
+    let ask = PageRequest {
         method: parts.method.clone(),
         path: path.trim_start_matches("/framed").to_owned(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
         headers: parts.headers.clone(),
         body: body.collect().await.expect("a body").to_bytes(),
-        asker: Some(Asker::All),
+        viewer: Some(Viewer::All),
     };
     let mut response = dashboard.answer(ask).await.map(Full::new);
     if framed {
-        // The policy forbids frames, without which a page cannot be as narrow as a phone here.
+        // The policy forbids frames, but only a frame can be as narrow as a phone here.
         response.headers_mut().remove(CONTENT_SECURITY_POLICY);
     }
     response

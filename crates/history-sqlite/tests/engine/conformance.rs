@@ -1,4 +1,4 @@
-//! What every engine promises.
+//! Runs the conformance suite.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use history::conformance;
 use history_sqlite::Sqlite;
 
 #[test]
-fn the_engine_on_sqlite_keeps_every_promise() {
+fn the_sqlite_engine_passes_every_check() {
     let folder = tempfile::tempdir().unwrap();
     let number = Cell::new(0);
     let broken = conformance::run(&|limits| {
