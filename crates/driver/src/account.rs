@@ -1,4 +1,4 @@
-//! Where models are called, and with which keys.
+//! Model endpoints and their keys.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -23,10 +23,10 @@ impl fmt::Debug for Account {
     }
 }
 
-/// Where a model can be called.
-pub(crate) struct Place {
+/// An endpoint of a model.
+pub(crate) struct AccountEndpoint {
     pub endpoint: Endpoint,
-    /// Whether a key goes along.
+    /// True if the endpoint has the account's key.
     pub keyed: bool,
 }
 
@@ -35,8 +35,12 @@ impl Account {
     /// to this machine: a program is text from anywhere, and must not name a place to send it to.
     ///
     /// # Errors
-    /// Where a URL or the key cannot be used.
-    pub(crate) fn place(&self, dialect: Dialect, other: Option<&str>) -> Result<Place, ModelError> {
+    /// If a URL or the key cannot be used.
+    pub(crate) fn place(
+        &self,
+        dialect: Dialect,
+        other: Option<&str>,
+    ) -> Result<AccountEndpoint, ModelError> {
         let usual = dialect.facts().server.base_url;
         let own = Endpoint::new(dialect, self.base.as_deref().unwrap_or(usual))?;
         let endpoint = match other {
@@ -45,11 +49,11 @@ impl Account {
         };
         let trusted = endpoint.shares_server(&own) || is_here(endpoint.host());
         Ok(match self.key.as_deref().filter(|_| trusted) {
-            Some(key) => Place {
+            Some(key) => AccountEndpoint {
                 endpoint: endpoint.with_key(key)?,
                 keyed: true,
             },
-            None => Place {
+            None => AccountEndpoint {
                 endpoint,
                 keyed: false,
             },
@@ -57,7 +61,7 @@ impl Account {
     }
 }
 
-/// Whether a host, with its port or not, is this machine.
+/// Returns true if a host, with or without its port, is this machine.
 fn is_here(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

@@ -15,10 +15,10 @@ use tokio::net::TcpListener;
 use wire::api::Dialect;
 
 use crate::account::Account;
-use crate::error::{Unfit, Why};
+use crate::error::{FailureReason, SetupError};
 use crate::mcp::Server;
 use crate::network::{Log, Network, Plan};
-use crate::provider::{Eliza, Model, Provider, Reach, Script};
+use crate::provider::{Eliza, Model, ModelEndpoint, Provider, Script};
 use crate::settings::{Command, Settings, read, unreadable};
 
 /// The model of agents of provider `sim` that name none.
@@ -33,21 +33,21 @@ pub(crate) const SIM_DIALECT: Dialect = Dialect::Anthropic;
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// What surrounds a program.
+/// The environment of a program: files, clock and accounts.
 #[derive(Clone)]
 pub struct Surroundings {
     /// The folder that the files are looked for in which agents name: usually the program's own.
     pub folder: PathBuf,
     /// Tells the time.
     pub clock: Clock,
-    /// Where and with which key models of provider `anthropic` are called.
+    /// The account for models of provider `anthropic`.
     pub anthropic: Account,
-    /// Where and with which key models of provider `openai` are called.
+    /// The account for models of provider `openai`.
     pub openai: Account,
-    /// How long models are waited for, and how often they are asked again.
+    /// Timeouts and retries of model calls.
     pub calling: model::Settings,
-    /// How often agents may call their models, all together; as often as they like where nothing is said.
-    /// What goes round in a loop of the network is bounded by nothing else.
+    /// The maximum number of model calls by all agents together; `None` is unlimited. Nothing else bounds a
+    /// loop of agents.
     pub max_calls: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ pub struct Driver(Arc<Inner>);
 struct Inner {
     checked: Checked,
     surroundings: Surroundings,
-    /// How often agents have called their models, where that is bounded.
+    /// The number of model calls so far; counted only if `max_calls` is set.
     calls: AtomicU64,
     /// Made when it is first needed: it reads the system's root certificates.
     client: OnceLock<Client>,
@@ -128,12 +128,11 @@ impl Driver {
         &self.0.checked
     }
 
-    /// A network of a process, ready to run. Agents in it remember nothing yet.
+    /// Makes a network of a process, ready to run, whose agents remember nothing yet.
     ///
     /// # Errors
-    /// Where there is no such process, the program has mistakes, or a setting of an agent cannot be
-    /// carried out.
-    pub fn network(&self, process: &str) -> Result<Network, Unfit> {
+    /// If there is no such process, the program has mistakes, or a setting of an agent cannot be carried out.
+    pub fn network(&self, process: &str) -> Result<Network, SetupError> {
         Network::new(self, &Plan::new(self.graph(process)?)?, None)
     }
 
@@ -141,7 +140,11 @@ impl Driver {
     ///
     /// # Errors
     /// As for [`Driver::network`].
-    pub(crate) fn network_within(&self, process: &Arc<str>, tool: &Log) -> Result<Network, Unfit> {
+    pub(crate) fn network_within(
+        &self,
+        process: &Arc<str>,
+        tool: &Log,
+    ) -> Result<Network, SetupError> {
         let known = {
             let called = self.0.called.lock();
             let called = called.unwrap_or_else(PoisonError::into_inner);
@@ -160,9 +163,9 @@ impl Driver {
         Network::new(self, &plan, Some(tool))
     }
 
-    fn graph(&self, process: &str) -> Result<Graph, Unfit> {
+    fn graph(&self, process: &str) -> Result<Graph, SetupError> {
         let graph = self.checked().graph(process);
-        graph.ok_or_else(|| Unfit::NoProcess {
+        graph.ok_or_else(|| SetupError::NoProcess {
             name: process.to_owned(),
         })
     }
@@ -174,34 +177,35 @@ impl Driver {
     /// Counts a call of a model.
     ///
     /// # Errors
-    /// Where there have been as many as there may be.
-    pub(crate) fn count_call(&self) -> Result<(), Why> {
+    /// If there have been as many as there may be.
+    pub(crate) fn count_call(&self) -> Result<(), FailureReason> {
         let Some(most) = self.0.surroundings.max_calls else {
             return Ok(());
         };
         let one_more = |calls: u64| (calls < most).then_some(calls + 1);
         let order = Ordering::Relaxed;
         let counted = self.0.calls.fetch_update(order, order, one_more);
-        counted.map(|_| ()).map_err(|_| Why::CallsSpent { most })
+        counted
+            .map(|_| ())
+            .map_err(|_| FailureReason::CallsSpent { most })
     }
 
     pub(crate) fn now(&self) -> Timestamp {
         (self.0.surroundings.clock)()
     }
 
-    /// What the answers of an agent or a tool are: the type of its output, whether the network reads it or
-    /// not.
+    /// The type of the answers of an agent or a tool, even if nothing in the network reads its output.
     pub(crate) fn answers(&self, declared: &External) -> Type {
         let signature = self.checked().signature(&declared.name);
         let output = signature.and_then(|signature| signature.outputs.into_iter().next());
         output.map_or(Type::Json, |port| port.kind)
     }
 
-    /// What a tool is said to do, where it says so.
+    /// The `description` of a tool, if it has one.
     ///
     /// # Errors
-    /// Where there is no such process.
-    pub(crate) fn description(&self, process: &str) -> Result<Option<String>, Unfit> {
+    /// If there is no such process.
+    pub(crate) fn description(&self, process: &str) -> Result<Option<String>, SetupError> {
         let graph = self.graph(process)?;
         let own = graph.externals.iter().find(|it| *it.name == *process);
         let mut settings = own.into_iter().flat_map(|tool| &tool.settings);
@@ -209,16 +213,16 @@ impl Driver {
         Ok(found.and_then(|(_, value)| Some(value.as_text()?.to_owned())))
     }
 
-    /// Who answers for an agent.
+    /// The provider of an agent's answers.
     ///
     /// # Errors
-    /// Where its settings do not say, or say something that cannot be carried out.
+    /// If its settings do not say, or say something that cannot be carried out.
     pub(crate) fn provider(
         &self,
         declared: &External,
         settings: &Settings,
-    ) -> Result<Provider, Unfit> {
-        let unfit = |why: &str| Unfit::Setting {
+    ) -> Result<Provider, SetupError> {
+        let unfit = |why: &str| SetupError::Setting {
             agent: declared.name.clone(),
             why: why.to_owned(),
         };
@@ -232,7 +236,7 @@ impl Driver {
             Some("eliza") => Provider::Eliza(Box::<Eliza>::default()),
             Some("sim") => {
                 let reach = match settings.endpoint.as_deref() {
-                    None => Reach::Sim(self.clone()),
+                    None => ModelEndpoint::Sim(self.clone()),
                     Some(_) => {
                         let account = Account {
                             key: Some(SIM_KEY.to_owned()),
@@ -253,14 +257,14 @@ impl Driver {
                 self.model(reach, name, settings)
             }
             Some(other) => {
-                return Err(unfit(&format!("has a provider that is not here: {other}")));
+                return Err(unfit(&format!("names an unknown provider: {other}")));
             }
             None if &*declared.name == "Mem.compressor" => Provider::Extract,
             None => return Err(unfit("has no `provider`")),
         })
     }
 
-    fn model(&self, reach: Reach, name: &str, settings: &Settings) -> Provider {
+    fn model(&self, reach: ModelEndpoint, name: &str, settings: &Settings) -> Provider {
         let calling = self.0.surroundings.calling;
         let client = self.0.client.get_or_init(|| Client::new(calling)).clone();
         Provider::Model(Box::new(Model::new(client, reach, name, settings)))
@@ -272,25 +276,25 @@ impl Driver {
         settings: &Settings,
         account: &Account,
         dialect: Dialect,
-    ) -> Result<Reach, Unfit> {
+    ) -> Result<ModelEndpoint, SetupError> {
         let place = account.place(dialect, settings.endpoint.as_deref());
-        let place = place.map_err(|source| Unfit::Model {
+        let place = place.map_err(|source| SetupError::Model {
             agent: declared.name.clone(),
             source,
         })?;
         if !place.keyed && settings.endpoint.is_none() {
-            return Err(Unfit::Setting {
+            return Err(SetupError::Setting {
                 agent: declared.name.clone(),
                 why: format!("needs a key for {}", place.endpoint.host()),
             });
         }
-        Ok(Reach::At(Box::new(place.endpoint)))
+        Ok(ModelEndpoint::At(Box::new(place.endpoint)))
     }
 
-    /// The simulated provider, started where it does not run yet.
+    /// The simulated provider, started on first use.
     ///
     /// # Errors
-    /// Where nothing can be listened on.
+    /// If nothing can be listened on.
     pub(crate) async fn sim(&self) -> Result<Endpoint, ModelError> {
         let mut running = self.0.sim.lock().await;
         let url = match &*running {
@@ -313,10 +317,10 @@ impl Driver {
         Endpoint::new(SIM_DIALECT, &url)?.with_key(SIM_KEY)
     }
 
-    /// A program that serves tools, started where it does not run yet.
+    /// A program that serves tools, started on first use.
     ///
     /// # Errors
-    /// Where it does not start or does not speak the protocol, as a phrase.
+    /// If it does not start or does not speak the protocol, as a phrase.
     pub(crate) async fn server(&self, command: &Command) -> Result<Serving, String> {
         let mut servers = self.0.servers.lock().await;
         if let Some(server) = servers.get(command) {
@@ -333,7 +337,7 @@ impl Driver {
     pub async fn shutdown(&self) {
         let servers = std::mem::take(&mut *self.0.servers.lock().await);
         for server in servers.into_values() {
-            // One that is still asked something ends when nobody holds it any more.
+            // A server in use ends when its last user drops it.
             if let Some(server) = Arc::into_inner(server) {
                 server.into_inner().shutdown().await;
             }
@@ -343,7 +347,7 @@ impl Driver {
         }
     }
 
-    fn script(&self, declared: &External, file: &str) -> Result<Arc<Script>, Unfit> {
+    fn script(&self, declared: &External, file: &str) -> Result<Arc<Script>, SetupError> {
         let scripts = &self.0.scripts;
         let mut scripts = scripts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(script) = scripts.get(&declared.name) {

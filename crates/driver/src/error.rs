@@ -1,4 +1,4 @@
-//! What keeps a program from running, and what goes wrong with agents and tools while it runs.
+//! Errors that keep a program from running, and errors of agents and tools at run time.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use plumb::value::Value;
 
 /// Why a process cannot run here.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Unfit {
+pub enum SetupError {
     /// There is no such process, or something is wrong with the program.
     #[error("the program has no process `{name}` that can run")]
     NoProcess {
@@ -26,7 +26,7 @@ pub enum Unfit {
     Setting {
         /// The agent or tool.
         agent: Arc<str>,
-        /// What is wrong, as a phrase that goes on from its name.
+        /// The reason, as a phrase that follows the name.
         why: String,
     },
     /// A file that the program names cannot be read.
@@ -36,7 +36,7 @@ pub enum Unfit {
         agent: Arc<str>,
         /// The file.
         path: PathBuf,
-        /// What the system says, or what is wrong in it.
+        /// The system's message, or the mistake in the file.
         why: String,
     },
     /// A model cannot be called.
@@ -55,23 +55,23 @@ pub enum Unfit {
 pub struct Problem {
     /// The node: the agent or tool as the network calls it.
     pub at: Arc<str>,
-    /// Where it is declared.
+    /// The span of its declaration.
     pub span: Span,
     /// Why.
-    pub why: Why,
+    pub why: FailureReason,
     /// The message.
     pub message: Option<Value>,
 }
 
 /// Why a message was not answered.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Why {
+pub enum FailureReason {
     /// The answers were not of the type of the output, as often as it was tried.
-    #[error("after {attempts} answers none is of the type that was asked for: {detail}")]
+    #[error("none of {attempts} answers has the requested type: {detail}")]
     Answer {
-        /// How many there were.
+        /// The number of answers.
         attempts: u32,
-        /// What was wrong with the last one.
+        /// The reason against the last answer.
         detail: String,
     },
     /// A script has no more answers.
@@ -84,12 +84,12 @@ pub enum Why {
     #[error("the model gave no answer: {0}")]
     NoAnswer(String),
     /// Models have been called as often as they may be.
-    #[error("models have been called as often as they may be: {most} times")]
+    #[error("the limit of {most} model calls is used up")]
     CallsSpent {
-        /// How often that is.
+        /// The maximum number of calls.
         most: u64,
     },
-    /// A tool could not do what it was asked.
+    /// A tool failed.
     #[error("{0}")]
     Tool(String),
     /// The network has come to rest, and messages wait for an agent that is paused.
@@ -101,12 +101,12 @@ pub enum Why {
         }
     )]
     Paused {
-        /// How many.
+        /// The number of messages.
         waiting: usize,
     },
 }
 
-impl Why {
+impl FailureReason {
     /// The word for it in errors.
     #[must_use]
     pub const fn word(&self) -> &'static str {
@@ -121,7 +121,7 @@ impl Why {
         }
     }
 
-    /// What can be done about it.
+    /// The category of the error.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -148,7 +148,7 @@ fn category(error: &ModelError) -> Category {
 }
 
 impl Problem {
-    /// As it stands on the error stream: see [`error_value`].
+    /// The record on the error stream; see [`error_value`].
     #[must_use]
     pub fn to_value(&self) -> Value {
         let detail = self.to_string();
@@ -171,7 +171,7 @@ pub const CODES: &[CodeEntry] = &[
     ),
     entry(
         "E0903",
-        "an agent or a tool has a setting that cannot be carried out here",
+        "an agent or a tool has a setting that cannot be used here",
         "docs/plumb/running.md says what each provider needs; keys stand in ANTHROPIC_API_KEY and OPENAI_API_KEY.",
     ),
     entry(
@@ -187,7 +187,7 @@ pub const CODES: &[CodeEntry] = &[
     entry(
         "E0906",
         "a message to an agent or a tool was not answered",
-        "The message is lost to the network and stands in the error; the detail says why.",
+        "The network drops the message. The error contains it; the detail says why.",
     ),
 ];
 
@@ -199,7 +199,7 @@ const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) 
     }
 }
 
-impl Coded for Unfit {
+impl Coded for SetupError {
     fn code(&self) -> ErrorCode {
         ErrorCode::new(match self {
             Self::NoProcess { .. } => "E0901",

@@ -1,4 +1,4 @@
-//! One node that stands for an agent or a tool: what waits for it, and what it has to say.
+//! One agent or tool of a network, with its queues of incoming messages and outgoing acts.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use plumb::value::Value;
 
 use crate::agent::{Acknowledged, Agent, verb};
 use crate::driver::Driver;
-use crate::error::Unfit;
+use crate::error::SetupError;
 use crate::network::Log;
 use crate::report::Control;
 use crate::tool::Tool;
@@ -22,26 +22,26 @@ pub(crate) struct Asked {
     pub message: Value,
 }
 
-/// What the machine is to be told.
+/// A result that the machine still has to receive.
 #[derive(Debug)]
 pub(crate) enum Act {
     Answer(EffectId, u32, Value),
     Finish(EffectId),
 }
 
-/// Who stands there.
+/// The agent or the tool of a node.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// None while it is busy with a message.
+    /// `None` while it is busy with a message.
     Agent(Option<Box<Agent>>),
-    /// None while it is busy.
+    /// `None` while it is busy.
     Tool(Option<Tool>),
 }
 
 /// A node that stands for an agent or a tool.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    /// What it is called in reports.
+    /// The name in reports.
     pub at: Arc<str>,
     pub span: Span,
     pub body: Body,
@@ -57,8 +57,8 @@ impl Instance {
     /// The instance of a declaration.
     ///
     /// # Errors
-    /// Where a setting cannot be carried out.
-    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, Unfit> {
+    /// If a setting cannot be carried out.
+    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, SetupError> {
         let names = |ports: &[ExternalPort]| ports.iter().map(|port| port.name.clone()).collect();
         let body = match declared.kind {
             ExternalKind::Agent => {
@@ -79,7 +79,7 @@ impl Instance {
         })
     }
 
-    /// Takes what came in on a port.
+    /// Queues a message from a port.
     pub fn take(&mut self, port: u32, asked: Asked) {
         match self.inputs.get(port as usize) {
             Some(name) if **name == *"ctrl_in" => self.commands.push_back(asked),
@@ -87,13 +87,13 @@ impl Instance {
         }
     }
 
-    /// Forgets what waits under this number.
+    /// Drops the queued messages of an effect.
     pub fn forget(&mut self, effect: EffectId) {
         self.commands.retain(|asked| asked.effect != effect);
         self.messages.retain(|asked| asked.effect != effect);
     }
 
-    /// Whether messages wait for an agent that is paused.
+    /// Returns true if messages wait for an agent that is paused.
     pub fn is_stuck(&self) -> bool {
         let paused = matches!(&self.body, Body::Agent(Some(agent)) if agent.is_paused());
         paused && !self.messages.is_empty()
@@ -113,7 +113,7 @@ impl Instance {
         self.say(effect, "telemetry", record);
     }
 
-    /// Carries out the next command, where there is one and the agent is not busy. Whether it did.
+    /// Carries out the next command, unless the agent is busy. Returns true if it carried one out.
     pub fn obey(&mut self) -> bool {
         let Body::Agent(Some(agent)) = &mut self.body else {
             return false;

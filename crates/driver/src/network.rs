@@ -15,17 +15,17 @@ use plumb::machine::{Effect, EffectId, Machine, Program, Refusal, Refused, Reque
 use plumb::value::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::agent::{Agent, Heard};
+use crate::agent::{Agent, AgentAnswer};
 use crate::driver::Driver;
-use crate::error::{Problem, Unfit, Why};
+use crate::error::{FailureReason, Problem, SetupError};
 use crate::instance::{Act, Asked, Body, Instance};
 use crate::report::{Control, Report};
 use crate::tool::Tool;
 pub(crate) use log::Log;
 
-/// A network of one process, with its agents and tools. Dropping it ends all that it does.
+/// A running network of one process, with its agents and tools. Dropping it stops all work.
 ///
-/// It moves only while it is asked what came of it: [`Network::push`] and [`Network::close`] put something
+/// Work happens only while a caller waits for reports: [`Network::push`] and [`Network::close`] put something
 /// in, [`Network::next`] lets it work.
 pub struct Network {
     driver: Driver,
@@ -34,7 +34,7 @@ pub struct Network {
     machine: Machine,
     instances: BTreeMap<NodeId, Instance>,
     work: FuturesUnordered<BoxFuture<'static, Done>>,
-    /// How many agents and tools are at work.
+    /// The number of agents and tools at work.
     busy: usize,
     waits: HashMap<EffectId, AbortHandle>,
     effects: VecDeque<Effect>,
@@ -42,7 +42,7 @@ pub struct Network {
     log: UnboundedReceiver<Report>,
 }
 
-/// What all networks of one process have in common.
+/// The compiled process that all its networks share.
 pub(crate) struct Plan {
     graph: Graph,
     program: Arc<Program>,
@@ -52,8 +52,8 @@ impl Plan {
     /// The plan of a graph.
     ///
     /// # Errors
-    /// Where the machine does not take it.
-    pub fn new(graph: Graph) -> Result<Self, Unfit> {
+    /// If the machine does not take it.
+    pub fn new(graph: Graph) -> Result<Self, SetupError> {
         let program = Arc::new(Program::new(&graph)?);
         Ok(Self { graph, program })
     }
@@ -62,9 +62,9 @@ impl Plan {
 /// Something that was worked on is done.
 enum Done {
     /// An agent with a message.
-    Heard(NodeId, Asked, Box<Agent>, Heard),
+    AgentAnswer(NodeId, Asked, Box<Agent>, AgentAnswer),
     /// A tool with a message.
-    Called(NodeId, Asked, Tool, Result<Value, Why>),
+    Called(NodeId, Asked, Tool, Result<Value, FailureReason>),
     /// A wait, unless it was called off.
     Waited(EffectId),
 }
@@ -82,8 +82,12 @@ impl Network {
     /// A network, within the tool that it stands for.
     ///
     /// # Errors
-    /// Where a setting cannot be carried out.
-    pub(crate) fn new(driver: &Driver, plan: &Plan, within: Option<&Log>) -> Result<Self, Unfit> {
+    /// If a setting cannot be carried out.
+    pub(crate) fn new(
+        driver: &Driver,
+        plan: &Plan,
+        within: Option<&Log>,
+    ) -> Result<Self, SetupError> {
         let graph = &plan.graph;
         let machine = Machine::new(Arc::clone(&plan.program));
         let (base, log) = Log::new(within);
@@ -135,8 +139,8 @@ impl Network {
     /// process sees it.
     ///
     /// # Errors
-    /// Where there is no such input, it is closed or full, or the network has stopped; with the message.
-    /// Where it is full ([`Refusal::Full`]) there may be room after the next report.
+    /// If there is no such input, it is closed or full, or the network has stopped; with the message. Where
+    /// it is full ([`Refusal::Full`]) there may be room after the next report.
     pub fn push(&mut self, port: u32, message: Value) -> Result<(), Refused> {
         let step = self.machine.push(port, message)?;
         self.absorb(step);
@@ -150,26 +154,25 @@ impl Network {
         }
     }
 
-    /// Whether everything has ended: nothing more will be reported than what waits to be.
+    /// Returns true if everything has ended. Only reports that are already queued remain.
     #[must_use]
     pub fn ended(&self) -> bool {
         self.machine.ended()
     }
 
-    /// Whether it stopped for lack of fuel, and takes and does nothing any more.
+    /// Returns true if it ran out of fuel. A stopped network takes no messages and does no work.
     #[must_use]
     pub const fn stopped(&self) -> bool {
         self.machine.stopped()
     }
 
-    /// The next thing that comes of it; `None` where it is at rest: nothing is worked on or waited for, and
-    /// nothing will come before something is put in. May be dropped at any time without loss.
+    /// Waits for the next report; `None` if the network is at rest until the next input. Canceling the future
+    /// loses nothing.
     pub async fn next(&mut self) -> Option<Report> {
         self.next_until(Self::is_at_rest).await
     }
 
-    /// As [`Network::next`], but `None` already where no agent or tool is at work, whatever time there is
-    /// still to pass.
+    /// Does the same as [`Network::next`], but also returns `None` if only timers are pending.
     pub async fn next_of_work(&mut self) -> Option<Report> {
         self.next_until(|network| network.busy == 0).await
     }
@@ -195,7 +198,7 @@ impl Network {
         self.work.is_empty()
     }
 
-    /// Whether an agent or a tool is at work on what was put in, or there is something to report of it.
+    /// Returns true if an agent or a tool is at work, or a report is queued.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.busy > 0 || !self.effects.is_empty() || !self.reports.is_empty()
@@ -214,8 +217,8 @@ impl Network {
         }
     }
 
-    /// What keeps it from ending, where it is at rest and has not ended although its inputs are closed:
-    /// agents that are paused, with messages that wait.
+    /// The agents that keep a network at rest from ending although its inputs are closed: paused agents with
+    /// queued messages.
     #[must_use]
     pub fn stuck(&self) -> Vec<Problem> {
         let stuck = self.instances.values().filter(|it| it.is_stuck());
@@ -223,7 +226,7 @@ impl Network {
             .map(|instance| Problem {
                 at: instance.at.clone(),
                 span: instance.span,
-                why: Why::Paused {
+                why: FailureReason::Paused {
                     waiting: instance.messages.len(),
                 },
                 message: None,
@@ -231,7 +234,7 @@ impl Network {
             .collect()
     }
 
-    /// Takes up what came of a call of the machine.
+    /// Absorbs the result of a call of the machine.
     fn absorb(&mut self, step: Step) {
         // What was logged came before.
         while let Ok(report) = self.log.try_recv() {
@@ -316,7 +319,7 @@ impl Network {
         instance.obey() || self.begin(node)
     }
 
-    /// Tells the machine what an agent or a tool has to say, as far as there is room. Whether there was.
+    /// Passes the acts of an agent or a tool to the machine while there is room. Returns true if any was taken.
     fn say(&mut self, node: NodeId) -> bool {
         let mut said = false;
         loop {
@@ -348,7 +351,7 @@ impl Network {
         }
     }
 
-    /// Begins with the next message of an agent or a tool that is free. Whether there was one.
+    /// Starts the next message of a free agent or tool. Returns true if there was one.
     fn begin(&mut self, node: NodeId) -> bool {
         let Some(instance) = self.instances.get_mut(&node) else {
             return false;
@@ -366,7 +369,7 @@ impl Network {
                 };
                 Box::pin(async move {
                     let (agent, heard) = agent.hear(asked.message.clone()).await;
-                    Done::Heard(node, asked, agent, heard)
+                    Done::AgentAnswer(node, asked, agent, heard)
                 })
             }
             Body::Tool(free @ Some(_)) => {
@@ -409,12 +412,12 @@ impl Network {
                     self.absorb(step);
                 }
             }
-            Done::Heard(node, asked, agent, heard) => {
+            Done::AgentAnswer(node, asked, agent, heard) => {
                 let Some(instance) = self.instances.get_mut(&node) else {
                     return;
                 };
                 instance.body = Body::Agent(Some(agent));
-                let Heard { answer, telemetry } = heard;
+                let AgentAnswer { answer, telemetry } = heard;
                 self.answered(node, &asked, answer);
                 if let Some(instance) = self.instances.get_mut(&node) {
                     for record in telemetry {
@@ -435,7 +438,7 @@ impl Network {
         }
     }
 
-    fn answered(&mut self, node: NodeId, asked: &Asked, answer: Result<Value, Why>) {
+    fn answered(&mut self, node: NodeId, asked: &Asked, answer: Result<Value, FailureReason>) {
         let Some(instance) = self.instances.get_mut(&node) else {
             return;
         };

@@ -38,7 +38,7 @@ use crate::source::{Source, Sources};
 use crate::span::SourceId;
 use crate::syntax::ast::{DeclarationKind, Program};
 
-pub use ask::{Completion, CompletionKind, Place};
+pub use ask::{Completion, CompletionKind, Hover};
 use fragment::Fragment;
 use inline::{Inline, Settings};
 use notes::{Note, Notes, Shows};
@@ -58,20 +58,20 @@ pub struct Checked {
     settings: HashMap<ProcessId, Settings>,
     units: Units,
     sessions: Vec<Session>,
-    /// What stands where, in the order of the text.
+    /// Notes for editors, in the order of the text.
     notes: Vec<Note>,
 }
 
 /// The ports of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessSignature {
-    /// Where messages go in.
+    /// The input ports.
     pub inputs: Vec<ExternalPort>,
-    /// Where messages come out.
+    /// The output ports.
     pub outputs: Vec<ExternalPort>,
 }
 
-/// Checks a program. `name` is what it is called in diagnostics.
+/// Checks a program. `name` identifies it in diagnostics.
 #[must_use]
 pub fn check(name: &str, text: &str, modules: &dyn Modules) -> Checked {
     check_with(name, text, modules, Processing::Skipped)
@@ -135,14 +135,14 @@ fn processes(
 }
 
 impl Checked {
-    /// The program without sessions: what `plumb desugar` prints.
+    /// The program without sessions, as `plumb desugar` prints it.
     #[must_use]
     pub fn desugared(&self) -> &Program {
         let unit = self.units.get(0);
         unit.map_or(&self.program, |unit| &unit.program)
     }
 
-    /// Whether it can run: nothing is wrong but what is a warning.
+    /// Returns true if the program can run: it has no errors, only warnings at most.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let mut diagnostics = self.diagnostics.iter();
@@ -158,8 +158,8 @@ impl Checked {
         own.map(|process| &*process.name)
     }
 
-    /// The network of a process: `main`, or another; `Mem.prepared` names one of a module that the program
-    /// uses, or of `mem`. `None` where there is no such process, or where something is wrong with the program.
+    /// The graph of a process: `main` or another, or `Mem.prepared` for one of a module. `None` if there is
+    /// no such process or the program has errors.
     #[must_use]
     pub fn graph(&self, process: &str) -> Option<Graph> {
         if !self.is_sound() {

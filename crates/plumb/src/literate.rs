@@ -1,23 +1,23 @@
-//! Literate tests: Markdown with programs, and beside each what it does.
+//! Literate tests: Markdown with programs and their expected behavior.
 //!
 //! ````text
 //! ```plumb
-//! let main : !int -> !int = map(value / 0)      a program; it must check without a word …
+//! let main : !int -> !int = map(value / 0)      a program; it must check without diagnostics …
 //! ```
 //! ```diagnostics
 //! error[P0301]: …                               … or say exactly this
 //! ```
 //! ```run
-//! > 7                                           what is done with it, and what it does
+//! > 7                                           inputs, and the results
 //! ! P0806 {"error":"division_by_zero",…}
 //! ```
 //! ````
 //!
-//! | fence | what it holds |
+//! | fence | contents |
 //! |---|---|
 //! | `plumb` | a program |
 //! | `plumb module NAME` | a module for all programs of the page |
-//! | `diagnostics` | what is said of the program above; `diagnostics P0122`, with this code |
+//! | `diagnostics` | the diagnostics of the program above; `diagnostics P0122`, with this code |
 //! | `plumb canonical` | the program above as `plumb fmt` writes it |
 //! | `plumb desugared` | the program above without its sessions |
 //! | `dot` | its graph; `dot NAME` that of another process than `main` |
@@ -27,7 +27,7 @@
 //! `resumed` it goes on from the state in which the last one ended. [`play`] says how transcripts are
 //! written.
 //!
-//! What a page says is compared with what is so; [`Tested::text`] is the page with everything as it is.
+//! The page is compared with the actual results; [`Tested::text`] is the page with these results.
 
 mod compare;
 mod page;
@@ -47,21 +47,21 @@ pub use compare::{Mismatch, Remedy};
 use page::{Block, blocks};
 use play::{Ended, play};
 
-/// What programs are called in diagnostics.
+/// The name of a page's program in diagnostics.
 const NAME: &str = "main.plumb";
-/// How wide diagnostics are shown.
+/// The width of diagnostics, in columns.
 const WIDTH: usize = 100;
 
-/// What came of a page.
+/// The result of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Tested {
-    /// The page as it would have to be: its own text where nothing is wrong with it.
+    /// The page as it would have to be: its own text if nothing is wrong with it.
     pub text: String,
-    /// Where the page says what is not so, in its order.
+    /// The mismatches, in the order of the page.
     pub mismatches: Vec<Mismatch>,
-    /// How many programs it has.
+    /// The number of programs.
     pub programs: usize,
-    /// How many of its fences say what a program does.
+    /// The number of fences that state what a program does.
     pub expectations: usize,
     /// The codes that it shows.
     pub codes: BTreeSet<Code>,
@@ -129,16 +129,16 @@ struct Tester<'a> {
     own: HashMap<String, String>,
     tested: Tested,
     program: Option<Checked>,
-    /// Whether nothing was expected to be said of the program, so far.
+    /// True if the page has expected no diagnostics of the program so far.
     silent: bool,
-    /// Where the program stands.
+    /// The line of the program.
     line: usize,
-    /// How the last transcript ended.
+    /// The state at the end of the last transcript.
     last: Option<Ended>,
 }
 
 impl Tester<'_> {
-    /// What the fence should hold; nothing where it holds what it likes.
+    /// Computes what the fence should contain; `None` if it can contain anything.
     ///
     /// # Errors
     /// Why that cannot be found out, as a page may say it.
@@ -201,7 +201,7 @@ impl Tester<'_> {
         Some(found.map_err(|why| format!("({why})\n")))
     }
 
-    /// Where nothing is expected to be said of a program, nothing may be.
+    /// Reports the diagnostics of a program that should have none.
     fn silent(&mut self) {
         if let Some(program) = &self.program
             && self.silent

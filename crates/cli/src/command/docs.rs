@@ -28,6 +28,10 @@ pub enum Page {
     Settings,
     /// Diagnostic codes of plumb programs
     PlumbCodes,
+    /// Every command of a strategy.
+    PlumbCommands,
+    /// The module `mem` with the types of the commands.
+    Mem,
 }
 
 pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
@@ -36,6 +40,8 @@ pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
         Page::Errors => errors_page(),
         Page::Settings => settings_page(),
         Page::PlumbCodes => plumb_codes_page(),
+        Page::PlumbCommands => plumb::commands::page(),
+        Page::Mem => plumb::commands::mem_module(),
     };
     console.data(page.as_bytes())?;
     Ok(Exit::Success)

@@ -1,4 +1,4 @@
-//! From a message to its answer: asking, tools, answers of the wrong type.
+//! Answers one message: calls of the model, calls of tools, and retries after an answer of the wrong type.
 
 use context::turn::{Outcome, ToolResult};
 use context::{Heuristic, Part, Role, Text, Tokens, Turn, TurnDraft, TurnId, extract};
@@ -7,26 +7,25 @@ use plumb::value::Value;
 use super::Agent;
 use super::vitals::Step;
 use crate::answer;
-use crate::error::Why;
+use crate::error::FailureReason;
 use crate::memory::{conversation, shown, user};
-use crate::provider::{Calls, Ended, Provider, Question, Said, Shown};
+use crate::provider::{Calls, Ended, ModelAnswer, Provider, Question, ViewTurn};
 use crate::report::Control;
 use crate::telemetry;
 
 /// The most tokens of a summary that no model writes.
 const SUMMARY: Tokens = Tokens::new(2_000);
 
-/// What one message has led to so far.
+/// The state of one message while it is being answered.
 struct Exchange {
-    /// The message.
     heard: String,
-    /// What will be remembered.
+    /// The turns to remember.
     kept: Vec<TurnDraft>,
-    /// What is shown: that, all that stands before it, and the answers that could not be used.
-    turns: Vec<Shown>,
-    /// How many answers there were.
+    /// The turns to show: the earlier memory, `kept`, and the answers that could not be used.
+    turns: Vec<ViewTurn>,
+    /// The number of answers so far.
     attempts: u32,
-    /// How many tools were called.
+    /// The number of tool calls so far.
     calls: u32,
 }
 
@@ -34,12 +33,12 @@ impl Agent {
     /// Answers a message, and remembers it and its answer.
     ///
     /// # Errors
-    /// Where there is no answer of the right type; then nothing is remembered.
+    /// If there is no answer of the right type; then nothing is remembered.
     pub(super) async fn exchange(
         &mut self,
         message: &Value,
         telemetry: &mut Vec<Value>,
-    ) -> Result<Value, Why> {
+    ) -> Result<Value, FailureReason> {
         if let Provider::Extract = self.provider {
             return extracted(message);
         }
@@ -67,7 +66,7 @@ impl Agent {
                 }
                 Err(detail) if exchange.attempts > self.settings.limits.retries => {
                     let attempts = exchange.attempts;
-                    return Err(Why::Answer { attempts, detail });
+                    return Err(FailureReason::Answer { attempts, detail });
                 }
                 Err(detail) => {
                     let word = "output_type_mismatch";
@@ -81,7 +80,7 @@ impl Agent {
         Ok(value)
     }
 
-    /// What a message is shown with.
+    /// Builds the turns that a message is shown with.
     fn begin(&self, message: &Value) -> Exchange {
         let heard = shown(message);
         let mut said = user(&heard);
@@ -90,7 +89,7 @@ impl Agent {
         }
         let instructions = self.instructions().into_iter();
         let before = instructions.chain(self.memory.view());
-        let turns = before.chain([said.clone()]).map(Shown::from);
+        let turns = before.chain([said.clone()]).map(ViewTurn::from);
         Exchange {
             heard,
             turns: turns.collect(),
@@ -100,7 +99,7 @@ impl Agent {
         }
     }
 
-    /// The prompt, and what is to be said about the form of answers.
+    /// The prompt, and the instructions on the form of answers.
     fn instructions(&self) -> Option<TurnDraft> {
         let mut text = self.settings.prompt.clone();
         if let Some(form) = answer::form(&self.kind) {
@@ -112,7 +111,11 @@ impl Agent {
         (!text.is_empty()).then(|| TurnDraft::text(Role::System, text))
     }
 
-    async fn ask(&mut self, exchange: &Exchange, telemetry: &mut Vec<Value>) -> Result<Said, Why> {
+    async fn ask(
+        &mut self,
+        exchange: &Exchange,
+        telemetry: &mut Vec<Value>,
+    ) -> Result<ModelAnswer, FailureReason> {
         let question = Question {
             turns: &exchange.turns,
             heard: &exchange.heard,
@@ -138,12 +141,12 @@ impl Agent {
         self.vitals.pulse(step, now, window, exchange.turns.len())
     }
 
-    /// Calls the tools that an answer asks for. What goes wrong with one is told to the agent.
-    async fn call(&self, said: Said, exchange: &mut Exchange) -> Result<(), Why> {
+    /// Calls the tools that an answer asks for. The agent is told about a tool's error.
+    async fn call(&self, said: ModelAnswer, exchange: &mut Exchange) -> Result<(), FailureReason> {
         let most = self.settings.limits.tool_calls;
         if exchange.calls >= most {
             let why = format!("it calls more than {most} tools");
-            return Err(Why::NoAnswer(why));
+            return Err(FailureReason::NoAnswer(why));
         }
         let mut parts = Vec::new();
         if !said.text.is_empty() {
@@ -177,7 +180,7 @@ impl Agent {
         let called = TurnDraft::said(Role::Assistant, parts);
         let results = TurnDraft::said(Role::Tool, results);
         exchange.kept.extend([called.clone(), results.clone()]);
-        exchange.turns.push(Shown {
+        exchange.turns.push(ViewTurn {
             draft: called,
             raw: said.raw,
         });
@@ -185,13 +188,13 @@ impl Agent {
         Ok(())
     }
 
-    fn read(&self, said: &Said) -> Result<Value, String> {
+    fn read(&self, said: &ModelAnswer) -> Result<Value, String> {
         if said.text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
         answer::read(&self.kind, &said.text).map_err(|why| match said.ended {
             Ended::Whole => why,
-            Ended::Cut => format!("it is cut off where it reached its longest length; {why}"),
+            Ended::Cut => format!("it is cut off at the maximum length; {why}"),
         })
     }
 
@@ -206,27 +209,27 @@ impl Agent {
     }
 }
 
-/// An answer that cannot be used, and what is said about it.
-fn again(text: TurnDraft, raw: Option<String>, detail: &str) -> [Shown; 2] {
+/// An unusable answer, and the remark about it.
+fn again(text: TurnDraft, raw: Option<String>, detail: &str) -> [ViewTurn; 2] {
     let is_empty = text.parts.iter().all(|part| match part {
         Part::Text(text) => text.trim().is_empty(),
         _ => false,
     });
     let text = if is_empty {
         // Nobody takes a message without words.
-        Shown::from(TurnDraft::text(Role::Assistant, "(no answer)"))
+        ViewTurn::from(TurnDraft::text(Role::Assistant, "(no answer)"))
     } else {
-        Shown { draft: text, raw }
+        ViewTurn { draft: text, raw }
     };
     [text, user(&answer::remark(detail)).into()]
 }
 
 /// `Mem.compressor` without a model: the memory with its turns summed up by extraction.
-fn extracted(message: &Value) -> Result<Value, Why> {
-    let malformed = || Why::NoAnswer("the message is no memory".to_owned());
+fn extracted(message: &Value) -> Result<Value, FailureReason> {
+    let malformed = || FailureReason::NoAnswer("the message is not a memory".to_owned());
     let memory = message.get("memory").ok_or_else(malformed)?;
     let mut parent = TurnId::ROOT;
-    let drafts = conversation(memory).map_err(Why::NoAnswer)?;
+    let drafts = conversation(memory).map_err(FailureReason::NoAnswer)?;
     let turns: Vec<Turn> = drafts
         .into_iter()
         .map(|draft| {

@@ -1,4 +1,4 @@
-//! Agents: what one does with a message and with a command.
+//! Agents: answers to messages, and commands.
 
 mod command;
 mod exchange;
@@ -11,10 +11,10 @@ use plumb::types::Type;
 use plumb::value::Value;
 
 use crate::driver::Driver;
-use crate::error::{Unfit, Why};
+use crate::error::{FailureReason, SetupError};
 use crate::memory::Memory;
 use crate::network::Log;
-use crate::provider::{Card, Provider};
+use crate::provider::{Provider, ToolDescription};
 use crate::report::Control;
 use crate::settings::Settings;
 
@@ -26,26 +26,25 @@ use vitals::Vitals;
 #[derive(Debug)]
 pub(crate) struct Agent {
     settings: Settings,
-    /// What its answers are.
+    /// The type of its answers.
     kind: Type,
     provider: Provider,
     memory: Memory,
     temperature: Option<f64>,
     paused: bool,
-    /// What the agent may call, and what it is told of each.
+    /// The tools that the agent can call; `cards` describes them in the same order.
     tools: Vec<Offered>,
-    cards: Vec<Card>,
+    cards: Vec<ToolDescription>,
     vitals: Vitals,
     driver: Driver,
     log: Log,
 }
 
-/// What came of a message.
+/// The result of a message.
 #[derive(Debug)]
-pub(crate) struct Heard {
-    /// The answer.
-    pub answer: Result<Value, Why>,
-    /// What is to be told on `telemetry`, in order.
+pub(crate) struct AgentAnswer {
+    pub answer: Result<Value, FailureReason>,
+    /// Records to send on `telemetry`, in order.
     pub telemetry: Vec<Value>,
 }
 
@@ -53,8 +52,8 @@ impl Agent {
     /// An agent as its program declares it.
     ///
     /// # Errors
-    /// Where a setting cannot be carried out or a file not be read.
-    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, Unfit> {
+    /// If a setting cannot be carried out or a file not be read.
+    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, SetupError> {
         let settings = Settings::read(declared, driver.folder())?;
         let provider = driver.provider(declared, &settings)?;
         let tools = tools::processes(&settings.tools, driver)?;
@@ -74,7 +73,7 @@ impl Agent {
         })
     }
 
-    /// Whether it takes no messages.
+    /// Returns true if it takes no messages.
     pub const fn is_paused(&self) -> bool {
         self.paused
     }
@@ -83,7 +82,7 @@ impl Agent {
         self.log.tell(control);
     }
 
-    /// What the agent is told about its own memory.
+    /// The note that tells the agent about its own memory.
     fn note(&self) -> String {
         let pins = self.memory.pins();
         let pins: Vec<&str> = pins.iter().map(String::as_str).collect();
@@ -101,13 +100,13 @@ impl Agent {
     }
 
     /// Answers a message.
-    pub async fn hear(mut self: Box<Self>, message: Value) -> (Box<Self>, Heard) {
+    pub async fn hear(mut self: Box<Self>, message: Value) -> (Box<Self>, AgentAnswer) {
         let mut telemetry = Vec::new();
         let answer = self.exchange(&message, &mut telemetry).await;
         if let Err(why) = &answer {
             telemetry.push(crate::telemetry::error(why.word(), 0));
         }
         self.vitals.last = Some(self.driver.now());
-        (self, Heard { answer, telemetry })
+        (self, AgentAnswer { answer, telemetry })
     }
 }

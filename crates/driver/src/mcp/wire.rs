@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Answered, Listed};
+use super::{ListedTool, ToolAnswer};
 
-/// What came from a server.
+/// A message from a server.
 #[derive(Debug, PartialEq)]
 pub(super) enum Incoming {
     /// The result of one of our requests.
     Result { of: u64, result: Value },
     /// A request of ours was refused.
     Error { of: u64, message: String },
-    /// A request of the server's own, and what it is answered.
+    /// A request from the server, with our answer.
     Request { answer: Value },
-    /// Anything else: what is told, and lines that are no messages.
+    /// Notifications, and lines that are not messages.
     Other,
 }
 
@@ -31,7 +31,7 @@ impl Incoming {
             let answer = if method == "ping" {
                 json!({"jsonrpc": "2.0", "id": id, "result": {}})
             } else {
-                let error = json!({"code": -32601, "message": "this client does not do that"});
+                let error = json!({"code": -32601, "message": "this client does not support that"});
                 json!({"jsonrpc": "2.0", "id": id, "error": error})
             };
             return Self::Request { answer };
@@ -52,14 +52,14 @@ impl Incoming {
 }
 
 /// The tools of a page.
-pub(super) fn listed(page: &Value) -> Vec<Listed> {
+pub(super) fn listed(page: &Value) -> Vec<ListedTool> {
     let tools = page.get("tools").and_then(Value::as_array);
     let tools = tools.into_iter().flatten();
     tools
         .filter_map(|tool| {
             let text = |key: &str| tool.get(key)?.as_str();
             let schema = tool.get("inputSchema").filter(|schema| schema.is_object());
-            Some(Listed {
+            Some(ListedTool {
                 name: text("name")?.to_owned(),
                 description: text("description").unwrap_or_default().to_owned(),
                 schema: schema.cloned().unwrap_or_else(|| json!({"type": "object"})),
@@ -68,8 +68,8 @@ pub(super) fn listed(page: &Value) -> Vec<Listed> {
         .collect()
 }
 
-/// What a call gave.
-pub(super) fn answered(result: &Value) -> Answered {
+/// The answer in the result of a call.
+pub(super) fn answered(result: &Value) -> ToolAnswer {
     let content = result.get("content").and_then(Value::as_array);
     let texts = content.into_iter().flatten().map(|block| {
         let text = |key: &str| block.get(key).and_then(Value::as_str);
@@ -79,7 +79,7 @@ pub(super) fn answered(result: &Value) -> Answered {
         }
     });
     let value = result.get("structuredContent").filter(|it| !it.is_null());
-    Answered {
+    ToolAnswer {
         text: texts.collect::<Vec<_>>().join("\n"),
         value: value.cloned(),
     }

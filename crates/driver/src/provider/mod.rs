@@ -1,4 +1,4 @@
-//! Who answers for an agent.
+//! The provider of an agent's answers.
 
 mod eliza;
 mod model;
@@ -10,17 +10,17 @@ use context::turn::ToolCall;
 use context::{Heuristic, TokenCounter, Tokens, TurnDraft};
 use serde_json::Value as Json;
 
-use crate::error::Why;
+use crate::error::FailureReason;
 pub(crate) use eliza::Eliza;
-pub(crate) use model::{Model, Reach};
+pub(crate) use model::{Model, ModelEndpoint};
 pub(crate) use script::Script;
 
-/// Who answers.
+/// A source of answers.
 #[derive(Debug)]
 pub(crate) enum Provider {
     /// The lines of a file, in turn.
     Script(Arc<Script>),
-    /// Questions made of what was said.
+    /// Turns statements into questions, without a model.
     Eliza(Box<Eliza>),
     /// A model.
     Model(Box<Model>),
@@ -31,76 +31,74 @@ pub(crate) enum Provider {
 /// The window that is reported for those that are no model.
 const WINDOW: Tokens = Tokens::new(200_000);
 
-/// A turn as it is shown to whoever answers.
+/// A turn as the provider sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ViewTurn {
     pub draft: TurnDraft,
     /// An answer of this exchange as the provider gave it, with what a turn does not hold: signatures.
     pub raw: Option<String>,
 }
 
-impl From<TurnDraft> for Shown {
+impl From<TurnDraft> for ViewTurn {
     fn from(draft: TurnDraft) -> Self {
         Self { draft, raw: None }
     }
 }
 
-/// What an agent is asked.
+/// A request to a provider.
 pub(crate) struct Question<'a> {
-    /// All that the agent is shown: its prompt, its memory, the message, and what came of it so far.
-    pub turns: &'a [Shown],
-    /// The message alone.
+    /// Everything that the agent is shown: prompt, memory, message and the steps so far.
+    pub turns: &'a [ViewTurn],
     pub heard: &'a str,
     /// The tools that it may call.
-    pub tools: &'a [Card],
+    pub tools: &'a [ToolDescription],
     pub calls: Calls,
     pub temperature: Option<f64>,
 }
 
-/// Whether tools may be called.
+/// Permission to call tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Calls {
-    /// They may.
+    /// Tools may be called.
     Allowed,
-    /// As many have been called as may be.
+    /// The limit on tool calls has been reached.
     Over,
 }
 
-/// A tool as a model is told of it.
+/// The description of a tool for a model.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Card {
+pub(crate) struct ToolDescription {
     pub name: String,
     pub description: String,
     /// The JSON Schema of its arguments, which are an object.
     pub schema: Json,
 }
 
-/// What was said.
+/// An answer.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct ModelAnswer {
     pub text: String,
     /// Calls of tools, which are to be answered first.
     pub calls: Vec<ToolCall>,
-    pub spent: Spent,
+    pub spent: TokenUsage,
     /// The answer as the provider gave it.
     pub raw: Option<String>,
     pub ended: Ended,
 }
 
-/// Where an answer ended.
+/// The end of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Where it was meant to.
+    /// The answer is complete.
     #[default]
     Whole,
-    /// Where it had reached its longest length.
+    /// The answer was cut off at the maximum length.
     Cut,
 }
 
-/// What an answer took.
+/// The token usage of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
-    /// All input.
+pub(crate) struct TokenUsage {
     pub input: Tokens,
     pub output: Tokens,
     /// The part of the input that was read from a cache.
@@ -113,18 +111,20 @@ impl Provider {
     /// Asks.
     ///
     /// # Errors
-    /// Where there is no answer.
-    pub async fn ask(&mut self, question: &Question<'_>) -> Result<Said, Why> {
+    /// If there is no answer.
+    pub async fn ask(&mut self, question: &Question<'_>) -> Result<ModelAnswer, FailureReason> {
         let text = match self {
             Self::Model(model) => return model.ask(question).await,
-            Self::Script(script) => script.next().ok_or(Why::ScriptEnded)?,
+            Self::Script(script) => script.next().ok_or(FailureReason::ScriptEnded)?,
             Self::Eliza(eliza) => eliza.answer(question.heard),
-            Self::Extract => return Err(Why::NoAnswer("it answers memories only".into())),
+            Self::Extract => {
+                return Err(FailureReason::NoAnswer("it answers memories only".into()));
+            }
         };
-        Ok(Said {
+        Ok(ModelAnswer {
             spent: counted(question.turns, &text),
             text,
-            ..Said::default()
+            ..ModelAnswer::default()
         })
     }
 
@@ -137,14 +137,14 @@ impl Provider {
     }
 }
 
-/// What a model would have been sent and would have written, by a rough count: for those that are none.
-fn counted(turns: &[Shown], text: &str) -> Spent {
-    Spent {
+/// The estimated usage of a provider that is not a model.
+fn counted(turns: &[ViewTurn], text: &str) -> TokenUsage {
+    TokenUsage {
         input: turns
             .iter()
             .map(|turn| Heuristic.count_parts(&turn.draft.parts))
             .sum(),
         output: Heuristic.count(text),
-        ..Spent::default()
+        ..TokenUsage::default()
     }
 }

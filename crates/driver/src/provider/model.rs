@@ -7,44 +7,44 @@ use serde_json::json;
 use tokens::ModelTable;
 use wire::api::{Conversation, Dialect, Edit, Piece, Reply, Request, Stop, render_turn};
 
-use super::{Calls, Ended, Question, Said, Shown, Spent, counted};
+use super::{Calls, Ended, ModelAnswer, Question, TokenUsage, ToolDescription, ViewTurn, counted};
 use crate::driver::{Driver, SIM_DIALECT};
-use crate::error::Why;
+use crate::error::FailureReason;
 use crate::settings::Settings;
 
 /// The longest answer where neither the program nor the model sets a lower one.
 const LONGEST: u64 = 8_192;
 
-/// Where a model is.
+/// The way to reach a model.
 #[derive(Clone, Debug)]
-pub(crate) enum Reach {
+pub(crate) enum ModelEndpoint {
     /// At an address.
     At(Box<Endpoint>),
     /// In this process: the simulated provider, which is started when it is first asked.
     Sim(Driver),
 }
 
-/// A model with what is always asked of it.
+/// A model with the settings of its requests.
 #[derive(Debug)]
 pub(crate) struct Model {
     client: Client,
-    reach: Reach,
+    reach: ModelEndpoint,
     name: String,
     window: Tokens,
-    /// The longest answer; none where the provider may decide.
+    /// The longest answer; `None` if the provider may decide.
     longest: Option<u64>,
-    /// How many tokens it may think.
+    /// The budget of thinking tokens.
     thinking: Option<u64>,
 }
 
 impl Model {
     /// The model of an agent.
-    pub fn new(client: Client, reach: Reach, name: &str, settings: &Settings) -> Self {
+    pub fn new(client: Client, reach: ModelEndpoint, name: &str, settings: &Settings) -> Self {
         let known = ModelTable::shipped().find(name);
         let thinking = settings.sampling.thinking;
         let dialect = match &reach {
-            Reach::At(endpoint) => endpoint.dialect(),
-            Reach::Sim(_) => SIM_DIALECT,
+            ModelEndpoint::At(endpoint) => endpoint.dialect(),
+            ModelEndpoint::Sim(_) => SIM_DIALECT,
         };
         let own = &dialect.facts().own;
         let usual = LONGEST + thinking.unwrap_or_default();
@@ -67,19 +67,19 @@ impl Model {
     /// Asks it.
     ///
     /// # Errors
-    /// Where it cannot be had, after the repetitions that are due, or refuses.
-    pub async fn ask(&self, question: &Question<'_>) -> Result<Said, Why> {
-        let failed = |error| Why::Model(Box::new(error));
+    /// If it cannot be had, after the repetitions that are due, or refuses.
+    pub async fn ask(&self, question: &Question<'_>) -> Result<ModelAnswer, FailureReason> {
+        let failed = |error| FailureReason::Model(Box::new(error));
         let endpoint = match &self.reach {
-            Reach::At(endpoint) => (**endpoint).clone(),
-            Reach::Sim(driver) => driver.sim().await.map_err(failed)?,
+            ModelEndpoint::At(endpoint) => (**endpoint).clone(),
+            ModelEndpoint::Sim(driver) => driver.sim().await.map_err(failed)?,
         };
         let body = self.body(endpoint.dialect(), question).map_err(failed)?;
         let restart = Restart::FromTheStart;
         let answer = self.client.reply(&endpoint, body, restart).await;
         let mut said = said(&answer.map_err(failed)?.reply)?;
         if said.spent.input == Tokens::ZERO {
-            // Some servers do not say what they count.
+            // Some servers report no usage.
             said.spent = counted(question.turns, &said.text);
         }
         Ok(said)
@@ -89,7 +89,7 @@ impl Model {
     /// answer that calls tools has to come back with its signed thoughts. Everything before is written from
     /// turns.
     fn body(&self, dialect: Dialect, question: &Question<'_>) -> Result<Bytes, ModelError> {
-        let raw = |turn: &Shown| turn.raw.is_some() && self.thinking.is_some();
+        let raw = |turn: &ViewTurn| turn.raw.is_some() && self.thinking.is_some();
         let fresh = question.turns.iter().position(raw);
         let (before, since) = match fresh {
             Some(at) => question.turns.split_at(at),
@@ -122,7 +122,7 @@ impl Model {
         Ok(Bytes::from(edit.render()?))
     }
 
-    /// How it is to write.
+    /// Applies the sampling settings.
     fn with_manner<'r>(
         &self,
         mut edit: Edit<'r>,
@@ -164,14 +164,19 @@ fn with_tools<'r>(edit: Edit<'r>, dialect: Dialect, question: &Question<'_>) -> 
     }
 }
 
-/// What a reply says.
-fn said(reply: &Reply) -> Result<Said, Why> {
+/// Converts a reply of the API.
+fn said(reply: &Reply) -> Result<ModelAnswer, FailureReason> {
     if let Some(failure) = &reply.failure {
-        return Err(Why::NoAnswer(format!("the provider says {}", failure.kind)));
+        return Err(FailureReason::NoAnswer(format!(
+            "the provider says {}",
+            failure.kind
+        )));
     }
     match &reply.stop {
-        Some(Stop::Refusal) => return Err(Why::NoAnswer("it refused".to_owned())),
-        Some(Stop::WindowExceeded) => return Err(Why::NoAnswer("its window is full".to_owned())),
+        Some(Stop::Refusal) => return Err(FailureReason::NoAnswer("it refused".to_owned())),
+        Some(Stop::WindowExceeded) => {
+            return Err(FailureReason::NoAnswer("its window is full".to_owned()));
+        }
         _ => {}
     }
     let mut texts = Vec::new();
@@ -184,10 +189,10 @@ fn said(reply: &Reply) -> Result<Said, Why> {
         }
     }
     let counts = &reply.usage.counts;
-    Ok(Said {
+    Ok(ModelAnswer {
         text: texts.join(""),
         calls,
-        spent: Spent {
+        spent: TokenUsage {
             input: counts.all_input(),
             output: counts.output,
             cache_read: counts.cache_read,

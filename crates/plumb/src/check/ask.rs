@@ -1,7 +1,8 @@
-//! What editors ask: what stands at a place, where it is defined, and what could stand there.
+//! Queries of editors: hover, definition and completion.
 
 mod complete;
 
+use crate::commands::ControlCommand;
 use crate::names::{Sort, named};
 use crate::span::{SourceId, Span};
 use crate::syntax::ast::{
@@ -15,23 +16,24 @@ use super::Checked;
 use super::notes::{Note, Shows};
 use super::process::{ProcessId, declared};
 
+use complete::is_letter;
 pub use complete::{Completion, CompletionKind};
 
-/// What stands at a place of the program.
+/// The element at a position of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Hover {
     /// The whole of it.
     pub span: Span,
-    /// What it is, in the language's own words: `judge : !(string, string) -> !Verdict`.
+    /// Its declaration in the language: `judge : !(string, string) -> !Verdict`.
     pub text: String,
-    /// Where it is defined.
+    /// The span of its definition.
     pub definition: Option<Span>,
 }
 
 impl Checked {
-    /// What stands at a byte of the program.
+    /// Returns the element at a byte offset of the program.
     #[must_use]
-    pub fn at(&self, offset: u32) -> Option<Place> {
+    pub fn at(&self, offset: u32) -> Option<Hover> {
         if let Some((plumb, statement)) = self.statement_at(offset) {
             if let StatementKind::Bind(bind) = &statement.kind {
                 return self.bound_at(plumb, bind, offset);
@@ -45,12 +47,15 @@ impl Checked {
         if let Some(place) = self.declaration_at(offset) {
             return Some(place);
         }
+        if let Some(place) = self.command_at(offset) {
+            return Some(place);
+        }
         let notes = self.notes.iter();
         let around = notes.filter(|note| holds(note.span, offset) && is_known(note));
         self.noted(around.min_by_key(|note| note.span.end - note.span.start)?)
     }
 
-    fn noted(&self, note: &Note) -> Option<Place> {
+    fn noted(&self, note: &Note) -> Option<Hover> {
         let text = match &note.shows {
             Shows::Process(id) => self.shown_process(*id)?,
             Shows::Stream(name, kind) => format!("{name} : {}", streamed(kind)),
@@ -61,18 +66,52 @@ impl Checked {
                 let DeclarationKind::Type(name, kind) = &declaration.kind else {
                     return None;
                 };
-                format!("type {} = {}", name.text, type_text(kind))
+                let shown = format!("type {} = {}", name.text, type_text(kind));
+                let of_mem = Some(definition.unit) == self.units.mem;
+                match ControlCommand::of_type(&name.text).filter(|_| of_mem) {
+                    Some(command) => format!("{shown}\n{}", meaning(command)),
+                    None => shown,
+                }
             }
         };
-        Some(Place {
+        Some(Hover {
             span: note.span,
             text,
             definition: note.definition,
         })
     }
 
-    /// The name of a declaration, where it is declared; of a module that is used, its file.
-    fn declaration_at(&self, offset: u32) -> Option<Place> {
+    /// The name of a command, where a record of an expression has it as a field.
+    fn command_at(&self, offset: u32) -> Option<Hover> {
+        self.message_at(offset)?;
+        let text = &self.sources.get(SourceId(0))?.text;
+        let (before, after) = text.split_at_checked(offset as usize)?;
+        let before = before.len() - before.trim_end_matches(is_letter).len();
+        let after = after.len() - after.trim_start_matches(is_letter).len();
+        let start = offset - u32::try_from(before).ok()?;
+        let end = offset + u32::try_from(after).ok()?;
+        let command = ControlCommand::named(text.get(start as usize..end as usize)?)?;
+        if !text.get(end as usize..)?.trim_start().starts_with(':') {
+            return None;
+        }
+        let name = command.entry().type_name;
+        let mem = self.units.get(self.units.mem?)?;
+        let mut declarations = mem.program.declarations.iter().filter_map(named);
+        Some(Hover {
+            span: Span::new(SourceId(0), start, end),
+            text: format!(
+                "type {name} = {}\n{}",
+                command.type_text(),
+                meaning(command)
+            ),
+            definition: declarations
+                .find(|one| *one.text == *name)
+                .map(|one| one.span),
+        })
+    }
+
+    /// The element at the name of a declaration. A `use` is defined in the file of its module.
+    fn declaration_at(&self, offset: u32) -> Option<Hover> {
         let mut declarations = self.program.declarations.iter();
         let around = |declaration: &&_| named(declaration).is_some_and(|n| holds(n.span, offset));
         let declaration = declarations.find(around)?;
@@ -91,7 +130,7 @@ impl Checked {
                 source.text.get(declaration.span.range())?.to_owned()
             }
         };
-        Some(Place {
+        Some(Hover {
             span: name.span,
             text,
             definition: Some(definition),
@@ -112,21 +151,21 @@ impl Checked {
     }
 
     /// An endpoint of a session.
-    fn endpoint(&self, plumb: &Plumb, wire: &Wire, offset: u32) -> Option<Place> {
+    fn endpoint(&self, plumb: &Plumb, wire: &Wire, offset: u32) -> Option<Hover> {
         let (name, span, carried) = endpoint_at(wire, offset)?;
         let bind = session(plumb, name)?;
         let place = self.shown_protocol(bind, span)?;
         let source = self.sources.get(SourceId(0))?;
         let endpoint = source.text.get(span.range())?;
-        Some(Place {
+        Some(Hover {
             span,
             text: format!("{endpoint} : {carried}\n{}", place.text),
             definition: Some(bind.session.span),
         })
     }
 
-    /// What stands in a binding. What it becomes has names of its own, which nobody has written.
-    fn bound_at(&self, plumb: &Plumb, bind: &Bind, offset: u32) -> Option<Place> {
+    /// The element in a binding. Its translation has generated names, which editors must not show.
+    fn bound_at(&self, plumb: &Plumb, bind: &Bind, offset: u32) -> Option<Hover> {
         let protocol = bind.protocol.span();
         for span in [protocol, bind.session.span] {
             if holds(span, offset) {
@@ -139,16 +178,16 @@ impl Checked {
         let mut notes = self.notes.iter();
         let note = notes.find(|note| note.span == declared.span)?;
         let place = self.noted(note)?;
-        Some(Place {
+        Some(Hover {
             span: stream.span,
             ..place
         })
     }
 
-    fn shown_protocol(&self, bind: &Bind, span: Span) -> Option<Place> {
+    fn shown_protocol(&self, bind: &Bind, span: Span) -> Option<Hover> {
         let found = self.units.find(0, &bind.protocol, Sort::Protocol).ok()?;
         let declaration = self.units.declaration(found)?;
-        Some(Place {
+        Some(Hover {
             span,
             text: format!("{} : {}", bind.session.text, bind.protocol.name.text),
             definition: named(declaration).map(|name| name.span),
@@ -170,7 +209,13 @@ impl Checked {
     }
 }
 
-/// Whether it says something: behind a mistake types may not be known.
+/// The meaning of a command and who obeys it, as a comment of the language.
+fn meaning(command: ControlCommand) -> String {
+    let entry = command.entry();
+    format!("(* {} Obeyed by {}. *)", entry.meaning, entry.obeyed_by)
+}
+
+/// Returns true if the type of a note is known; after a mistake it may not be.
 fn is_known(note: &Note) -> bool {
     let known = |kind: &Type| *kind != Type::Unknown && !kind.is_never();
     match &note.shows {
@@ -223,7 +268,7 @@ fn session<'a>(plumb: &'a Plumb, name: &str) -> Option<&'a Bind> {
         })
 }
 
-/// What may be an endpoint of a session at a place: whose, where the whole of it stands, and what it carries.
+/// The endpoint of a session at a position: the session's name, the span and the type.
 fn endpoint_at(wire: &Wire, offset: u32) -> Option<(&str, Span, String)> {
     match wire {
         Wire::Sequence(parts) | Wire::Parallel(_, parts) => {

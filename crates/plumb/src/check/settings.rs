@@ -15,7 +15,7 @@ use super::process::{Process, Role};
 /// The providers of agents.
 pub(super) const PROVIDERS: &[&str] = &["anthropic", "openai", "sim", "eliza", "script"];
 
-/// What a setting may be.
+/// The kind of value that a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wanted {
     Provider,
@@ -60,7 +60,7 @@ const OF_TOOLS: &[(&str, Wanted)] = &[
     ("timer", Wanted::Bool),
 ];
 
-/// The settings that an agent or a tool may have, each with what it may be.
+/// The settings that an agent or a tool may have, each with its kind of value.
 pub(super) fn described_of(role: Role) -> impl Iterator<Item = (&'static str, String)> {
     let known = match role {
         Role::Agent => OF_AGENTS,
@@ -95,7 +95,7 @@ pub(crate) fn settings(
                 Diagnostic::error(
                     codes::SETTING_TWICE,
                     key.span,
-                    format!("`{}` stands here twice", key.text),
+                    format!("`{}` appears twice here", key.text),
                 )
                 .label(first.span, "here first"),
             );
@@ -121,7 +121,7 @@ pub(crate) fn settings(
     values
 }
 
-/// What no single setting says.
+/// Checks combinations of settings.
 fn whole(
     declared: &Let,
     process: &Process,
@@ -159,7 +159,7 @@ fn whole(
             Diagnostic::error(
                 codes::ANSWER,
                 answer.span,
-                "an agent that is asked for `unit` has nothing to say",
+                "an agent with the output type `unit` has nothing to answer",
             )
             .hint("Ask for the type that is needed, or for `string`."),
         );

@@ -39,7 +39,7 @@ pub(super) enum Expression {
     Defined(Box<Expression>),
 }
 
-/// From a value to a part of it.
+/// A step from a value to a part of it.
 #[derive(Debug)]
 pub(super) enum Hop {
     Field(Slot),
@@ -74,7 +74,7 @@ impl Stop<'_> {
         }
     }
 
-    /// Whether the message just is not of the sort that the expression is about.
+    /// Returns true if the message only lacks what the expression reads.
     pub(super) const fn is_absence(self) -> bool {
         matches!(self, Self::Missing(_) | Self::NoPart(_) | Self::Kind(..))
     }
@@ -91,10 +91,10 @@ impl Stop<'_> {
     }
 }
 
-/// What an expression has: borrowed from the message or the program as long as possible.
-pub(super) type Got<'a> = Result<Cow<'a, Value>, Stop<'a>>;
+/// The value of an expression, borrowed from the message or the program as long as possible.
+pub(super) type Evaluated<'a> = Result<Cow<'a, Value>, Stop<'a>>;
 
-/// How much was looked at beyond a constant for each step: units of [`Value::weight`].
+/// The amount of data that was examined, in units of [`Value::weight`], beyond a constant per step.
 pub(super) type Work = u64;
 
 impl Expression {
@@ -184,7 +184,7 @@ impl Expression {
     }
 
     /// Its value for a message.
-    pub(super) fn get<'a>(&'a self, message: &'a Value, work: &mut Work) -> Got<'a> {
+    pub(super) fn get<'a>(&'a self, message: &'a Value, work: &mut Work) -> Evaluated<'a> {
         let mut this = self;
         while let Self::If(parts) = this {
             let [condition, yes, no] = &**parts;
@@ -197,8 +197,8 @@ impl Expression {
         this.chosen(message, work)
     }
 
-    /// Its value, where it is no choice between two.
-    fn chosen<'a>(&'a self, message: &'a Value, work: &mut Work) -> Got<'a> {
+    /// Evaluates an operation other than a conditional.
+    fn chosen<'a>(&'a self, message: &'a Value, work: &mut Work) -> Evaluated<'a> {
         match self {
             Self::Path(hops) => Hop::walk(hops, message).map(Cow::Borrowed),
             Self::Constant(value) => Ok(Cow::Borrowed(value)),
@@ -293,8 +293,7 @@ impl Expression {
     }
 }
 
-/// What is made of the values of some expressions, in one piece of memory. After one that has no value
-/// nothing is computed.
+/// Builds one allocation from the values of several expressions, and stops at the first that has no value.
 fn all<'a, P, T>(
     parts: &'a [P],
     make: impl Fn(&'a P, &mut dyn FnMut(&'a Expression) -> Value) -> T,
@@ -317,7 +316,7 @@ fn all<'a, P, T>(
     stopped.map_or(Ok(made), Err)
 }
 
-fn owned<'a>(value: Result<Value, crate::value::Oversize>) -> Got<'a> {
+fn owned<'a>(value: Result<Value, crate::value::Oversize>) -> Evaluated<'a> {
     value.map(Cow::Owned).map_err(|_| Stop::Oversize)
 }
 
@@ -336,7 +335,7 @@ impl Hop {
         }
     }
 
-    /// Whether it leads to the same part.
+    /// Returns true if it leads to the same part.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Field(one), Self::Field(two)) => one.name() == two.name(),
@@ -399,7 +398,7 @@ fn order<'a>(one: &Value, two: &Value, operator: Binary) -> Result<bool, Stop<'a
     })
 }
 
-fn len<'a>(of: &Value, work: &mut Work) -> Got<'a> {
+fn len<'a>(of: &Value, work: &mut Work) -> Evaluated<'a> {
     let length = match of {
         Value::Text(text) => {
             *work += u64::from(of.weight());

@@ -9,38 +9,37 @@ use crate::value::Value;
 /// Fewer filters are not worth it.
 const FEWEST: usize = 3;
 
-/// What a copy knows of the filters behind it. Nothing depends on it but the time it takes.
+/// An index of the filters behind a copy. It only saves time and changes no result.
 #[derive(Debug)]
 pub(super) struct Fan {
-    /// What they look at.
+    /// The place in the message that they examine.
     hops: Box<[Hop]>,
-    /// By what stands there: the outputs that may take the message.
-    cases: Box<[(Value, Way)]>,
+    /// The outputs that may take the message, by the value at that place.
+    cases: Box<[(Value, FanRoute)]>,
     /// The outputs that may take it where none of that stands there.
-    otherwise: Way,
-    /// The filters.
+    otherwise: FanRoute,
     pub(super) filters: NodeSet,
 }
 
-/// Where a message goes.
+/// The outputs for a message.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct FanRoute {
     /// The edges on which it may go on, in order.
     pub(super) edges: Box<[u32]>,
-    /// How many filters drop it, in a step each.
+    /// The number of filters that drop it, at one step each.
     pub(super) dropped: u64,
 }
 
 impl Fan {
-    /// Of a copy; none where its filters do not ask the same thing.
+    /// Builds the index of a copy; `None` if its filters examine different places.
     pub(super) fn new(copy: &Unit, units: &[Unit], pipes: &[Pipe]) -> Option<Self> {
         if !matches!(copy.act, Act::Copy) || copy.outputs.len() < FEWEST {
             return None;
         }
-        let asks: Vec<Ask<'_>> = copy
+        let asks: Vec<FilterTest<'_>> = copy
             .outputs
             .iter()
-            .map(|edge| Ask::of(*edge, units, pipes))
+            .map(|edge| FilterTest::of(*edge, units, pipes))
             .collect::<Option<_>>()?;
         let mut of_one = asks.iter().filter_map(|ask| ask.guard).map(|guard| guard.0);
         let count = |hops: &[Hop]| asks.iter().filter(|ask| ask.looks_at(hops)).count();
@@ -56,13 +55,13 @@ impl Fan {
             values.extend(value.filter(|value| !values.iter().any(|known| known.same(value))));
         }
         let way = |value: Option<&Value>| {
-            let takes = |ask: &&Ask<'_>| {
+            let takes = |ask: &&FilterTest<'_>| {
                 let other = |wanted: &Value| !value.is_some_and(|value| value.same(wanted));
                 let guard = ask.guard.filter(|_| ask.looks_at(hops));
                 !guard.is_some_and(|(_, wanted)| other(wanted))
             };
             let edges: Box<[u32]> = asks.iter().filter(takes).map(|ask| ask.edge).collect();
-            Way {
+            FanRoute {
                 dropped: (asks.len() - edges.len()) as u64,
                 edges,
             }
@@ -78,8 +77,8 @@ impl Fan {
         })
     }
 
-    /// Where a message goes; none where it has not what the filters look at.
-    pub(super) fn way(&self, message: &Value) -> Option<&Way> {
+    /// The outputs for a message; `None` if it lacks what the filters examine.
+    pub(super) fn way(&self, message: &Value) -> Option<&FanRoute> {
         let value = Hop::walk(&self.hops, message).ok()?;
         let mut cases = self.cases.iter();
         let case = cases.find(|(wanted, _)| wanted.same(value));
@@ -87,14 +86,14 @@ impl Fan {
     }
 }
 
-/// An output of a copy, and what the filter behind it looks at first, where there is one.
-struct Ask<'a> {
+/// An output of a copy, with the first test of the filter behind it, if there is one.
+struct FilterTest<'a> {
     edge: u32,
     node: u32,
     guard: Option<(&'a [Hop], &'a Value)>,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> FilterTest<'a> {
     fn of(edge: u32, units: &'a [Unit], pipes: &[Pipe]) -> Option<Self> {
         let node = pipes.get(edge as usize)?.to;
         let guard = match &units.get(node as usize)?.act {
@@ -112,7 +111,7 @@ impl<'a> Ask<'a> {
 }
 
 impl Expression {
-    /// What has to stand where in the message for this to hold, as far as it is looked at first.
+    /// The place and the value that this condition tests first.
     fn guard(&self) -> Option<(&[Hop], &Value)> {
         match self {
             Self::Both(one, _) => one.guard(),

@@ -1,9 +1,9 @@
-//! What a picture shows of a graph: all of it, or each session as one node.
+//! The view of a graph that a picture shows: all of it, or each session as one node.
 
 use std::collections::BTreeMap;
 
 use super::Session;
-use super::look::{Form, Look, beside, look};
+use super::look::{Appearance, Form, beside, look};
 use crate::graph::{Edge, Flow, Graph};
 
 /// Nodes and edges as they are shown.
@@ -14,8 +14,8 @@ pub(super) struct View {
 
 /// A node.
 pub(super) struct Seen {
-    pub(super) look: Look,
-    /// How many edges lead in, and how many out.
+    pub(super) look: Appearance,
+    /// The number of edges in and out.
     pub(super) ports: (u32, u32),
 }
 
@@ -92,7 +92,7 @@ impl View {
     }
 }
 
-/// For each node the first one that it is shown together with.
+/// Per node: the first node of its group.
 fn together(graph: &Graph, session: &dyn Fn(usize) -> Option<usize>) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..graph.nodes.len()).collect();
     let mut changed = true;
@@ -116,8 +116,8 @@ fn together(graph: &Graph, session: &dyn Fn(usize) -> Option<usize>) -> Vec<usiz
     groups
 }
 
-fn of_session(session: &Session) -> Look {
-    Look {
+fn of_session(session: &Session) -> Appearance {
+    Appearance {
         form: Form::Session,
         word: Some("session".to_owned()),
         text: session.text.to_string(),

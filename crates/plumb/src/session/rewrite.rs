@@ -3,25 +3,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::wiring::{Place, Session};
+use super::wiring::{EndpointId, Session};
 use super::{Scope, codes};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Bind, Name, Path, Wire};
 
-/// Where in a statement a wire stands.
+/// The position of a wire in a statement.
 #[derive(Clone, Copy)]
-struct Stand {
-    /// Nothing leads to it.
+struct WirePosition {
+    /// True if nothing leads to it.
     first: bool,
-    /// It leads nowhere.
+    /// True if nothing follows it.
     last: bool,
 }
 
 /// Replaces the endpoints in a body by channels.
 pub(super) struct Rewrite<'a> {
     scope: &'a dyn Scope,
-    /// The sessions of the body by name; `None` where the protocol could not be read.
+    /// The sessions of the body by name; `None` if the protocol could not be read.
     pub(super) sessions: BTreeMap<Arc<str>, Option<Session>>,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// The bindings and where they stand.
@@ -38,7 +38,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// Where a session of this name was bound before.
+    /// The span of an earlier binding of this name.
     pub(super) fn binding(&self, session: &str) -> Option<Span> {
         let mut binds = self.binds.iter();
         binds
@@ -57,7 +57,7 @@ impl<'a> Rewrite<'a> {
         self.binds.push((bind.clone(), span));
     }
 
-    /// Tells, once a name, of steps of sessions that are not bound. What else is said of these sessions
+    /// Reports steps of sessions that are not bound, once per name. Other diagnostics about these sessions
     /// would only follow.
     pub(super) fn look_for_unbound(&mut self, wire: &Wire) {
         match wire {
@@ -87,19 +87,19 @@ impl<'a> Rewrite<'a> {
 
     /// A whole statement's wire without endpoints.
     pub(super) fn statement(&mut self, wire: &Wire) -> Wire {
-        let stand = Stand {
+        let stand = WirePosition {
             first: true,
             last: true,
         };
         self.wire(wire, stand)
     }
 
-    fn wire(&mut self, wire: &Wire, stand: Stand) -> Wire {
+    fn wire(&mut self, wire: &Wire, stand: WirePosition) -> Wire {
         match wire {
             Wire::Sequence(parts) => {
                 let end = parts.len().saturating_sub(1);
                 let part = |(index, part): (usize, &Wire)| {
-                    let stand = Stand {
+                    let stand = WirePosition {
                         first: stand.first && index == 0,
                         last: stand.last && index == end,
                     };
@@ -112,7 +112,7 @@ impl<'a> Rewrite<'a> {
                 Wire::Parallel(*span, parts)
             }
             Wire::Field(inner, name) => {
-                let stand = Stand {
+                let stand = WirePosition {
                     last: false,
                     ..stand
                 };
@@ -148,10 +148,10 @@ impl<'a> Rewrite<'a> {
     /// The channel of an endpoint, where it stands at the right end.
     fn place(
         &mut self,
-        found: Result<Place, Option<Diagnostic>>,
+        found: Result<EndpointId, Option<Diagnostic>>,
         session: &Name,
         span: Span,
-        stand: Stand,
+        stand: WirePosition,
     ) -> Wire {
         let place = match found {
             Ok(place) => place,
@@ -194,8 +194,8 @@ impl<'a> Rewrite<'a> {
         Wire::Broken(span)
     }
 
-    /// What comes in for a session is read by it alone. What it sends may meet other messages on the way.
-    fn shared(&mut self, path: &Path, stand: Stand) {
+    /// Reports other readers of a session's input. Its output may merge with other messages.
+    fn shared(&mut self, path: &Path, stand: WirePosition) {
         if path.module.is_some() || stand.last {
             return;
         }
@@ -225,11 +225,11 @@ fn unknown_session(name: &Name) -> Diagnostic {
 }
 
 /// An endpoint without arguments.
-fn bare(session: &Name, port: &Name, stand: Stand) -> Result<Place, Diagnostic> {
+fn bare(session: &Name, port: &Name, stand: WirePosition) -> Result<EndpointId, Diagnostic> {
     match &*port.text {
-        "trigger" if stand.last => Ok(Place::Trigger),
-        "trigger" => Ok(Place::Started),
-        "error" => Ok(Place::Error),
+        "trigger" if stand.last => Ok(EndpointId::Trigger),
+        "trigger" => Ok(EndpointId::Started),
+        "error" => Ok(EndpointId::Error),
         word @ ("send" | "recv" | "done") => {
             let text = format!("`{}@{word}` needs the type of a step", session.text);
             Err(Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text)

@@ -1,4 +1,4 @@
-//! What a session does with each event, said without a network.
+//! The reference semantics of sessions, without a network.
 //!
 //! This is the meaning of a protocol: [`Run`] walks the protocol as it is written and unfolds `rec`, names
 //! and `loop` where it meets them. The network of a session does the same, event for event; tests compare
@@ -12,10 +12,10 @@ use crate::span::Span;
 use crate::syntax::ast::{Name, Protocol, ProtocolKind, Side, Type};
 use crate::value::Value;
 
-/// How often jumps are followed before a protocol is taken to go round without a step.
+/// The maximum number of jumps before a protocol counts as looping without a step.
 const MOST_JUMPS: usize = 4096;
 
-/// What happens to a session.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// Something wants a run.
@@ -30,14 +30,14 @@ pub enum Event {
     Late,
 }
 
-/// What a session does.
+/// An action of a session.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum SessionOutput {
     /// A run has started.
     Started(Value),
     /// A message to the other side.
     Sent(Value),
-    /// What the step that is written there received.
+    /// A step, by its span, received this value.
     Received(Span, Value),
     /// The other side chose this arm of the choice that is written there.
     Offered(Span, Arc<str>, Value),
@@ -54,13 +54,13 @@ pub enum Outcome {
 /// A session: its protocol, and the run that it is in.
 pub struct Run<'a> {
     scope: &'a dyn Scope,
-    /// Whether a message is of a type.
+    /// Tests the type of a message.
     fits: &'a dyn Fn(&Type, &Value) -> bool,
     side: Side,
     protocol: Protocol,
     /// The step that the run stands at.
     at: Option<Position>,
-    /// Whether the last run failed, and no other has started.
+    /// True if the last run failed and no other has started.
     stale: bool,
     /// Payloads that came before their turn.
     held: BTreeMap<Span, VecDeque<Value>>,
@@ -93,13 +93,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a run stands.
+    /// Returns true if a run is in progress.
     #[must_use]
     pub fn running(&self) -> bool {
         self.at.is_some()
     }
 
-    /// Where the step is written that the run stands at.
+    /// The span of the current step.
     #[must_use]
     pub fn stands_at(&self) -> Option<Span> {
         let rest = &self.at.as_ref()?.rest;
@@ -109,13 +109,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What the session does with an event.
-    pub fn on(&mut self, event: Event) -> Vec<Outcome> {
+    /// Handles an event.
+    pub fn on(&mut self, event: Event) -> Vec<SessionOutput> {
         let mut outcomes = Vec::new();
         match event {
-            Event::Trigger(_) if self.running() => outcomes.push(Outcome::Dropped),
+            Event::Trigger(_) if self.running() => outcomes.push(SessionOutput::Dropped),
             Event::Trigger(value) => {
-                outcomes.push(Outcome::Started(value));
+                outcomes.push(SessionOutput::Started(value));
                 self.stale = false;
                 let begin = Position {
                     rest: self.protocol.clone(),
@@ -125,7 +125,9 @@ impl<'a> Run<'a> {
                 self.enter(begin);
             }
             Event::Message(message) => outcomes.extend(self.message(message)),
-            Event::Payload(..) | Event::Choice(..) if self.stale => outcomes.push(Outcome::Dropped),
+            Event::Payload(..) | Event::Choice(..) if self.stale => {
+                outcomes.push(SessionOutput::Dropped)
+            }
             Event::Payload(step, value) => self.held.entry(step).or_default().push_back(value),
             Event::Choice(step, label, value) => {
                 let held = self.held.entry(step).or_default();
@@ -133,7 +135,7 @@ impl<'a> Run<'a> {
             }
             Event::Late if self.running() => {
                 self.fail();
-                outcomes.push(Outcome::Timeout);
+                outcomes.push(SessionOutput::Timeout);
             }
             Event::Late => {}
         }
@@ -141,7 +143,7 @@ impl<'a> Run<'a> {
         outcomes
     }
 
-    /// Goes on to the next step; where there is none the run is over, and so is what was held for it.
+    /// Moves on to the next step. If there is none, the run is over and held messages are dropped.
     fn enter(&mut self, position: Position) {
         self.at = self.unfold(position);
         if self.at.is_none() {
@@ -188,15 +190,15 @@ impl<'a> Run<'a> {
     }
 
     /// A message from the other side, in its turn or not.
-    fn message(&mut self, message: Value) -> Vec<Outcome> {
+    fn message(&mut self, message: Value) -> Vec<SessionOutput> {
         let expected = self.at.clone().and_then(|at| {
             let (next, outcomes) = match (&at.rest.kind, self.side) {
                 (ProtocolKind::Recv(kind, next), Side::Itself)
                 | (ProtocolKind::Send(kind, next), Side::Dual) => {
                     let fits = (self.fits)(kind, &message);
                     let outcomes = [
-                        Outcome::Received(kind.span, message.clone()),
-                        Outcome::Done(kind.span),
+                        SessionOutput::Received(kind.span, message.clone()),
+                        SessionOutput::Done(kind.span),
                     ];
                     fits.then(|| ((**next).clone(), outcomes.to_vec()))?
                 }
@@ -204,7 +206,7 @@ impl<'a> Run<'a> {
                 | (ProtocolKind::Select(arms), Side::Dual) => {
                     let (label, value) = untagged(&message)?;
                     let (_, next) = arms.iter().find(|(name, _)| *name.text == *label)?;
-                    let outcome = Outcome::Offered(at.rest.span, label, value);
+                    let outcome = SessionOutput::Offered(at.rest.span, label, value);
                     (next.clone(), vec![outcome])
                 }
                 _ => return None,
@@ -220,13 +222,13 @@ impl<'a> Run<'a> {
                 if self.running() {
                     self.fail();
                 }
-                vec![Outcome::Unexpected(message)]
+                vec![SessionOutput::Unexpected(message)]
             }
         }
     }
 
     /// Sends what can be sent: the steps in whose turn a payload is there.
-    fn send(&mut self, outcomes: &mut Vec<Outcome>) {
+    fn send(&mut self, outcomes: &mut Vec<SessionOutput>) {
         while let Some(at) = self.at.clone() {
             let (step, arms, next) = match (&at.rest.kind, self.side) {
                 (ProtocolKind::Send(kind, next), Side::Itself)
@@ -246,16 +248,16 @@ impl<'a> Run<'a> {
             let Some(rest) = next.map(|next| (**next).clone()).or_else(chosen) else {
                 return;
             };
-            outcomes.push(Outcome::Sent(payload));
+            outcomes.push(SessionOutput::Sent(payload));
             if arms.is_none() {
-                outcomes.push(Outcome::Done(step));
+                outcomes.push(SessionOutput::Done(step));
             }
             self.enter(Position { rest, ..at });
         }
     }
 }
 
-/// `{ tag: "l", value: message }`, where that is not too deep or too large to be a message.
+/// `{ tag: "l", value: message }`, if that is not too deep or too large to be a message.
 fn tagged(label: &str, value: Value) -> Option<Value> {
     let fields = [("tag".into(), Value::text(label)), ("value".into(), value)];
     Value::record(fields).ok()

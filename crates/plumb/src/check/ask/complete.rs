@@ -1,7 +1,8 @@
-//! What could stand at a place of the program.
+//! Completion: the text that can follow a position of the program.
 
 use std::sync::Arc;
 
+use crate::commands::ControlCommand;
 use crate::expr::fields_of;
 use crate::names::{Sort, Unit, member_name};
 use crate::syntax::ast::{
@@ -16,18 +17,18 @@ use super::super::process::{Process, Role};
 use super::super::settings;
 use super::{holds, own_streams, session, streamed};
 
-/// What could stand at a place.
+/// A completion at a position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Completion {
-    /// What would be written.
+    /// The text to insert.
     pub label: String,
-    /// What kind of thing it is.
+    /// The kind.
     pub kind: CompletionKind,
     /// Its type, or nothing.
     pub detail: String,
 }
 
-/// What kind of thing a completion is.
+/// The kind of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompletionKind {
     /// A field of the message.
@@ -49,20 +50,19 @@ const MORPHISMS: &[&str] = &[
     "id", "copy", "merge", "discard", "empty", "once", "barrier", "map", "filter", "project", "tag",
 ];
 
-/// What an expression may begin with, besides fields.
+/// Words that can begin an expression, besides fields.
 const IN_EXPRESSIONS: &[&str] = &[
     "value", "len", "contains", "defined", "is", "if", "not", "true", "false", "null",
 ];
 
-/// What statements begin with, and channels are.
+/// Keywords of statements.
 const IN_BODIES: &[&str] = &["let", "spawn", "channel"];
 
-/// What declarations begin with, and processes are.
+/// Keywords of declarations.
 const AT_THE_TOP: &[&str] = &["use", "type", "let", "protocol", "agent", "tool", "plumb"];
 
 impl Checked {
-    /// What could stand at a byte of the program, in alphabetical order, whatever letters of it stand there
-    /// already.
+    /// Returns the completions at a byte offset, in alphabetical order, whatever letters are already typed.
     #[must_use]
     pub fn completions(&self, offset: u32) -> Vec<Completion> {
         let text = self
@@ -83,6 +83,7 @@ impl Checked {
                 _ => self
                     .settings(before, offset)
                     .or_else(|| self.in_binding(offset))
+                    .or_else(|| self.commands(before, offset))
                     .unwrap_or_else(|| self.words(offset)),
             },
         };
@@ -119,7 +120,7 @@ impl Checked {
         found
     }
 
-    /// What may follow a `.`: members of a module, fields of a part of the message.
+    /// Completions after a `.`: members of a module, or fields of a part of the message.
     fn members(&self, before: &str, offset: u32) -> Vec<Completion> {
         let start = before
             .trim_end_matches(|letter| is_letter(letter) || letter == '.')
@@ -154,7 +155,7 @@ impl Checked {
         processes.chain(types_of(unit)).collect()
     }
 
-    /// In the braces of an agent or a tool: its settings, or what one of them may be.
+    /// Completions in the braces of an agent or a tool: settings, or values of one.
     fn settings(&self, before: &str, offset: u32) -> Option<Vec<Completion>> {
         let mut declarations = self.program.declarations.iter();
         let (role, list) = declarations.find_map(|declaration| {
@@ -212,8 +213,38 @@ impl Checked {
         modules.find(|unit| *member_name(&unit.name) == *name)
     }
 
+    /// Completions of a field in a record: the commands, or the modifiers of the command that it has.
+    fn commands(&self, before: &str, offset: u32) -> Option<Vec<Completion>> {
+        self.message_at(offset)?;
+        let (_, fields) = before.rsplit_once('{')?;
+        let text = &self.sources.get(crate::span::SourceId(0))?.text;
+        // Other programs make records of their own.
+        let commands = text.contains("CtrlCmd") || text.contains("ctrl_in");
+        let at_a_field = fields.trim().is_empty() || fields.trim_end().ends_with(',');
+        if !commands || !at_a_field || fields.contains('}') {
+            return None;
+        }
+        let names = fields.split(|letter| !is_letter(letter));
+        let given = names.into_iter().find_map(ControlCommand::named);
+        let Some(command) = given else {
+            let all = ControlCommand::ALL.iter().map(|command| {
+                let detail = format!("{}  {}", command.type_text(), command.entry().meaning);
+                completion(command.name(), CompletionKind::Field, detail)
+            });
+            return Some(all.collect());
+        };
+        let modifiers = command.entry().modifiers.iter().map(|modifier| {
+            completion(
+                modifier.name(),
+                CompletionKind::Field,
+                modifier.meaning().to_owned(),
+            )
+        });
+        Some(modifiers.collect())
+    }
+
     /// The type of the message that the expression at a place reads.
-    fn message_at(&self, offset: u32) -> Option<Type> {
+    pub(super) fn message_at(&self, offset: u32) -> Option<Type> {
         let notes = self.notes.iter();
         let around = notes.filter(|note| note.span.start < offset && offset < note.span.end);
         let messages = around.filter_map(|note| match &note.shows {
@@ -298,7 +329,7 @@ impl Checked {
     }
 }
 
-fn is_letter(letter: char) -> bool {
+pub(super) fn is_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 

@@ -127,6 +127,20 @@ fn sessions_show_what_is_written_and_not_what_becomes_of_them() {
 }
 
 #[test]
+fn commands_show_what_they_mean() {
+    let text = "let f : !json -> !Pause = map({ pause: true })";
+    let checked = super::super::check("test.plumb", text, &BuiltIn);
+    let shown = "type Pause = { pause: bool }\n(* Holds an agent's messages, or a conversation's \
+                 requests, until `resume`. Obeyed by agents and conversations. *)";
+    for before in ["Pause =", "pause:"] {
+        let at = u32::try_from(text.find(before).expect(before)).expect("short");
+        let place = checked.at(at + 1).expect(before);
+        assert_eq!(place.text, shown, "at `{before}`");
+        assert!(place.definition.is_some(), "at `{before}`");
+    }
+}
+
+#[test]
 fn nothing_is_shown_of_what_is_not_known() {
     let text = "let f : !string -> !string = map(\"x\") ; filtr";
     let checked = super::super::check("test.plumb", text, &BuiltIn);
@@ -156,19 +170,25 @@ fn where_it_is_defined() {
     }
 }
 
+fn body(statement: &str) -> String {
+    PROGRAM.replace("again ; judge", statement)
+}
+
+/// Completes at the mark in a text, and compares the completions of one kind.
+#[track_caller]
+fn check(text: &str, kind: CompletionKind, wanted: &str) {
+    let at = u32::try_from(text.find('¦').expect("a mark")).expect("short");
+    let checked = super::super::check("test.plumb", &text.replace('¦', ""), &BuiltIn);
+    let found = checked.completions(at).into_iter();
+    let labels: Vec<String> = found
+        .filter(|one| one.kind == kind)
+        .map(|one| one.label)
+        .collect();
+    assert_eq!(labels.join(" "), wanted, "{text}");
+}
+
 #[test]
 fn what_could_stand_there() {
-    let labels = |text: &str, at: usize, kind: CompletionKind| -> Vec<String> {
-        let checked = super::super::check("test.plumb", text, &BuiltIn);
-        let found = checked.completions(u32::try_from(at).expect("short"));
-        let found = found.into_iter().filter(|one| one.kind == kind);
-        found.map(|one| one.label).collect()
-    };
-    let marked = |text: &str| {
-        let at = text.find('¦').expect("a mark");
-        (text.replace('¦', ""), at)
-    };
-    let body = |statement: &str| PROGRAM.replace("again ; judge", statement);
     let agent = |inside: &str| format!("let f : !string -> !string = agent {{ {inside} }}");
     let tool = |inside: &str| format!("let f : int -> int = tool {{ {inside} }}");
     let providers = ["anthropic", "eliza", "openai", "script", "sim"];
@@ -250,7 +270,19 @@ fn what_could_stand_there() {
         (tool("process: ¦"), CompletionKind::Process, "f"),
     ];
     for (text, kind, wanted) in cases {
-        let (text, at) = marked(&text);
-        assert_eq!(labels(&text, at, kind).join(" "), wanted, "{text}");
+        check(&text, kind, wanted);
     }
+}
+
+#[test]
+fn commands_and_their_modifiers_could_stand_there() {
+    let program = |fields: &str| body(&format!("again ; map({{ {fields}¦ }}) ; judge@ctrl_in"));
+    let commands = "abandon clear drop_to extract get_memory hold mark pause pin prepare resume \
+                    set_memory set_temp swap unpin";
+    check(&program("p"), CompletionKind::Field, commands);
+    check(
+        &program("clear: true, "),
+        CompletionKind::Field,
+        "at_least keep_results",
+    );
 }

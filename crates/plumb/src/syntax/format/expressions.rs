@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::layout::Doc;
-use super::lists::Around;
+use super::lists::Delimiters;
 use super::types::quoted;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Name, Unary};
 use crate::syntax::strength::{self, Strength};
@@ -34,9 +34,11 @@ impl Writer<'_> {
             ExprKind::Number(text) | ExprKind::Name(text) => Doc::text(&**text),
             ExprKind::Text(text) => Doc::text(quoted(text)),
             ExprKind::Record(fields) => {
-                self.list(Around::Braces, span.end, fields, Self::record_field)
+                self.list(Delimiters::Braces, span.end, fields, Self::record_field)
             }
-            ExprKind::List(items) => self.list(Around::Brackets, span.end, items, Self::expression),
+            ExprKind::List(items) => {
+                self.list(Delimiters::Brackets, span.end, items, Self::expression)
+            }
             ExprKind::Field(inner, name) => {
                 let inner = self.operand(inner, Strength::WHOLE);
                 Doc::All(vec![inner, Doc::text(format!(".{}", name.text))])
@@ -65,8 +67,12 @@ impl Writer<'_> {
                 self.conditional([condition, then, otherwise])
             }
             ExprKind::Call(function, arguments) => {
-                let arguments =
-                    self.list(Around::Parentheses, span.end, arguments, Self::expression);
+                let arguments = self.list(
+                    Delimiters::Parentheses,
+                    span.end,
+                    arguments,
+                    Self::expression,
+                );
                 Doc::All(vec![Doc::text(function.text()), arguments])
             }
             ExprKind::Broken => self.source(span),
@@ -95,7 +101,7 @@ impl Writer<'_> {
         Doc::All(vec![Doc::text(sign), inner])
     }
 
-    /// A chain of operators that bind alike, each part on a line of its own where it does not fit.
+    /// A chain of operators that bind alike, each part on a line of its own if it does not fit.
     fn binary(&mut self, expression: &Expr, operator: Binary) -> Doc {
         let strength = strength::of_binary(operator);
         let mut parts = Vec::new();
@@ -149,7 +155,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether `{ k }` means `{ k: k }` with this name.
+/// Returns true if `{ k }` means `{ k: k }` with this name.
 fn is_short(name: &str) -> bool {
     let literal = matches!(
         Keyword::of(name),
