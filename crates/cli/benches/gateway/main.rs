@@ -4,7 +4,7 @@
 //! else the machine does meets all of them alike. The conversation is a recorded session, about 0.8 MB a
 //! request, that grows by a turn a request.
 //!
-//! `cargo bench -p ebbtide --bench gateway`; `-- overhead`, `-- boundary` or `-- many` for one part.
+//! `cargo bench -p ebbtide-cli --bench gateway`; `-- overhead`, `-- boundary` or `-- many` for one part.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
