@@ -13,7 +13,7 @@ struct Step {
 }
 
 /// The quick ones first, so that what is easily wrong is said early.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step {
         name: "format",
         run: |root| command::run(cargo(&["fmt", "--all", "--check"], root)),
@@ -25,6 +25,10 @@ const STEPS: [Step; 11] = [
     Step {
         name: "licences",
         run: licences::run,
+    },
+    Step {
+        name: "packages",
+        run: packages,
     },
     Step {
         name: "clippy",
@@ -117,6 +121,25 @@ fn clippy(root: &Path) -> anyhow::Result<()> {
             "--",
             "-D",
             "warnings",
+        ],
+        root,
+    ))
+}
+
+/// Packs every crate that is published, as `cargo publish` would: fails where a path dependency has no
+/// version or the lock file is out of date. Compiles nothing; before a release,
+/// `cargo package --workspace --exclude xtask` builds each packed crate too.
+fn packages(root: &Path) -> anyhow::Result<()> {
+    command::run(cargo(
+        &[
+            "package",
+            "--quiet",
+            "--workspace",
+            "--exclude",
+            "xtask",
+            "--no-verify",
+            "--allow-dirty",
+            "--locked",
         ],
         root,
     ))
