@@ -10,10 +10,11 @@ use crate::{browser, clients, docs, fuzz, licences, tidy};
 type Step = (&'static str, fn(&Path) -> anyhow::Result<()>);
 
 /// The fast steps come first, so that common mistakes show early.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     ("format", |root| cargo_line("fmt --all --check", root)),
     ("tidy", tidy::run),
     ("licences", licences::run),
+    ("packages", packages),
     ("clippy", |root| {
         cargo_line(
             "clippy --quiet --workspace --all-targets --locked -- -D warnings",
@@ -71,6 +72,16 @@ pub fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let result = run();
     (result, start.elapsed())
+}
+
+/// Packs every published crate as `cargo publish` would. Fails where a path dependency has no version or the
+/// lock file is out of date. Compiles nothing; before a release, run
+/// `cargo package --workspace --exclude xtask`, which builds each packed crate too.
+fn packages(root: &Path) -> anyhow::Result<()> {
+    cargo_line(
+        "package --quiet --workspace --exclude xtask --no-verify --allow-dirty --locked",
+        root,
+    )
 }
 
 /// Runs the tests. Nextest prints the failures and a summary.

@@ -4,7 +4,7 @@
 //! load on the machine affects them equally. The conversation is a recorded session with about 0.8 MB per
 //! request, which grows by one turn per request.
 //!
-//! `cargo bench -p cli --bench gateway`; add `-- overhead`, `-- boundary` or `-- many` for one part.
+//! `cargo bench -p ebbtide-cli --bench gateway`; add `-- overhead`, `-- boundary` or `-- many` for one part.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,

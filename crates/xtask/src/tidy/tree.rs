@@ -33,7 +33,7 @@ pub enum Role {
 /// A package of the workspace.
 #[derive(Clone, Debug)]
 pub struct Package {
-    /// Its name.
+    /// Its name without the prefix of published packages, which is the name of its folder.
     pub name: String,
     /// Its folder from the root.
     pub folder: String,
@@ -164,9 +164,13 @@ fn packages(root: &Path, metadata: &str) -> anyhow::Result<Vec<Package>> {
             .and_then(serde_json::Value::as_str)
             .map(str::to_owned)
     };
+    let short = |name: String| {
+        name.strip_prefix("ebbtide-")
+            .map_or(name.clone(), str::to_owned)
+    };
     let mut packages = Vec::new();
     for package in list(&metadata, "packages") {
-        let name = text(&package, "name").context("a package has no name")?;
+        let name = short(text(&package, "name").context("a package has no name")?);
         let manifest = text(&package, "manifest_path").context("a package has no manifest")?;
         let folder = Path::new(&manifest)
             .parent()
@@ -177,6 +181,7 @@ fn packages(root: &Path, metadata: &str) -> anyhow::Result<Vec<Package>> {
             .iter()
             .filter(|dependency| text(dependency, "path").is_some())
             .filter_map(|dependency| text(dependency, "name"))
+            .map(short)
             .collect();
         packages.push(Package {
             name,
