@@ -20,6 +20,8 @@ pub struct Latency {
     pub decode: f64,
     /// Seconds that any call takes besides.
     pub overhead: f64,
+    /// Seconds that a summary without a model takes for each token of its source.
+    pub extracting: f64,
 }
 
 impl Default for Latency {
@@ -29,6 +31,7 @@ impl Default for Latency {
             cached_prefill: 100_000.0,
             decode: 100.0,
             overhead: 1.0,
+            extracting: EXTRACTING,
         }
     }
 }
@@ -38,6 +41,15 @@ impl Default for Latency {
 const EXTRACTING: f64 = 0.05 / 150_000.0;
 
 impl Latency {
+    /// Everything takes no time: summaries are there with the next request.
+    pub const NONE: Self = Self {
+        prefill: f64::INFINITY,
+        cached_prefill: f64::INFINITY,
+        decode: f64::INFINITY,
+        overhead: 0.0,
+        extracting: 0.0,
+    };
+
     /// The time of a call with this input and so much output.
     #[must_use]
     pub fn call(&self, input: Charge, output: Tokens) -> SignedDuration {
@@ -52,8 +64,8 @@ impl Latency {
 
     /// The time of an extractive summary of so much.
     #[must_use]
-    pub fn extraction(source: Tokens) -> SignedDuration {
-        seconds(source.as_f64() * EXTRACTING)
+    pub fn extraction(&self, source: Tokens) -> SignedDuration {
+        seconds(source.as_f64() * self.extracting)
     }
 }
 
@@ -76,6 +88,11 @@ mod tests {
         };
         let time = Latency::default().call(input, Tokens::new(9_300));
         assert_eq!(time.as_secs(), 103);
-        assert!(Latency::extraction(Tokens::new(150_000)).as_millis() <= 50);
+        assert!(
+            Latency::default()
+                .extraction(Tokens::new(150_000))
+                .as_millis()
+                <= 50
+        );
     }
 }

@@ -8,6 +8,8 @@ use conversation::RouteChoice;
 use conversation::homunculus::hosted::{PinKeeping, StrategyProgram};
 use tokens::ModelTable;
 
+use crate::latency::Latency;
+
 /// The codes of this crate.
 pub const CODES: &[CodeEntry] = &[
     CodeEntry {
@@ -56,6 +58,8 @@ pub struct Options {
     pub pins: Vec<String>,
     /// Whether needed-later recall is measured.
     pub recall: RecallMeasure,
+    /// How long models take.
+    pub latency: Latency,
     /// How summaries are made.
     pub route: RouteChoice,
     /// Whether pins are restated. `None`: as each strategy's program says. A gateway always restates them.
@@ -71,6 +75,7 @@ impl Default for Options {
             strategies: StrategyProgram::all().collect(),
             pins: Vec::new(),
             recall: RecallMeasure::Measured,
+            latency: Latency::default(),
             route: RouteChoice::Readable,
             pin_keeping: None,
         }

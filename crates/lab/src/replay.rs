@@ -33,9 +33,9 @@ use crate::compare::{Comparison, Outcome, SCHEMA, Simulation};
 use crate::equal_size::{self, EqualSize};
 use crate::latency::Latency;
 use crate::options::{Options, Progress, RecallMeasure, ReplayError, SMALLEST_WINDOW};
-use client::Client;
 use pins::PinSpan;
 
+pub use client::Client;
 pub use facts::format_name;
 pub use summarise::{Extractive, Summarise};
 pub use watch::{Asked, Unwatched, Watch};
@@ -111,7 +111,7 @@ pub fn run_with(
         watch,
         pins: pins::spans(session, &options.pins, &counter)?,
         limits: Limits::for_window(window, Prices::from(&model)),
-        latency: Latency::default(),
+        latency: options.latency,
         counter: &counter,
         summariser,
         recall: options.recall,

@@ -25,7 +25,6 @@ use super::prefix::{self, Before};
 use super::watch::Asked;
 use crate::cache::{Charge, PrefixCache};
 use crate::compare::{Compaction, Conduct, Failed, Given, Outcome, RecallFigures};
-use crate::latency::Latency;
 use crate::options::Progress;
 use crate::strategies::{Built, build};
 
@@ -274,7 +273,7 @@ impl<'a> Drive<'a> {
             return;
         };
         let (reading, time) = if order.route == Route::Extractive {
-            let time = Latency::extraction(path.covered(order.cut));
+            let time = self.scene.latency.extraction(path.covered(order.cut));
             (Charge::default(), time)
         } else {
             // The model reads what is shown up to the cut, from the cache as far as that holds it.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use context::{Heuristic, Role, Text, TokenCounter, Tokens, Turn};
 use conversation::homunculus::hosted::StrategyProgram;
 use lab::compare::{Comparison, Outcome};
-use lab::replay::{Summarise, run, run_with};
+use lab::replay::{Summarise, Unwatched, run, run_with};
 use lab::{Options, RecallMeasure};
 use wire::session::{Session, load};
 
@@ -80,7 +80,7 @@ fn check(session: &Session, window: u64) -> Comparison {
         recall: RecallMeasure::Skipped,
         ..Options::default()
     };
-    let comparison = run_with(session, &options, &Newest, &mut |_| {}).unwrap();
+    let comparison = run_with(session, &options, (&Newest, &Unwatched), &mut |_| {}).unwrap();
     for outcome in &comparison.strategies {
         let name = &*outcome.strategy;
         let place = format!("{} in {window} under {name}", session.title);
