@@ -10,7 +10,7 @@ use conversation::homunculus::hosted::StrategyProgram;
 use lab::compare::Comparison;
 use lab::equal_size::pooled;
 use lab::total::{Total, totals};
-use lab::{Options, RecallMeasure, figures};
+use lab::{Options, figures};
 use serde::Serialize;
 use serde_json::json;
 use tokens::ModelTable;
