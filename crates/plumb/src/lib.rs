@@ -13,6 +13,7 @@
 //! process outside does is an effect that the driver carries out and answers.
 
 pub mod check;
+pub mod commands;
 pub mod diagnostic;
 mod expr;
 pub mod graph;
