@@ -28,6 +28,7 @@ use std::sync::Arc;
 use context::Turn;
 use history::Route;
 use jiff::Timestamp;
+use plumb::commands::ControlCommand;
 use plumb::machine::{Effect, EffectId, FaultKind, Machine, Request, State, Step};
 use plumb::value::Value;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ use serde::{Deserialize, Serialize};
 use crate::homunculus::event::{Refusal, Telemetry, Verdict, Wish};
 use crate::homunculus::machine::Orders;
 use crate::homunculus::strategy::{Command, Stage, Strategy, When};
-use control::{Control, Keep, answer, done, marked_at, memory, refused};
+use control::{Keep, marked_at, memory, refused};
 use news::News;
 use report::Report;
 use vitals::Vitals;
@@ -268,7 +269,8 @@ impl Hosted {
             return self.give_up(effect, &Refusal::NothingReady, orders);
         }
         let memory = memory(&orders.situation().path, cut, Some(SUMMARY));
-        let message = memory.and_then(|memory| answer("set_memory", memory));
+        let field = Arc::from(ControlCommand::SetMemory.name());
+        let message = memory.and_then(|memory| Value::record([(field, memory)]).ok());
         let message = message.ok_or(StrategyFailure::Deaf)?;
         let step = self.machine.answer(effect, 0, message);
         self.follow(step.map_err(|_| StrategyFailure::Deaf)?, orders)?;
@@ -369,48 +371,48 @@ impl Hosted {
 
     /// Carries out a command. The answer is what the program is told.
     fn obey(&mut self, message: &Value, orders: &mut Orders<'_>) -> Result<Value, StrategyFailure> {
-        let control = Control::read(message).ok_or_else(|| not_a_command(message))?;
-        let name = control.name();
-        let outcome = match control {
-            Control::Pause => {
-                self.paused = true;
-                Ok(done("paused"))
+        let command = control::read(message).ok_or_else(|| not_a_command(message))?;
+        let name = command.name();
+        let mut answer = Value::Bool(true);
+        let outcome = match command {
+            ControlCommand::Pause | ControlCommand::Resume => {
+                self.paused = command == ControlCommand::Pause;
+                Ok(())
             }
-            Control::Resume => {
-                self.paused = false;
-                Ok(done("resumed"))
+            ControlCommand::GetMemory | ControlCommand::Mark => {
+                let marked = self.mark(Keep::of(message), orders);
+                marked.map(|memory| answer = memory)
             }
-            Control::GetMemory(keep) => self
-                .mark(keep, orders)
-                .map(|memory| answer("memory", memory)),
-            Control::Mark(keep) => self
-                .mark(keep, orders)
-                .map(|memory| answer("marked", memory)),
-            Control::SetMemory => set_memory(orders).map(|()| done("memory_set")),
-            Control::Prepare => is_summarised(message).map(|()| done("prepared")),
-            Control::Swap => orders.give(Command::Swap).map(|()| done("swapped")),
-            Control::Hold => orders.give(Command::Pause).map(|()| done("held")),
-            Control::Extract(keep) => orders.extract(keep).map(|()| done("extracted")),
-            Control::DropTo(share) => control::drop_to(orders, share).map(|()| done("dropped")),
-            Control::Clear(keep, least) => {
-                control::clear(orders, keep, least).map(|()| done("cleared"))
+            ControlCommand::SetMemory => set_memory(orders),
+            ControlCommand::Prepare => is_summarised(message),
+            ControlCommand::Swap => orders.give(Command::Swap),
+            ControlCommand::Hold => orders.give(Command::Pause),
+            ControlCommand::Extract => orders.extract(control::kept_share(message)),
+            ControlCommand::DropTo => control::drop_to(message, orders),
+            ControlCommand::Clear => control::clear(message, orders),
+            ControlCommand::Abandon => orders.give(Command::Abandon),
+            // A pin is kept unless the strategy says `unpin`.
+            ControlCommand::Pin => Ok(()),
+            ControlCommand::Unpin => {
+                if let Some(id) = message.get(name).and_then(Value::as_text) {
+                    orders.unpin(id);
+                }
+                Ok(())
             }
-            Control::Abandon => orders.give(Command::Abandon).map(|()| done("abandoned")),
-            Control::Pin => Ok(done("pinned")),
-            Control::Unpin(id) => {
-                orders.unpin(&id);
-                Ok(done("unpinned"))
-            }
-            Control::Other => Err(Refusal::NothingReady),
+            // Only agents have a temperature.
+            ControlCommand::SetTemp => Err(Refusal::NothingReady),
         };
         let verdict = outcome.as_ref().err().copied();
         let verdict = verdict.map_or(Verdict::Done, Verdict::Refused);
         orders.tell(Telemetry::Commanded(name, verdict));
-        let answer = outcome.unwrap_or_else(|refusal| {
-            // What a pause was for may never come.
-            self.paused = false;
-            refused(name, &refusal)
-        });
+        let answer = match outcome {
+            Ok(()) => command.acknowledge(answer).ok(),
+            Err(refusal) => {
+                // What a pause was for may never come.
+                self.paused = false;
+                refused(name, &refusal)
+            }
+        };
         answer.ok_or(StrategyFailure::Deaf)
     }
 
@@ -561,8 +563,8 @@ impl Said {
         let Self::Command(message) = self else {
             return Ok(None);
         };
-        let control = Control::read(message).ok_or_else(|| not_a_command(message))?;
-        let is = matches!(control, Control::Pin | Control::Unpin(_));
+        let command = control::read(message).ok_or_else(|| not_a_command(message))?;
+        let is = matches!(command, ControlCommand::Pin | ControlCommand::Unpin);
         Ok(is.then(|| message.clone()))
     }
 }

@@ -1,8 +1,9 @@
-//! The control messages of a strategy: commands as they come out, answers as they go in.
+//! How a conversation reads the arguments of a strategy's commands and carries out those that need several steps.
 
 use std::sync::Arc;
 
 use context::{Tokens, TurnId};
+use plumb::commands::{self, ControlCommand, Modifier};
 use plumb::value::Value;
 
 use crate::homunculus::event::Refusal;
@@ -10,111 +11,33 @@ use crate::homunculus::machine::Orders;
 use crate::homunculus::outline::Path;
 use crate::homunculus::strategy::{Command, Situation};
 
-/// What stays verbatim behind a mark where a command does not say.
+/// The share of the window that stays verbatim behind a mark by default.
 const KEEP: f64 = 0.1;
-
-/// What agents have and conversations have not.
-const SET_TEMP: &str = "set_temp";
-
-/// A control message, understood.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Control {
-    /// Hold requests until `resume`.
-    Pause,
-    /// Let them go.
-    Resume,
-    /// Mark a place and say what lies before it.
-    GetMemory(Keep),
-    /// Show the summary of this memory.
-    SetMemory,
-    /// Mark a place, for a preparation.
-    Mark(Keep),
-    /// Keep this memory's summary ready.
-    Prepare,
-    /// Show the summary that is ready.
-    Swap,
-    /// Hold this request.
-    Hold,
-    /// Make a summary without a model.
-    Extract(f64),
-    /// Drop the oldest steps until the view is below this share.
-    DropTo(f64),
-    /// Clear tool results: how many stay, and the share that has to be freed.
-    Clear(usize, f64),
-    /// Forget what is prepared.
-    Abandon,
-    /// Keep this pin: it is kept already.
-    Pin,
-    /// Do not keep it.
-    Unpin(Arc<str>),
-    /// Something that this host has not.
-    Other,
-}
 
 /// What stays verbatim behind a mark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Keep {
     /// A share of the window.
     Share(f64),
-    /// So many messages.
+    /// A number of messages.
     Messages(usize),
 }
 
-impl Control {
-    /// Reads a message: what it asks for. `None` where it is no command.
-    pub fn read(message: &Value) -> Option<Self> {
-        let fields = message.fields()?;
-        fields.iter().find_map(|(name, value)| {
-            Some(match &**name {
-                "pause" => Self::Pause,
-                "resume" => Self::Resume,
-                "get_memory" => Self::GetMemory(Keep::of(message)),
-                "set_memory" => Self::SetMemory,
-                "mark" => Self::Mark(Keep::of(message)),
-                "prepare" => Self::Prepare,
-                "swap" => Self::Swap,
-                "hold" => Self::Hold,
-                "extract" => Self::Extract(number(message.get("keep")).unwrap_or(KEEP)),
-                "drop_to" => Self::DropTo(number(Some(value))?),
-                "clear" => Self::Clear(
-                    count(message.get("keep_results")).unwrap_or(0),
-                    number(message.get("at_least")).unwrap_or(0.0),
-                ),
-                "abandon" => Self::Abandon,
-                "pin" => Self::Pin,
-                "unpin" => Self::Unpin(value.as_text()?.into()),
-                SET_TEMP => Self::Other,
-                _ => return None,
-            })
-        })
-    }
-
-    /// The field that names it.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::GetMemory(_) => "get_memory",
-            Self::SetMemory => "set_memory",
-            Self::Mark(_) => "mark",
-            Self::Prepare => "prepare",
-            Self::Swap => "swap",
-            Self::Hold => "hold",
-            Self::Extract(_) => "extract",
-            Self::DropTo(_) => "drop_to",
-            Self::Clear(..) => "clear",
-            Self::Abandon => "abandon",
-            Self::Pin => "pin",
-            Self::Unpin(_) => "unpin",
-            Self::Other => SET_TEMP,
-        }
+/// Reads a message: the command it gives. `None` where it names none, or the argument has the wrong type.
+pub(super) fn read(message: &Value) -> Option<ControlCommand> {
+    let command = ControlCommand::of(message)?;
+    let argument = message.get(command.name());
+    match command {
+        ControlCommand::DropTo => number(argument).map(|_| command),
+        ControlCommand::Unpin => argument?.as_text().map(|_| command),
+        _ => Some(command),
     }
 }
 
 impl Keep {
-    fn of(message: &Value) -> Self {
-        let messages = count(message.get("keep_messages")).map(Self::Messages);
-        messages.unwrap_or_else(|| Self::Share(number(message.get("keep")).unwrap_or(KEEP)))
+    pub fn of(message: &Value) -> Self {
+        let messages = count(message.get(Modifier::KeepMessages.name())).map(Self::Messages);
+        messages.unwrap_or_else(|| Self::Share(kept_share(message)))
     }
 
     /// The cut that leaves as much.
@@ -125,6 +48,11 @@ impl Keep {
             Self::Messages(messages) => path.cut_at_most(path.len().saturating_sub(messages)),
         }
     }
+}
+
+/// The share of the window that a command keeps verbatim.
+pub(super) fn kept_share(message: &Value) -> f64 {
+    number(message.get(Modifier::Keep.name())).unwrap_or(KEEP)
 }
 
 fn number(value: Option<&Value>) -> Option<f64> {
@@ -142,20 +70,9 @@ fn count(value: Option<&Value>) -> Option<usize> {
     }
 }
 
-/// An answer of one field.
-pub(super) fn answer(name: &str, value: Value) -> Option<Value> {
-    Value::record([(Arc::from(name), value)]).ok()
-}
-
-/// The answer to what was done.
-pub(super) fn done(name: &str) -> Option<Value> {
-    answer(name, Value::Bool(true))
-}
-
 /// The answer to a command that was refused.
 pub(super) fn refused(command: &str, refusal: &Refusal) -> Option<Value> {
-    let field = |name: &str, value: &str| (Arc::from(name), Value::from(value));
-    Value::record([field("refused", refusal.word()), field("command", command)]).ok()
+    commands::refused(command, refusal.word()).ok()
 }
 
 /// The memory before a cut. The words stay with the host.
@@ -186,9 +103,10 @@ fn begins(id: &TurnId) -> u64 {
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// Drops as few of the oldest steps as bring the view below a share of the window; where none does, all
-/// that may be dropped. A view that is below is left as it is.
-pub(super) fn drop_to(orders: &mut Orders<'_>, share: f64) -> Result<(), Refusal> {
+/// Drops as few of the oldest steps as bring the view below a share of the window; if none does, all that
+/// may be dropped. A view that is already below stays as it is.
+pub(super) fn drop_to(message: &Value, orders: &mut Orders<'_>) -> Result<(), Refusal> {
+    let share = number(message.get(ControlCommand::DropTo.name())).ok_or(Refusal::IllegalCut)?;
     let cut = {
         let situation = orders.situation();
         let (path, shown) = (&situation.path, situation.shown);
@@ -209,8 +127,10 @@ pub(super) fn drop_to(orders: &mut Orders<'_>, share: f64) -> Result<(), Refusal
     orders.give(Command::Drop { cut })
 }
 
-/// Clears all tool results but the newest `keep`, if that frees `least` of the window.
-pub(super) fn clear(orders: &mut Orders<'_>, keep: usize, least: f64) -> Result<(), Refusal> {
+/// Clears all tool results but the newest `keep_results`, if that frees `at_least` of the window.
+pub(super) fn clear(message: &Value, orders: &mut Orders<'_>) -> Result<(), Refusal> {
+    let keep = count(message.get(Modifier::KeepResults.name())).unwrap_or(0);
+    let least = number(message.get(Modifier::AtLeast.name())).unwrap_or(0.0);
     let upto = {
         let situation = orders.situation();
         let (path, shown) = (&situation.path, situation.shown);
