@@ -1,111 +1,131 @@
-//! What an agent does with a command: `CtrlCmd` of the module `mem`.
+//! How an agent carries out a command of a strategy.
 
 use std::sync::Arc;
 
 use context::{Heuristic, TokenCounter};
+use plumb::commands::{self, ControlCommand, FieldKind, Modifier};
 use plumb::value::Value;
 
 use super::Agent;
-use crate::memory::{Replaced, Stays};
+use crate::memory::{Memory, Replaced, Stays};
 use crate::settings::number;
 use crate::telemetry;
 
-/// What came of a command.
+/// The messages that follow a command.
 #[derive(Debug)]
 pub(crate) struct Acknowledged {
-    /// What is said on `ctrl_out`.
+    /// Sent on `ctrl_out`.
     pub answer: Value,
-    /// What is said on `telemetry`, in order.
+    /// Sent on `telemetry`, in order.
     pub telemetry: Vec<Value>,
 }
 
 /// The highest temperature that a model takes.
 const HOTTEST: f64 = 2.0;
 
+/// The reason why an agent refuses the commands of a conversation.
+const NOT_FOR_AGENTS: &str = "only the host of a strategy obeys this command";
+
 impl Agent {
-    /// Carries out a command. One that cannot be carried out is answered with
+    /// Carries out a command. A command that cannot be carried out is answered with
     /// `{ refused: why, command: name }`.
-    pub fn command(&mut self, command: &Value) -> Acknowledged {
-        let name = verb(command);
-        let value = command.get(&name).unwrap_or(&Value::Null);
-        let done = match (&*name, value) {
-            ("pause", Value::Bool(true)) => {
-                self.paused = true;
-                Ok(plain("paused"))
-            }
-            ("resume", Value::Bool(true)) => {
-                self.paused = false;
-                Ok(plain("resumed"))
-            }
-            ("get_memory", Value::Bool(true)) => self.dumped("memory", command),
-            ("mark", Value::Bool(true)) => self.dumped("marked", command),
-            ("set_memory", memory) => {
-                let replaced = self.memory.replace(memory);
-                replaced.map(|replaced| self.replaced("memory_set", replaced))
-            }
-            ("prepare", memory) => {
-                self.memory.prepare(memory.clone());
-                Ok(plain("prepared"))
-            }
-            ("swap", Value::Bool(true)) => {
-                let replaced = self.memory.swap();
-                replaced.map(|replaced| self.replaced("swapped", replaced))
-            }
-            ("pin", text) => {
-                self.memory.pin(text.clone());
-                Ok(self.pinned("pinned"))
-            }
-            ("unpin", text) if self.memory.unpin(text) => Ok(self.pinned("unpinned")),
-            ("unpin", _) => Err("nothing of this text is pinned".to_owned()),
-            ("set_temp", heat) => match number(heat) {
-                Some(heat) if (0.0..=HOTTEST).contains(&heat) => {
-                    self.temperature = Some(heat);
-                    Ok(plain("temp_set"))
-                }
-                _ => Err("a temperature is a number from 0 to 2".to_owned()),
-            },
-            ("pause" | "resume" | "get_memory" | "mark" | "swap", _) => {
-                Err("this command is given with `true`".to_owned())
-            }
-            _ => Err("only the host of a strategy obeys this command".to_owned()),
+    pub fn command(&mut self, message: &Value) -> Acknowledged {
+        let (name, done) = match ControlCommand::of(message) {
+            Some(command) => (command.name().into(), self.carry_out(command, message)),
+            None => (verb(message), Err(NOT_FOR_AGENTS.to_owned())),
         };
-        done.unwrap_or_else(|why| refused(&why, &name))
+        done.unwrap_or_else(|why| Acknowledged {
+            answer: commands::refused(&name, &why).unwrap_or(Value::Null),
+            telemetry: Vec::new(),
+        })
     }
 
-    /// The memory, marked before what the command says is to stay.
-    fn dumped(&mut self, word: &str, command: &Value) -> Result<Acknowledged, String> {
-        let share = command.get("keep").and_then(number);
-        let stays = match (share, command.get("keep_messages")) {
-            (Some(share), _) if (0.0..=1.0).contains(&share) => {
-                Stays::Tokens(self.provider.window().scaled(share))
+    fn carry_out(
+        &mut self,
+        command: ControlCommand,
+        message: &Value,
+    ) -> Result<Acknowledged, String> {
+        let field = command.entry().field;
+        let argument = message.get(field.name).unwrap_or(&Value::Null);
+        let is_true = *argument == Value::Bool(true);
+        let mut answer = Value::Bool(true);
+        let mut telemetry = Vec::new();
+        match command {
+            ControlCommand::Hold
+            | ControlCommand::Extract
+            | ControlCommand::DropTo
+            | ControlCommand::Clear
+            | ControlCommand::Abandon => return Err(NOT_FOR_AGENTS.to_owned()),
+            _ if field.kind == FieldKind::Flag && !is_true => {
+                return Err("this command is given with `true`".to_owned());
             }
-            (Some(_), _) => return Err("a share of the window is a number from 0 to 1".to_owned()),
+            ControlCommand::Pause | ControlCommand::Resume => {
+                self.paused = command == ControlCommand::Pause;
+            }
+            ControlCommand::GetMemory | ControlCommand::Mark => {
+                answer = self.memory.dump(self.stays(message)?);
+            }
+            ControlCommand::SetMemory => {
+                telemetry = self.replaced(|memory| memory.replace(argument))?;
+            }
+            ControlCommand::Prepare => self.memory.prepare(argument.clone()),
+            ControlCommand::Swap => telemetry = self.replaced(Memory::swap)?,
+            ControlCommand::Pin => {
+                self.memory.pin(argument.clone());
+                telemetry = self.pinned();
+            }
+            ControlCommand::Unpin => {
+                if !self.memory.unpin(argument) {
+                    return Err("nothing of this text is pinned".to_owned());
+                }
+                telemetry = self.pinned();
+            }
+            ControlCommand::SetTemp => {
+                let heat = number(argument).filter(|heat| (0.0..=HOTTEST).contains(heat));
+                self.temperature = Some(heat.ok_or("a temperature is a number from 0 to 2")?);
+            }
+        }
+        let answer = command
+            .acknowledge(answer)
+            .map_err(|error| error.to_string())?;
+        Ok(Acknowledged { answer, telemetry })
+    }
+
+    /// The part of the memory that stays verbatim behind a mark.
+    fn stays(&self, message: &Value) -> Result<Stays, String> {
+        let share = message.get(Modifier::Keep.name()).and_then(number);
+        match (share, message.get(Modifier::KeepMessages.name())) {
+            (Some(share), _) if (0.0..=1.0).contains(&share) => {
+                Ok(Stays::Tokens(self.provider.window().scaled(share)))
+            }
+            (Some(_), _) => Err("a share of the window is a number from 0 to 1".to_owned()),
             (None, Some(Value::Int(most))) => {
                 let most = usize::try_from(*most);
-                Stays::Turns(most.map_err(|_| "a number of messages is 0 or more".to_owned())?)
+                Ok(Stays::Turns(most.map_err(|_| {
+                    "a number of messages is 0 or more".to_owned()
+                })?))
             }
-            (None, _) => Stays::Nothing,
-        };
-        Ok(with(word, self.memory.dump(stays)))
+            (None, _) => Ok(Stays::Nothing),
+        }
     }
 
-    fn replaced(&self, word: &str, replaced: Replaced) -> Acknowledged {
-        let Replaced { before, after } = replaced;
+    fn replaced(
+        &mut self,
+        replace: impl FnOnce(&mut Memory) -> Result<Replaced, String>,
+    ) -> Result<Vec<Value>, String> {
+        let Replaced { before, after } = replace(&mut self.memory)?;
         let compactions = self.memory.compactions();
-        Acknowledged {
-            telemetry: vec![telemetry::swap(before, after, compactions), self.pressure()],
-            ..plain(word)
-        }
+        Ok(vec![
+            telemetry::swap(before, after, compactions),
+            self.pressure(),
+        ])
     }
 
-    fn pinned(&self, word: &str) -> Acknowledged {
-        Acknowledged {
-            telemetry: vec![telemetry::pin(self.memory.pins().len()), self.pressure()],
-            ..plain(word)
-        }
+    fn pinned(&self) -> Vec<Value> {
+        vec![telemetry::pin(self.memory.pins().len()), self.pressure()]
     }
 
-    /// How full the window is with what is remembered now, before any model has counted it.
+    /// The estimated pressure of the current memory, before any model has counted it.
     fn pressure(&self) -> Value {
         let view = self.memory.view();
         let tokens = view.iter().map(|draft| Heuristic.count_parts(&draft.parts));
@@ -113,37 +133,7 @@ impl Agent {
     }
 }
 
-fn with(word: &str, value: Value) -> Acknowledged {
-    match Value::record(vec![(word.into(), value)]) {
-        Ok(answer) => Acknowledged {
-            answer,
-            telemetry: Vec::new(),
-        },
-        Err(error) => refused(&error.to_string(), word),
-    }
-}
-
-fn plain(word: &str) -> Acknowledged {
-    with(word, Value::Bool(true))
-}
-
-fn refused(why: &str, command: &str) -> Acknowledged {
-    let answer = Value::record(vec![
-        ("refused".into(), Value::from(why)),
-        ("command".into(), Value::from(command)),
-    ]);
-    Acknowledged {
-        answer: answer.unwrap_or(Value::Null),
-        telemetry: Vec::new(),
-    }
-}
-
-/// Fields of commands that say how, not what.
-const MANNERS: [&str; 4] = ["keep", "keep_messages", "keep_results", "at_least"];
-
-/// The name of a command or an acknowledgement: its field that says what.
+/// The field that names a command or an acknowledgement, for reports; `?` if the message has none.
 pub(crate) fn verb(message: &Value) -> Arc<str> {
-    let mut fields = message.fields().unwrap_or_default().iter();
-    let verb = fields.find(|(name, _)| !MANNERS.contains(&&**name));
-    verb.map_or_else(|| "?".into(), |(name, _)| name.clone())
+    commands::verb(message).map_or_else(|| "?".into(), Arc::clone)
 }
