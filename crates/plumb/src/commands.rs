@@ -5,7 +5,7 @@
 //! is an agent (crate `driver`) or a conversation that a strategy supervises (crate `conversation`). Both
 //! match on [`ControlCommand`] without a wildcard, so the compiler names every place that a new command needs.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use crate::modules::MEM;
@@ -195,6 +195,16 @@ impl ControlCommand {
     }
 }
 
+impl fmt::Display for ObeyedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Agent => "agents",
+            Self::Conversation => "conversations",
+            Self::Both => "agents and conversations",
+        })
+    }
+}
+
 impl FieldKind {
     /// The type in the language.
     const fn type_text(self) -> &'static str {
@@ -327,19 +337,15 @@ pub fn page() -> String {
     );
     for command in ControlCommand::ALL {
         let entry = command.entry();
-        let hosts = match entry.obeyed_by {
-            ObeyedBy::Agent => "agents",
-            ObeyedBy::Conversation => "conversations",
-            ObeyedBy::Both => "both",
-        };
         let _ = writeln!(
             page,
-            "| `{}` `{}` | {} | `{}` `{{ {} }}` | {hosts} |",
+            "| `{}` `{}` | {} | `{}` `{{ {} }}` | {} |",
             entry.type_name,
             command.type_text(),
             entry.meaning,
             entry.acknowledgement_type,
             entry.acknowledgement.type_text(""),
+            entry.obeyed_by,
         );
     }
     page += "\nFour optional fields say how a command is carried out:\n\n| field | what it says |\n|---|---|\n";

@@ -8,12 +8,14 @@ use anyhow::{Context as _, bail};
 
 use crate::command::{self, say};
 
-/// The generated pages: what `ebbtide docs` calls them, and where they lie.
-const PAGES: [(&str, &str); 4] = [
+/// The generated files: their names in `ebbtide docs`, and their paths.
+const PAGES: [(&str, &str); 6] = [
     ("cli", "docs/cli.md"),
     ("errors", "docs/errors.md"),
     ("settings", "docs/settings.md"),
     ("plumb-codes", "docs/plumb/codes.md"),
+    ("plumb-commands", "docs/plumb/commands.md"),
+    ("mem", "crates/plumb/src/modules/mem.plumb"),
 ];
 
 /// Whether the pages are written or compared.

@@ -30,6 +30,10 @@ pub enum Page {
     Settings,
     /// Every code of what can be wrong with a program.
     PlumbCodes,
+    /// Every command of a strategy.
+    PlumbCommands,
+    /// The module `mem` with the types of the commands.
+    Mem,
 }
 
 /// Prints the page.
@@ -42,6 +46,8 @@ pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
         Page::Errors => errors_page(),
         Page::Settings => settings_page(),
         Page::PlumbCodes => plumb_codes_page(),
+        Page::PlumbCommands => plumb::commands::page(),
+        Page::Mem => plumb::commands::mem_module(),
     };
     console.data(page.as_bytes())?;
     Ok(Exit::Done)

@@ -57,6 +57,7 @@ fn generated_pages_are_committed_as_they_are() {
         ("errors", "errors.md"),
         ("settings", "settings.md"),
         ("plumb-codes", "plumb/codes.md"),
+        ("plumb-commands", "plumb/commands.md"),
     ] {
         let committed = std::fs::read_to_string(docs.join(file)).expect("a page");
         let printed = ebbtide(&["docs", page]).stdout;

@@ -2,6 +2,7 @@
 
 mod complete;
 
+use crate::commands::ControlCommand;
 use crate::names::{Sort, named};
 use crate::span::{SourceId, Span};
 use crate::syntax::ast::{
@@ -15,6 +16,7 @@ use super::Checked;
 use super::notes::{Note, Shows};
 use super::process::{ProcessId, declared};
 
+use complete::is_letter;
 pub use complete::{Completion, CompletionKind};
 
 /// What stands at a place of the program.
@@ -45,6 +47,9 @@ impl Checked {
         if let Some(place) = self.declaration_at(offset) {
             return Some(place);
         }
+        if let Some(place) = self.command_at(offset) {
+            return Some(place);
+        }
         let notes = self.notes.iter();
         let around = notes.filter(|note| holds(note.span, offset) && is_known(note));
         self.noted(around.min_by_key(|note| note.span.end - note.span.start)?)
@@ -61,13 +66,47 @@ impl Checked {
                 let DeclarationKind::Type(name, kind) = &declaration.kind else {
                     return None;
                 };
-                format!("type {} = {}", name.text, type_text(kind))
+                let shown = format!("type {} = {}", name.text, type_text(kind));
+                let of_mem = Some(definition.unit) == self.units.mem;
+                match ControlCommand::of_type(&name.text).filter(|_| of_mem) {
+                    Some(command) => format!("{shown}\n{}", meaning(command)),
+                    None => shown,
+                }
             }
         };
         Some(Place {
             span: note.span,
             text,
             definition: note.definition,
+        })
+    }
+
+    /// The name of a command, where a record of an expression has it as a field.
+    fn command_at(&self, offset: u32) -> Option<Place> {
+        self.message_at(offset)?;
+        let text = &self.sources.get(SourceId(0))?.text;
+        let (before, after) = text.split_at_checked(offset as usize)?;
+        let before = before.len() - before.trim_end_matches(is_letter).len();
+        let after = after.len() - after.trim_start_matches(is_letter).len();
+        let start = offset - u32::try_from(before).ok()?;
+        let end = offset + u32::try_from(after).ok()?;
+        let command = ControlCommand::named(text.get(start as usize..end as usize)?)?;
+        if !text.get(end as usize..)?.trim_start().starts_with(':') {
+            return None;
+        }
+        let name = command.entry().type_name;
+        let mem = self.units.get(self.units.mem?)?;
+        let mut declarations = mem.program.declarations.iter().filter_map(named);
+        Some(Place {
+            span: Span::new(SourceId(0), start, end),
+            text: format!(
+                "type {name} = {}\n{}",
+                command.type_text(),
+                meaning(command)
+            ),
+            definition: declarations
+                .find(|one| *one.text == *name)
+                .map(|one| one.span),
         })
     }
 
@@ -168,6 +207,12 @@ impl Checked {
         let (inputs, outputs) = (side(&signature.inputs), side(&signature.outputs));
         Some(format!("{} : {inputs} -> {outputs}", process.name))
     }
+}
+
+/// The meaning of a command and who obeys it, as a comment of the language.
+fn meaning(command: ControlCommand) -> String {
+    let entry = command.entry();
+    format!("(* {} Obeyed by {}. *)", entry.meaning, entry.obeyed_by)
 }
 
 /// Whether it says something: behind a mistake types may not be known.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::commands::ControlCommand;
 use crate::expr::fields_of;
 use crate::names::{Sort, Unit, member_name};
 use crate::syntax::ast::{
@@ -83,6 +84,7 @@ impl Checked {
                 _ => self
                     .settings(before, offset)
                     .or_else(|| self.in_binding(offset))
+                    .or_else(|| self.commands(before, offset))
                     .unwrap_or_else(|| self.words(offset)),
             },
         };
@@ -212,8 +214,38 @@ impl Checked {
         modules.find(|unit| *member_name(&unit.name) == *name)
     }
 
+    /// Where a record of an expression takes a field: the commands, or behind a command its modifiers.
+    fn commands(&self, before: &str, offset: u32) -> Option<Vec<Completion>> {
+        self.message_at(offset)?;
+        let (_, fields) = before.rsplit_once('{')?;
+        let text = &self.sources.get(crate::span::SourceId(0))?.text;
+        // Other programs make records of their own.
+        let commands = text.contains("CtrlCmd") || text.contains("ctrl_in");
+        let at_a_field = fields.trim().is_empty() || fields.trim_end().ends_with(',');
+        if !commands || !at_a_field || fields.contains('}') {
+            return None;
+        }
+        let names = fields.split(|letter| !is_letter(letter));
+        let given = names.into_iter().find_map(ControlCommand::named);
+        let Some(command) = given else {
+            let all = ControlCommand::ALL.iter().map(|command| {
+                let detail = format!("{}  {}", command.type_text(), command.entry().meaning);
+                completion(command.name(), CompletionKind::Field, detail)
+            });
+            return Some(all.collect());
+        };
+        let modifiers = command.entry().modifiers.iter().map(|modifier| {
+            completion(
+                modifier.name(),
+                CompletionKind::Field,
+                modifier.meaning().to_owned(),
+            )
+        });
+        Some(modifiers.collect())
+    }
+
     /// The type of the message that the expression at a place reads.
-    fn message_at(&self, offset: u32) -> Option<Type> {
+    pub(super) fn message_at(&self, offset: u32) -> Option<Type> {
         let notes = self.notes.iter();
         let around = notes.filter(|note| note.span.start < offset && offset < note.span.end);
         let messages = around.filter_map(|note| match &note.shows {
@@ -298,7 +330,7 @@ impl Checked {
     }
 }
 
-fn is_letter(letter: char) -> bool {
+pub(super) fn is_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 

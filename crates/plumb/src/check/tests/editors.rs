@@ -127,6 +127,20 @@ fn sessions_show_what_is_written_and_not_what_becomes_of_them() {
 }
 
 #[test]
+fn commands_show_what_they_mean() {
+    let text = "let f : !json -> !Pause = map({ pause: true })";
+    let checked = super::super::check("test.plumb", text, &BuiltIn);
+    let shown = "type Pause = { pause: bool }\n(* Holds an agent's messages, or a conversation's \
+                 requests, until `resume`. Obeyed by agents and conversations. *)";
+    for before in ["Pause =", "pause:"] {
+        let at = u32::try_from(text.find(before).expect(before)).expect("short");
+        let place = checked.at(at + 1).expect(before);
+        assert_eq!(place.text, shown, "at `{before}`");
+        assert!(place.definition.is_some(), "at `{before}`");
+    }
+}
+
+#[test]
 fn nothing_is_shown_of_what_is_not_known() {
     let text = "let f : !string -> !string = map(\"x\") ; filtr";
     let checked = super::super::check("test.plumb", text, &BuiltIn);
@@ -217,6 +231,17 @@ fn what_could_stand_there() {
             body("(again, again) <-> Ask as s  s@¦"),
             CompletionKind::Port,
             "done(Verdict) done(string) error recv(Verdict) send(string) trigger",
+        ),
+        (
+            body("again ; map({ p¦ }) ; judge@ctrl_in"),
+            CompletionKind::Field,
+            "abandon clear drop_to extract get_memory hold mark pause pin prepare resume set_memory \
+             set_temp swap unpin",
+        ),
+        (
+            body("again ; map({ clear: true, ¦ }) ; judge@ctrl_in"),
+            CompletionKind::Field,
+            "at_least keep_results",
         ),
         (
             PROGRAM.replace("use mem", "use ¦"),
