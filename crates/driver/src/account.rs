@@ -1,4 +1,4 @@
-//! Where models are called, and with which keys.
+//! Model endpoints and their keys.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -23,10 +23,10 @@ impl fmt::Debug for Account {
     }
 }
 
-/// Where a model can be called.
+/// An endpoint of a model.
 pub(crate) struct Place {
     pub endpoint: Endpoint,
-    /// Whether a key goes along.
+    /// True if the endpoint has the account's key.
     pub keyed: bool,
 }
 
@@ -35,7 +35,7 @@ impl Account {
     /// to this machine: a program is text from anywhere, and must not name a place to send it to.
     ///
     /// # Errors
-    /// Where a URL or the key cannot be used.
+    /// If a URL or the key cannot be used.
     pub(crate) fn place(&self, dialect: Dialect, other: Option<&str>) -> Result<Place, ModelError> {
         let usual = match dialect {
             Dialect::Anthropic => "https://api.anthropic.com",
@@ -60,7 +60,7 @@ impl Account {
     }
 }
 
-/// Whether a host, with its port or not, is this machine.
+/// Returns true if a host, with or without its port, is this machine.
 fn is_here(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

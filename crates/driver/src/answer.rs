@@ -1,4 +1,4 @@
-//! What an agent said, read as a value of the type that it was asked for.
+//! Reads an agent's text as a value of the requested type.
 
 use std::sync::Arc;
 
@@ -9,8 +9,7 @@ use plumb::value::Value;
 use crate::mcp::Answered;
 use crate::schema::schema;
 
-/// What an agent that is asked for this type is told about the form of its answers; nothing where any text
-/// will do.
+/// The instructions on the form of answers of this type; `None` if any text will do.
 pub(crate) fn form(kind: &Type) -> Option<String> {
     match kind {
         Type::Text | Type::Json | Type::Unknown => None,
@@ -21,15 +20,15 @@ pub(crate) fn form(kind: &Type) -> Option<String> {
     }
 }
 
-/// What is said to an agent about an answer that cannot be used.
+/// The message to an agent about an answer that cannot be used.
 pub(crate) fn remark(why: &str) -> String {
     format!(
         "That answer cannot be used: {why}. Answer the same message again, in the form that was asked for."
     )
 }
 
-/// The value that a text is. Where a string is asked for, it is the text; elsewhere JSON, in a code fence or
-/// not, or the text where that is of the type.
+/// Reads a text as a value. A string type takes the text as it is; other types take JSON, with or without a
+/// code fence, or the plain text if it fits.
 ///
 /// # Errors
 /// What is wrong with it, as a phrase.
@@ -104,7 +103,7 @@ fn without_nulls(kind: &Type, value: &Value) -> Value {
     made.unwrap_or_else(|_| value.clone())
 }
 
-/// What stands in a code fence, where all of the text is one.
+/// Removes the code fence around a text, if there is one.
 fn bare(text: &str) -> &str {
     let text = text.trim();
     let inside = text

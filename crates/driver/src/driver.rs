@@ -30,21 +30,21 @@ const SIM_KEY: &str = "sim";
 /// Tells the time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// What surrounds a program.
+/// The environment of a program: files, clock and accounts.
 #[derive(Clone)]
 pub struct Surroundings {
     /// The folder that the files are looked for in which agents name: usually the program's own.
     pub folder: PathBuf,
     /// Tells the time.
     pub clock: Clock,
-    /// Where and with which key models of provider `anthropic` are called.
+    /// The account for models of provider `anthropic`.
     pub anthropic: Account,
-    /// Where and with which key models of provider `openai` are called.
+    /// The account for models of provider `openai`.
     pub openai: Account,
-    /// How long models are waited for, and how often they are asked again.
+    /// Timeouts and retries of model calls.
     pub calling: model::Settings,
-    /// How often agents may call their models, all together; as often as they like where nothing is said.
-    /// What goes round in a loop of the network is bounded by nothing else.
+    /// The maximum number of model calls by all agents together; `None` is unlimited. Nothing else bounds a
+    /// loop of agents.
     pub max_calls: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ pub struct Driver(Arc<Inner>);
 struct Inner {
     checked: Checked,
     surroundings: Surroundings,
-    /// How often agents have called their models, where that is bounded.
+    /// The number of model calls so far; counted only if `max_calls` is set.
     calls: AtomicU64,
     /// Made when it is first needed: it reads the system's root certificates.
     client: OnceLock<Client>,
@@ -125,11 +125,10 @@ impl Driver {
         &self.0.checked
     }
 
-    /// A network of a process, ready to run. Agents in it remember nothing yet.
+    /// Makes a network of a process, ready to run, whose agents remember nothing yet.
     ///
     /// # Errors
-    /// Where there is no such process, the program has mistakes, or a setting of an agent cannot be
-    /// carried out.
+    /// If there is no such process, the program has mistakes, or a setting of an agent cannot be carried out.
     pub fn network(&self, process: &str) -> Result<Network, Unfit> {
         Network::new(self, &Plan::new(self.graph(process)?)?, None)
     }
@@ -171,7 +170,7 @@ impl Driver {
     /// Counts a call of a model.
     ///
     /// # Errors
-    /// Where there have been as many as there may be.
+    /// If there have been as many as there may be.
     pub(crate) fn count_call(&self) -> Result<(), Why> {
         let Some(most) = self.0.surroundings.max_calls else {
             return Ok(());
@@ -186,18 +185,17 @@ impl Driver {
         (self.0.surroundings.clock)()
     }
 
-    /// What the answers of an agent or a tool are: the type of its output, whether the network reads it or
-    /// not.
+    /// The type of the answers of an agent or a tool, even if nothing in the network reads its output.
     pub(crate) fn answers(&self, declared: &External) -> Type {
         let signature = self.checked().signature(&declared.name);
         let output = signature.and_then(|signature| signature.outputs.into_iter().next());
         output.map_or(Type::Json, |port| port.kind)
     }
 
-    /// What a tool is said to do, where it says so.
+    /// The `description` of a tool, if it has one.
     ///
     /// # Errors
-    /// Where there is no such process.
+    /// If there is no such process.
     pub(crate) fn description(&self, process: &str) -> Result<Option<String>, Unfit> {
         let graph = self.graph(process)?;
         let own = graph.externals.iter().find(|it| *it.name == *process);
@@ -206,10 +204,10 @@ impl Driver {
         Ok(found.and_then(|(_, value)| Some(value.as_text()?.to_owned())))
     }
 
-    /// Who answers for an agent.
+    /// The provider of an agent's answers.
     ///
     /// # Errors
-    /// Where its settings do not say, or say something that cannot be carried out.
+    /// If its settings do not say, or say something that cannot be carried out.
     pub(crate) fn provider(
         &self,
         declared: &External,
@@ -284,10 +282,10 @@ impl Driver {
         Ok(Reach::At(Box::new(place.endpoint)))
     }
 
-    /// The simulated provider, started where it does not run yet.
+    /// The simulated provider, started on first use.
     ///
     /// # Errors
-    /// Where nothing can be listened on.
+    /// If nothing can be listened on.
     pub(crate) async fn sim(&self) -> Result<Endpoint, ModelError> {
         let mut running = self.0.sim.lock().await;
         let url = match &*running {
@@ -310,10 +308,10 @@ impl Driver {
         Endpoint::new(Dialect::Anthropic, &url)?.with_key(SIM_KEY)
     }
 
-    /// A program that serves tools, started where it does not run yet.
+    /// A program that serves tools, started on first use.
     ///
     /// # Errors
-    /// Where it does not start or does not speak the protocol, as a phrase.
+    /// If it does not start or does not speak the protocol, as a phrase.
     pub(crate) async fn server(&self, command: &Command) -> Result<Serving, String> {
         let mut servers = self.0.servers.lock().await;
         if let Some(server) = servers.get(command) {

@@ -1,4 +1,4 @@
-//! What keeps a program from running, and what goes wrong with agents and tools while it runs.
+//! Errors that keep a program from running, and errors of agents and tools at run time.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub enum Unfit {
     Setting {
         /// The agent or tool.
         agent: Arc<str>,
-        /// What is wrong, as a phrase that goes on from its name.
+        /// The reason, as a phrase that follows the name.
         why: String,
     },
     /// A file that the program names cannot be read.
@@ -36,7 +36,7 @@ pub enum Unfit {
         agent: Arc<str>,
         /// The file.
         path: PathBuf,
-        /// What the system says, or what is wrong in it.
+        /// The system's message, or the mistake in the file.
         why: String,
     },
     /// A model cannot be called.
@@ -55,7 +55,7 @@ pub enum Unfit {
 pub struct Problem {
     /// The node: the agent or tool as the network calls it.
     pub at: Arc<str>,
-    /// Where it is declared.
+    /// The span of its declaration.
     pub span: Span,
     /// Why.
     pub why: Why,
@@ -69,9 +69,9 @@ pub enum Why {
     /// The answers were not of the type of the output, as often as it was tried.
     #[error("after {attempts} answers none is of the type that was asked for: {detail}")]
     Answer {
-        /// How many there were.
+        /// The number of answers.
         attempts: u32,
-        /// What was wrong with the last one.
+        /// The reason against the last answer.
         detail: String,
     },
     /// A script has no more answers.
@@ -86,7 +86,7 @@ pub enum Why {
     /// Models have been called as often as they may be.
     #[error("models have been called as often as they may be: {most} times")]
     CallsSpent {
-        /// How often that is.
+        /// The maximum number of calls.
         most: u64,
     },
     /// A tool could not do what it was asked.
@@ -101,7 +101,7 @@ pub enum Why {
         }
     )]
     Paused {
-        /// How many.
+        /// The number of messages.
         waiting: usize,
     },
 }
@@ -121,7 +121,7 @@ impl Why {
         }
     }
 
-    /// What can be done about it.
+    /// The remedy, as a sentence.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -148,7 +148,7 @@ fn category(error: &ModelError) -> Category {
 }
 
 impl Problem {
-    /// As it stands on the error stream: see [`error_value`].
+    /// The record on the error stream; see [`error_value`].
     #[must_use]
     pub fn to_value(&self) -> Value {
         let detail = self.to_string();

@@ -1,4 +1,4 @@
-//! One node that stands for an agent or a tool: what waits for it, and what it has to say.
+//! One agent or tool of a network, with its queues of incoming messages and outgoing acts.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,26 +22,26 @@ pub(crate) struct Asked {
     pub message: Value,
 }
 
-/// What the machine is to be told.
+/// A result that the machine still has to receive.
 #[derive(Debug)]
 pub(crate) enum Act {
     Answer(EffectId, u32, Value),
     Finish(EffectId),
 }
 
-/// Who stands there.
+/// The agent or the tool of a node.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// None while it is busy with a message.
+    /// `None` while it is busy with a message.
     Agent(Option<Box<Agent>>),
-    /// None while it is busy.
+    /// `None` while it is busy.
     Tool(Option<Tool>),
 }
 
 /// A node that stands for an agent or a tool.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    /// What it is called in reports.
+    /// The name in reports.
     pub at: Arc<str>,
     pub span: Span,
     pub body: Body,
@@ -57,7 +57,7 @@ impl Instance {
     /// The instance of a declaration.
     ///
     /// # Errors
-    /// Where a setting cannot be carried out.
+    /// If a setting cannot be carried out.
     pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, Unfit> {
         let names = |ports: &[ExternalPort]| ports.iter().map(|port| port.name.clone()).collect();
         let body = match declared.kind {
@@ -93,7 +93,7 @@ impl Instance {
         self.messages.retain(|asked| asked.effect != effect);
     }
 
-    /// Whether messages wait for an agent that is paused.
+    /// Returns true if messages wait for an agent that is paused.
     pub fn is_stuck(&self) -> bool {
         let paused = matches!(&self.body, Body::Agent(Some(agent)) if agent.is_paused());
         paused && !self.messages.is_empty()
@@ -113,7 +113,7 @@ impl Instance {
         self.say(effect, "telemetry", record);
     }
 
-    /// Carries out the next command, where there is one and the agent is not busy. Whether it did.
+    /// Carries out the next command, unless the agent is busy. Returns true if it carried one out.
     pub fn obey(&mut self) -> bool {
         let Body::Agent(Some(agent)) = &mut self.body else {
             return false;

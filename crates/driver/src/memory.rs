@@ -1,4 +1,4 @@
-//! What an agent remembers, and how it is taken out, replaced and pinned.
+//! The memory of an agent: dumps, replacements and pins.
 //!
 //! Turns are numbered from 1 in the order in which they were said. A mark is such a number: everything up
 //! to that turn. So a memory that was made from a dump can be put back while the agent has gone on: the
@@ -18,14 +18,14 @@ struct Entry {
     draft: TurnDraft,
 }
 
-/// What an agent remembers.
+/// The memory of an agent.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// What stands for the turns that are gone.
+    /// The summary of the turns that were removed.
     summary: Option<Arc<str>>,
     pinned: Vec<Value>,
     turns: Vec<Entry>,
-    /// How many turns were ever said.
+    /// The number of turns ever added.
     said: u64,
     /// The mark that was given last.
     marked: u64,
@@ -33,28 +33,28 @@ pub(crate) struct Memory {
     compactions: u32,
 }
 
-/// What is to stay as it is when a memory is summed up, at most.
+/// The part of a memory that stays verbatim when the rest is summarized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stays {
     /// Nothing.
     Nothing,
-    /// So many of the last turns.
+    /// At most this many of the last turns.
     Turns(usize),
-    /// The last turns of so many tokens, by a rough count.
+    /// The last turns up to this many tokens, estimated.
     Tokens(Tokens),
 }
 
-/// What came of replacing a memory.
+/// The number of turns before and after a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Replaced {
-    /// How many turns it had.
+    /// The number of turns before.
     pub before: usize,
-    /// How many it has.
+    /// The number of turns after.
     pub after: usize,
 }
 
 impl Memory {
-    /// How often turns were taken out for a summary.
+    /// The number of replacements so far.
     pub const fn compactions(&self) -> u32 {
         self.compactions
     }
@@ -83,7 +83,7 @@ impl Memory {
         }
     }
 
-    /// What the agent is shown of its memory: pins, summary, turns.
+    /// The turns that the agent is shown: pins, summary, remaining turns.
     pub fn view(&self) -> Vec<TurnDraft> {
         let mut drafts = Vec::with_capacity(self.turns.len() + 2);
         if !self.pinned.is_empty() {
@@ -102,8 +102,8 @@ impl Memory {
         drafts
     }
 
-    /// It as a message, marked at its end or before the turns that are to stay as they are. These are whole
-    /// exchanges: they begin with a message to the agent.
+    /// Dumps the memory as a message, marked at its end or before the turns that stay verbatim. These are
+    /// whole exchanges: they begin with a message to the agent.
     pub fn dump(&mut self, stays: Stays) -> Value {
         let cut = self.cut(stays);
         let before = cut.checked_sub(1).and_then(|last| self.turns.get(last));
@@ -116,7 +116,7 @@ impl Memory {
         json::memory(self.marked, drafts, &self.pinned, self.summary.as_deref())
     }
 
-    /// How many turns stand before those that are to stay.
+    /// The number of turns before those that stay.
     fn cut(&self, stays: Stays) -> usize {
         let turns = self.turns.iter().rev();
         let most = match stays {
@@ -141,7 +141,7 @@ impl Memory {
     /// it or not: only [`Memory::unpin`] lets go of it.
     ///
     /// # Errors
-    /// Where a turn of it cannot be read, as a phrase.
+    /// If a turn of it cannot be read, as a phrase.
     pub fn replace(&mut self, memory: &Value) -> Result<Replaced, String> {
         let mark = json::mark(memory).filter(|mark| *mark <= self.said);
         let mark = mark.unwrap_or(self.marked);
@@ -176,7 +176,7 @@ impl Memory {
     /// Puts the prepared memory in place.
     ///
     /// # Errors
-    /// Where nothing is prepared, or it cannot be read, as a phrase.
+    /// If nothing is prepared, or it cannot be read, as a phrase.
     pub fn swap(&mut self) -> Result<Replaced, String> {
         let prepared = self.prepared.take().ok_or("nothing is prepared")?;
         self.replace(&prepared)
@@ -200,7 +200,7 @@ impl Memory {
 /// The turns and the summary of a memory as one conversation, oldest first; for those who sum it up.
 ///
 /// # Errors
-/// Where a turn cannot be read, as a phrase.
+/// If a turn cannot be read, as a phrase.
 pub(crate) fn conversation(memory: &Value) -> Result<Vec<TurnDraft>, String> {
     let turns = json::turns(memory)?;
     let summary = json::summary(memory);

@@ -23,9 +23,9 @@ use crate::report::{Control, Report};
 use crate::tool::Tool;
 pub(crate) use log::Log;
 
-/// A network of one process, with its agents and tools. Dropping it ends all that it does.
+/// A running network of one process, with its agents and tools. Dropping it stops all work.
 ///
-/// It moves only while it is asked what came of it: [`Network::push`] and [`Network::close`] put something
+/// Work happens only while a caller waits for reports: [`Network::push`] and [`Network::close`] put something
 /// in, [`Network::next`] lets it work.
 pub struct Network {
     driver: Driver,
@@ -34,7 +34,7 @@ pub struct Network {
     machine: Machine,
     instances: BTreeMap<NodeId, Instance>,
     work: FuturesUnordered<BoxFuture<'static, Done>>,
-    /// How many agents and tools are at work.
+    /// The number of agents and tools at work.
     busy: usize,
     waits: HashMap<EffectId, AbortHandle>,
     effects: VecDeque<Effect>,
@@ -42,7 +42,7 @@ pub struct Network {
     log: UnboundedReceiver<Report>,
 }
 
-/// What all networks of one process have in common.
+/// The compiled process that all its networks share.
 pub(crate) struct Plan {
     graph: Graph,
     program: Arc<Program>,
@@ -52,7 +52,7 @@ impl Plan {
     /// The plan of a graph.
     ///
     /// # Errors
-    /// Where the machine does not take it.
+    /// If the machine does not take it.
     pub fn new(graph: Graph) -> Result<Self, Unfit> {
         let program = Arc::new(Program::new(&graph)?);
         Ok(Self { graph, program })
@@ -82,7 +82,7 @@ impl Network {
     /// A network, within the tool that it stands for.
     ///
     /// # Errors
-    /// Where a setting cannot be carried out.
+    /// If a setting cannot be carried out.
     pub(crate) fn new(driver: &Driver, plan: &Plan, within: Option<&Log>) -> Result<Self, Unfit> {
         let graph = &plan.graph;
         let machine = Machine::new(Arc::clone(&plan.program));
@@ -135,8 +135,8 @@ impl Network {
     /// process sees it.
     ///
     /// # Errors
-    /// Where there is no such input, it is closed or full, or the network has stopped; with the message.
-    /// Where it is full ([`Refusal::Full`]) there may be room after the next report.
+    /// If there is no such input, it is closed or full, or the network has stopped; with the message. Where
+    /// it is full ([`Refusal::Full`]) there may be room after the next report.
     pub fn push(&mut self, port: u32, message: Value) -> Result<(), Refused> {
         let step = self.machine.push(port, message)?;
         self.absorb(step);
@@ -150,26 +150,25 @@ impl Network {
         }
     }
 
-    /// Whether everything has ended: nothing more will be reported than what waits to be.
+    /// Returns true if everything has ended. Only reports that are already queued remain.
     #[must_use]
     pub fn ended(&self) -> bool {
         self.machine.ended()
     }
 
-    /// Whether it stopped for lack of fuel, and takes and does nothing any more.
+    /// Returns true if it ran out of fuel. A stopped network takes no messages and does no work.
     #[must_use]
     pub const fn stopped(&self) -> bool {
         self.machine.stopped()
     }
 
-    /// The next thing that comes of it; `None` where it is at rest: nothing is worked on or waited for, and
-    /// nothing will come before something is put in. May be dropped at any time without loss.
+    /// Waits for the next report; `None` if the network is at rest until the next input. Canceling the future
+    /// loses nothing.
     pub async fn next(&mut self) -> Option<Report> {
         self.next_until(Self::is_at_rest).await
     }
 
-    /// As [`Network::next`], but `None` already where no agent or tool is at work, whatever time there is
-    /// still to pass.
+    /// Does the same as [`Network::next`], but also returns `None` if only timers are pending.
     pub async fn next_of_work(&mut self) -> Option<Report> {
         self.next_until(|network| network.busy == 0).await
     }
@@ -195,7 +194,7 @@ impl Network {
         self.work.is_empty()
     }
 
-    /// Whether an agent or a tool is at work on what was put in, or there is something to report of it.
+    /// Returns true if an agent or a tool is at work, or a report is queued.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.busy > 0 || !self.effects.is_empty() || !self.reports.is_empty()
@@ -214,8 +213,8 @@ impl Network {
         }
     }
 
-    /// What keeps it from ending, where it is at rest and has not ended although its inputs are closed:
-    /// agents that are paused, with messages that wait.
+    /// The agents that keep a network at rest from ending although its inputs are closed: paused agents with
+    /// queued messages.
     #[must_use]
     pub fn stuck(&self) -> Vec<Problem> {
         let stuck = self.instances.values().filter(|it| it.is_stuck());
@@ -231,7 +230,7 @@ impl Network {
             .collect()
     }
 
-    /// Takes up what came of a call of the machine.
+    /// Absorbs the result of a call of the machine.
     fn absorb(&mut self, step: Step) {
         // What was logged came before.
         while let Ok(report) = self.log.try_recv() {

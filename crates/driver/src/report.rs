@@ -1,4 +1,4 @@
-//! What a running network tells whoever runs it.
+//! Reports of a running network to its host.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use plumb::value::Value;
 
 use crate::error::Problem;
 
-/// One thing that came of a network.
+/// One event of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
     /// A message left the network.
     Output {
-        /// By which of its outputs.
+        /// The number of the output.
         port: u32,
         /// The message.
         message: Value,
     },
     /// No more will come on this output.
     Ended {
-        /// Which.
+        /// The number of the output.
         port: u32,
     },
     /// Something went wrong in the network itself.
@@ -33,12 +33,12 @@ pub enum Report {
         /// The node, as the network calls it; of a process that was called as a tool, with that tool in
         /// front: `search/finder`.
         at: Arc<str>,
-        /// What.
+        /// The event.
         control: Control,
     },
 }
 
-/// What an agent or a tool was asked, or said.
+/// An activity of an agent or a tool, without the text of messages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
     /// A message came in on a port other than `ctrl_in`, and is worked on from now on.
@@ -46,14 +46,14 @@ pub enum Control {
         /// The port.
         port: Arc<str>,
     },
-    /// It was answered on a port.
+    /// A message was answered on a port.
     Answered {
         /// The port.
         port: Arc<str>,
     },
     /// An answer was not of the type that was asked for, and is asked for again.
     Again {
-        /// What was wrong with it.
+        /// The reason.
         why: String,
     },
     /// A command on `ctrl_in` is carried out.
@@ -61,7 +61,7 @@ pub enum Control {
         /// Its name: `pause`, `set_memory`.
         name: Arc<str>,
     },
-    /// It is acknowledged on `ctrl_out`.
+    /// A command is acknowledged on `ctrl_out`.
     Acknowledged {
         /// The name of the acknowledgement: `paused`, `memory_set`, `refused`.
         name: Arc<str>,

@@ -1,4 +1,4 @@
-//! Types as JSON Schema: what models are told of the values that are asked for.
+//! Types as JSON Schema: what models are reported of the values that are asked for.
 
 use plumb::types::{Presence, Type};
 use serde_json::{Map, Value, json};

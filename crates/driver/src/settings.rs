@@ -11,19 +11,19 @@ use crate::error::Unfit;
 /// The settings of an agent, with the files read that they name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    /// None where the host chooses.
+    /// `None` if the host chooses.
     pub provider: Option<Arc<str>>,
     /// The model's name; of a script, the file.
     pub model: Option<Arc<str>>,
     /// The prompt, and the files of `prompts` behind it.
     pub prompt: String,
-    /// Where the model is reached, instead of the provider's own address.
+    /// The model's URL, instead of the provider's own.
     pub endpoint: Option<Arc<str>>,
     pub limits: Limits,
     pub sampling: Sampling,
-    /// Whether each message comes with a note about the agent's memory.
+    /// True if each message comes with a note about the agent's memory.
     pub runtime_context: bool,
-    /// Whether nothing is remembered from one message to the next.
+    /// True if nothing is remembered from one message to the next.
     pub amnesiac: bool,
     /// Processes that are offered as tools.
     pub tools: Vec<Arc<str>>,
@@ -31,24 +31,24 @@ pub(crate) struct Settings {
     pub servers: Vec<Command>,
 }
 
-/// How much an agent may do.
+/// Limits of an agent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The longest answer in tokens.
     pub tokens: Option<u64>,
-    /// How often an answer of the wrong type is asked for again.
+    /// The maximum number of retries after an answer of the wrong type.
     pub retries: u32,
-    /// How many turns are remembered.
+    /// The maximum number of remembered turns.
     pub messages: Option<usize>,
-    /// How many calls of tools a message may lead to.
+    /// The maximum number of tool calls for one message.
     pub tool_calls: u32,
 }
 
-/// How a model writes.
+/// Sampling settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sampling {
     pub temperature: Option<f64>,
-    /// How many tokens it may think.
+    /// The budget of thinking tokens.
     pub thinking: Option<u64>,
 }
 
@@ -71,10 +71,10 @@ impl Default for Limits {
 }
 
 impl Settings {
-    /// Those of an agent. Files are looked for in `folder`.
+    /// Reads the settings of an agent. Paths of files are relative to `folder`.
     ///
     /// # Errors
-    /// Where a file of `prompts` cannot be read.
+    /// If a file of `prompts` cannot be read.
     pub fn read(agent: &External, folder: &Path) -> Result<Self, Unfit> {
         let mut settings = Self::default();
         let mut files = Vec::new();
@@ -148,7 +148,7 @@ impl Command {
 /// The text of a file that an agent names.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub(crate) fn read(agent: &External, path: &Path) -> Result<String, Unfit> {
     std::fs::read_to_string(path).map_err(|error| unreadable(agent, path.into(), error.to_string()))
 }
@@ -161,7 +161,7 @@ pub(crate) fn unreadable(agent: &External, path: PathBuf, why: String) -> Unfit 
     }
 }
 
-/// A number, where it is one.
+/// The number in a value, or `None` if it is not a number.
 pub(crate) fn number(value: &Value) -> Option<f64> {
     match value {
         #[expect(clippy::cast_precision_loss, reason = "settings are small numbers")]

@@ -20,8 +20,8 @@ fn size(number: usize) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// What one call of the model took: `input_tokens` is all of the input, whether it was read from a cache or
-/// not; `pressure` is input and output as a share of the window.
+/// The usage of one model call: `input_tokens` is all of the input, whether it was read from a cache or not;
+/// `pressure` is input and output as a share of the window.
 pub(crate) fn usage(spent: &Spent, window: Tokens, compactions: u32) -> Value {
     let pressure = Pressure::of(spent.input + spent.output, window);
     record(
@@ -38,8 +38,7 @@ pub(crate) fn usage(spent: &Spent, window: Tokens, compactions: u32) -> Value {
     )
 }
 
-/// How full the window is with what is remembered, by a rough count: told when that changed without a call of
-/// the model.
+/// The estimated pressure of the memory, reported when it changes without a model call.
 pub(crate) fn pressure(tokens: Tokens, window: Tokens) -> Value {
     let pressure = Pressure::of(tokens, window);
     record(
@@ -52,8 +51,7 @@ pub(crate) fn pressure(tokens: Tokens, window: Tokens) -> Value {
     )
 }
 
-/// How an agent is, after each step: what it is doing, whether it repeats itself and how often (0 where it
-/// does not), and how serious that is.
+/// The vitals of an agent after a step: its phase, the number of repetitions (0 if none) and the severity.
 pub(crate) fn pulse(phase: Phase, status: &Status, turns: usize) -> Value {
     let repeats = status.looping.map_or(0, |found| found.count);
     record(

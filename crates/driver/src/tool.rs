@@ -15,7 +15,7 @@ use crate::network::Log;
 use crate::report::Report;
 use crate::settings::Command;
 
-/// How deep tools may call tools.
+/// The maximum depth of tools that call tools.
 const DEPTH: u32 = 16;
 
 /// A tool as its program declares it.
@@ -27,9 +27,9 @@ pub(crate) enum Tool {
     Served {
         /// The program.
         by: Command,
-        /// What the tool is called there.
+        /// The tool's name in that program.
         name: Arc<str>,
-        /// What its answers are.
+        /// The type of its answers.
         kind: Type,
     },
 }
@@ -38,7 +38,7 @@ impl Tool {
     /// The tool of a declaration, whose answers are of type `kind`.
     ///
     /// # Errors
-    /// Where its settings do not say what it runs.
+    /// If its settings do not say what it runs.
     pub fn new(declared: &External, kind: Type) -> Result<Self, Unfit> {
         let setting = |name: &str| {
             let mut settings = declared.settings.iter();
@@ -67,7 +67,7 @@ impl Tool {
     /// Asks it.
     ///
     /// # Errors
-    /// Where it gives no answer, or one of another type.
+    /// If it gives no answer, or one of another type.
     pub async fn call(&self, driver: &Driver, message: Value, log: &Log) -> Result<Value, Why> {
         match self {
             Self::Process(name) => {

@@ -58,16 +58,16 @@ pub struct Checked {
     settings: HashMap<ProcessId, Settings>,
     units: Units,
     sessions: Vec<Session>,
-    /// What stands where, in the order of the text.
+    /// Notes for editors, in the order of the text.
     notes: Vec<Note>,
 }
 
 /// The ports of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessSignature {
-    /// Where messages go in.
+    /// The input ports.
     pub inputs: Vec<ExternalPort>,
-    /// Where messages come out.
+    /// The output ports.
     pub outputs: Vec<ExternalPort>,
 }
 
@@ -142,7 +142,7 @@ impl Checked {
         unit.map_or(&self.program, |unit| &unit.program)
     }
 
-    /// Whether it can run: nothing is wrong but what is a warning.
+    /// Returns true if the program can run: it has no errors, only warnings at most.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let mut diagnostics = self.diagnostics.iter();
@@ -158,8 +158,8 @@ impl Checked {
         own.map(|process| &*process.name)
     }
 
-    /// The network of a process: `main`, or another; `Mem.prepared` names one of a module that the program
-    /// uses, or of `mem`. `None` where there is no such process, or where something is wrong with the program.
+    /// The graph of a process: `main` or another, or `Mem.prepared` for one of a module. `None` if there is
+    /// no such process or the program has errors.
     #[must_use]
     pub fn graph(&self, process: &str) -> Option<Graph> {
         if !self.is_sound() {

@@ -1,4 +1,4 @@
-//! What is wrong with a program, as values.
+//! Diagnostics as values.
 
 pub mod codes;
 mod json;
@@ -28,49 +28,49 @@ impl fmt::Display for Code {
     }
 }
 
-/// One line of the generated page of codes. Every part that defines codes has a table of these.
+/// One row of the generated page of codes. Each module that defines codes has such a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeEntry {
     /// The code.
     pub code: Code,
-    /// What it means, as one phrase.
+    /// The meaning, as one phrase.
     pub meaning: &'static str,
-    /// What to do, as one sentence.
+    /// The remedy, as one sentence.
     pub remedy: &'static str,
 }
 
-/// Whether the program can run nevertheless.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// It does not run.
+    /// The program does not run.
     Error,
-    /// It runs, and probably not as meant.
+    /// The program runs, but probably not as intended.
     Warning,
 }
 
 /// Another place that has to do with it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
-    /// Where.
+    /// The place.
     pub span: Span,
-    /// What is there, as a phrase.
+    /// The label, as a phrase.
     pub text: String,
 }
 
-/// One thing that is wrong with a program.
+/// One problem of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
     /// Its stable code.
     pub code: Code,
-    /// Whether the program can run nevertheless.
+    /// The severity of a diagnostic.
     pub severity: Severity,
-    /// Where it is.
+    /// The place.
     pub span: Span,
-    /// What is wrong, as a phrase: lower case, no full stop.
+    /// The problem, as a phrase: lower case, no full stop.
     pub message: String,
     /// Other places that have to do with it.
     pub labels: Vec<Label>,
-    /// What to do, as a sentence.
+    /// The remedy, as a sentence.
     pub hint: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl Diagnostic {
         }
     }
 
-    /// With another place that has to do with it.
+    /// Adds a related place.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label {
@@ -107,7 +107,7 @@ impl Diagnostic {
         self
     }
 
-    /// With what to do about it.
+    /// Adds a remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

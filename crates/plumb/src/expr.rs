@@ -24,19 +24,18 @@ use crate::types::{Fit, Shown, Type, fits};
 use typer::Typer;
 pub(crate) use typer::fields_of;
 
-/// What types that are written in an expression mean.
+/// Resolves types that an expression names.
 pub(crate) type Resolve<'a> = &'a dyn Fn(&ast::Type) -> Type;
 
 /// A checked expression.
 #[derive(Debug)]
 pub(crate) struct Typed {
-    /// What the machine does.
     pub op: Op,
-    /// What comes out: the value of a map's expression, the messages that a filter lets through.
+    /// The output type: the value of a map's expression, or the messages that a filter passes.
     pub kind: Type,
-    /// Whether a filter drops what lacks a field.
+    /// The behavior of a filter if a field is missing.
     pub selector: Selector,
-    /// What each part of the message that is read is, for editors.
+    /// The type of each part of the message that is read, for editors.
     pub places: Vec<(Span, Type)>,
 }
 
@@ -105,7 +104,7 @@ pub(crate) fn filter(
     }
 }
 
-/// The expression of a `once`, which reads no message; its value where it is one.
+/// Evaluates the expression of a `once`, which reads no message; `None` if it has no value.
 pub(crate) fn constant(
     expr: &Expr,
     resolve: Resolve<'_>,

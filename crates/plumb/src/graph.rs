@@ -19,9 +19,9 @@ use crate::types::Type;
 pub struct Graph {
     /// The process that runs.
     pub name: Arc<str>,
-    /// Where messages come in, in the order of the signature: nodes of [`Kind::Input`].
+    /// The nodes where messages enter, in the order of the signature: nodes of [`Kind::Input`].
     pub inputs: Vec<NodeId>,
-    /// Where messages go out, in the order of the signature: nodes of [`Kind::Output`].
+    /// The nodes where messages leave, in the order of the signature: nodes of [`Kind::Output`].
     pub outputs: Vec<NodeId>,
     /// The nodes. Their order is that of the program, and the order in which ready ones run.
     pub nodes: Vec<Node>,
@@ -46,15 +46,15 @@ pub struct ExternalId(pub u32);
 /// A node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What it does.
+    /// The operation.
     pub kind: Kind,
-    /// What it is called in pictures and errors: the process, the channel, the step of the protocol.
+    /// The name in pictures and errors: the process, the channel, the step of the protocol.
     pub name: Arc<str>,
     /// The edges into it, in the order of its inputs.
     pub inputs: Vec<EdgeId>,
     /// The edges out of it, in the order of its outputs.
     pub outputs: Vec<EdgeId>,
-    /// Where in the program it comes from.
+    /// The place in the program that it comes from.
     pub span: Span,
 }
 
@@ -65,22 +65,22 @@ pub struct Edge {
     pub from: (NodeId, u32),
     /// The node and which of its inputs.
     pub to: (NodeId, u32),
-    /// What its messages are.
+    /// The type of its messages.
     pub kind: Type,
-    /// Whether it lies on a cycle: then its queue has no bound.
+    /// The flow: the queue of an edge on a cycle has no bound.
     pub flow: Flow,
 }
 
-/// Whether an edge lies on a cycle.
+/// The position of an edge relative to cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Flow {
     /// No way leads back.
     Forward,
-    /// It lies on a cycle.
+    /// The edge is part of a cycle.
     Cycle,
 }
 
-/// What a node does.
+/// The operation of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// Messages come in from outside here. No inputs, one output. What comes in is checked against the
@@ -88,30 +88,30 @@ pub enum Kind {
     Input,
     /// Messages go out here. One input, no outputs.
     Output,
-    /// What comes in, goes out; a channel is one.
+    /// Passes each message on; a channel is one.
     Id,
     /// To all outputs, the first one first.
     Copy,
-    /// From all inputs, in order of arrival.
+    /// Passes on messages from all inputs, in order of arrival.
     Merge,
-    /// Nothing goes on.
+    /// Drops each message.
     Discard,
     /// No message ever, and ends at once.
     Empty,
     /// This message at the start, before any other moves, and ends.
     Once(Value),
-    /// One of each input, as a list in their order.
+    /// Joins one message from each input into a list, in their order.
     Barrier,
     /// A new message from each.
     Map(Arc<Code>),
-    /// Those of which the expression says true.
+    /// Passes on messages for which the expression is true.
     Filter(Arc<Code>, Selector),
     /// The part with this number of a list.
     Project(u32),
     /// `{ tag: l, value: message }`.
     Tag(Arc<str>),
-    /// Those that are of this type go on, as the program says or as the compiler added; the others go to
-    /// the error stream as [`P0801`](crate::diagnostic::Code).
+    /// Passes on messages of this type. The others go to the error stream as
+    /// [`P0801`](crate::diagnostic::Code).
     Narrow(Type),
     /// An agent or a tool: what comes in is an effect for the driver, which answers on its outputs.
     External(ExternalId),
@@ -121,12 +121,12 @@ pub enum Kind {
     Timer,
 }
 
-/// What a filter does with a message that lacks a field which its expression reads.
+/// The behavior of a filter if a message lacks a field that its expression reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Selector {
     /// There is no such message: the type says so.
     Total,
-    /// It is dropped: the input is a sum or `json`.
+    /// The message is dropped: the input is a sum or `json`.
     Partial,
 }
 
@@ -135,9 +135,9 @@ pub enum Selector {
 pub struct Code {
     /// The expression. Names are resolved: [`Op::Message`] and fields of it.
     pub op: Op,
-    /// As it is written, in canonical form; for pictures.
+    /// The source in canonical form, for pictures.
     pub text: Arc<str>,
-    /// Where in the program it stands.
+    /// The place in the program.
     pub span: Span,
 }
 
@@ -148,12 +148,12 @@ pub enum Op {
     Message,
     /// A value that is the same each time, a literal or an expression of such.
     Constant(Value),
-    /// A field of a record; where it is missing, a partial filter drops the message, and elsewhere it
-    /// goes to the error stream.
+    /// A field of a record. If it is missing, a partial filter drops the message; elsewhere the message goes
+    /// to the error stream.
     Field(Box<Op>, Arc<str>),
     /// A part of a list, from 0, as the type promises.
     Part(Box<Op>, u32),
-    /// Whether the value is of this type, whole: [`Kind::Narrow`]'s test.
+    /// True if the whole value has this type: the test of [`Kind::Narrow`].
     Is(Box<Op>, Type),
     /// `{ k: e }`.
     Record(Vec<(Arc<str>, Op)>),
@@ -169,33 +169,33 @@ pub enum Op {
     Len(Box<Op>),
     /// `contains(s, t)`.
     Contains(Box<Op>, Box<Op>),
-    /// Whether the field is there.
+    /// True if the field exists.
     Defined(Box<Op>),
 }
 
 /// An agent or a tool as the program declares it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct External {
-    /// Its name in the program, with its module where it is not the program's own: `Mem.compressor`.
+    /// The name in the program, with its module unless it is the program's own: `Mem.compressor`.
     pub name: Arc<str>,
-    /// Which.
+    /// The number of the output.
     pub kind: ExternalKind,
     /// Its input ports, in the order of its node's inputs; those that nothing feeds are left out.
     pub inputs: Vec<ExternalPort>,
-    /// Its output ports, in the order of its node's outputs; those that nobody reads are left out.
+    /// The output ports, in the order of the node's outputs; those that nothing reads are left out.
     pub outputs: Vec<ExternalPort>,
     /// Its settings as they are written, checked: `provider`, `model`, `prompt` and so on.
     pub settings: Vec<(Arc<str>, Value)>,
-    /// Where it is declared.
+    /// The span of its declaration.
     pub span: Span,
 }
 
-/// Which kind of process outside.
+/// The kind of an external process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ExternalKind {
     /// A language model with its memory.
     Agent,
-    /// One message in, one out.
+    /// One answer for each message.
     Tool,
 }
 
@@ -204,7 +204,7 @@ pub enum ExternalKind {
 pub struct ExternalPort {
     /// `input`, `ctrl_in`, `output`, `ctrl_out`, `telemetry`.
     pub name: Arc<str>,
-    /// What its messages are.
+    /// The type of its messages.
     pub kind: Type,
 }
 

@@ -1,4 +1,4 @@
-//! Literate tests: Markdown with programs, and beside each what it does.
+//! Literate tests: Markdown with programs and their expected behavior.
 //!
 //! ````text
 //! ```plumb
@@ -47,21 +47,21 @@ pub use compare::{Mismatch, Remedy};
 use page::{Block, blocks};
 use play::{Ended, play};
 
-/// What programs are called in diagnostics.
+/// The name of a page's program in diagnostics.
 const NAME: &str = "main.plumb";
-/// How wide diagnostics are shown.
+/// The width of diagnostics, in columns.
 const WIDTH: usize = 100;
 
-/// What came of a page.
+/// The result of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Tested {
-    /// The page as it would have to be: its own text where nothing is wrong with it.
+    /// The page as it would have to be: its own text if nothing is wrong with it.
     pub text: String,
-    /// Where the page says what is not so, in its order.
+    /// The mismatches, in the order of the page.
     pub mismatches: Vec<Mismatch>,
-    /// How many programs it has.
+    /// The number of programs.
     pub programs: usize,
-    /// How many of its fences say what a program does.
+    /// The number of fences that state what a program does.
     pub expectations: usize,
     /// The codes that it shows.
     pub codes: BTreeSet<Code>,
@@ -129,16 +129,16 @@ struct Tester<'a> {
     own: HashMap<String, String>,
     tested: Tested,
     program: Option<Checked>,
-    /// Whether nothing was expected to be said of the program, so far.
+    /// True if the page has expected no diagnostics of the program so far.
     silent: bool,
-    /// Where the program stands.
+    /// The line of the program.
     line: usize,
-    /// How the last transcript ended.
+    /// The state at the end of the last transcript.
     last: Option<Ended>,
 }
 
 impl Tester<'_> {
-    /// What the fence should hold; nothing where it holds what it likes.
+    /// Computes what the fence should contain; `None` if it can contain anything.
     ///
     /// # Errors
     /// Why that cannot be found out, as a page may say it.
@@ -201,7 +201,7 @@ impl Tester<'_> {
         Some(found.map_err(|why| format!("({why})\n")))
     }
 
-    /// Where nothing is expected to be said of a program, nothing may be.
+    /// Reports the diagnostics of a program that should have none.
     fn silent(&mut self) {
         if let Some(program) = &self.program
             && self.silent

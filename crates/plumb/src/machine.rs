@@ -42,16 +42,16 @@ use program::Act;
 use run::Run;
 use state::Phase;
 
-/// What came of one call. Everything is in the order in which it happened.
+/// The result of one call, with everything in the order in which it happened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// Messages that left the network, with the number of their output.
     pub outputs: Vec<(u32, Value)>,
-    /// What is asked of the driver.
+    /// Requests to the driver.
     pub effects: Vec<Effect>,
-    /// What went wrong.
+    /// The errors.
     pub errors: Vec<Fault>,
-    /// What may go wrong: queues that have become long.
+    /// Warnings about queues that have become long.
     pub warnings: Vec<Fault>,
     /// Outputs on which no more will come.
     pub ended: Vec<u32>,
@@ -130,7 +130,7 @@ impl Machine {
     /// Goes on from a state.
     ///
     /// # Errors
-    /// Where the state is of another program, or damaged.
+    /// If the state is of another program, or damaged.
     pub fn resume(program: Arc<Program>, state: State) -> Result<Self, StateError> {
         let state = state.fitted(&program)?;
         Ok(Self { program, state })
@@ -160,19 +160,19 @@ impl Machine {
         self.state.flights.shrink_to_fit();
     }
 
-    /// What became of the messages so far.
+    /// The message counts so far.
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.state.counters
     }
 
-    /// Whether everything has ended and nothing is in flight. So it is too after it has stopped.
+    /// Returns true if everything has ended and nothing is in flight; also true after it has stopped.
     #[must_use]
     pub fn ended(&self) -> bool {
         self.state.ended(&self.program)
     }
 
-    /// Whether it has stopped for lack of fuel.
+    /// Returns true if it has stopped for lack of fuel.
     #[must_use]
     pub const fn stopped(&self) -> bool {
         matches!(self.state.phase, Phase::Stopped)
@@ -197,8 +197,8 @@ impl Machine {
     /// process sees it.
     ///
     /// # Errors
-    /// Where there is no such input, it is closed or its queue full, or the network has stopped. The
-    /// message is in the error.
+    /// If there is no such input, it is closed or its queue full, or the network has stopped. The message is
+    /// in the error.
     pub fn push(&mut self, port: u32, message: Value) -> Result<Step, Refused> {
         if self.stopped() {
             return Err(Refusal::Stopped.with(message));
@@ -217,8 +217,8 @@ impl Machine {
     /// type of the output is an error in the step, and no process sees it.
     ///
     /// # Errors
-    /// Where there is no such effect or output, the queue behind it is full, or the network has stopped.
-    /// The message is in the error.
+    /// If there is no such effect or output, the queue behind it is full, or the network has stopped. The
+    /// message is in the error.
     pub fn answer(&mut self, effect: EffectId, port: u32, message: Value) -> Result<Step, Refused> {
         if self.stopped() {
             return Err(Refusal::Stopped.with(message));
@@ -245,7 +245,7 @@ impl Machine {
     /// on.
     ///
     /// # Errors
-    /// Where there is no such effect, the network has stopped, or the queue behind a timer is full.
+    /// If there is no such effect, the network has stopped, or the queue behind a timer is full.
     pub fn finished(&mut self, effect: EffectId) -> Result<Step, Refused> {
         if self.stopped() {
             return Err(Refusal::Stopped.alone());
@@ -276,7 +276,7 @@ impl Machine {
     /// No more will come on this input. A second time it does nothing.
     ///
     /// # Errors
-    /// Where there is no such input, or the network has stopped.
+    /// If there is no such input, or the network has stopped.
     pub fn close(&mut self, port: u32) -> Result<Step, Refused> {
         if self.stopped() {
             return Err(Refusal::Stopped.alone());
@@ -322,7 +322,7 @@ impl Machine {
         )
     }
 
-    /// Starts where that has not been done, changes something, and comes to rest.
+    /// Starts the network if necessary, applies a change and runs until it is at rest.
     fn call(&mut self, change: impl FnOnce(&mut Run<'_>)) -> Step {
         let mut step = Step::default();
         self.begin(&mut step);
@@ -333,8 +333,8 @@ impl Machine {
         step
     }
 
-    /// Starts, where that has not been done. All networks of a program start alike, so it is done once where
-    /// it leads to nothing but a state.
+    /// Starts the network if it has not started. All networks of a program start alike, so a start without
+    /// output is computed once.
     fn begin(&mut self, step: &mut Step) {
         if self.state.phase != Phase::New {
             return;

@@ -3,16 +3,16 @@
 /// The text of the module `mem`, which every program may use.
 pub const MEM: &str = include_str!("modules/mem.plumb");
 
-/// Where modules are looked for: the search path is the caller's.
+/// The source of modules. The caller defines the search path.
 pub trait Modules {
-    /// The text of a module, by its file name without the ending; `None` where there is none.
+    /// The text of a module, by its file name without the ending; `None` if there is none.
     ///
-    /// `mem` is asked for as well, so that a caller can put another in its place; the built-in one stands
-    /// in where the answer is `None`.
+    /// `mem` is requested too, so that a caller can replace it. If the answer is `None`, the built-in one is
+    /// used.
     fn load(&self, name: &str) -> Option<String>;
 
-    /// Where that text stands, as a reader would open it: a path. `None` where it stands in no file of its
-    /// own; diagnostics then call the module by its name.
+    /// The path of that text for readers. `None` if it has no file of its own; diagnostics then use the
+    /// module's name.
     fn place(&self, _name: &str) -> Option<String> {
         None
     }

@@ -18,40 +18,37 @@ pub(crate) use types::TypeNames;
 /// The number of a unit among those of one check; 0 is the program.
 pub(crate) type UnitId = usize;
 
-/// One source and what it declares.
+/// One source with its declarations.
 #[derive(Debug)]
 pub(crate) struct Unit {
     /// The name of the module; empty for the program.
     pub name: Arc<str>,
-    /// Its text.
     pub source: SourceId,
-    /// What was parsed, then what is left of it without sessions.
+    /// The parsed program; later, the program without sessions.
     pub program: Program,
     /// The modules that it uses: as members of them are written, and which.
     pub uses: Vec<(Arc<str>, UnitId)>,
-    /// The modules that it names and does not get, as members of them would be written, and what was said of it.
+    /// The modules that it uses but that cannot be loaded, by member name, with the diagnostic.
     pub missing: Vec<(Arc<str>, Diagnostic)>,
-    /// Where in the declarations each name is defined.
+    /// The index of the declaration of each name.
     pub types: HashMap<Arc<str>, usize>,
-    /// Alike, the processes.
     pub processes: HashMap<Arc<str>, usize>,
-    /// Alike, the protocols.
     pub protocols: HashMap<Arc<str>, usize>,
-    /// Whether its processes are needed.
+    /// The need to check its processes.
     pub processing: Processing,
 }
 
-/// Whether the processes of a unit are needed.
+/// The need to check the processes of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Processing {
-    /// They are checked.
+    /// The processes are checked.
     Needed,
-    /// Nothing names them, and they are known to be sound: those of the built-in `mem` in a program that
-    /// has only its types.
+    /// The processes are skipped: nothing names them and they are known to be sound. This applies to the
+    /// built-in `mem` in programs that use only its types.
     Skipped,
 }
 
-/// What a name is the name of.
+/// The sort of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
     Type,
@@ -59,12 +56,11 @@ pub(crate) enum Sort {
     Protocol,
 }
 
-/// Where a name is defined.
+/// The place of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Definition {
-    /// In which unit.
     pub unit: UnitId,
-    /// Which of its declarations.
+    /// The index of its declaration.
     pub declaration: usize,
 }
 
@@ -76,7 +72,7 @@ pub(crate) struct Units {
     pub mem: Option<UnitId>,
 }
 
-/// How members of a module are written: `mem` is `Mem`.
+/// The prefix of a module's members: `mem` is `Mem`.
 pub(crate) fn member_name(module: &str) -> Arc<str> {
     let mut letters = module.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
@@ -84,7 +80,7 @@ pub(crate) fn member_name(module: &str) -> Arc<str> {
 }
 
 impl Unit {
-    /// Where names of this sort are defined.
+    /// The definitions of this sort.
     pub(crate) const fn defined(&self, sort: Sort) -> &HashMap<Arc<str>, usize> {
         match sort {
             Sort::Type => &self.types,
@@ -112,7 +108,7 @@ impl Unit {
     }
 }
 
-/// What a declaration names.
+/// The name that a declaration defines.
 pub(crate) fn named(declaration: &crate::syntax::ast::Declaration) -> Option<&Name> {
     match &declaration.kind {
         DeclarationKind::Use(name)
@@ -122,7 +118,7 @@ pub(crate) fn named(declaration: &crate::syntax::ast::Declaration) -> Option<&Na
     }
 }
 
-/// That a name is defined already.
+/// The diagnostic for a name that is already defined.
 pub(crate) fn twice(name: &Name, first: Option<Span>) -> Diagnostic {
     let message = format!("`{}` is defined already", name.text);
     let diagnostic = Diagnostic::error(codes::DEFINED_TWICE, name.span, message);
@@ -162,8 +158,8 @@ impl Units {
         })
     }
 
-    /// What a name means in a unit. Types and protocols are looked for in the modules that it uses, and
-    /// in `mem`, too.
+    /// Resolves a name in a unit. Types and protocols are also looked up in the modules that it uses and in
+    /// `mem`.
     ///
     /// # Errors
     /// The diagnostic that says that it means nothing.
@@ -250,7 +246,7 @@ impl Units {
     }
 }
 
-/// Where its `use` has been refused, that is the mistake, and told once.
+/// The diagnostic for an unknown module. If its `use` has failed, that diagnostic is repeated instead.
 fn unknown_module(here: &Unit, module: &Name) -> Diagnostic {
     let mut missing = here.missing.iter();
     if let Some((_, told)) = missing.find(|(name, _)| *name == module.text) {

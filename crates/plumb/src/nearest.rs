@@ -1,7 +1,7 @@
 //! The known word that was probably meant.
 
-/// The candidate that is nearest to `word`, where one is near enough: one slip of the fingers in three
-/// letters, counted as insertions, deletions, substitutions and swaps of neighbours.
+/// The candidate that is nearest to `word`, if one is near enough: one slip of the fingers in three letters,
+/// counted as insertions, deletions, substitutions and swaps of neighbors.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates

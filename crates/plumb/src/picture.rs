@@ -1,9 +1,9 @@
 //! Graphs as pictures: DOT for other programs, SVG by itself.
 //!
-//! Both show every node with what it does, and on every edge the type of its messages. Checked narrowings
-//! are nodes, so a picture shows where the compiler put one. What sessions became, a hundred nodes that nobody
-//! wrote, can be shown as one node each. Feedback stands out in another colour: in DOT
-//! all edges of a cycle, in SVG those that lead back up.
+//! Both show every node with what it does, and on every edge the type of its messages. Checked narrowings are
+//! nodes, so a picture shows where the compiler put one. What sessions became, a hundred nodes that nothing
+//! wrote, can be shown as one node each. Feedback stands out in another colour: in DOT all edges of a cycle,
+//! in SVG those that lead back up.
 
 mod dot;
 mod layout;
@@ -22,9 +22,9 @@ use view::View;
 /// A session that is to be shown as one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Where it is bound; what it became has this span.
+    /// The span of the binding; its translation has the same span.
     pub span: Span,
-    /// What it is called: `Compaction as session`.
+    /// The label: `Compaction as session`.
     pub text: Arc<str>,
 }
 

@@ -42,7 +42,7 @@ use steps::Steps;
 use streams::Streams;
 use wiring::Session;
 
-/// What names mean where a program stands; the checker knows it.
+/// Name lookup, which the checker provides.
 pub trait Scope {
     /// The protocol of this name, with the names in it such that they mean the same in the program: where
     /// it comes from a module, its types and the protocols it names are `Module.Name`.
@@ -55,14 +55,14 @@ pub trait Scope {
         None
     }
 
-    /// Whether a process is called so.
+    /// Returns true if a process has this name.
     fn has_process(&self, name: &Name) -> bool {
         let _ = name;
         true
     }
 
-    /// The type, resolved. `None` where it names something that is not defined; the answer is only for
-    /// comparing types, and that diagnostic is the checker's.
+    /// The type, resolved. `None` if it names something that is not defined; the answer is only for comparing
+    /// types, and that diagnostic is the checker's.
     fn resolve(&self, kind: &Type) -> Option<types::Type>;
 }
 
@@ -107,7 +107,7 @@ pub fn desugar(program: &Program, scope: &dyn Scope) -> (Program, Vec<Diagnostic
     (program, pass.diagnostics)
 }
 
-/// That there is no protocol of this name; where not even its module is there, or goes in circles, that.
+/// The diagnostic for an unknown protocol, or for its module if that is missing or cyclic.
 fn unknown_protocol(scope: &dyn Scope, path: &Path, text: String) -> Diagnostic {
     let unknown = Diagnostic::error(codes::UNKNOWN_PROTOCOL, path.span(), text);
     match scope.missing(path) {
@@ -127,7 +127,7 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// A protocol that is named by another is looked at once for each; its mistakes are told once.
+    /// A protocol that is named by another is looked at once for each; its mistakes are reported once.
     fn tell(&mut self, found: Vec<Diagnostic>) {
         for diagnostic in found {
             if !self.diagnostics.contains(&diagnostic) {
@@ -244,8 +244,7 @@ impl Pass<'_> {
         all.sessions.insert(bind.session.text.clone(), session);
     }
 
-    /// What the names of a session's channels begin with: the session's name and as many underscores as it
-    /// takes for nothing else to begin so.
+    /// The prefix of a session's channels: the session's name and enough underscores to be unique.
     fn prefix(&self, session: &str, plumb: &Plumb) -> String {
         let mut prefix = format!("{session}_");
         let within: Vec<&str> = plumb
@@ -303,7 +302,7 @@ fn stream<'a>(definition: &'a Let, plumb: &'a Plumb, name: &str) -> Option<&'a T
     }
 }
 
-/// What stands for a binding that could not be read: its streams are used, and by something unknown.
+/// Replaces a binding that could not be parsed, so that its streams count as used.
 fn broken(bind: &Bind, statement: &Statement) -> [Statement; 2] {
     let at = |name: &crate::syntax::ast::Name| {
         Wire::Named(Path {

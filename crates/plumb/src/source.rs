@@ -7,9 +7,9 @@ use crate::span::{SourceId, Span};
 /// A text with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What it is called: a file name, or the name of a module.
+    /// The file name, or the name of a module.
     pub name: Arc<str>,
-    /// Where it stands, for diagnostics: a file, or the name where it stands in none.
+    /// The path for diagnostics, or the name if it has no file.
     pub place: Arc<str>,
     /// The text.
     pub text: Arc<str>,
@@ -44,8 +44,8 @@ impl Sources {
         self.list.get(usize::from(id.0))
     }
 
-    /// Where something begins, as `place:line:column`, both from 1, in characters, as in diagnostics. `None`
-    /// where it is in none of these texts.
+    /// The start of a span as `place:line:column`, both from 1, in characters. `None` if it is in none of
+    /// these texts.
     #[must_use]
     pub fn locate(&self, span: Span) -> Option<String> {
         let source = self.get(span.source)?;

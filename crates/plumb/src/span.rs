@@ -1,4 +1,4 @@
-//! Where something stands in a source text.
+//! Spans: ranges of a source text.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,8 +6,7 @@ use std::ops::Range;
 /// A range of bytes in one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// Which source; 0 is the program itself, others are modules in the order in which they were asked
-    /// for.
+    /// The source; 0 is the program itself, others are modules in the order in which they were loaded.
     pub source: SourceId,
     /// The first byte.
     pub start: u32,
@@ -20,7 +19,7 @@ pub struct Span {
 pub struct SourceId(pub u16);
 
 impl Span {
-    /// From here to there in one source.
+    /// Joins two spans of one source.
     #[must_use]
     pub const fn new(source: SourceId, start: u32, end: u32) -> Self {
         Self { source, start, end }

@@ -40,12 +40,12 @@ pub enum Type {
     Record(Arc<[Field]>),
     /// Lists.
     List(Arc<Type>),
-    /// One of several, disjoint; none of them a sum.
+    /// One of several disjoint types, none of them a sum.
     Sum(Arc<[Type]>),
     /// Arrays of this length.
     Product(Arc<[Type]>),
-    /// No value: what an expression has that could not be typed. It fits everywhere, so that one mistake
-    /// is told once.
+    /// The type of an expression that could not be typed. It fits everywhere, so that a mistake is reported
+    /// once.
     Unknown,
 }
 
@@ -54,7 +54,7 @@ pub enum Type {
 pub struct Field {
     /// Its name.
     pub name: Arc<str>,
-    /// Whether it may be missing.
+    /// The presence of the field.
     pub presence: Presence,
     /// Its type.
     pub kind: Type,
@@ -67,7 +67,7 @@ impl Type {
         Self::Sum(Arc::from([]))
     }
 
-    /// Whether it has no values.
+    /// Returns true if it has no values.
     #[must_use]
     pub fn is_never(&self) -> bool {
         matches!(self, Self::Sum(variants) if variants.is_empty())
@@ -97,7 +97,7 @@ impl Type {
         Self::Record(fields.into())
     }
 
-    /// Whether both are one and the same in memory, or alike without parts: a quick yes.
+    /// Returns true if both are the same in memory, or equal types without parts. False says nothing.
     pub(crate) fn same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Record(a), Self::Record(b)) => Arc::ptr_eq(a, b),
@@ -129,8 +129,8 @@ impl Field {
     }
 }
 
-/// The field of this name. Where two records are compared their fields stand mostly in one order, so the
-/// place where it is likely is looked at first.
+/// Finds a field by name. Two compared records mostly have the same order, so the likely index is tried
+/// first.
 pub(crate) fn field<'a>(fields: &'a [Field], name: &str, likely: usize) -> Option<&'a Field> {
     fields
         .get(likely)

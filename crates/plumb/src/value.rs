@@ -45,7 +45,7 @@ pub enum Value {
     Record(Extent, Arc<[(Arc<str>, Value)]>),
 }
 
-/// How deep and how heavy a list or a record is: depth in the upper 8 bits, weight in the lower 24.
+/// The depth (upper 8 bits) and weight (lower 24 bits) of a list or a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent(u32);
 
@@ -74,9 +74,9 @@ impl Extent {
 }
 
 impl Value {
-    /// How deep a message may be: `[]` is 1 deep.
+    /// The maximum depth of a message: `[]` is 1 deep.
     pub const DEPTH: u32 = 128;
-    /// How heavy a message may be, in units of 16 bytes of text: 64 MiB.
+    /// The maximum weight of a message, in units of 16 bytes of text: 64 MiB.
     pub const WEIGHT: u32 = 1 << 22;
 
     /// A string.
@@ -85,7 +85,7 @@ impl Value {
         Self::Text(text.into())
     }
 
-    /// A number in JSON's form, exactly; none where it is not one.
+    /// Parses a JSON number, exactly; `None` if it is not one.
     #[must_use]
     pub fn number(text: &str) -> Option<Self> {
         json::number(text)
@@ -94,7 +94,7 @@ impl Value {
     /// An array.
     ///
     /// # Errors
-    /// Where it would be deeper or heavier than a message may be.
+    /// If it would be deeper or heavier than a message may be.
     pub fn list(items: impl Into<Arc<[Self]>>) -> Result<Self, Oversize> {
         let items = items.into();
         Ok(Self::List(Extent::around(items.iter())?, items))
@@ -103,17 +103,17 @@ impl Value {
     /// An object. Its names are distinct: this is not checked, and of equal ones the first would count.
     ///
     /// # Errors
-    /// Where it would be deeper or heavier than a message may be.
+    /// If it would be deeper or heavier than a message may be.
     pub fn record(fields: impl Into<Arc<[(Arc<str>, Self)]>>) -> Result<Self, Oversize> {
         let fields = fields.into();
         let extent = Extent::around(fields.iter().map(|(_, value)| value))?;
         Ok(Self::Record(extent, fields))
     }
 
-    /// One value of a JSON text, and nothing else in it.
+    /// Parses a JSON text that holds exactly one value.
     ///
     /// # Errors
-    /// Where it is not JSON, or too deep or too large.
+    /// If it is not JSON, or too deep or too large.
     pub fn parse(text: &str) -> Result<Self, JsonError> {
         json::parse(text)
     }
@@ -125,7 +125,7 @@ impl Value {
         Values::new(text)
     }
 
-    /// How deep it is: 0 but for lists and records.
+    /// The nesting depth: 0 except for lists and records.
     #[must_use]
     pub const fn depth(&self) -> u32 {
         match self {
@@ -134,7 +134,7 @@ impl Value {
         }
     }
 
-    /// How heavy it is: about its length as JSON text, in units of 16 bytes.
+    /// The weight: about its length as JSON text, in units of 16 bytes.
     #[must_use]
     #[inline]
     pub fn weight(&self) -> u32 {
@@ -147,7 +147,7 @@ impl Value {
         }
     }
 
-    /// The field of this name, where it is a record that has it.
+    /// The field of this name, if it is a record that has it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.fields()?
@@ -155,7 +155,7 @@ impl Value {
             .find_map(|(key, value)| (**key == *name).then_some(value))
     }
 
-    /// The string, where it is one.
+    /// The string, if it is one.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -164,7 +164,7 @@ impl Value {
         }
     }
 
-    /// The items, where it is a list.
+    /// The items, if it is a list.
     #[must_use]
     pub fn items(&self) -> Option<&[Self]> {
         match self {
@@ -173,7 +173,7 @@ impl Value {
         }
     }
 
-    /// The fields, where it is a record.
+    /// The fields, if it is a record.
     #[must_use]
     pub fn fields(&self) -> Option<&[(Arc<str>, Self)]> {
         match self {
@@ -182,7 +182,7 @@ impl Value {
         }
     }
 
-    /// Which of two numbers is the smaller, exactly, however they are held; none where one is no number.
+    /// Compares two numbers exactly, whatever their representation; `None` if one is not a number.
     #[must_use]
     pub fn compare_numbers(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
@@ -198,8 +198,7 @@ impl Value {
         }
     }
 
-    /// Whether the language calls them equal: numbers by what they are worth, records whatever the order
-    /// of their fields.
+    /// Equality in the language: numbers by value, records in any order of fields.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -227,7 +226,7 @@ impl Value {
         })
     }
 
-    /// What kind of value it is, with an article: for errors.
+    /// The kind of value with an article, for errors.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -242,7 +241,7 @@ impl Value {
     }
 }
 
-/// A whole number as a double, where that is the same number.
+/// A whole number as a double, if it is exact.
 fn double(number: i64) -> Option<f64> {
     i32::try_from(number).ok().map(f64::from)
 }

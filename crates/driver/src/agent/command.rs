@@ -1,4 +1,4 @@
-//! How an agent carries out a command of a strategy.
+//! Carries out the commands of a strategy on an agent.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! From a message to its answer: asking, tools, answers of the wrong type.
+//! Answers one message: calls of the model, calls of tools, and retries after an answer of the wrong type.
 
 use context::turn::{Outcome, ToolResult};
 use context::{Heuristic, Part, Role, Text, Tokens, Turn, TurnDraft, TurnId, extract};
@@ -16,17 +16,16 @@ use crate::telemetry;
 /// The most tokens of a summary that no model writes.
 const SUMMARY: Tokens = Tokens::new(2_000);
 
-/// What one message has led to so far.
+/// The state of one message while it is being answered.
 struct Exchange {
-    /// The message.
     heard: String,
-    /// What will be remembered.
+    /// The turns to remember.
     kept: Vec<TurnDraft>,
-    /// What is shown: that, all that stands before it, and the answers that could not be used.
+    /// The turns to show: the earlier memory, `kept`, and the answers that could not be used.
     turns: Vec<Shown>,
-    /// How many answers there were.
+    /// The number of answers so far.
     attempts: u32,
-    /// How many tools were called.
+    /// The number of tool calls so far.
     calls: u32,
 }
 
@@ -34,7 +33,7 @@ impl Agent {
     /// Answers a message, and remembers it and its answer.
     ///
     /// # Errors
-    /// Where there is no answer of the right type; then nothing is remembered.
+    /// If there is no answer of the right type; then nothing is remembered.
     pub(super) async fn exchange(
         &mut self,
         message: &Value,
@@ -81,7 +80,7 @@ impl Agent {
         Ok(value)
     }
 
-    /// What a message is shown with.
+    /// Builds the turns that a message is shown with.
     fn begin(&self, message: &Value) -> Exchange {
         let heard = shown(message);
         let mut said = user(&heard);
@@ -138,7 +137,7 @@ impl Agent {
         self.vitals.pulse(step, now, window, exchange.turns.len())
     }
 
-    /// Calls the tools that an answer asks for. What goes wrong with one is told to the agent.
+    /// Calls the tools that an answer asks for. The agent is told about a tool's error.
     async fn call(&self, said: Said, exchange: &mut Exchange) -> Result<(), Why> {
         let most = self.settings.limits.tool_calls;
         if exchange.calls >= most {

@@ -26,13 +26,13 @@ use vitals::Vitals;
 #[derive(Debug)]
 pub(crate) struct Agent {
     settings: Settings,
-    /// What its answers are.
+    /// The type of its answers.
     kind: Type,
     provider: Provider,
     memory: Memory,
     temperature: Option<f64>,
     paused: bool,
-    /// What the agent may call, and what it is told of each.
+    /// The tools that the agent can call; `cards` describes them in the same order.
     tools: Vec<Offered>,
     cards: Vec<Card>,
     vitals: Vitals,
@@ -40,12 +40,11 @@ pub(crate) struct Agent {
     log: Log,
 }
 
-/// What came of a message.
+/// The result of a message.
 #[derive(Debug)]
 pub(crate) struct Heard {
-    /// The answer.
     pub answer: Result<Value, Why>,
-    /// What is to be told on `telemetry`, in order.
+    /// Records to send on `telemetry`, in order.
     pub telemetry: Vec<Value>,
 }
 
@@ -53,7 +52,7 @@ impl Agent {
     /// An agent as its program declares it.
     ///
     /// # Errors
-    /// Where a setting cannot be carried out or a file not be read.
+    /// If a setting cannot be carried out or a file not be read.
     pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, Unfit> {
         let settings = Settings::read(declared, driver.folder())?;
         let provider = driver.provider(declared, &settings)?;
@@ -74,7 +73,7 @@ impl Agent {
         })
     }
 
-    /// Whether it takes no messages.
+    /// Returns true if it takes no messages.
     pub const fn is_paused(&self) -> bool {
         self.paused
     }
@@ -83,7 +82,7 @@ impl Agent {
         self.log.tell(control);
     }
 
-    /// What the agent is told about its own memory.
+    /// The note that tells the agent about its own memory.
     fn note(&self) -> String {
         let pins = self.memory.pins();
         let pins: Vec<&str> = pins.iter().map(String::as_str).collect();

@@ -21,22 +21,22 @@ pub(crate) enum Offered {
     /// A process of the program.
     Process {
         name: Arc<str>,
-        /// What it takes.
+        /// The type of its input.
         takes: Type,
     },
     /// A tool of another program.
     Served {
         /// The program.
         by: Command,
-        /// What the tool is called there.
+        /// The tool's name in that program.
         name: String,
     },
 }
 
-/// The processes that an agent may call, with what it is told of each.
+/// The processes that an agent may call, each with its description.
 ///
 /// # Errors
-/// Where one of them cannot run.
+/// If one of them cannot run.
 pub(super) fn processes(
     names: &[Arc<str>],
     driver: &Driver,
@@ -75,7 +75,7 @@ impl Agent {
     /// the later one gets a number.
     ///
     /// # Errors
-    /// Where a program does not start or does not speak the protocol.
+    /// If a program does not start or does not speak the protocol.
     pub(super) async fn offer(&mut self) -> Result<(), Why> {
         for by in std::mem::take(&mut self.settings.servers) {
             let server = self.driver.server(&by).await.map_err(Why::Tool)?;

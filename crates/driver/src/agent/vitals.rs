@@ -1,4 +1,4 @@
-//! How an agent is: what it used last, when it was asked last, and its pulse after each step.
+//! The vitals of an agent: last usage, last message and the pulse after each step.
 
 use context::turn::Outcome;
 use context::vitality::{Phase, Pulse, VitalityAnalyzer};
@@ -9,12 +9,12 @@ use plumb::value::Value;
 use crate::provider::Said;
 use crate::telemetry;
 
-/// How an agent is.
+/// The vitals of an agent.
 #[derive(Debug, Default)]
 pub(super) struct Vitals {
     /// The tokens of the last request and its answer.
     pub used: Option<Tokens>,
-    /// When the last message came.
+    /// The time of the last message.
     pub last: Option<Timestamp>,
     analyzer: VitalityAnalyzer,
 }
@@ -28,7 +28,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// What an answer does: its calls, or where there are none, what it says.
+    /// The step of an answer: its calls, or its text if it has none.
     pub fn of(said: &Said) -> Self {
         let calls = said.calls.iter();
         let called: String = calls
@@ -45,7 +45,7 @@ impl Step {
         }
     }
 
-    /// With the results of its calls.
+    /// Adds the results of its calls.
     pub fn got(self, results: &TurnDraft) -> Self {
         let results = results.parts.iter().filter_map(|part| match part {
             Part::Result(result) => Some(result),

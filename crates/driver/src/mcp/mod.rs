@@ -25,16 +25,16 @@ use wire::Incoming;
 /// The version of the protocol that is asked for; a server answers with one that it speaks.
 const VERSION: &str = "2025-06-18";
 
-/// How long an answer may take.
+/// The timeout for an answer.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// How long a program may take to end when its input has ended.
+/// The time that a program gets to exit after its input ends.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The longest message that is read, in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// How many pages of tools are asked for.
+/// The maximum number of pages of tools.
 const PAGES: usize = 64;
 
 /// Why a request has no answer.
@@ -60,7 +60,7 @@ pub(crate) struct Listed {
     pub schema: Value,
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answered {
     /// The texts, one a line; of anything else, what it is.
@@ -76,11 +76,11 @@ pub(crate) struct Server {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// What has been read of a line.
+    /// The part of the current line that has been read.
     line: Vec<u8>,
     /// The number of the last request.
     last: u64,
-    /// A message was being written when nobody waited for it any more: the rest will never come.
+    /// True if a write was canceled in the middle of a message. The connection is unusable then.
     torn: bool,
     tools: Vec<Listed>,
     overheard: Overheard,

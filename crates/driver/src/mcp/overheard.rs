@@ -1,5 +1,4 @@
-//! What a program that serves tools writes on its standard error: nobody reads it while all goes well, and
-//! where the program ends it is what says why.
+//! Captures the end of a tool server's standard error, which explains why the server exited.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,13 +8,13 @@ use tokio::process::{Child, ChildStderr};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// How many bytes of it are kept, the last ones.
+/// The number of final bytes that are kept.
 const KEPT: usize = 4 << 10;
 
-/// How many lines of these are told.
+/// The maximum number of lines in an error message.
 const LINES: usize = 8;
 
-/// How long a program that has closed its output may take to end.
+/// The time that a program gets to exit after it closes its output.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// The end of what was written, as it is read.
@@ -37,7 +36,7 @@ impl Overheard {
         Self { tail, reading }
     }
 
-    /// That a program has ended, how, and what it wrote at last.
+    /// Describes how a program exited, with the last lines of its standard error.
     pub async fn ended(&mut self, child: &mut Child) -> String {
         let status = timeout(GRACE, child.wait()).await;
         // What was written may still be on its way, or be kept open by a child of the program.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Answered, Listed};
 
-/// What came from a server.
+/// A message from a server.
 #[derive(Debug, PartialEq)]
 pub(super) enum Incoming {
     /// The result of one of our requests.
@@ -13,7 +13,7 @@ pub(super) enum Incoming {
     Error { of: u64, message: String },
     /// A request of the server's own, and what it is answered.
     Request { answer: Value },
-    /// Anything else: what is told, and lines that are no messages.
+    /// Notifications, and lines that are not messages.
     Other,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn listed(page: &Value) -> Vec<Listed> {
         .collect()
 }
 
-/// What a call gave.
+/// The answer in the result of a call.
 pub(super) fn answered(result: &Value) -> Answered {
     let content = result.get("content").and_then(Value::as_array);
     let texts = content.into_iter().flatten().map(|block| {

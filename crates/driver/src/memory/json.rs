@@ -71,7 +71,7 @@ fn turn(draft: &TurnDraft) -> Value {
     record(fields)
 }
 
-/// The mark of a memory, where it is one that could have been given.
+/// The mark of a memory, or `None` if it is not a number.
 pub(super) fn mark(memory: &Value) -> Option<u64> {
     memory.get("mark")?.as_text()?.parse().ok()
 }
@@ -91,7 +91,7 @@ pub(super) fn summary(memory: &Value) -> Option<Arc<str>> {
 /// The turns of a memory.
 ///
 /// # Errors
-/// Where one cannot be read, as a phrase.
+/// If one cannot be read, as a phrase.
 pub(super) fn turns(memory: &Value) -> Result<Vec<TurnDraft>, String> {
     let items = memory.get("turns").and_then(Value::items);
     let items = items.unwrap_or_default().iter().zip(1..);

@@ -1,4 +1,4 @@
-//! Where agents and tools say what they are doing.
+//! The log in which agents and tools report their activity.
 
 use std::sync::Arc;
 
@@ -9,9 +9,8 @@ use crate::report::{Control, Report};
 /// The log of one agent or tool: it goes into the reports of its network.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
-    /// What it is called.
     at: Arc<str>,
-    /// How many tools stand around its network.
+    /// The nesting depth of tool calls around its network.
     depth: u32,
     reports: UnboundedSender<Report>,
 }
@@ -36,17 +35,17 @@ impl Log {
         }
     }
 
-    /// What it is called.
+    /// The name.
     pub const fn at(&self) -> &Arc<str> {
         &self.at
     }
 
-    /// How many tools stand around it.
+    /// The nesting depth of tool calls around it.
     pub const fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Says something. Where nobody listens any more, the network is gone.
+    /// Sends an event. A closed channel means that the network is gone, so the error is ignored.
     pub fn tell(&self, control: Control) {
         self.pass(Report::Control {
             at: self.at.clone(),

@@ -1,4 +1,4 @@
-//! Who answers for an agent.
+//! The provider of an agent's answers.
 
 mod eliza;
 mod model;
@@ -15,7 +15,7 @@ pub(crate) use eliza::Eliza;
 pub(crate) use model::{Model, Reach};
 pub(crate) use script::Script;
 
-/// Who answers.
+/// A source of answers.
 #[derive(Debug)]
 pub(crate) enum Provider {
     /// The lines of a file, in turn.
@@ -31,7 +31,7 @@ pub(crate) enum Provider {
 /// The window that is reported for those that are no model.
 const WINDOW: Tokens = Tokens::new(200_000);
 
-/// A turn as it is shown to whoever answers.
+/// A turn as the provider sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     pub draft: TurnDraft,
@@ -45,11 +45,10 @@ impl From<TurnDraft> for Shown {
     }
 }
 
-/// What an agent is asked.
+/// A request to a provider.
 pub(crate) struct Question<'a> {
-    /// All that the agent is shown: its prompt, its memory, the message, and what came of it so far.
+    /// Everything that the agent is shown: prompt, memory, message and the steps so far.
     pub turns: &'a [Shown],
-    /// The message alone.
     pub heard: &'a str,
     /// The tools that it may call.
     pub tools: &'a [Card],
@@ -57,16 +56,16 @@ pub(crate) struct Question<'a> {
     pub temperature: Option<f64>,
 }
 
-/// Whether tools may be called.
+/// Permission to call tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Calls {
-    /// They may.
+    /// Tools may be called.
     Allowed,
-    /// As many have been called as may be.
+    /// The limit on tool calls has been reached.
     Over,
 }
 
-/// A tool as a model is told of it.
+/// The description of a tool for a model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Card {
     pub name: String,
@@ -75,7 +74,7 @@ pub(crate) struct Card {
     pub schema: Json,
 }
 
-/// What was said.
+/// An answer.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     pub text: String,
@@ -87,20 +86,19 @@ pub(crate) struct Said {
     pub ended: Ended,
 }
 
-/// Where an answer ended.
+/// The end of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Where it was meant to.
+    /// The answer is complete.
     #[default]
     Whole,
-    /// Where it had reached its longest length.
+    /// The answer was cut off at the maximum length.
     Cut,
 }
 
-/// What an answer took.
+/// The token usage of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
-    /// All input.
     pub input: Tokens,
     pub output: Tokens,
     /// The part of the input that was read from a cache.
@@ -113,7 +111,7 @@ impl Provider {
     /// Asks.
     ///
     /// # Errors
-    /// Where there is no answer.
+    /// If there is no answer.
     pub async fn ask(&mut self, question: &Question<'_>) -> Result<Said, Why> {
         let text = match self {
             Self::Model(model) => return model.ask(question).await,
@@ -137,7 +135,7 @@ impl Provider {
     }
 }
 
-/// What a model would have been sent and would have written, by a rough count: for those that are none.
+/// The estimated usage of a provider that is not a model.
 fn counted(turns: &[Shown], text: &str) -> Spent {
     Spent {
         input: turns

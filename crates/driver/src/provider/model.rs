@@ -15,7 +15,7 @@ use crate::settings::Settings;
 /// The longest answer where neither the program nor the model sets a lower one.
 const LONGEST: u64 = 8_192;
 
-/// Where a model is.
+/// The way to reach a model.
 #[derive(Clone, Debug)]
 pub(crate) enum Reach {
     /// At an address.
@@ -31,9 +31,9 @@ pub(crate) struct Model {
     reach: Reach,
     name: String,
     window: Tokens,
-    /// The longest answer; none where the provider may decide.
+    /// The longest answer; `None` if the provider may decide.
     longest: Option<u64>,
-    /// How many tokens it may think.
+    /// The budget of thinking tokens.
     thinking: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Model {
     /// Asks it.
     ///
     /// # Errors
-    /// Where it cannot be had, after the repetitions that are due, or refuses.
+    /// If it cannot be had, after the repetitions that are due, or refuses.
     pub async fn ask(&self, question: &Question<'_>) -> Result<Said, Why> {
         let failed = |error| Why::Model(Box::new(error));
         let endpoint = match &self.reach {
@@ -121,7 +121,7 @@ impl Model {
         Ok(Bytes::from(edit.render()?))
     }
 
-    /// How it is to write.
+    /// Applies the sampling settings.
     fn with_manner<'r>(
         &self,
         mut edit: Edit<'r>,
@@ -176,7 +176,7 @@ fn with_tools<'r>(edit: Edit<'r>, dialect: Dialect, question: &Question<'_>) -> 
     }
 }
 
-/// What a reply says.
+/// Converts a reply of the API.
 fn said(reply: &Reply) -> Result<Said, Why> {
     if let Some(failure) = &reply.failure {
         return Err(Why::NoAnswer(format!("the provider says {}", failure.kind)));

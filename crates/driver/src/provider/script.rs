@@ -7,7 +7,7 @@ use plumb::value::Value;
 
 use crate::memory::shown;
 
-/// The answers of an agent. All its instances in one run take from them: whoever asks next gets the next.
+/// The scripted answers of an agent. All its instances in one run share them, so each answer is given once.
 #[derive(Debug)]
 pub(crate) struct Script(Mutex<VecDeque<String>>);
 

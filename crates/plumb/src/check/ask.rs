@@ -1,4 +1,4 @@
-//! What editors ask: what stands at a place, where it is defined, and what could stand there.
+//! Queries of editors: hover, definition and completion.
 
 mod complete;
 
@@ -19,19 +19,19 @@ use super::process::{ProcessId, declared};
 use complete::is_letter;
 pub use complete::{Completion, CompletionKind};
 
-/// What stands at a place of the program.
+/// The element at a position of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The whole of it.
     pub span: Span,
-    /// What it is, in the language's own words: `judge : !(string, string) -> !Verdict`.
+    /// Its declaration in the language: `judge : !(string, string) -> !Verdict`.
     pub text: String,
-    /// Where it is defined.
+    /// The span of its definition.
     pub definition: Option<Span>,
 }
 
 impl Checked {
-    /// What stands at a byte of the program.
+    /// Returns the element at a byte offset of the program.
     #[must_use]
     pub fn at(&self, offset: u32) -> Option<Place> {
         if let Some((plumb, statement)) = self.statement_at(offset) {
@@ -110,7 +110,7 @@ impl Checked {
         })
     }
 
-    /// The name of a declaration, where it is declared; of a module that is used, its file.
+    /// The element at the name of a declaration. A `use` is defined in the file of its module.
     fn declaration_at(&self, offset: u32) -> Option<Place> {
         let mut declarations = self.program.declarations.iter();
         let around = |declaration: &&_| named(declaration).is_some_and(|n| holds(n.span, offset));
@@ -164,7 +164,7 @@ impl Checked {
         })
     }
 
-    /// What stands in a binding. What it becomes has names of its own, which nobody has written.
+    /// The element in a binding. Its translation has generated names, which editors must not show.
     fn bound_at(&self, plumb: &Plumb, bind: &Bind, offset: u32) -> Option<Place> {
         let protocol = bind.protocol.span();
         for span in [protocol, bind.session.span] {
@@ -215,7 +215,7 @@ fn meaning(command: ControlCommand) -> String {
     format!("(* {} Obeyed by {}. *)", entry.meaning, entry.obeyed_by)
 }
 
-/// Whether it says something: behind a mistake types may not be known.
+/// Returns true if the type of a note is known; after a mistake it may not be.
 fn is_known(note: &Note) -> bool {
     let known = |kind: &Type| *kind != Type::Unknown && !kind.is_never();
     match &note.shows {
@@ -268,7 +268,7 @@ fn session<'a>(plumb: &'a Plumb, name: &str) -> Option<&'a Bind> {
         })
 }
 
-/// What may be an endpoint of a session at a place: whose, where the whole of it stands, and what it carries.
+/// The endpoint of a session at a position: the session's name, the span and the type.
 fn endpoint_at(wire: &Wire, offset: u32) -> Option<(&str, Span, String)> {
     match wire {
         Wire::Sequence(parts) | Wire::Parallel(_, parts) => {

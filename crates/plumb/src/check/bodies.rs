@@ -22,7 +22,7 @@ use super::size;
 /// All bodies, checked.
 #[derive(Default)]
 pub(super) struct Bodies {
-    /// Of each process, its fragment; of agents and tools, an empty one.
+    /// The fragment of each process; empty for agents and tools.
     pub fragments: Vec<Fragment>,
     pub settings: HashMap<ProcessId, Settings>,
 }
@@ -73,8 +73,8 @@ pub(super) fn bodies(
     bodies
 }
 
-/// Where errors were found before any body was looked at: what seems to be missing in such a body may be
-/// what was left out because of them.
+/// Errors found before any body was checked. An element that seems to be missing in such a body may have been
+/// left out because of them.
 struct Troubles {
     spans: Vec<Span>,
 }
@@ -102,7 +102,7 @@ impl Troubles {
     }
 }
 
-/// What can be said only when all bodies are known.
+/// Runs the checks that need all bodies.
 fn whole<'a>(
     context: Context<'a>,
     bodies: &Bodies,
@@ -155,7 +155,7 @@ fn of_settings(
     settings(found, process, list, &lookup, out)
 }
 
-/// The draft of a body, where it has one.
+/// The draft of a body, if it has one.
 fn draft<'a>(
     context: Context<'a>,
     process: &'a Process,

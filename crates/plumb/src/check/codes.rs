@@ -7,7 +7,7 @@ macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $meaning:literal, $remedy:literal;)*) => {
         $($(#[$doc])* pub const $name: Code = Code($code);)*
 
-        /// What each of them means and what is to be done.
+        /// The meaning and the remedy of each code.
         pub const CODES: &[CodeEntry] = &[
             $(CodeEntry { code: $name, meaning: $meaning, remedy: $remedy },)*
         ];
@@ -27,14 +27,14 @@ codes! {
     /// Modules that use each other.
     MODULE_CYCLE = "P0204", "modules that use each other in a circle",
         "Move what both need into a third module.";
-    /// One name for two things.
+    /// A name that is defined twice.
     DEFINED_TWICE = "P0205", "one name for two things",
         "Rename one of them.";
     /// A process that is a part of itself.
     RECURSIVE_PROCESS = "P0206", "a process that is a part of itself",
         "Lead the stream back with a statement instead: feedback needs no recursion.";
 
-    /// What comes does not fit what is wanted.
+    /// A type that does not fit where it is used.
     MISFIT = "P0301", "what comes does not fit what is wanted",
         "Change one of the two types, or put a `map` between that makes the one from the other.";
     /// A sum of variants with values in common.
@@ -46,7 +46,7 @@ codes! {
     /// A stream where a type is wanted, or the other way round.
     STREAM = "P0304", "a stream where a plain type is wanted, or a plain type where a stream is wanted",
         "Streams, `!T`, stand in the signatures of processes and in channels; tools have plain types.";
-    /// One field twice in a record.
+    /// A record that has a field twice.
     FIELD_TWICE = "P0305", "one field twice in a record",
         "Remove one of them, or rename it.";
     /// A type that is too large.
@@ -111,7 +111,7 @@ codes! {
     /// Statements that no message reaches.
     UNREACHABLE = "P0509", "a statement that no message ever reaches",
         "Feed it, or remove it.";
-    /// A result that nobody uses.
+    /// A stream that nothing reads.
     UNUSED = "P0510", "a stream that nobody reads",
         "Lead it somewhere, or end it with `discard`.";
     /// A name that stands for several instances.
@@ -135,7 +135,7 @@ codes! {
     /// An answer that cannot be asked for.
     ANSWER = "P0705", "an output type that the provider cannot be asked for",
         "Ask for a type that says something; \"eliza\" answers with a `string`.";
-    /// One setting twice.
+    /// A setting that is given twice.
     SETTING_TWICE = "P0706", "one setting twice",
         "Remove one of them.";
     /// A tool that is not one.

@@ -1,7 +1,7 @@
-//! What leads back to itself.
+//! Cycles in the wiring.
 
-/// Of each node, the number of the strongly connected component that it is in (Tarjan, without recursion).
-/// An edge lies on a cycle if and only if both its ends are in one component.
+/// Returns the strongly connected component of each node (Tarjan, without recursion). An edge lies on a cycle
+/// if and only if both its ends are in one component.
 pub(super) fn components(next: &[Vec<usize>]) -> Vec<usize> {
     let count = next.len();
     let mut search = Search {
@@ -25,7 +25,7 @@ const NONE: usize = usize::MAX;
 
 struct Search<'a> {
     next: &'a [Vec<usize>],
-    /// When each node was first seen.
+    /// The order in which each node was first seen.
     index: Vec<usize>,
     /// The earliest node that can be reached from it and is open.
     low: Vec<usize>,

@@ -25,7 +25,7 @@ use super::process::{Process, ProcessId};
 /// The number of a part in its draft.
 pub(super) type PartId = usize;
 
-/// What a part does.
+/// The action of a part.
 #[derive(Clone, Debug)]
 pub(super) enum Stage<'a> {
     /// The boundary input with this number.
@@ -59,9 +59,9 @@ pub(super) struct Part<'a> {
     pub span: Span,
     /// The statement it comes from, from 1; 0 are the inputs and channels.
     pub statement: u32,
-    /// How many inputs it has.
+    /// The number of inputs.
     pub ins: u32,
-    /// How many outputs.
+    /// The number of outputs.
     pub outs: u32,
 }
 
@@ -70,9 +70,9 @@ pub(super) struct Part<'a> {
 pub(super) struct Link {
     pub from: (PartId, u32),
     pub to: (PartId, u32),
-    /// What it comes from, as it is written at this place.
+    /// The span of its source at this place.
     pub from_span: Span,
-    /// What it leads to.
+    /// The span of its target.
     pub to_span: Span,
     pub statement: u32,
 }
@@ -82,20 +82,19 @@ pub(super) struct Link {
 pub(super) struct Draft<'a> {
     pub parts: Vec<Part<'a>>,
     pub links: Vec<Link>,
-    /// Where each statement stands, from 1.
+    /// The span of each statement; numbers start at 1.
     pub statements: Vec<Span>,
-    /// Whether something could not be read, so that what seems to be missing may not be.
+    /// True if a part could not be parsed. A name that seems to be missing may be in that part.
     pub suspect: bool,
 }
 
-/// What the bodies of one check have in common.
+/// The data that all bodies of one check share.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub units: &'a Units,
     pub types: &'a TypeNames,
     pub processes: &'a [Process],
     pub by_definition: &'a HashMap<crate::names::Definition, ProcessId>,
-    /// What stands where, for editors.
     pub notes: &'a Notes,
 }
 
@@ -121,7 +120,7 @@ pub(super) struct Ends {
     pub outs: Vec<End>,
 }
 
-/// One of them.
+/// One instance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     pub part: PartId,
@@ -129,7 +128,7 @@ pub(super) struct End {
     pub span: Span,
 }
 
-/// What a name stands for inside of a body.
+/// The meaning of a name inside a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
     Input(PartId),
@@ -145,7 +144,7 @@ pub(super) struct Declared {
     pub kind: Type,
 }
 
-/// What the parts of one body are made with.
+/// Builds the parts of one body.
 pub(super) struct Drafter<'a, 'o> {
     pub context: Context<'a>,
     pub unit: UnitId,
@@ -153,9 +152,9 @@ pub(super) struct Drafter<'a, 'o> {
     pub locals: HashMap<Arc<str>, Declared>,
     /// The instances of processes that are named in the body.
     pub instances: HashMap<ProcessId, Instances>,
-    /// What each `spawn` made, by its statement.
+    /// The part that each `spawn` made, by its statement.
     pub spawned: HashMap<u32, (ProcessId, PartId)>,
-    /// Whether a name stands for the same instance each time: in a `plumb`, not in a morphism.
+    /// True if a name is the same instance each time: in a `plumb`, not in a morphism.
     pub shared: bool,
     pub statement: u32,
     pub out: &'o mut Vec<Diagnostic>,
@@ -165,7 +164,7 @@ pub(super) struct Drafter<'a, 'o> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instances {
     One(PartId),
-    /// It was spawned several times: its name does not say which is meant.
+    /// Spawned several times, so that the name is ambiguous.
     Several,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Step {
     pub span: Span,
 }
 
-/// What a node of a fragment does.
+/// The action of a node of a fragment.
 #[derive(Clone, Debug)]
 pub(crate) enum StepKind {
     /// The boundary input with this number.
@@ -91,9 +91,9 @@ struct Assembly<'a, 'd> {
     process: &'d Process,
     text: &'d dyn Fn(&Expr) -> Arc<str>,
     fragment: Fragment,
-    /// Of each part, of each output, the ends of nodes that its links begin at, in their order.
+    /// Per part and output: the node ends at which its links begin, in order.
     starts: Vec<Vec<Vec<(usize, u32)>>>,
-    /// Of each link, the end that it leads to.
+    /// Per link: the end that it leads to.
     ends: Vec<Option<(usize, u32)>>,
 }
 
@@ -147,7 +147,7 @@ impl Assembly<'_, '_> {
         self.behind(part, drafted, node, outputs.as_ref());
     }
 
-    /// What stands in front of an input: checks, and a merge where several links lead there.
+    /// Adds the nodes in front of an input: checks, and a merge if several links lead there.
     fn front(&mut self, part: PartId, port: usize, drafted: &Part<'_>) -> Front {
         let links = self.links_into(part, port);
         let wanted = self.wanted(part, port);
@@ -215,7 +215,7 @@ impl Assembly<'_, '_> {
         }
     }
 
-    /// What stands behind the outputs: a copy where several links begin, a discard where none does.
+    /// Adds the nodes behind the outputs: a copy if several links begin there, a discard if none does.
     fn behind(&mut self, part: PartId, drafted: &Part<'_>, node: usize, used: Option<&Vec<usize>>) {
         let mut starts = Vec::with_capacity(drafted.outs as usize);
         let mut next = 0;
@@ -372,10 +372,10 @@ impl Assembly<'_, '_> {
     }
 }
 
-/// What stands in front of an input.
+/// The nodes in front of an input.
 struct Front {
     links: Vec<usize>,
-    /// Of each link, the node that checks it.
+    /// Per link: the node that checks it.
     checks: Vec<Option<usize>>,
     merge: Option<usize>,
     wanted: Option<Type>,

@@ -17,25 +17,25 @@ use super::draft::{Context, Draft, PartId, Stage};
 use super::notes::Shows;
 use super::process::Process;
 
-/// What is known of a draft once it is typed.
+/// The types of a draft.
 pub(super) struct Types {
-    /// Of each part, the type of each output.
+    /// Per part: the type of each output.
     pub outs: Vec<Vec<Type>>,
-    /// Of each part, the type of what comes in, where it is not declared.
+    /// Per part: the type of its input, if it is not declared.
     pub ins: Vec<Vec<Type>>,
-    /// Of each part that has an expression, what it does.
+    /// Per part: its expression, if it has one.
     pub typed: Vec<Option<Typed>>,
-    /// Of each `once`, its message.
+    /// Per `once`: its message.
     pub values: Vec<Option<Value>>,
-    /// Of each link, whether a check has to stand there.
+    /// Per link: true if it needs a check.
     pub checked: Vec<bool>,
 }
 
 /// The links of each port.
 pub(super) struct Ports {
-    /// Of each part, of each input, the links into it.
+    /// Per part and input: the links into it.
     pub ins: Vec<Vec<Vec<usize>>>,
-    /// Of each part, of each output, the links out of it.
+    /// Per part and output: the links out of it.
     pub outs: Vec<Vec<Vec<usize>>>,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn infer(
     inference.types
 }
 
-/// Whether the types of a part do not depend on what comes in.
+/// Returns true if the types of a part do not depend on what comes in.
 const fn is_declared(stage: &Stage<'_>) -> bool {
     matches!(
         stage,
@@ -317,7 +317,7 @@ impl Inference<'_, '_> {
         kind
     }
 
-    /// What the morphisms that are written do, and what their expressions read.
+    /// Records the types of morphisms and of their expressions for editors.
     fn notes(&self) {
         let types = &self.types;
         let inferred = types.ins.iter().zip(&types.outs).zip(&types.typed);
@@ -351,7 +351,7 @@ impl Inference<'_, '_> {
         }
     }
 
-    /// Where what comes meets a declared type: it fits, is checked, or does not fit.
+    /// Compares each link with the declared type at its end: it fits, needs a check or does not fit.
     fn links(&mut self, out: &mut Vec<Diagnostic>) {
         for (index, link) in self.draft.links.iter().enumerate() {
             let (Some(from), Some(wanted)) = (self.out(link.from), self.wanted(link.to)) else {

@@ -17,7 +17,7 @@ use super::process::{PortState, Process, ProcessId, Role};
 /// The settings of an agent or a tool, as values.
 pub(super) type Settings = Vec<(Arc<str>, Value)>;
 
-/// What a graph is made of.
+/// Inlines fragments into one graph.
 pub(super) struct Inline<'a> {
     pub processes: &'a [Process],
     pub fragments: &'a [Fragment],
@@ -39,11 +39,11 @@ struct Placed {
 
 /// A node of a fragment in the graph.
 enum Stood {
-    /// It has become this one, and its outputs from a number on another.
+    /// The node became this one; its outputs from a number on became another.
     Node(NodeId, Option<(u32, NodeId)>),
     /// Its fragment stands in its place.
     Placed(Placed),
-    /// It is an input or output of a fragment that stands in another.
+    /// The node is an input or output of an inlined fragment.
     Input(usize),
     Output(usize),
 }
@@ -103,7 +103,8 @@ impl<'a> Inline<'a> {
         id
     }
 
-    /// Edges are made in any order: an edge takes the place of its port in the lists of its nodes.
+    /// Adds an edge. Edges come in any order, so each goes to the index of its port in the lists of its
+    /// nodes.
     fn edge(&mut self, from: End, to: End, kind: Type) {
         let id = EdgeId(u32::try_from(self.edges.len()).unwrap_or(u32::MAX));
         self.edges.push(Edge {
@@ -150,7 +151,7 @@ impl<'a> Inline<'a> {
         }
     }
 
-    /// Puts a fragment into the graph: as the whole of it where it has no place in another.
+    /// Inlines a fragment into the graph; without `place`, it is the whole graph.
     fn place(&mut self, process: ProcessId, place: Option<&str>) -> Option<Placed> {
         let fragment = self.fragments.get(process)?;
         let mut placed = Placed::default();
@@ -276,7 +277,7 @@ impl<'a> Inline<'a> {
     }
 }
 
-/// What the one output of an agent for everything is called inside of the compiler.
+/// The compiler's name of an agent's single combined output.
 pub(super) const REPORTS: &str = "reports";
 
 /// A port as the driver knows it.
@@ -309,7 +310,7 @@ fn put(ends: &mut Vec<Option<End>>, index: usize, end: End) {
     }
 }
 
-/// Where an input of a node of a fragment is in the graph.
+/// The end in the graph of an input of a fragment's node.
 fn into(stood: &Stood, port: u32) -> Option<End> {
     match stood {
         Stood::Node(node, _) => Some((*node, port)),
@@ -318,7 +319,7 @@ fn into(stood: &Stood, port: u32) -> Option<End> {
     }
 }
 
-/// Where an output of a node of a fragment is in the graph.
+/// The end in the graph of an output of a fragment's node.
 fn out_of(stood: &Stood, port: u32) -> Option<End> {
     match stood {
         Stood::Node(_, Some((first, merge))) if port >= *first => Some((*merge, port - first)),

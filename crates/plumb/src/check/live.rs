@@ -1,4 +1,4 @@
-//! What messages can reach, what waits for ever, and what goes round for ever.
+//! Liveness: unreachable parts, barriers that never fill and endless loops.
 
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
@@ -9,10 +9,10 @@ use super::draft::{Context, Draft, Link, Part, PartId, Stage};
 use super::infer::Ports;
 use super::process::{PortState, Role};
 
-/// What comes to a part.
+/// The messages that can reach a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
-    /// Nothing leads there.
+    /// Nothing leads to it.
     Nothing,
     /// Only `empty` does.
     Ended,
@@ -20,8 +20,7 @@ enum Reach {
     Messages,
 }
 
-/// Which inputs of the processes of one check lead to which outputs without anything that can stop a
-/// message: of each process, pairs of ports.
+/// Per process: pairs of an input and an output that it reaches with nothing between that can stop a message.
 pub(super) type Passes = Vec<Vec<(u32, u32)>>;
 
 /// A draft whose streams are looked at as a whole.
@@ -29,13 +28,12 @@ pub(super) struct Streams<'a, 'd> {
     pub draft: &'d Draft<'a>,
     pub ports: &'d Ports,
     pub context: Context<'a>,
-    /// Whether the sources of the program are those that are drafted: what a session became is not told.
     pub out: &'d mut Vec<Diagnostic>,
 }
 
 impl Streams<'_, '_> {
-    /// Says which streams nothing feeds or nobody reads, which barriers never fill, and which statements no
-    /// message reaches.
+    /// Reports streams that nothing feeds or reads, barriers that never fill, and statements that no message
+    /// reaches.
     pub(super) fn check(&mut self) {
         if self.draft.suspect {
             return;
@@ -72,7 +70,7 @@ impl Streams<'_, '_> {
         ports.map_or(&[], Vec::as_slice)
     }
 
-    /// That each input is the end of a link.
+    /// Reports inputs that nothing feeds.
     fn fed(&mut self, part: PartId) {
         let Some(drafted) = self.draft.parts.get(part) else {
             return;
@@ -106,7 +104,7 @@ impl Streams<'_, '_> {
         }
     }
 
-    /// That each output is the beginning of a link.
+    /// Reports outputs that nothing reads.
     fn read(&mut self, part: PartId) {
         let Some(drafted) = self.draft.parts.get(part) else {
             return;
@@ -131,7 +129,7 @@ impl Streams<'_, '_> {
         }
     }
 
-    /// What comes to each part: the least that the links allow, so that a loop that nothing enters gets
+    /// Computes what reaches each part, as a least fixed point, so that a loop that nothing enters gets
     /// nothing.
     fn reach(&self) -> Vec<Reach> {
         let parts = &self.draft.parts;
@@ -175,7 +173,7 @@ impl Streams<'_, '_> {
         come.unwrap_or(Reach::Nothing)
     }
 
-    /// What comes to one input.
+    /// The messages that can reach one input.
     fn side(&self, part: PartId, port: u32, reach: &[Reach]) -> Reach {
         let links = self.links(part, port, Side::In).iter();
         let from = links.filter_map(|link| self.draft.links.get(*link));
@@ -236,8 +234,8 @@ impl Streams<'_, '_> {
         }
     }
 
-    /// Which inputs lead to which outputs without anything that can stop a message; says where that goes
-    /// round. `passes` holds this of the processes that are inside.
+    /// Finds the inputs that lead to outputs with nothing between that can stop a message, and reports
+    /// endless loops. `passes` holds the result for the processes inside.
     pub(super) fn passes(&mut self, passes: &Passes) -> Vec<(u32, u32)> {
         let links = &self.draft.links;
         let next: Vec<Vec<usize>> = links

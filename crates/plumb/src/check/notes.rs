@@ -1,4 +1,4 @@
-//! What stands where in the program, noted while it is checked; for editors.
+//! Notes for editors, taken while a program is checked.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -9,18 +9,16 @@ use crate::types::Type;
 
 use super::process::ProcessId;
 
-/// What stands at a place of the program.
+/// The element at a position of the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Note {
-    /// The place.
     pub span: Span,
-    /// Where it is defined.
+    /// The span of its definition.
     pub definition: Option<Span>,
-    /// What it is.
     pub shows: Shows,
 }
 
-/// What stands at a place.
+/// The content of a note.
 #[derive(Clone, Debug)]
 pub(crate) enum Shows {
     /// A process.

@@ -1,4 +1,4 @@
-//! One mistake, one diagnostic: what only follows from another one is left out.
+//! Removes diagnostics that only follow from another mistake.
 
 use super::codes;
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -7,7 +7,7 @@ use crate::span::Span;
 use crate::syntax::ast::{Body, Declaration, DeclarationKind, Program};
 use crate::syntax::codes as syntax;
 
-/// What is said of a declaration as a whole: where a part of it could not be read, that part may be what is
+/// Codes about a declaration as a whole. If a part of it could not be parsed, that part may be what is
 /// missing.
 const OF_THE_WHOLE: [Code; 8] = [
     codes::NEVER_FED,
@@ -62,7 +62,7 @@ pub(super) fn once(all: Vec<Diagnostic>, program: &Program) -> Vec<Diagnostic> {
     told
 }
 
-/// Where the errors of a kind are. A warning explains no error.
+/// The spans of the errors of a kind. A warning explains no error.
 fn errors(all: &[Diagnostic], which: fn(&Diagnostic) -> bool) -> impl Iterator<Item = Span> {
     let errors = all.iter().filter(|it| it.severity == Severity::Error);
     errors.filter(move |it| which(it)).map(|it| it.span)
@@ -87,17 +87,17 @@ fn is_of_expression(diagnostic: &Diagnostic) -> bool {
     diagnostic.code.0.starts_with("P04")
 }
 
-/// Whether the reader found something else there than it looked for.
+/// Returns true for an error of the parser about an unexpected token.
 fn is_stumbling(diagnostic: &Diagnostic) -> bool {
     [syntax::UNEXPECTED, syntax::UNCLOSED, syntax::UNOPENED].contains(&diagnostic.code)
 }
 
-/// Whether two places overlap or stand side by side.
+/// Returns true if two places overlap or stand side by side.
 fn touch(one: Span, other: Span) -> bool {
     one.source == other.source && one.start <= other.end && other.start <= one.end
 }
 
-/// Whether a place is a part of another one.
+/// Returns true if a place is a part of another one.
 fn is_within(inner: Span, outer: Span) -> bool {
     inner != outer
         && inner.source == outer.source

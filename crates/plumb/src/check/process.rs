@@ -16,21 +16,20 @@ pub(crate) type ProcessId = usize;
 /// A process, seen from outside.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
-    /// Where it is declared.
+    /// The span of its declaration.
     pub definition: Definition,
-    /// Its name; with its module where it is not the program's own.
+    /// The name, with its module unless it is the program's own.
     pub name: Arc<str>,
-    /// Where its name stands.
+    /// The span of its name.
     pub span: Span,
-    /// What kind of process it is.
+    /// The kind of process.
     pub role: Role,
-    /// Where messages go in. Positional arguments name those of the signature, which come first.
+    /// The input ports. Those of the signature come first; positional arguments refer to them.
     pub inputs: Vec<Port>,
-    /// Where messages come out.
     pub outputs: Vec<Port>,
 }
 
-/// What kind of process.
+/// The kind of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// `agent { … }`.
@@ -50,17 +49,16 @@ pub(crate) enum Role {
 /// A port of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
-    /// Its name.
     pub name: Arc<str>,
-    /// What its messages are.
+    /// The type of its messages.
     pub kind: Type,
-    /// How it is declared.
+    /// The way in which it is declared.
     pub state: PortState,
-    /// Where it is declared.
+    /// The span of its declaration.
     pub span: Span,
 }
 
-/// How a port is declared.
+/// The way in which a port is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PortState {
     /// In the signature.
@@ -79,13 +77,13 @@ impl Process {
 }
 
 impl Port {
-    /// Whether it is called so.
+    /// Returns true if it has this name.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         *self.name == *name || (self.state == PortState::Both && name == "ctrl_out")
     }
 }
 
-/// What signatures are read with.
+/// Reads signatures.
 pub(crate) struct Reader<'a> {
     pub units: &'a Units,
     pub types: &'a TypeNames,

@@ -1,4 +1,4 @@
-//! What names mean to the translation of sessions.
+//! Name lookup for the translation of sessions.
 
 use crate::diagnostic::Diagnostic;
 use crate::names::{Processing, Sort, TypeNames, Unit, UnitId, Units, member_name};
@@ -62,8 +62,7 @@ pub(super) fn sessions(units: &Units) -> Vec<Session> {
     bound.collect()
 }
 
-/// What the translation declares goes behind what was declared before, so that definitions keep their
-/// numbers.
+/// Moves generated declarations behind the written ones, so that definitions keep their numbers.
 fn new_ones_last(program: &mut Program, units: &Units, unit: UnitId) {
     let Some(before) = units.get(unit) else {
         return;

@@ -15,7 +15,7 @@ use super::process::{Process, Role};
 /// The providers of agents.
 pub(super) const PROVIDERS: &[&str] = &["anthropic", "openai", "sim", "eliza", "script"];
 
-/// What a setting may be.
+/// The kind of value that a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wanted {
     Provider,
@@ -121,7 +121,7 @@ pub(crate) fn settings(
     values
 }
 
-/// What no single setting says.
+/// Checks combinations of settings.
 fn whole(
     declared: &Let,
     process: &Process,

@@ -1,4 +1,4 @@
-//! How large networks become once their processes are put in, and processes that are parts of themselves.
+//! The size of inlined networks, and recursive processes.
 
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
@@ -10,10 +10,10 @@ use super::process::{Process, ProcessId};
 /// The most nodes that a network may have.
 const LARGEST: usize = 100_000;
 
-/// How deep processes may stand in each other.
+/// The maximum nesting depth of processes.
 const DEEPEST: usize = 128;
 
-/// The processes that stand in each process, and where they are named.
+/// The processes that each process contains, with the spans of their names.
 pub(super) fn calls(fragments: &[Fragment]) -> Vec<Vec<(ProcessId, Span)>> {
     let of = |fragment: &Fragment| {
         let steps = fragment.nodes.iter();

@@ -11,8 +11,8 @@ use super::draft::{Drafter, End, Ends, Instances, Local, PartId, Stage, end};
 use super::process::{Port, PortState, Process, ProcessId, Role};
 
 impl<'a> Drafter<'a, '_> {
-    /// A wire, where so many streams come from its left, and so many are taken on its right, as far as
-    /// that is known. `None` where it could not be read: any number of streams may have been meant.
+    /// A wire, where so many streams come from its left, and so many are taken on its right, as far as that
+    /// is known. `None` if it could not be read: any number of streams may have been meant.
     pub(super) fn wire(
         &mut self,
         wire: &'a Wire,
@@ -128,7 +128,7 @@ impl<'a> Drafter<'a, '_> {
         (!broken).then_some(whole)
     }
 
-    /// How many streams a wire takes, where that does not depend on what comes.
+    /// The number of streams that a wire takes, if it does not depend on the input.
     fn takes(&self, wire: &Wire) -> Option<usize> {
         match wire {
             Wire::Parallel(_, parts) => parts.iter().map(|part| self.takes(part)).sum(),

@@ -18,7 +18,7 @@ pub fn all() -> Vec<CodeEntry> {
     all
 }
 
-/// What a code means and what to do about it.
+/// Looks up the meaning and the remedy of a code.
 #[must_use]
 pub fn explain(code: Code) -> Option<CodeEntry> {
     let mut entries = TABLES.iter().copied().flatten();

@@ -9,7 +9,7 @@ pub struct Position {
     pub character: u32,
 }
 
-/// Where the lines of a text start.
+/// The offsets of the lines of a text.
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
     text: &'a str,
@@ -27,8 +27,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Where a byte stands; one beyond the end of the text stands at its end, one within a character at its
-    /// start.
+    /// The position of a byte. An offset beyond the end of the text counts as the end; one within a character
+    /// counts as its start.
     #[must_use]
     pub fn position(&self, byte: usize) -> Position {
         let byte = self.text.floor_char_boundary(byte);

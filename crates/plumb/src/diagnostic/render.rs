@@ -9,12 +9,12 @@ use super::{Diagnostic, Severity};
 use crate::source::Sources;
 use crate::span::{SourceId, Span};
 
-/// Whether a text may carry colours.
+/// The use of colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// As ANSI escapes.
+    /// ANSI escapes.
     Ansi,
-    /// Without any.
+    /// No colors.
     Plain,
 }
 

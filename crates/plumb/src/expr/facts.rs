@@ -1,4 +1,4 @@
-//! What is known of the message once an expression is true, or false.
+//! Flow typing: facts about the message if an expression is true or false.
 
 use crate::syntax::ast::{Binary, Expr, ExprKind, Function};
 use crate::types::{Fit, Presence, Type, fits, join, overlap};
@@ -9,15 +9,15 @@ use super::typer::Typer;
 /// At this place there is a value, and of this type.
 pub(super) type Fact = (Place, Type);
 
-/// Which outcome of an expression.
+/// The outcome of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     True,
     False,
 }
 
-/// What is known once an expression is true, and once it is false. Of two facts about one place the later
-/// one says more.
+/// Facts if an expression is true, and facts if it is false. Of two facts about one place, the later is more
+/// precise.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub yes: Vec<Fact>,
@@ -25,7 +25,7 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Those of `not e`.
+    /// Facts of `not e`.
     pub(super) fn negated(self) -> Self {
         Self {
             yes: self.no,
@@ -33,7 +33,7 @@ impl Facts {
         }
     }
 
-    /// Those of `left && right`, where right ones hold after left was true.
+    /// Facts of `left && right`; the facts of `right` assume that `left` is true.
     pub(super) fn and(self, right: Self) -> Self {
         let no = either(&self.no, &both(self.yes.clone(), right.no));
         Self {
@@ -42,13 +42,13 @@ impl Facts {
         }
     }
 
-    /// Those of `left || right`, where right ones hold after left was false.
+    /// Facts of `left || right`; the facts of `right` assume that `left` is false.
     pub(super) fn or(self, right: Self) -> Self {
         self.negated().and(right.negated()).negated()
     }
 }
 
-/// What holds where both hold.
+/// The conjunction of two lists of facts.
 fn both(mut one: Vec<Fact>, more: Vec<Fact>) -> Vec<Fact> {
     one.retain(|(place, _)| latest(&more, place).is_none());
     one.extend(more);
@@ -66,7 +66,7 @@ impl Typer<'_> {
         kind
     }
 
-    /// What is known once an expression that is no `&&`, `||` or `not` is true, or false.
+    /// Facts of an expression other than `&&`, `||` and `not`.
     pub(super) fn facts(&mut self, expr: &Expr) -> Facts {
         Facts {
             yes: self.fact(expr, Outcome::True),
@@ -103,7 +103,7 @@ impl Typer<'_> {
         }
     }
 
-    /// That the place is there, or that it is missing.
+    /// Facts of `defined`: the place exists, or it is missing.
     fn defined(&self, place: &Place, outcome: Outcome) -> Vec<Fact> {
         let Some((last, base)) = place.split_last() else {
             return Vec::new();
@@ -162,7 +162,7 @@ impl Typer<'_> {
         vec![(place.clone(), left)]
     }
 
-    /// What a comparison with a literal says of the place, and of the variants of the value it is in.
+    /// Facts of a comparison with a literal, about the place and the variants of the value around it.
     fn equal(&self, place: &Place, kind: &Type, outcome: Outcome, facts: &[Fact]) -> Vec<Fact> {
         let mut more = Vec::new();
         if let Some((last, base)) = place.split_last()
@@ -188,7 +188,7 @@ impl Typer<'_> {
         more
     }
 
-    /// The type of what is at a place that was read before; `None` where nothing is known of it.
+    /// The type of what is at a place that was read before; `None` if nothing is known of it.
     pub(super) fn at(&self, place: &[Step]) -> Option<Type> {
         if let Some(kind) = latest(&self.known, place) {
             return Some(kind);
@@ -211,7 +211,7 @@ pub(super) fn latest(facts: &[Fact], place: &[Step]) -> Option<Type> {
     Some(kind.clone())
 }
 
-/// What holds where one of two lists of facts holds.
+/// The disjunction of two lists of facts.
 fn either(one: &[Fact], other: &[Fact]) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     for (place, _) in one {
@@ -252,7 +252,7 @@ fn without(kind: &Type, out: impl Fn(&Type) -> bool) -> Type {
     Type::of_variants(variants.filter(|variant| !out(variant)).cloned().collect())
 }
 
-/// Whether the two types are one and the same value.
+/// Returns true if both types are the same single value.
 fn single(a: &Type, b: &Type) -> bool {
     matches!(a, Type::Literal(_) | Type::Unit) && a == b
 }

@@ -1,4 +1,4 @@
-//! What operators and functions take and give.
+//! Types of operators and functions.
 
 use crate::check::codes;
 use crate::diagnostic::Diagnostic;
@@ -14,7 +14,7 @@ use super::typer::Typer;
 type Operand<'e> = (&'e Expr, &'e Type);
 
 impl Typer<'_> {
-    /// What an operator between these gives.
+    /// The result type of an operator.
     pub(super) fn operator(&mut self, op: Binary, left: Operand<'_>, right: Operand<'_>) -> Type {
         match op {
             Binary::And | Binary::Or => {
@@ -42,7 +42,7 @@ impl Typer<'_> {
         }
     }
 
-    /// That two values can be equal.
+    /// Checks that two values can be equal.
     fn comparable(&mut self, left: Operand<'_>, right: Operand<'_>) {
         if unknown(left.1) || unknown(right.1) || overlap(left.1, right.1).is_some() {
             return;
@@ -58,7 +58,7 @@ impl Typer<'_> {
         ));
     }
 
-    /// That two values are numbers, or strings.
+    /// Checks that two values are numbers, or strings.
     fn ordered(&mut self, left: Operand<'_>, right: Operand<'_>) {
         let text = |kind: &Type| !unknown(kind) && fits(kind, &Type::Text) == Fit::Always;
         let wanted = if text(left.1) || text(right.1) {
@@ -74,7 +74,7 @@ impl Typer<'_> {
         self.wants(right.1, &wanted, right.0.span);
     }
 
-    /// That a value has a length.
+    /// Checks that a value has a length.
     pub(super) fn wants_length(&mut self, kind: &Type, span: Span) {
         match kind {
             Type::Json => self.partial = true,
@@ -97,7 +97,7 @@ impl Typer<'_> {
         }
     }
 
-    /// That one value can be in the other.
+    /// Checks that one value can be in the other.
     pub(super) fn contained(&mut self, whole: Operand<'_>, part: Operand<'_>) {
         match whole.1 {
             Type::Json => self.partial = true,
@@ -125,7 +125,7 @@ impl Typer<'_> {
     }
 }
 
-/// Whether nothing can be said of values of this type.
+/// Returns true if nothing is known about values of this type.
 fn unknown(kind: &Type) -> bool {
     matches!(kind, Type::Unknown) || kind.is_never()
 }

@@ -50,18 +50,18 @@ pub(super) fn spelt(place: &[Step]) -> String {
     parts.join(".")
 }
 
-/// What is known of a part of a value before the value is there.
+/// The static knowledge about a part of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found {
     /// No value has it.
     Nowhere,
     /// The value is `json`: it may have it.
     Dynamic,
-    /// It is there, or may be missing.
+    /// The part exists or may be missing, with this type.
     There(Presence, Type),
 }
 
-/// What one step from a value of this type leads to.
+/// The result of one step from a value of this type.
 pub(super) fn step(base: &Type, step: &Step) -> Found {
     match (base, step) {
         (Type::Unknown, _) => Found::There(Presence::Required, Type::Unknown),
@@ -83,7 +83,7 @@ pub(super) fn step(base: &Type, step: &Step) -> Found {
     }
 }
 
-/// Where the variants of a sum have the part with types that have values in common, it is `json`.
+/// The result for a sum. If the types of the part overlap between variants, it is `json`.
 fn of_sum(variants: &[Type], one: &Step) -> Found {
     let mut kind = Type::never();
     let mut presence = Presence::Required;

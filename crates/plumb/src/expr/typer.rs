@@ -1,4 +1,4 @@
-//! One expression against one message.
+//! Types one expression against one message.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use super::Resolve;
 use super::facts::{Fact, Facts};
 use super::place::{Found, Step, place, spelt, step};
 
-/// One expression against one message.
+/// Types one expression against one message.
 pub(super) struct Typer<'a> {
     /// The type of the message.
     pub message: &'a Type,
-    /// Whether what lacks a field is dropped.
+    /// True if a message that lacks a field is dropped.
     selector: Selector,
-    /// Whether a field was read that may be missing, or `json` where something narrower is wanted.
+    /// True if the expression read a field that may be missing, or `json` in place of a narrower type.
     pub partial: bool,
-    /// What is known at this point of the expression; the newest last.
+    /// The facts at this point of the expression, newest last.
     pub known: Vec<Fact>,
-    /// What types that are written mean.
+    /// Resolves the types that the program writes.
     pub resolve: Resolve<'a>,
-    /// What each part of the message that is read is, for editors.
+    /// The type of each part of the message that is read, for editors.
     pub places: Vec<(Span, Type)>,
     out: &'a mut Vec<Diagnostic>,
 }
@@ -50,7 +50,7 @@ impl<'a> Typer<'a> {
         }
     }
 
-    /// Whether what lacks a field is dropped.
+    /// True if a message that lacks a field is dropped.
     pub(super) fn lenient(&self) -> bool {
         self.selector == Selector::Partial
     }
@@ -61,7 +61,7 @@ impl<'a> Typer<'a> {
         Type::Unknown
     }
 
-    /// What the machine is to do, what comes out, and what is known then.
+    /// Compiles an expression: its operation, its type and the facts that it gives.
     pub(super) fn learnt(&mut self, expr: &Expr) -> (Op, Type, Facts) {
         match &expr.kind {
             ExprKind::Unary(Unary::Not, inner) => {
@@ -97,7 +97,7 @@ impl<'a> Typer<'a> {
         }
     }
 
-    /// What the machine is to do, and what comes out.
+    /// Compiles an expression: its operation and its type.
     pub(super) fn typed(&mut self, expr: &Expr) -> (Op, Type) {
         match &expr.kind {
             ExprKind::Unary(Unary::Not, _) | ExprKind::Binary(Binary::And | Binary::Or, ..) => {
@@ -159,7 +159,7 @@ impl<'a> Typer<'a> {
         kind
     }
 
-    /// Alike; says so where there is none, or may be none.
+    /// The type of a step, with a diagnostic if the part is missing or may be missing.
     fn step(&mut self, whole: &Type, expr: &Expr, one: &Step, span: Span) -> Type {
         let place = place(expr);
         if let Some(kind) = place
@@ -269,7 +269,7 @@ impl<'a> Typer<'a> {
         (op, kind)
     }
 
-    /// That a value of one type can stand where another is wanted.
+    /// Checks that a value of one type fits where another is expected.
     pub(super) fn wants(&mut self, given: &Type, wanted: &Type, span: Span) {
         match fits(given, wanted) {
             Fit::Always => {}
@@ -348,7 +348,7 @@ fn constant(op: &Op) -> Option<Value> {
     }
 }
 
-/// That a step leads to what may be missing; `to` is the place to which it leads, where it has a name.
+/// The diagnostic for a step to a part that may be missing; `to` is its place, if it has a name.
 fn unguarded(whole: &Type, one: &Step, to: Option<&[Step]>, span: Span) -> Diagnostic {
     let name = shown(one);
     let why = match whole {

@@ -1,8 +1,8 @@
-//! What a page says beside what is so.
+//! Mismatches between a page and the actual results.
 
 use std::fmt;
 
-/// What puts a page right.
+/// The way to correct a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// To write down what is so: [`Tested::text`](super::Tested::text) has it.
@@ -16,13 +16,13 @@ pub enum Remedy {
 pub struct Mismatch {
     /// The line of the fence's opening, from 1.
     pub line: usize,
-    /// What the fence is: the words behind its opening.
+    /// The words after the opening of the fence.
     pub fence: String,
-    /// What the page says.
+    /// The text on the page.
     pub expected: String,
-    /// What is so.
+    /// The actual text.
     pub found: String,
-    /// What puts it right.
+    /// The way to correct it.
     pub remedy: Remedy,
 }
 

@@ -5,7 +5,7 @@
 pub(super) struct Block<'a> {
     /// The words behind its opening.
     pub info: &'a str,
-    /// What it holds: whole lines.
+    /// The content, as whole lines.
     pub body: &'a str,
     /// The byte at which that begins.
     pub start: usize,

@@ -1,4 +1,4 @@
-//! Transcripts: what is done with a network, and what it does.
+//! Transcripts: inputs of a network and its reactions.
 //!
 //! | line | what it says |
 //! |---|---|
@@ -27,10 +27,10 @@ use crate::machine::{
 };
 use crate::value::Value;
 
-/// How many tools may call each other in a row.
+/// The maximum depth of tools that call tools.
 const DEEPEST: usize = 64;
 
-/// How a transcript ended.
+/// The state at the end of a transcript.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     /// The transcript as it is.
@@ -95,7 +95,7 @@ struct Network {
     machine: Machine,
     inputs: Vec<Arc<str>>,
     outputs: Vec<Arc<str>>,
-    /// Of a tool: the network that asked, and what.
+    /// For a tool: the network that called it and the effect.
     caller: Option<(usize, EffectId)>,
 }
 
@@ -108,12 +108,11 @@ struct Wait {
 
 struct Player<'a> {
     checked: &'a Checked,
-    /// That of the process first, then those of tools.
+    /// The network of the process, then those of tools.
     networks: Vec<Network>,
     waits: Vec<Wait>,
-    /// In milliseconds.
     clock: u64,
-    /// What followed from what was done last.
+    /// The events since the last input.
     told: Vec<String>,
 }
 
@@ -352,7 +351,7 @@ impl Player<'_> {
         self.told.push(format!("! {code} {text}"));
     }
 
-    /// What follows from a step.
+    /// Records the events of a step.
     fn follow(&mut self, network: usize, step: Step) {
         let running = self.networks.get(network);
         let caller = running.and_then(|running| running.caller);

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::program::Program;
 
-/// The nodes of a shortest cycle: through this node or, where it is on none, through one to which a
-/// message on one of these edges goes. It begins with the first in graph order; empty where there is none.
+/// The nodes of a shortest cycle through this node or, if it is on none, through the target of one of these
+/// edges. The first in graph order comes first; empty if there is no cycle.
 pub(super) fn through(program: &Program, node: u32, waiting: &[u32]) -> Vec<u32> {
     let others = waiting
         .iter()

@@ -20,7 +20,7 @@ pub(super) struct InHand {
     stamp: u64,
 }
 
-/// One message at one node, after looking at so much.
+/// The steps that one message at one node costs, after this much work.
 pub(super) const fn steps(work: Work) -> u64 {
     1 + work / WORK_PER_STEP
 }
@@ -89,7 +89,7 @@ impl Run<'_> {
         })
     }
 
-    /// Whether there is room behind a node.
+    /// Returns true if there is room behind a node.
     pub(super) fn has_room(&self, unit: &Unit) -> bool {
         // No queue is longer than all of them together.
         self.state.queues.total() < self.program.limits.queue as usize
@@ -99,7 +99,7 @@ impl Run<'_> {
                 .all(|out| self.state.has_room(self.program, *out))
     }
 
-    /// Of the edges of a node, the one whose first message came before those of the others.
+    /// The edge of a node whose first message is the oldest.
     pub(super) fn earliest(&self, node: u32, edges: &[u32]) -> Option<u32> {
         let queues = &self.state.queues;
         let stamped = |edge: u32| Some((queues.stamp(edge)?, edge));
@@ -111,7 +111,7 @@ impl Run<'_> {
         first.map(|(_, edge)| edge)
     }
 
-    /// Whether no message waits before a node.
+    /// Returns true if no message waits before a node.
     pub(super) fn is_idle(&self, node: u32, unit: &Unit) -> bool {
         let queues = &self.state.queues;
         if queues.spread() < unit.inputs.len() {
@@ -128,7 +128,7 @@ impl Run<'_> {
         self.state.queues.edges().filter(to)
     }
 
-    /// The first message of an edge. Whoever waited for room on it may go on.
+    /// Takes the first message of an edge. Nodes that waited for room on it become ready.
     pub(super) fn take(&mut self, edge: u32) -> Option<Value> {
         let (message, left) = self.state.queues.pop(edge)?;
         let pipe = self.program.pipe(edge)?;
@@ -174,7 +174,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a message for a node may be kept in hand: none is yet, and none waits before that node.
+    /// Returns true if a message for a node may stay in hand: none does yet, and none waits before that node.
     fn can_hand(&self, to: u32) -> bool {
         let takes_one = |unit: &&Unit| !matches!(unit.act, Act::Barrier | Act::External(_));
         let unit = self.program.unit(to).filter(takes_one);
@@ -196,8 +196,7 @@ impl Run<'_> {
     }
 }
 
-/// Which outputs of a copy may take a message, where the filters behind the others drop it at once: they wait
-/// for nothing, and nothing waits before them.
+/// The outputs of a copy that may take a message, if the filters behind the others would drop it at once.
 fn way<'a>(program: &'a Program, state: &State, node: u32, message: &Value) -> Option<&'a Way> {
     let fan = program.fan(node)?;
     let from = |edge: u32| program.pipe(edge).map(|pipe| pipe.from);

@@ -1,4 +1,4 @@
-//! What has ended.
+//! Detects the nodes that have ended.
 //!
 //! A node lives as long as a message may still come to it: its inputs have messages or can get them, from
 //! outside or from a node that lives. What follows from this and from nothing else lives (the least fixed
@@ -44,7 +44,7 @@ pub(super) fn end_all(run: &mut Run<'_>) {
     run.state.ending = false;
 }
 
-/// Whether queues count as bounded.
+/// The treatment of queue bounds.
 #[derive(Clone, Copy)]
 enum Room {
     Always,
@@ -91,7 +91,7 @@ fn dead(program: &Program, state: &State, room: Room) -> Vec<u32> {
     gone
 }
 
-/// What is known to live so far.
+/// The nodes known to be alive so far.
 struct Lives<'a> {
     program: &'a Program,
     state: &'a State,
@@ -103,7 +103,7 @@ impl Lives<'_> {
         self.gets(node, unit) && (matches!(room, Room::Always) || self.gives(unit))
     }
 
-    /// Whether a node has what it needs to move a message, or can get it.
+    /// Returns true if a node has its inputs to move a message, or can get them.
     fn gets(&self, node: u32, unit: &Unit) -> bool {
         let comes = |(edge, from): (&u32, &u32)| {
             self.alive.has(*from) || self.state.queues.length(*edge) > 0
@@ -117,7 +117,7 @@ impl Lives<'_> {
         }
     }
 
-    /// Whether there is room behind a node, or can be. What an agent is asked takes none.
+    /// Returns true if there is room behind a node, or can be. Requests to an agent take none.
     fn gives(&self, unit: &Unit) -> bool {
         let goes = |edge: &u32| {
             let to = self.program.pipe(*edge).map(|pipe| pipe.to);
@@ -127,14 +127,14 @@ impl Lives<'_> {
     }
 }
 
-/// Whether some nodes wait for room: they hold messages, and nothing else keeps them.
+/// Returns true if some nodes wait for room: they hold messages, and nothing else keeps them.
 fn some_wait(run: &Run<'_>) -> bool {
     let pipes = run.state.queues.edges();
     let mut nodes = pipes.filter_map(|edge| run.program.pipe(edge).map(|pipe| pipe.to));
     nodes.any(|node| holds_all(run.program, run.state, node))
 }
 
-/// Whether a node has all it needs but room.
+/// Returns true if a node has all it needs but room.
 fn holds_all(program: &Program, state: &State, node: u32) -> bool {
     let holds = |edge: &u32| state.queues.length(*edge) > 0;
     program.unit(node).is_some_and(|unit| match unit.act {

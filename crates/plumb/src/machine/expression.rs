@@ -39,7 +39,7 @@ pub(super) enum Expression {
     Defined(Box<Expression>),
 }
 
-/// From a value to a part of it.
+/// A step from a value to a part of it.
 #[derive(Debug)]
 pub(super) enum Hop {
     Field(Slot),
@@ -74,7 +74,7 @@ impl Stop<'_> {
         }
     }
 
-    /// Whether the message just is not of the sort that the expression is about.
+    /// Returns true if the message only lacks what the expression reads.
     pub(super) const fn is_absence(self) -> bool {
         matches!(self, Self::Missing(_) | Self::NoPart(_) | Self::Kind(..))
     }
@@ -91,10 +91,10 @@ impl Stop<'_> {
     }
 }
 
-/// What an expression has: borrowed from the message or the program as long as possible.
+/// The value of an expression, borrowed from the message or the program as long as possible.
 pub(super) type Got<'a> = Result<Cow<'a, Value>, Stop<'a>>;
 
-/// How much was looked at beyond a constant for each step: units of [`Value::weight`].
+/// The amount of data that was examined, in units of [`Value::weight`], beyond a constant per step.
 pub(super) type Work = u64;
 
 impl Expression {
@@ -197,7 +197,7 @@ impl Expression {
         this.chosen(message, work)
     }
 
-    /// Its value, where it is no choice between two.
+    /// Evaluates an operation other than a conditional.
     fn chosen<'a>(&'a self, message: &'a Value, work: &mut Work) -> Got<'a> {
         match self {
             Self::Path(hops) => Hop::walk(hops, message).map(Cow::Borrowed),
@@ -293,8 +293,7 @@ impl Expression {
     }
 }
 
-/// What is made of the values of some expressions, in one piece of memory. After one that has no value
-/// nothing is computed.
+/// Builds one allocation from the values of several expressions, and stops at the first that has no value.
 fn all<'a, P, T>(
     parts: &'a [P],
     make: impl Fn(&'a P, &mut dyn FnMut(&'a Expression) -> Value) -> T,
@@ -336,7 +335,7 @@ impl Hop {
         }
     }
 
-    /// Whether it leads to the same part.
+    /// Returns true if it leads to the same part.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Field(one), Self::Field(two)) => one.name() == two.name(),

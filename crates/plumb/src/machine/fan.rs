@@ -9,30 +9,29 @@ use crate::value::Value;
 /// Fewer filters are not worth it.
 const FEWEST: usize = 3;
 
-/// What a copy knows of the filters behind it. Nothing depends on it but the time it takes.
+/// An index of the filters behind a copy. It only saves time and changes no result.
 #[derive(Debug)]
 pub(super) struct Fan {
-    /// What they look at.
+    /// The place in the message that they examine.
     hops: Box<[Hop]>,
-    /// By what stands there: the outputs that may take the message.
+    /// The outputs that may take the message, by the value at that place.
     cases: Box<[(Value, Way)]>,
     /// The outputs that may take it where none of that stands there.
     otherwise: Way,
-    /// The filters.
     pub(super) filters: NodeSet,
 }
 
-/// Where a message goes.
+/// The outputs for a message.
 #[derive(Debug)]
 pub(super) struct Way {
     /// The edges on which it may go on, in order.
     pub(super) edges: Box<[u32]>,
-    /// How many filters drop it, in a step each.
+    /// The number of filters that drop it, at one step each.
     pub(super) dropped: u64,
 }
 
 impl Fan {
-    /// Of a copy; none where its filters do not ask the same thing.
+    /// Builds the index of a copy; `None` if its filters examine different places.
     pub(super) fn new(copy: &Unit, units: &[Unit], pipes: &[Pipe]) -> Option<Self> {
         if !matches!(copy.act, Act::Copy) || copy.outputs.len() < FEWEST {
             return None;
@@ -78,7 +77,7 @@ impl Fan {
         })
     }
 
-    /// Where a message goes; none where it has not what the filters look at.
+    /// The outputs for a message; `None` if it lacks what the filters examine.
     pub(super) fn way(&self, message: &Value) -> Option<&Way> {
         let value = Hop::walk(&self.hops, message).ok()?;
         let mut cases = self.cases.iter();
@@ -87,7 +86,7 @@ impl Fan {
     }
 }
 
-/// An output of a copy, and what the filter behind it looks at first, where there is one.
+/// An output of a copy, with the first test of the filter behind it, if there is one.
 struct Ask<'a> {
     edge: u32,
     node: u32,
@@ -112,7 +111,7 @@ impl<'a> Ask<'a> {
 }
 
 impl Expression {
-    /// What has to stand where in the message for this to hold, as far as it is looked at first.
+    /// The place and the value that this condition tests first.
     fn guard(&self) -> Option<(&[Hop], &Value)> {
         match self {
             Self::Both(one, _) => one.guard(),

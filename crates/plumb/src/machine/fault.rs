@@ -1,4 +1,4 @@
-//! What goes wrong at run time, as values: the network's error stream.
+//! Run-time errors as values: the network's error stream.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,25 +8,25 @@ use crate::graph::NodeId;
 use crate::span::Span;
 use crate::value::Value;
 
-/// One thing that went wrong while a network ran. A message that it cost the network is in it.
+/// A run-time error of a network. It carries the message that was lost, if any.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// What.
+    /// The kind of error.
     pub kind: FaultKind,
     /// At which node.
     pub node: NodeId,
-    /// What that node is called.
+    /// The name of that node.
     pub at: Arc<str>,
-    /// Where in the program it comes from.
+    /// The place in the program that it comes from.
     pub span: Span,
-    /// What precisely, as a phrase: lower case, no full stop.
+    /// The details, as a phrase: lower case, no full stop.
     pub detail: String,
     /// The message that could not go on.
     pub message: Option<Value>,
 }
 
 impl Fault {
-    /// As it stands on the error stream: see [`error_value`].
+    /// The record on the error stream; see [`error_value`].
     #[must_use]
     pub fn to_value(&self) -> Value {
         let (word, category) = (self.kind.word(), self.kind.category());
@@ -35,7 +35,7 @@ impl Fault {
 }
 
 /// An error as a message: `{"error": word, "category": word, "detail": text}`, and with a message that was
-/// lost to the network `"message"`, where it is not so deep or large that it does not fit in another.
+/// lost to the network `"message"`, if it is not so deep or large that it does not fit in another.
 #[must_use]
 pub fn error_value(
     error: &str,
@@ -60,7 +60,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What went wrong.
+/// The errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
     /// A message is not of the type that a checked narrowing stands for.
@@ -138,7 +138,7 @@ impl FaultKind {
         }
     }
 
-    /// What can be done about it.
+    /// The remedy, as a sentence.
     #[must_use]
     pub const fn category(self) -> Category {
         match self {

@@ -13,16 +13,16 @@ use crate::span::Span;
 use crate::types::Type;
 use crate::value::Value;
 
-/// How much a machine may do and hold.
+/// Limits of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many steps may follow one call (a push, an answer) before the network must be at rest. A step
-    /// is one message at one node, and each 4 KiB that an expression looks at.
+    /// The maximum number of steps after one call (a push, an answer) before the network must be at rest. A
+    /// step is one message at one node, and each 4 KiB that an expression looks at.
     pub fuel: u64,
-    /// How many messages an edge may hold, at least 1; also how many requests an agent or tool may have
-    /// in flight.
+    /// The maximum number of messages on an edge, at least 1; also the maximum number of requests that an
+    /// agent or tool may have in flight.
     pub queue: u32,
-    /// How long a queue within a feedback loop may become before there is a warning; one more at each
+    /// The length of a queue in a feedback loop that causes a warning; another warning follows at each
     /// doubling.
     pub high_water: u32,
 }
@@ -37,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// Which program: two graphs that run alike have one, wherever they stand in their sources.
+/// The identity of a program. Two graphs that run alike share it, wherever they are in their sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ProgramId(pub u64);
 
@@ -78,9 +78,9 @@ pub struct Program {
     pub(super) pipes: Box<[Pipe]>,
     pub(super) externals: Box<[External]>,
     outputs: usize,
-    /// By node: what is known of the filters behind a copy.
+    /// Per node: the index of the filters behind a copy.
     pub(super) fans: Box<[Option<Fan>]>,
-    /// What every network of it is once it has started, where nothing comes out of that.
+    /// The state of every network after its start, if the start has no output.
     pub(super) started: OnceLock<Option<State>>,
 }
 
@@ -99,11 +99,11 @@ pub(super) struct Unit {
     pub(super) span: Span,
 }
 
-/// What a node does.
+/// The operation of a node.
 #[derive(Debug)]
 pub(super) enum Act {
     Input,
-    /// With the number of the output.
+    /// The number of the output.
     Output(u32),
     Id,
     Copy,
@@ -127,7 +127,7 @@ pub(super) struct Pipe {
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) flow: Flow,
-    /// For testing what comes from outside.
+    /// Tests messages from outside.
     pub(super) shape: Shape,
     pub(super) kind: Type,
 }
@@ -136,7 +136,7 @@ impl Program {
     /// Makes a graph ready, with the usual limits.
     ///
     /// # Errors
-    /// Where the graph does not hold together; those of the checker do.
+    /// If the graph does not hold together; those of the checker do.
     pub fn new(graph: &Graph) -> Result<Self, GraphError> {
         Self::with_limits(graph, Limits::default())
     }
@@ -144,7 +144,7 @@ impl Program {
     /// Makes a graph ready, with other limits; they are no part of its identity.
     ///
     /// # Errors
-    /// Where the graph does not hold together; those of the checker do.
+    /// If the graph does not hold together; those of the checker do.
     pub fn with_limits(graph: &Graph, limits: Limits) -> Result<Self, GraphError> {
         let mut pipes = Vec::with_capacity(graph.edges.len());
         for (at, edge) in graph.edges.iter().enumerate() {
@@ -180,19 +180,19 @@ impl Program {
         &self.name
     }
 
-    /// Which program it is.
+    /// The identity of the program.
     #[must_use]
     pub const fn id(&self) -> ProgramId {
         self.id
     }
 
-    /// How many inputs it has.
+    /// The number of inputs.
     #[must_use]
     pub const fn inputs(&self) -> usize {
         self.inputs.len()
     }
 
-    /// How many outputs it has.
+    /// The number of outputs.
     #[must_use]
     pub const fn outputs(&self) -> usize {
         self.outputs
@@ -333,8 +333,7 @@ fn boundary(graph: &Graph, units: &[Unit]) -> Result<Box<[u32]>, GraphError> {
     edges.ok_or(GraphError::Boundary)
 }
 
-/// FNV-1a, 64 bits: it keeps apart what was changed by mistake, and nobody gains by making two programs
-/// alike.
+/// FNV-1a, 64 bits. It detects accidental changes and does not have to resist attacks.
 struct Fnv(u64);
 
 impl std::fmt::Write for Fnv {

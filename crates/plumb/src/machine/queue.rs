@@ -14,7 +14,7 @@ pub(super) struct Queues {
     cells: Vec<Cell>,
     /// The first free place.
     free: Option<u32>,
-    /// How many messages there are.
+    /// The number of messages.
     total: usize,
 }
 
@@ -45,12 +45,12 @@ impl Queues {
         self.heads.get(self.place(edge).ok()?)
     }
 
-    /// How many messages wait on this edge.
+    /// The number of messages that wait on this edge.
     pub(super) fn length(&self, edge: u32) -> u32 {
         self.head(edge).map_or(0, |head| head.length)
     }
 
-    /// How many messages wait on all edges.
+    /// The number of messages that wait on all edges.
     pub(super) const fn total(&self) -> usize {
         self.total
     }
@@ -60,7 +60,7 @@ impl Queues {
         self.heads.len()
     }
 
-    /// When the first message of this edge came, where there is one.
+    /// The arrival stamp of the first message of this edge, if there is one.
     pub(super) fn stamp(&self, edge: u32) -> Option<u64> {
         let head = self.head(edge)?;
         self.cells.get(head.first as usize).map(|cell| cell.stamp)

@@ -1,4 +1,4 @@
-//! One call: what is ready moves, the first node in graph order first, until nothing can.
+//! Runs one call: ready nodes fire, the first in graph order first, until none can.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ pub(super) struct Run<'a> {
     pub(super) hand: Option<InHand>,
 }
 
-/// What came of looking at a ready node.
+/// The result of trying a ready node.
 enum Fired {
-    /// It moved something; it took so many steps.
+    /// The node moved a message, in this many steps.
     Moved(u64),
-    /// It cannot, until something arrives or gives way.
+    /// The node waits for a message or for room.
     Waits,
 }
 
@@ -63,7 +63,7 @@ impl Run<'_> {
         self.state.queues.rest();
     }
 
-    /// Lets the first of the ready nodes fire; none where there is none.
+    /// Lets the first ready node fire; `None` if none is ready.
     fn turn(&mut self, fuel: u64) -> Option<(u32, Fired)> {
         if let Some(hand) = self.hand.take()
             && let Some((node, steps)) = self.pass(hand, fuel)
@@ -74,8 +74,8 @@ impl Run<'_> {
         Some((node, self.fire(node)))
     }
 
-    /// Lets the node behind a message in hand fire, where it is the first one, and on through nodes that only
-    /// pass messages on, until the fuel is used up. In how many steps; none where the message has to wait.
+    /// Lets the node behind a message in hand fire, if it is the first one, and on through nodes that only
+    /// pass messages on, until the fuel is used up. In how many steps; `None` if the message has to wait.
     fn pass(&mut self, mut hand: InHand, fuel: u64) -> Option<(u32, u64)> {
         let program = self.program;
         let first = self.state.ready.first();
@@ -102,7 +102,7 @@ impl Run<'_> {
         }
     }
 
-    /// Moves one message at a node, where it can.
+    /// Moves one message at a node, if possible.
     fn fire(&mut self, node: u32) -> Fired {
         let program = self.program;
         let Some(unit) = program.unit(node) else {

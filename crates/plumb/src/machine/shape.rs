@@ -62,7 +62,7 @@ impl Shape {
         })
     }
 
-    /// Whether a message is of this type.
+    /// Returns true if a message has this type.
     pub(super) fn fits(&self, value: &Value) -> bool {
         match (self, value) {
             (Self::Any, _)
@@ -96,18 +96,18 @@ impl Shape {
         }
     }
 
-    /// Whether [`Shape::fits`] looks at the message at all.
+    /// Returns true if [`Shape::fits`] accepts every message.
     pub(super) const fn takes_all(&self) -> bool {
         matches!(self, Self::Any)
     }
 }
 
-/// Where and how a message is not of a type.
+/// The place and the reason why a message does not have a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The way from the message to the part: `.topic`, `[2].name`; empty for the message itself.
     pub path: String,
-    /// What should stand there and what does, as a phrase.
+    /// The expected and the actual value, as a phrase.
     pub what: String,
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// The first place where a message is not of a type; none where it is of it.
+/// The first place at which a message does not have a type; `None` if it does.
 #[must_use]
 pub fn mismatch(kind: &Type, value: &Value) -> Option<Mismatch> {
     let shape = Shape::new(kind, Value::DEPTH)?;
@@ -191,7 +191,7 @@ fn explain(kind: &Type, value: &Value, path: &mut String) -> String {
     }
 }
 
-/// Of so many fields the names are told.
+/// The maximum number of field names in an error.
 const TOLD: usize = 6;
 
 /// What is wrong with a record that is none of these: where one of them alone has a field of it and no other

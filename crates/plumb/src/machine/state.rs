@@ -1,4 +1,4 @@
-//! What a running network is between two calls: a value that can be stored, moved and resumed.
+//! The state of a network between two calls: a value that can be stored, moved and resumed.
 
 mod serial;
 
@@ -13,7 +13,7 @@ pub use serial::StateError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectId(pub u64);
 
-/// What became of the messages so far. Every message that there ever was is in exactly one of these:
+/// Message counts. Every message is in exactly one of these:
 ///
 /// ```text
 /// accepted + answered + begun + copied
@@ -106,7 +106,7 @@ impl NodeSet {
         Some(u32::try_from(at).ok()? * 64 + bit)
     }
 
-    /// Whether the two have a node in common.
+    /// Returns true if both have a node in common.
     pub(super) fn meets(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).any(|(one, two)| one & two != 0)
     }
@@ -142,7 +142,7 @@ impl NodeSet {
     }
 }
 
-/// What a network is between two calls. It serialises with `serde`; in a text format other than JSON
+/// The state of a network between two calls. It serializes with `serde`; in a text format other than JSON
 /// numbers beyond 64 bits need that format to carry `serde_json`'s raw values.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -163,11 +163,11 @@ pub struct State {
     pub(super) counters: Counters,
 }
 
-/// Where in its life a network is.
+/// The phase in the life of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Phase {
-    /// Nothing has moved yet.
+    /// The network has not started.
     New,
     /// Started.
     Running,
@@ -176,7 +176,7 @@ pub(super) enum Phase {
 }
 
 impl State {
-    /// Of a network that has not started.
+    /// The state of a network that has not started.
     #[must_use]
     pub fn new(program: &Program) -> Self {
         let nodes = program.units.len();
@@ -194,26 +194,25 @@ impl State {
         }
     }
 
-    /// Of which program it is.
+    /// The identity of its program.
     #[must_use]
     pub const fn program(&self) -> ProgramId {
         self.program
     }
 
-    /// What became of the messages so far.
+    /// The message counts so far.
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// How many messages wait within the network.
+    /// The number of messages that wait within the network.
     #[must_use]
     pub const fn waiting(&self) -> usize {
         self.queues.total()
     }
 
-    /// How much text the messages are that it holds, waiting and in flight, in the units of
-    /// [`Value::weight`]: what it takes to store it.
+    /// The size of its waiting and in-flight messages in units of [`Value::weight`]: the cost of storing it.
     #[must_use]
     pub fn weight(&self) -> u64 {
         let waiting = self.queues.iter().map(|(_, _, message)| message);
@@ -224,7 +223,7 @@ impl State {
             .sum()
     }
 
-    /// Whether everything has ended and nothing is in flight.
+    /// Returns true if everything has ended and nothing is in flight.
     #[must_use]
     pub fn ended(&self, program: &Program) -> bool {
         self.flights.is_empty() && self.ended.count() == program.units.len()
@@ -240,7 +239,7 @@ impl State {
             + self.flights.capacity() * size_of::<Flight>()
     }
 
-    /// Whether an edge takes another message: within its bound, or on its way to nobody.
+    /// Returns true if an edge takes another message: it has room, or its message goes nowhere.
     pub(super) fn has_room(&self, program: &Program, edge: u32) -> bool {
         program.pipe(edge).is_some_and(|pipe| {
             pipe.flow == Flow::Cycle
@@ -270,25 +269,25 @@ pub struct Effect {
     pub id: EffectId,
     /// The node that asks: one instance of an agent or tool, which keeps its memory apart from others.
     pub node: NodeId,
-    /// What is asked.
+    /// The request.
     pub request: Request,
 }
 
-/// What is asked of the driver.
+/// Requests to the driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// A message for an agent or a tool. It answers as often as it likes and is then finished.
     Ask {
-        /// Which agent or tool.
+        /// The agent or tool.
         external: crate::graph::ExternalId,
-        /// Which of its inputs.
+        /// The number of its input.
         port: u32,
         /// The message.
         message: Value,
     },
     /// Time has to pass; then the effect is finished, which sends its message on. It has no answers.
     Wait {
-        /// How long, in milliseconds.
+        /// The duration in milliseconds.
         milliseconds: u64,
         /// The message that will go on.
         message: Value,
@@ -298,7 +297,7 @@ pub enum Request {
 }
 
 impl Flight {
-    /// As it was asked first; for drivers that resume.
+    /// The original effect, for drivers that resume.
     pub(super) fn effect(&self, program: &Program) -> Option<Effect> {
         let request = match program.unit(self.node)?.act {
             Act::External(external) => Request::Ask {
@@ -319,7 +318,7 @@ impl Flight {
     }
 }
 
-/// How long a message to a timer says to wait; none where it says not to.
+/// The wait that a message to a timer asks for; `None` if it asks for none.
 pub(super) fn milliseconds(message: &Value) -> Option<u64> {
     match message.get("ms")? {
         Value::Int(number) => u64::try_from(*number).ok().filter(|number| *number > 0),

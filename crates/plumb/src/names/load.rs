@@ -13,7 +13,7 @@ use crate::syntax::parse;
 
 use super::{Processing, Unit, UnitId, Units, member_name};
 
-/// How many modules may use each other in a row.
+/// The maximum depth of modules that use each other.
 const DEEPEST: usize = 64;
 
 /// Parses a program and everything that it uses, and `mem`, which every program knows. Where nothing names
@@ -50,7 +50,7 @@ struct Loader<'a> {
     modules: &'a dyn Modules,
     units: Units,
     sources: Sources,
-    /// Modules that were asked for; `None` where there is none.
+    /// Modules that were requested; `None` if there is no such module.
     by_name: HashMap<Arc<str>, Option<UnitId>>,
     /// The modules that are being read, outermost first.
     open: Vec<Arc<str>>,

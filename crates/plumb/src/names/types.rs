@@ -1,4 +1,4 @@
-//! What types that are written mean.
+//! Resolves the types that the program writes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,13 +22,13 @@ pub(super) const BUILT_IN: &[(&str, Type)] = &[
     ("json", Type::Json),
 ];
 
-/// How many variants a sum may have.
+/// The maximum number of variants of a sum.
 const VARIANTS: usize = 512;
 
-/// How many aliases may stand for each other in a row.
+/// The maximum length of a chain of aliases.
 const DEEPEST: usize = 128;
 
-/// That a type is a part of itself, and through which others, where it is.
+/// Describes the cycle by which a type contains itself, if it does.
 fn circle(units: &Units, open: &[Definition], of: Definition, name: &Name) -> String {
     let within = open.iter().skip_while(|open| **open != of);
     let declarations = within.filter_map(|definition| units.declaration(*definition));
@@ -46,7 +46,7 @@ fn circle(units: &Units, open: &[Definition], of: Definition, name: &Name) -> St
 #[derive(Debug, Default)]
 pub(crate) struct TypeNames {
     done: HashMap<Definition, Type>,
-    /// Where each name of a type stands in the program itself, and what it names; for editors.
+    /// The spans of type names in the program itself, with their definitions, for editors.
     pub uses: RefCell<Vec<(Span, Definition)>>,
 }
 
@@ -137,7 +137,7 @@ impl TypeNames {
         Type::Unknown
     }
 
-    /// The type of a message, without saying what is wrong with it; `None` where something is.
+    /// The type of a message, without saying what is wrong with it; `None` if something is.
     pub(crate) fn quietly(&self, units: &Units, unit: UnitId, kind: &ast::Type) -> Option<Type> {
         let mut wrong = Vec::new();
         let noted = self.uses.borrow().len();

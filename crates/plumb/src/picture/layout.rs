@@ -16,7 +16,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-/// What is to be drawn: boxes and lines between them.
+/// The drawing to lay out: boxes and lines between them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Drawing {
     pub(super) boxes: Vec<Size>,
@@ -35,9 +35,9 @@ pub(super) struct Size {
 pub(super) struct Line {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Where at the lower side of `from` it begins, from 0 (left) to 1.
+    /// The start on the lower side of `from`, from 0 (left) to 1 (right).
     pub(super) leaves: f64,
-    /// Where at the upper side of `to` it ends.
+    /// The end on the upper side of `to`.
     pub(super) enters: f64,
     /// The width that its label takes, in pixels.
     pub(super) label: f64,
@@ -46,7 +46,7 @@ pub(super) struct Line {
 /// A point, in pixels from the upper left corner.
 pub(super) type Point = (f64, f64);
 
-/// Where everything is.
+/// The positions of boxes and lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
     pub(super) width: f64,
@@ -59,11 +59,11 @@ pub(super) struct Layout {
 /// The way of a line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Route {
-    /// From its first box to its last.
+    /// The points from its first box to its last.
     pub(super) points: Vec<Point>,
     /// The middle of its label.
     pub(super) label: Point,
-    /// Whether it leads back up.
+    /// True if it leads back up.
     pub(super) back: bool,
 }
 
@@ -78,7 +78,7 @@ struct Cell {
     layer: usize,
     width: f64,
     height: f64,
-    /// Whether it is a piece of a line.
+    /// True if it is a piece of a line.
     piece: bool,
 }
 
@@ -87,9 +87,9 @@ struct Cell {
 struct Link {
     upper: usize,
     lower: usize,
-    /// Where it meets the upper cell, from its middle, in pixels.
+    /// The offset from the middle of the upper cell, in pixels.
     leaves: f64,
-    /// Where it meets the lower cell.
+    /// The offset from the middle of the lower cell, in pixels.
     enters: f64,
 }
 
@@ -98,7 +98,7 @@ struct Link {
 struct Grid {
     cells: Vec<Cell>,
     links: Vec<Link>,
-    /// For each line its cells from top to bottom, both boxes included.
+    /// Per line: its cells from top to bottom, both boxes included.
     chains: Vec<Vec<usize>>,
 }
 
@@ -153,7 +153,7 @@ fn chains(drawing: &Drawing, layers: &[usize]) -> Grid {
     grid
 }
 
-/// The cells of a line, from top to bottom. None for a loop at one box, and where there is no such box.
+/// The cells of a line, from top to bottom. None for a loop at one box, and if there is no such box.
 fn chain(grid: &mut Grid, line: &Line) -> Option<Vec<usize>> {
     let (from, to) = (*grid.cells.get(line.from)?, *grid.cells.get(line.to)?);
     if line.from == line.to {

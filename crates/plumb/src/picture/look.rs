@@ -1,13 +1,13 @@
-//! What a picture says about nodes and edges.
+//! Labels of nodes and edges in a picture.
 
 use crate::graph::{Edge, ExternalKind, Graph, Kind, Node};
 
-/// How many characters of an expression or a type a picture shows.
+/// The maximum length of an expression or a type in a picture, in characters.
 const SHOWN: usize = 34;
-/// How many characters of a type stand beside an edge.
+/// The maximum length of a type beside an edge, in characters.
 const BESIDE: usize = 22;
 
-/// How a node looks.
+/// The appearance of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) form: Form,
@@ -22,7 +22,7 @@ pub(super) struct Look {
 /// The form of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Where messages come in or go out.
+    /// A boundary port.
     Port,
     /// An agent or a tool.
     Outside,
@@ -53,7 +53,7 @@ impl Form {
     }
 }
 
-/// How a node of a graph looks.
+/// The appearance of a node of a graph.
 pub(super) fn look(graph: &Graph, node: &Node) -> Look {
     let name = node.name.to_string();
     let (form, word, text) = match &node.kind {

@@ -178,7 +178,7 @@ fn edge(out: &mut String, route: &Route, label: &str, whole: &str) {
     );
 }
 
-/// For XML: the five signs, and no characters that XML does not have.
+/// Escapes text for XML and drops characters that XML does not allow.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! What a picture shows of a graph: all of it, or each session as one node.
+//! The view of a graph that a picture shows: all of it, or each session as one node.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) struct View {
 /// A node.
 pub(super) struct Seen {
     pub(super) look: Look,
-    /// How many edges lead in, and how many out.
+    /// The number of edges in and out.
     pub(super) ports: (u32, u32),
 }
 
@@ -92,7 +92,7 @@ impl View {
     }
 }
 
-/// For each node the first one that it is shown together with.
+/// Per node: the first node of its group.
 fn together(graph: &Graph, session: &dyn Fn(usize) -> Option<usize>) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..graph.nodes.len()).collect();
     let mut changed = true;

@@ -57,7 +57,7 @@ impl Network<'_> {
         self.waits();
     }
 
-    /// What the gate is, between two events.
+    /// The type of the gate's state.
     fn state(&self) -> Type {
         let make = self.make;
         let int = || make.kind("int");
@@ -198,7 +198,7 @@ impl Network<'_> {
         self.flow([from, calls, token, to]);
     }
 
-    /// One way out for all that is sent, so that its order is the order in which the gate let it go.
+    /// Merges everything that is sent into one path, in the order in which the gate releases it.
     fn goes_out(&mut self, outgoing: Option<&Type>) {
         let make = self.make;
         let to = make.named(&self.session.bind.outgoing);
@@ -224,7 +224,7 @@ impl Network<'_> {
         self.flow([from, dropped, Wire::Discard(make.span)]);
     }
 
-    /// What went wrong, for `s@error`.
+    /// Wires the errors of the session to `s@error`.
     fn reports(&mut self) {
         if !self.session.uses(Place::Error) {
             return;

@@ -167,7 +167,7 @@ impl Make {
         Wire::Named(self.path(channel))
     }
 
-    /// What is named in the program, where it is named.
+    /// A wire with a name and span of the program.
     pub(super) fn named(self, name: &Name) -> Wire {
         let name = name.clone();
         Wire::Named(Path { module: None, name })

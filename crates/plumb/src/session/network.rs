@@ -44,7 +44,7 @@ pub(super) fn statements(session: &Session, outgoing: Option<&Type>) -> Vec<Stat
     network.made
 }
 
-/// The tool that stands for the time limit of a session, where it has one.
+/// The timer tool of a session, if it has a time limit.
 pub(super) fn timer(session: &Session) -> Option<Declaration> {
     session.bind.within?;
     let make = Make { span: session.span };
@@ -109,7 +109,7 @@ impl Network<'_> {
         self.made.push(statement);
     }
 
-    /// What the gate lets out.
+    /// The type of the gate's output.
     pub(super) fn act(&self) -> Type {
         let make = self.make;
         make.fields([
@@ -126,14 +126,14 @@ impl Network<'_> {
         make.fields([("run", make.kind("int")), ("step", make.kind("int"))])
     }
 
-    /// Whether any step sends.
+    /// Returns true if any step sends.
     pub(super) fn has_sends(&self) -> bool {
         let mut steps = self.session.steps.steps.iter();
         steps.any(|step| step.action.sends())
     }
 
-    /// The channels of the endpoints that the body names; what it forgets to feed is fed by `empty`, so that
-    /// one mistake is told once.
+    /// Declares the channels of the endpoints that the body names. Unfed ones are fed by `empty`, so that a
+    /// mistake is reported once.
     fn endpoints(&mut self) {
         let make = self.make;
         let session = self.session;
@@ -153,7 +153,7 @@ impl Network<'_> {
         }
     }
 
-    /// What goes through an endpoint.
+    /// The type of an endpoint's messages.
     fn kind(&self, place: Place) -> Type {
         let make = self.make;
         let payload = |step: usize| match self.session.steps.steps.get(step).map(|s| &s.action) {
@@ -221,7 +221,7 @@ impl Network<'_> {
         ])
     }
 
-    /// Those acts of this step that do what is said.
+    /// The acts of this step of one kind.
     fn acts(&self, index: usize, does: &str) -> Wire {
         let make = self.make;
         let here = make.counts("step", index as u64 + 1);
@@ -269,7 +269,7 @@ impl Network<'_> {
         self.flow([from, answer, to]);
     }
 
-    /// What the other side chooses goes to the arm of its label.
+    /// Routes the choice of the other side to the arm of its label.
     fn offers(&mut self, index: usize, arms: &[Arm]) {
         let make = self.make;
         let used = |arm: &usize| self.session.uses(Place::Offer(index, *arm));

@@ -9,19 +9,19 @@ use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Bind, Name, Path, Wire};
 
-/// Where in a statement a wire stands.
+/// The position of a wire in a statement.
 #[derive(Clone, Copy)]
 struct Stand {
-    /// Nothing leads to it.
+    /// True if nothing leads to it.
     first: bool,
-    /// It leads nowhere.
+    /// True if nothing follows it.
     last: bool,
 }
 
 /// Replaces the endpoints in a body by channels.
 pub(super) struct Rewrite<'a> {
     scope: &'a dyn Scope,
-    /// The sessions of the body by name; `None` where the protocol could not be read.
+    /// The sessions of the body by name; `None` if the protocol could not be read.
     pub(super) sessions: BTreeMap<Arc<str>, Option<Session>>,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// The bindings and where they stand.
@@ -38,7 +38,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// Where a session of this name was bound before.
+    /// The span of an earlier binding of this name.
     pub(super) fn binding(&self, session: &str) -> Option<Span> {
         let mut binds = self.binds.iter();
         binds
@@ -57,7 +57,7 @@ impl<'a> Rewrite<'a> {
         self.binds.push((bind.clone(), span));
     }
 
-    /// Tells, once a name, of steps of sessions that are not bound. What else is said of these sessions
+    /// Reports steps of sessions that are not bound, once per name. Other diagnostics about these sessions
     /// would only follow.
     pub(super) fn look_for_unbound(&mut self, wire: &Wire) {
         match wire {
@@ -194,7 +194,7 @@ impl<'a> Rewrite<'a> {
         Wire::Broken(span)
     }
 
-    /// What comes in for a session is read by it alone. What it sends may meet other messages on the way.
+    /// Reports other readers of a session's input. Its output may merge with other messages.
     fn shared(&mut self, path: &Path, stand: Stand) {
         if path.module.is_some() || stand.last {
             return;

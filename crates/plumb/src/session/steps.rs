@@ -11,15 +11,15 @@ use crate::span::Span;
 use crate::syntax::ast::{Name, Path, Protocol, ProtocolKind, Type};
 use crate::syntax::type_text;
 
-/// How many steps a protocol may have, those of the protocols it names included.
+/// The maximum number of steps of a protocol, including the protocols that it names.
 const MOST_STEPS: usize = 1024;
-/// How deeply choices may be nested.
+/// The maximum nesting depth of choices.
 const DEEPEST: usize = 128;
 
 /// A well-formed protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
-    /// Where it begins.
+    /// The first step.
     pub first: Next,
     /// The steps in the order of the text, those of named protocols behind.
     pub steps: Vec<Step>,
@@ -28,13 +28,13 @@ pub struct Steps {
 /// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Where it is written: its type, or the choice.
+    /// The span of its type or choice.
     pub span: Span,
-    /// What happens.
+    /// The action.
     pub action: Action,
 }
 
-/// What happens in a step, and what comes next.
+/// The action of a step, and its successors.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// `send T`.
@@ -48,7 +48,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Whether this side sends.
+    /// Returns true if this side sends.
     pub(super) const fn sends(&self) -> bool {
         matches!(self, Self::Send(..) | Self::Select(_))
     }
@@ -59,11 +59,11 @@ impl Action {
 pub struct Arm {
     /// Its label.
     pub label: Name,
-    /// What comes next.
+    /// The next step.
     pub next: Next,
 }
 
-/// What comes after a step.
+/// The successor of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// The step with this index.
@@ -130,7 +130,7 @@ enum Jump {
     Step(usize),
     Label(usize),
     End,
-    /// It has had its diagnostic.
+    /// Already reported.
     Nowhere,
 }
 
@@ -148,13 +148,13 @@ enum Draft {
     Offer(Vec<(Name, Jump)>),
 }
 
-/// What stands around a part of a protocol.
+/// The context of a part of a protocol.
 struct Around {
-    /// Where `loop` leads.
+    /// The target of `loop`.
     top: usize,
     /// The variables of the `rec`s, the innermost last.
     variables: Vec<Variable>,
-    /// How many choices.
+    /// The nesting depth of choices.
     depth: usize,
 }
 
@@ -275,7 +275,7 @@ impl Build<'_> {
         Jump::Step(self.steps.len() - 1)
     }
 
-    /// What comes after a step that was drafted without.
+    /// Sets the successor of a step that was drafted without one.
     fn follow(&mut self, last: Option<usize>, jump: Jump) {
         let draft = last.and_then(|index| self.steps.get_mut(index));
         if let Some((_, Draft::Send(_, next) | Draft::Recv(_, next))) = draft {
@@ -400,7 +400,7 @@ impl Build<'_> {
     }
 }
 
-/// Where a jump leads in the end; `None` where it goes round without a step.
+/// The final target of a jump; `None` if it loops without a step.
 fn resolve(labels: &[Target], jump: Jump) -> Option<Next> {
     let mut jump = jump;
     for _ in 0..=labels.len() {

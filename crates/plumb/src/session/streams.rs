@@ -1,4 +1,4 @@
-//! That a protocol fits the two streams to which it is bound.
+//! Checks that a protocol fits the two streams that it is bound to.
 
 use super::steps::{Action, Arm, written};
 use super::wiring::Session;
@@ -14,7 +14,8 @@ pub(super) struct Streams<'a> {
     pub(super) outgoing: Option<&'a Written>,
 }
 
-/// What the protocol sends that the one stream does not carry, and receives that the other never brings.
+/// Reports messages that the protocol sends but the one stream does not carry, and messages that it receives
+/// but the other never brings.
 pub(super) fn check(
     session: &Session,
     streams: &Streams<'_>,
@@ -60,12 +61,12 @@ pub(super) fn check(
     found
 }
 
-/// Whether it holds of a type, or the type is not known.
+/// Returns true if the condition holds for a type, or the type is unknown.
 fn holds(scope: &dyn Scope, kind: &Written, of: &dyn Fn(&Type) -> bool) -> bool {
     scope.resolve(kind).is_none_or(|kind| of(&kind))
 }
 
-/// What a choice travels as.
+/// The message type of a choice.
 fn tagged(arm: &Arm) -> Type {
     Type::record(vec![
         Field::required("tag", Type::Literal(arm.label.text.clone())),

@@ -1,4 +1,4 @@
-//! What a session does with each event, said without a network.
+//! The reference semantics of sessions, without a network.
 //!
 //! This is the meaning of a protocol: [`Run`] walks the protocol as it is written and unfolds `rec`, names
 //! and `loop` where it meets them. The network of a session does the same, event for event; tests compare
@@ -12,10 +12,10 @@ use crate::span::Span;
 use crate::syntax::ast::{Name, Protocol, ProtocolKind, Side, Type};
 use crate::value::Value;
 
-/// How often jumps are followed before a protocol is taken to go round without a step.
+/// The maximum number of jumps before a protocol counts as looping without a step.
 const MOST_JUMPS: usize = 4096;
 
-/// What happens to a session.
+/// An event of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// Something wants a run.
@@ -30,14 +30,14 @@ pub enum Event {
     Late,
 }
 
-/// What a session does.
+/// An action of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// A run has started.
     Started(Value),
     /// A message to the other side.
     Sent(Value),
-    /// What the step that is written there received.
+    /// A step, by its span, received this value.
     Received(Span, Value),
     /// The other side chose this arm of the choice that is written there.
     Offered(Span, Arc<str>, Value),
@@ -54,13 +54,13 @@ pub enum Outcome {
 /// A session: its protocol, and the run that it is in.
 pub struct Run<'a> {
     scope: &'a dyn Scope,
-    /// Whether a message is of a type.
+    /// Tests the type of a message.
     fits: &'a dyn Fn(&Type, &Value) -> bool,
     side: Side,
     protocol: Protocol,
     /// The step that the run stands at.
     at: Option<Position>,
-    /// Whether the last run failed, and no other has started.
+    /// True if the last run failed and no other has started.
     stale: bool,
     /// Payloads that came before their turn.
     held: BTreeMap<Span, VecDeque<Value>>,
@@ -93,13 +93,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a run stands.
+    /// Returns true if a run is in progress.
     #[must_use]
     pub fn running(&self) -> bool {
         self.at.is_some()
     }
 
-    /// Where the step is written that the run stands at.
+    /// The span of the current step.
     #[must_use]
     pub fn stands_at(&self) -> Option<Span> {
         let rest = &self.at.as_ref()?.rest;
@@ -109,7 +109,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What the session does with an event.
+    /// Handles an event.
     pub fn on(&mut self, event: Event) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         match event {
@@ -141,7 +141,7 @@ impl<'a> Run<'a> {
         outcomes
     }
 
-    /// Goes on to the next step; where there is none the run is over, and so is what was held for it.
+    /// Moves on to the next step. If there is none, the run is over and held messages are dropped.
     fn enter(&mut self, position: Position) {
         self.at = self.unfold(position);
         if self.at.is_none() {
@@ -255,7 +255,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// `{ tag: "l", value: message }`, where that is not too deep or too large to be a message.
+/// `{ tag: "l", value: message }`, if that is not too deep or too large to be a message.
 fn tagged(label: &str, value: Value) -> Option<Value> {
     let fields = [("tag".into(), Value::text(label)), ("value".into(), value)];
     Value::record(fields).ok()

@@ -41,7 +41,7 @@ pub(super) struct Session {
     pub(super) bind: Bind,
     pub(super) span: Span,
     pub(super) steps: Steps,
-    /// What the names of its channels begin with: nothing else in the body does.
+    /// The unique prefix of its channels.
     pub(super) prefix: String,
     /// The endpoints that the body names, in order.
     pub(super) uses: Vec<(Place, Span)>,
@@ -72,7 +72,7 @@ impl Session {
         self.uses.iter().any(|(used, _)| *used == place)
     }
 
-    /// Which step an endpoint means.
+    /// Finds the step of an endpoint.
     pub(super) fn find(
         &self,
         endpoint: &Endpoint,
@@ -266,7 +266,7 @@ impl Session {
         }
     }
 
-    /// That every step is wired, and once.
+    /// Checks that every step is wired exactly once.
     pub(super) fn linear(&self) -> Vec<Diagnostic> {
         let mut first: BTreeMap<Place, Span> = BTreeMap::new();
         let mut found = Vec::new();

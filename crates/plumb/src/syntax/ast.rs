@@ -13,21 +13,21 @@ use crate::span::Span;
 pub struct Name {
     /// The name.
     pub text: Arc<str>,
-    /// Where it stands.
+    /// The place.
     pub span: Span,
 }
 
 /// `name` or `Module.name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
-    /// The module, where one is named.
+    /// The module, if one is named.
     pub module: Option<Name>,
     /// The name.
     pub name: Name,
 }
 
 impl Path {
-    /// Where the whole of it stands.
+    /// The whole span.
     #[must_use]
     pub fn span(&self) -> Span {
         self.module
@@ -39,7 +39,7 @@ impl Path {
 /// A source, whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
-    /// What it declares, in order.
+    /// The declarations, in order.
     pub declarations: Vec<Declaration>,
     /// Its comments, in order, with their delimiters; for `fmt`.
     pub comments: Vec<Comment>,
@@ -48,22 +48,22 @@ pub struct Program {
 /// `(* … *)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// Where it stands.
+    /// The place.
     pub span: Span,
     /// The text with its delimiters.
     pub text: Arc<str>,
 }
 
-/// One declaration of a source.
+/// One declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declaration {
-    /// Where the whole of it stands.
+    /// The whole span.
     pub span: Span,
-    /// What it declares.
+    /// The kind of declaration.
     pub kind: DeclarationKind,
 }
 
-/// What a declaration declares.
+/// The kind of a declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeclarationKind {
     /// `use mem`: the module's file name without its ending; its members are `Mem.x`.
@@ -79,18 +79,18 @@ pub enum DeclarationKind {
 /// `let name : signature = body`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Let {
-    /// What is defined.
+    /// The name that it defines.
     pub name: Name,
     /// Its type.
     pub signature: Signature,
-    /// What it does.
+    /// The operation.
     pub body: Body,
 }
 
 /// `inputs -> outputs`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
-    /// Where the whole of it stands.
+    /// The whole span.
     pub span: Span,
     /// The inputs: `!T` or `(!T, !U)` are streams; a tool has one plain type; `()` is none.
     pub inputs: Vec<Type>,
@@ -98,7 +98,7 @@ pub struct Signature {
     pub outputs: Vec<Type>,
 }
 
-/// What stands behind the `=` of a `let`.
+/// The right side of a `let`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// `agent { key: value, … }`.
@@ -109,7 +109,7 @@ pub enum Body {
     Plumb(Plumb),
     /// A morphism: `map(…) ; filter(…)`.
     Wire(Wire),
-    /// It could not be read.
+    /// A part that could not be parsed.
     Broken(Span),
 }
 
@@ -125,24 +125,24 @@ pub struct Setting {
 /// `plumb(ports) { statements }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plumb {
-    /// Where the whole of it stands.
+    /// The whole span.
     pub span: Span,
     /// The boundary ports, inputs first.
     pub ports: Vec<Name>,
-    /// What is in it. The order says nothing but the order of nodes.
+    /// The statements. Their order only decides the order of nodes.
     pub statements: Vec<Statement>,
 }
 
 /// A statement of a `plumb` body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Where the whole of it stands.
+    /// The whole span.
     pub span: Span,
-    /// What it says.
+    /// The kind of statement.
     pub kind: StatementKind,
 }
 
-/// What a statement says.
+/// The kind of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatementKind {
     /// `let c : !T = channel`; the type is as it is written, a [`TypeKind::Stream`].
@@ -153,7 +153,7 @@ pub enum StatementKind {
     Wire(Wire),
     /// `(in_stream, out_stream) <-> P as s within 30s`.
     Bind(Bind),
-    /// It could not be read.
+    /// A part that could not be parsed.
     Broken,
 }
 
@@ -162,14 +162,14 @@ pub enum StatementKind {
 pub struct Spawn {
     /// The process.
     pub process: Path,
-    /// What its ports are joined to.
+    /// The streams that its ports are joined to.
     pub arguments: Vec<Argument>,
 }
 
 /// `port=channel` or `channel`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
-    /// The port, where it is named.
+    /// The port, if it is named.
     pub port: Option<Name>,
     /// A channel, or a boundary port of the `plumb`.
     pub channel: Name,
@@ -182,22 +182,22 @@ pub struct Bind {
     pub incoming: Name,
     /// The stream it sends to.
     pub outgoing: Name,
-    /// Whether the dual of the protocol is meant: `<-> dual P`.
+    /// The side of the protocol: `<-> dual P` is the dual.
     pub side: Side,
     /// The protocol.
     pub protocol: Path,
     /// The session's name.
     pub session: Name,
-    /// How long a step may take, in milliseconds.
+    /// The time limit of a step, in milliseconds.
     pub within: Option<(u64, Span)>,
 }
 
-/// Which side of a protocol.
+/// A side of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// As it is written.
+    /// The written form.
     Itself,
-    /// With send and recv, select and offer swapped.
+    /// The dual: send and recv, select and offer are swapped.
     Dual,
 }
 
@@ -242,12 +242,12 @@ pub enum Wire {
     /// `s@trigger`, `s@error` and `p@port` cannot be told apart here: without arguments they are
     /// [`Wire::Port`].
     Step(Box<Step>),
-    /// It could not be read.
+    /// A part that could not be parsed.
     Broken(Span),
 }
 
 impl Wire {
-    /// Where the whole of it stands.
+    /// The whole span.
     #[must_use]
     pub fn span(&self) -> Span {
         match self {
@@ -280,35 +280,35 @@ impl Wire {
 /// `s@send(T)`, `s@recv(T, n)`, `s@done(T)`, `s@select(l)`, `s@offer(l, n)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Where the whole of it stands.
+    /// The whole span.
     pub span: Span,
     /// The session.
     pub session: Name,
-    /// Which endpoint.
+    /// The endpoint.
     pub endpoint: Endpoint,
 }
 
-/// Which endpoint of a session.
+/// An endpoint of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Endpoint {
     /// The payload of a step that sends.
     Send(Type, Option<u32>),
     /// The payload of a step that receives.
     Recv(Type, Option<u32>),
-    /// That a step was completed.
+    /// A step is complete.
     Done(Type, Option<u32>),
     /// Choosing an arm; with a number where the label stands in several choices.
     Select(Name, Option<u32>),
-    /// That the other side chose an arm; with a number alike.
+    /// The other side chose an arm; the number works as above.
     Offer(Name, Option<u32>),
 }
 
 /// A type as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
-    /// Where the whole of it stands.
+    /// The whole span.
     pub span: Span,
-    /// What it is.
+    /// The kind.
     pub kind: TypeKind,
 }
 
@@ -329,7 +329,7 @@ pub enum TypeKind {
     Product(Vec<Type>),
     /// `!T`.
     Stream(Box<Type>),
-    /// It could not be read.
+    /// A part that could not be parsed.
     Broken,
 }
 
@@ -338,27 +338,27 @@ pub enum TypeKind {
 pub struct Field {
     /// Its name.
     pub name: Name,
-    /// Whether it may be missing.
+    /// The presence of the field.
     pub presence: Presence,
     /// Its type.
     pub kind: Type,
 }
 
-/// Whether a field may be missing.
+/// The presence of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Presence {
-    /// It is always there.
+    /// The field is always present.
     Required,
-    /// It may be missing.
+    /// The field may be missing.
     Optional,
 }
 
 /// A protocol as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protocol {
-    /// Where the whole of it stands.
+    /// The whole span.
     pub span: Span,
-    /// What it is.
+    /// The kind.
     pub kind: ProtocolKind,
 }
 
@@ -381,16 +381,16 @@ pub enum ProtocolKind {
     Loop,
     /// `end`.
     End,
-    /// It could not be read.
+    /// A part that could not be parsed.
     Broken,
 }
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// Where the whole of it stands.
+    /// The whole span.
     pub span: Span,
-    /// What it is.
+    /// The kind.
     pub kind: ExprKind,
 }
 
@@ -426,7 +426,7 @@ pub enum ExprKind {
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `len(e)`, `contains(s, t)`, `defined(e)`.
     Call(Function, Vec<Expr>),
-    /// It could not be read.
+    /// A part that could not be parsed.
     Broken,
 }
 
@@ -483,7 +483,7 @@ impl Function {
     /// All of them.
     pub const ALL: &'static [Self] = &[Self::Len, Self::Contains, Self::Defined];
 
-    /// As it is called.
+    /// The name.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -493,7 +493,7 @@ impl Function {
         }
     }
 
-    /// How many arguments it has.
+    /// The number of arguments.
     #[must_use]
     pub const fn count(self) -> usize {
         match self {
@@ -502,7 +502,7 @@ impl Function {
         }
     }
 
-    /// How it is written.
+    /// The written form.
     #[must_use]
     pub const fn form(self) -> &'static str {
         match self {

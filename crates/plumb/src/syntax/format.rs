@@ -1,6 +1,6 @@
 //! The canonical form of a program.
 //!
-//! Lines of at most [`WIDTH`] columns where that is possible; what does not fit on a line is broken from the
+//! Lines of at most [`WIDTH`] columns if that is possible; what does not fit on a line is broken from the
 //! outside in, and what fits is joined. The same tree always gives the same text, up to comments and single
 //! empty lines between declarations and statements, which stay.
 
@@ -16,7 +16,7 @@ mod wires;
 use super::ast::{Comment, Expr, Program, Type, Wire};
 use layout::Doc;
 
-/// How many columns a line has.
+/// The maximum width of a line, in columns.
 pub const WIDTH: usize = 100;
 
 /// The canonical text of a program that was read from `text` without a mistake. A program that was not
@@ -50,9 +50,9 @@ fn one_line(write: impl FnOnce(&mut Writer<'_>) -> Doc) -> String {
     write(&mut Writer::new("", &[])).group().lay_out(usize::MAX)
 }
 
-/// What makes documents of trees.
+/// Converts syntax trees to layout documents.
 struct Writer<'a> {
-    /// The text, for how comments and lines stood in it; empty where there is none.
+    /// The source text, for its comments and line breaks; empty if there is none.
     text: &'a str,
     comments: &'a [Comment],
     /// The first comment that has not been taken.

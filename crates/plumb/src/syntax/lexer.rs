@@ -1,4 +1,5 @@
-//! From text to tokens and comments. Total: what is not of the language is told and passed over.
+//! The lexer: text to tokens and comments. It is total: it reports and skips everything that is not part of
+//! the language.
 
 use std::sync::Arc;
 
@@ -9,18 +10,18 @@ use crate::diagnostic::Diagnostic;
 use crate::span::{SourceId, Span};
 use crate::syntax::codes;
 
-/// How many mistakes are kept: far more than anybody is told, and few enough that hostile text costs
+/// The maximum number of mistakes that are kept: more than are ever shown, few enough that hostile text costs
 /// little.
 pub(super) const KEPT: usize = 1_000;
 
-/// What the lexer gives: at least the token of the end.
+/// The output of the lexer: at least the end token.
 #[derive(Debug, Default)]
 pub struct Lexed {
     /// The tokens; the last one is the end.
     pub tokens: Vec<Token>,
     /// The comments, in order.
     pub comments: Vec<Comment>,
-    /// What is wrong.
+    /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -71,7 +72,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A token from where it is to `end`.
+    /// Pushes a token from the current position to `end`.
     fn push(&mut self, kind: TokenKind, end: usize) {
         self.lexed.tokens.push(Token {
             kind,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What is wrong with a literal, and at which bytes of it.
+/// A mistake in a literal, with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub at: Range<usize>,
@@ -80,7 +80,7 @@ fn unit(inside: &str, at: usize) -> Option<u16> {
     u16::from_str_radix(digits, 16).ok()
 }
 
-/// What is wrong with a number as it is written, if anything.
+/// Finds the mistake in a number, if there is one.
 pub(super) fn number_fault(text: &str) -> Option<Fault> {
     let fault = |message, hint| {
         Some(Fault {

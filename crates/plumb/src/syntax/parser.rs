@@ -1,6 +1,6 @@
-//! From tokens to the syntax tree.
+//! The parser: tokens to the syntax tree.
 //!
-//! By recursive descent, one file for each part of the grammar. A mistake is told once: the function that
+//! By recursive descent, one file for each part of the grammar. A mistake is reported once: the function that
 //! meets it returns [`Told`], and the next list, statement or declaration around it goes on behind it. So one
 //! run tells several mistakes, and what could be read is there.
 
@@ -20,10 +20,11 @@ use crate::nearest::nearest;
 use crate::span::{SourceId, Span};
 use crate::syntax::codes;
 
-/// How deep a tree may be; more is [`P0108`](codes::TOO_DEEP). Whatever walks a tree may recur so deep.
+/// The maximum depth of a tree; more is [`P0108`](codes::TOO_DEEP). Code that walks a tree may recurse this
+/// deep.
 pub const DEPTH: u32 = 128;
 
-/// How many mistakes are told in one run.
+/// The maximum number of mistakes reported in one run.
 const TOLD: usize = 100;
 
 /// Reads a program. Never fails: what could not be read is `Broken` in the tree and told.
@@ -65,7 +66,7 @@ pub fn parse(source: SourceId, text: &str) -> (Program, Vec<Diagnostic>) {
 #[derive(Clone, Copy, Debug)]
 struct Told;
 
-/// What was read, or that what is wrong with it has been told.
+/// The parsed element, or the fact that its mistake has been reported.
 type Parsed<T> = Result<T, Told>;
 
 /// A part of a tree and how high it is, where it grows without recursion.
@@ -80,11 +81,11 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     /// The number of the token at which it is.
     at: usize,
-    /// How many levels of the tree are open.
+    /// The number of open levels of the tree.
     depth: u32,
-    /// It has been told that what is open is too deep: going back out of it is no other mistake.
+    /// True if the current depth has been reported as too deep. Unwinding must not report it again.
     deep: bool,
-    /// Where the lexer found something wrong, in order.
+    /// The offsets of the lexer's mistakes, in order.
     gaps: Vec<u32>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -138,7 +139,7 @@ impl<'a> Parser<'a> {
         self.kind() == TokenKind::Keyword(keyword)
     }
 
-    /// Whether it is at this word, which is none of the keywords.
+    /// Returns true at this word, which is not a keyword.
     fn at_word(&self, word: &str) -> bool {
         self.kind() == TokenKind::Lower && self.text_of(self.token()) == word
     }
@@ -175,7 +176,7 @@ impl<'a> Parser<'a> {
         Told
     }
 
-    /// Whether what is missing here may stand in a comment that is not closed.
+    /// Returns true if the missing part may be in an unclosed comment.
     fn swallowed(&self, place: Span) -> bool {
         let unclosed = |told: &Diagnostic| told.code == codes::UNCLOSED_COMMENT;
         place.range().start >= self.text.len() && self.diagnostics.iter().any(unclosed)

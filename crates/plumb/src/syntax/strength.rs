@@ -1,11 +1,11 @@
-//! How strongly operators bind: what the parser reads by and `fmt` sets parentheses by.
+//! Operator precedence, for the parser and for the parentheses of `fmt`.
 
 use super::ast::{Binary, Expr, ExprKind, Unary};
 
 /// Words that are no keywords, and yet no names of fields in scope: `value.if` names such a field.
 pub(super) const RESERVED: &[&str] = &["if", "then", "else", "not"];
 
-/// How strongly an operator binds its operands.
+/// The precedence of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Strength(u8);
 
@@ -35,7 +35,7 @@ impl Strength {
         Self(self.0 + 1)
     }
 
-    /// What stands on the left of an operator: another one of its kind, unless they do not chain.
+    /// The precedence that the left operand needs: the same, unless the operators do not chain.
     pub fn on_the_left(self) -> Self {
         match self {
             Self::COMPARISON => self.above(),
@@ -44,7 +44,7 @@ impl Strength {
     }
 }
 
-/// How strongly an operator between operands binds.
+/// The precedence of a binary operator.
 pub(super) const fn of_binary(operator: Binary) -> Strength {
     match operator {
         Binary::Or => Strength::OR,
@@ -60,7 +60,7 @@ pub(super) const fn of_binary(operator: Binary) -> Strength {
     }
 }
 
-/// How strongly an expression holds together.
+/// The precedence of an expression.
 pub(super) fn of(expression: &Expr) -> Strength {
     match &expression.kind {
         ExprKind::If(..) => Strength::CONDITIONAL,

@@ -5,16 +5,15 @@ use crate::span::Span;
 /// A token where it stands. Its text is that of its span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// The kind.
     pub kind: TokenKind,
-    /// Where it stands.
+    /// The place.
     pub span: Span,
-    /// What stands before it. It says nothing to the grammar: the parser looks at it only to find its way
-    /// after a mistake.
+    /// The gap before it. The grammar ignores it; only error recovery uses it.
     pub before: Before,
 }
 
-/// What stands before a token.
+/// The gap before a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     /// Another token, without anything between.
@@ -25,7 +24,7 @@ pub enum Before {
     Line(u32),
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// An identifier that starts with a small letter or `_`.
@@ -56,7 +55,7 @@ macro_rules! words {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// As it is written.
+            /// The written form.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self {
@@ -104,7 +103,7 @@ words! {
 }
 
 words! {
-    /// What is written without letters. A longer one stands before those it begins with.
+    /// An operator or delimiter. A longer symbol comes before its prefixes.
     Symbol {
         Bind = "<->",
         Arrow = "->",
@@ -159,7 +158,7 @@ impl Symbol {
         }
     }
 
-    /// Whether it closes a delimiter.
+    /// Returns true for a closing delimiter.
     #[must_use]
     pub const fn closes(self) -> bool {
         matches!(self, Self::Close | Self::CloseBrace | Self::CloseBracket)

@@ -2,20 +2,20 @@
 
 use super::{Field, Presence, Type, field};
 
-/// Whether a message of one type may stand where another is wanted.
+/// The compatibility of a type with an expected type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
     /// No value, or not all of them, and `json` has nothing to do with it.
     Never,
-    /// Where there is `json`, the value decides: a check has to stand in between.
+    /// The value decides, because of `json`: a check is needed in between.
     Checked,
     /// Every value.
     Always,
 }
 
-/// Whether a message of type `from` may stand where `to` is wanted: `int ≤ number`, a literal ≤ `string`,
-/// `A ≤ A | B`, every type ≤ `json`; records, lists and products by parts, a required field may feed an
-/// optional one. A product is a list of whatever its parts have in common.
+/// Returns true if a message of type `from` may stand where `to` is wanted: `int ≤ number`, a literal ≤
+/// `string`, `A ≤ A | B`, every type ≤ `json`; records, lists and products by parts, a required field may
+/// feed an optional one. A product is a list of whatever its parts have in common.
 #[must_use]
 pub fn fits(from: &Type, to: &Type) -> Fit {
     if from.same(to) {
@@ -83,7 +83,7 @@ fn records(from: &[Field], to: &[Field]) -> Fit {
 }
 
 /// Why a message of type `from` does not fit where `to` is wanted, as a phrase about the first part that is
-/// to blame: "field `b` is missing". `None` where the types as a whole say it.
+/// to blame: "field `b` is missing". `None` if the types as a whole say it.
 #[must_use]
 pub fn misfit(from: &Type, to: &Type) -> Option<String> {
     match (from, to) {

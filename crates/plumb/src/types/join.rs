@@ -5,7 +5,7 @@ use super::{Fit, Type, fits, overlap};
 /// Two variants that have a value in common, so that no sum can hold both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joint {
-    /// One of them.
+    /// One type.
     pub one: Type,
     /// The other.
     pub other: Type,
@@ -17,7 +17,7 @@ pub struct Joint {
 /// sum.
 ///
 /// # Errors
-/// Where two variants have a value in common and neither fits the other.
+/// If two variants have a value in common and neither fits the other.
 pub fn join(a: &Type, b: &Type) -> Result<Type, Joint> {
     if fits(a, b) == Fit::Always {
         return Ok(if matches!(b, Type::Unknown) { a } else { b }.clone());

@@ -1,4 +1,4 @@
-//! How large a type is. Aliases and inference can build types far larger than the text they come from.
+//! The size of a type. Aliases and inference can build types far larger than their source text.
 
 use super::Type;
 
@@ -8,8 +8,7 @@ pub const LARGEST: usize = 4_096;
 /// The deepest that a type may be nested.
 const DEEPEST: usize = 128;
 
-/// The number of parts of a type, written out; `None` where that is more than [`LARGEST`], or where it is
-/// nested more than 128 deep.
+/// The number of parts of an expanded type; `None` if it exceeds [`LARGEST`] or a depth of 128.
 #[must_use]
 pub fn measured(kind: &Type) -> Option<usize> {
     let mut left = LARGEST;

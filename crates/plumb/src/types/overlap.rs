@@ -1,11 +1,11 @@
-//! Whether two types have values in common.
+//! Overlap of types: values that two types share.
 
 use std::sync::Arc;
 
 use super::{Field, Presence, Type, field};
 
-/// A value that is of both types, as JSON; `None` where they are disjoint. [`Type::Unknown`] has no values,
-/// so that it is never to blame.
+/// A value of both types, as JSON; `None` if they are disjoint. [`Type::Unknown`] has no values, so that it
+/// is never to blame.
 #[must_use]
 pub fn overlap(a: &Type, b: &Type) -> Option<String> {
     match (a, b) {

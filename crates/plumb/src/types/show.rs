@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Field, Presence, Type};
 
-/// How many characters of a type a diagnostic shows.
+/// The maximum length of a type in a diagnostic, in characters.
 const SHOWN: usize = 96;
 
 impl fmt::Display for Type {

@@ -9,13 +9,13 @@ use super::Value;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     negative: bool,
-    /// None for 0.
+    /// `None` for 0.
     exponent: Option<i64>,
     digits: String,
 }
 
 impl Decimal {
-    /// Of a number in JSON's form; of any other text something without meaning.
+    /// Parses a JSON number. The result for any other text is meaningless.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let (negative, text) = match text.strip_prefix('-') {
@@ -54,7 +54,7 @@ impl Decimal {
         }
     }
 
-    /// Of a number; none where the value is none.
+    /// The decimal of a value; `None` if it is not a number.
     #[must_use]
     pub fn of(value: &Value) -> Option<Self> {
         match value {
@@ -65,7 +65,7 @@ impl Decimal {
         }
     }
 
-    /// Whether it has no fraction.
+    /// Returns true if it has no fraction.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.exponent
@@ -73,8 +73,7 @@ impl Decimal {
     }
 }
 
-/// What an `f64` stands for: the shortest digits that give it, as it is printed. None for those that
-/// are not finite.
+/// The shortest digits that give an `f64`; `None` if it is not finite.
 fn exact(number: f64) -> Option<String> {
     number.is_finite().then(|| format!("{number:?}"))
 }

@@ -12,14 +12,14 @@ use super::{Decimal, Oversize, Value};
 pub struct JsonError {
     /// The byte.
     pub at: usize,
-    /// What is wrong there.
+    /// The kind of mistake.
     pub kind: JsonErrorKind,
 }
 
-/// What is wrong with a text that should be JSON.
+/// A mistake in a text that should be JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JsonErrorKind {
-    /// It ends within a value.
+    /// The text ends within a value.
     #[error("the text ends within a value")]
     End,
     /// Something else should stand here.
@@ -52,7 +52,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// What is still to be read of the text.
+    /// The unread rest of the text.
     #[must_use]
     pub fn rest(&self) -> &'a str {
         self.reader.text.get(self.reader.at..).unwrap_or_default()
@@ -324,7 +324,7 @@ fn fractional(text: &str, short: bool) -> Value {
     }
 }
 
-/// Of equal names the last value, in the place of the first.
+/// Keeps the last of equal names, in the position of the first.
 fn keep_last(fields: &mut Vec<(Arc<str>, Value)>) {
     let mut names = HashSet::new();
     let distinct = match fields.as_slice() {

@@ -12,20 +12,20 @@ use std::collections::{HashMap, VecDeque};
 
 use script::{FALLBACK, MEMORY, REFLECTIONS, RULES, Rule};
 
-/// How many sentences are looked at, and how many words of each.
+/// The maximum number of sentences, and of words in each.
 const LONGEST: usize = 200;
 
 /// One conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Eliza {
-    /// How often each list of templates has been used, by its first one.
+    /// The number of uses of each list of templates, by its first template.
     used: HashMap<&'static str, usize>,
-    /// What can be come back to.
+    /// Topics to return to.
     memory: VecDeque<String>,
 }
 
 impl Eliza {
-    /// What is answered.
+    /// Answers one message.
     pub fn answer(&mut self, heard: &str) -> String {
         let sentences = sentences(heard);
         let keyed = |words: &&Vec<String>| {
@@ -134,7 +134,7 @@ fn taken_apart<'a>(pattern: &str, words: &'a [String]) -> Option<Vec<&'a [String
     rest.is_empty().then_some(parts)
 }
 
-/// What follows these words, where the sentence starts with them.
+/// The words after this beginning, or `None` if the sentence starts differently.
 fn starts<'a>(words: &'a [String], with: &[&str]) -> Option<&'a [String]> {
     let (front, rest) = words.split_at_checked(with.len())?;
     let same = front.iter().zip(with).all(|(word, wanted)| word == wanted);

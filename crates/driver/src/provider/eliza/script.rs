@@ -1,11 +1,11 @@
-//! What is recognised, and what is said to it.
+//! The rules of ELIZA: keywords, patterns and answers.
 
 /// A keyword with its patterns.
 #[derive(Debug)]
 pub(super) struct Rule {
     /// The words that call it up.
     pub keys: &'static [&'static str],
-    /// Of several rules the one of highest rank is used.
+    /// The rule with the highest rank wins.
     pub rank: u8,
     /// Patterns, of which the first that fits is used, and their templates. A star stands for any words;
     /// `{0}` is the first star, said back.
@@ -31,7 +31,7 @@ pub(super) const REFLECTIONS: &[(&str, &str)] = &[
     ("was", "were"),
 ];
 
-/// What is said where nothing is recognised.
+/// Answers if no rule matches.
 pub(super) const FALLBACK: &[&str] = &[
     "Go on, please.",
     "What comes to mind next?",
@@ -39,7 +39,7 @@ pub(super) const FALLBACK: &[&str] = &[
     "Let us stay with that for a moment.",
 ];
 
-/// What is said of something that was spoken of before.
+/// Answers that return to an earlier topic.
 pub(super) const MEMORY: &[&str] = &[
     "Earlier you spoke of your {0}. Does that have to do with it?",
     "I am still thinking of your {0}.",

@@ -1,4 +1,4 @@
-//! What could stand at a place of the program.
+//! Completion: the text that can follow a position of the program.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use super::super::process::{Process, Role};
 use super::super::settings;
 use super::{holds, own_streams, session, streamed};
 
-/// What could stand at a place.
+/// A completion at a position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Completion {
-    /// What would be written.
+    /// The text to insert.
     pub label: String,
-    /// What kind of thing it is.
+    /// The kind.
     pub kind: CompletionKind,
     /// Its type, or nothing.
     pub detail: String,
 }
 
-/// What kind of thing a completion is.
+/// The kind of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompletionKind {
     /// A field of the message.
@@ -50,20 +50,19 @@ const MORPHISMS: &[&str] = &[
     "id", "copy", "merge", "discard", "empty", "once", "barrier", "map", "filter", "project", "tag",
 ];
 
-/// What an expression may begin with, besides fields.
+/// Words that can begin an expression, besides fields.
 const IN_EXPRESSIONS: &[&str] = &[
     "value", "len", "contains", "defined", "is", "if", "not", "true", "false", "null",
 ];
 
-/// What statements begin with, and channels are.
+/// Keywords of statements.
 const IN_BODIES: &[&str] = &["let", "spawn", "channel"];
 
-/// What declarations begin with, and processes are.
+/// Keywords of declarations.
 const AT_THE_TOP: &[&str] = &["use", "type", "let", "protocol", "agent", "tool", "plumb"];
 
 impl Checked {
-    /// What could stand at a byte of the program, in alphabetical order, whatever letters of it stand there
-    /// already.
+    /// Returns the completions at a byte offset, in alphabetical order, whatever letters are already typed.
     #[must_use]
     pub fn completions(&self, offset: u32) -> Vec<Completion> {
         let text = self
@@ -121,7 +120,7 @@ impl Checked {
         found
     }
 
-    /// What may follow a `.`: members of a module, fields of a part of the message.
+    /// Completions after a `.`: members of a module, or fields of a part of the message.
     fn members(&self, before: &str, offset: u32) -> Vec<Completion> {
         let start = before
             .trim_end_matches(|letter| is_letter(letter) || letter == '.')
@@ -214,7 +213,7 @@ impl Checked {
         modules.find(|unit| *member_name(&unit.name) == *name)
     }
 
-    /// Where a record of an expression takes a field: the commands, or behind a command its modifiers.
+    /// Completions of a field in a record: the commands, or the modifiers of the command that it has.
     fn commands(&self, before: &str, offset: u32) -> Option<Vec<Completion>> {
         self.message_at(offset)?;
         let (_, fields) = before.rsplit_once('{')?;

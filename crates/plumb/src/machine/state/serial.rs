@@ -11,10 +11,10 @@ use crate::value::Value;
 /// A state that is not one of this program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// It is of another program, or of this one before it was changed.
+    /// The state belongs to another program, or to an earlier version of this one.
     #[error("the state belongs to another program")]
     Foreign,
-    /// It says things that cannot be.
+    /// The state is inconsistent.
     #[error("the state is damaged: {0}")]
     Damaged(&'static str),
 }
@@ -30,7 +30,6 @@ impl StateError {
 /// A state as it is stored.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    /// 16 hexadecimal digits.
     program: String,
     phase: Phase,
     /// Nodes that have ended.
@@ -109,7 +108,7 @@ fn set(nodes: &[u32]) -> NodeSet {
 }
 
 impl State {
-    /// Whether the program can go on from here; makes the state ready for it.
+    /// Checks that the program can resume from this state, and prepares the state.
     pub(in crate::machine) fn fitted(mut self, program: &Program) -> Result<Self, StateError> {
         if self.program != program.id() {
             return Err(StateError::Foreign);

@@ -77,7 +77,7 @@ fn downward(boxes: usize, lines: &[Line]) -> Vec<(usize, usize)> {
     directed.collect()
 }
 
-/// Where one gets from each box.
+/// The boxes that each box leads to.
 struct Ways(Vec<Vec<usize>>);
 
 impl Ways {
@@ -95,7 +95,7 @@ impl Ways {
         self.0.get(it).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether there is a way from one box to another.
+    /// Returns true if there is a way from one box to another.
     fn leads(&self, from: usize, to: usize) -> bool {
         let mut seen = vec![false; self.0.len()];
         let mut open = vec![from];
@@ -112,8 +112,7 @@ impl Ways {
     }
 }
 
-/// How many lines each box is from one that nothing leads into, or else, on a cycle that nothing enters,
-/// from its first box.
+/// The distance of each box, in lines, from a source or, on a cycle that nothing enters, from its first box.
 fn distances(boxes: usize, pairs: &[(usize, usize)]) -> Vec<usize> {
     let mut ways = Ways::new(boxes);
     let mut entered = vec![false; boxes];

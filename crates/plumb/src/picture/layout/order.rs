@@ -2,11 +2,11 @@
 
 use super::Grid;
 
-/// How often the layers are swept down and up.
+/// The number of sweeps down and up.
 const SWEEPS: usize = 12;
 
-/// The neighbours of a cell in the layer above or below, with where the link meets them, in pixels from
-/// their middle.
+/// The neighbors of a cell in the layer above or below, with where the link meets them, in pixels from their
+/// middle.
 pub(super) type Neighbours = Vec<Vec<(usize, f64)>>;
 
 /// The cells of each layer, from left to right.
@@ -35,7 +35,7 @@ pub(super) fn order(grid: &Grid) -> Vec<Vec<usize>> {
     best
 }
 
-/// For each cell those above and those below.
+/// Per cell: its neighbors above and below.
 pub(super) fn neighbours(grid: &Grid) -> (Neighbours, Neighbours) {
     let mut above = vec![Vec::new(); grid.cells.len()];
     let mut below = above.clone();
@@ -101,7 +101,7 @@ fn number(row: &[usize], places: &mut [f64]) {
     }
 }
 
-/// Orders a row by the medians of its neighbours' places; who has none keeps its place.
+/// Orders a row by the medians of its neighbors' places; who has none keeps its place.
 fn by_median(row: &mut [usize], neighbours: &Neighbours, places: &mut [f64], grid: &Grid) {
     let mut keyed: Vec<(f64, usize)> = Vec::with_capacity(row.len());
     for cell in row.iter() {
@@ -136,7 +136,7 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(f64::midpoint(upper, *values.get(half.checked_sub(1)?)?))
 }
 
-/// How many pairs of links cross.
+/// The number of pairs of links that cross.
 fn crossings(rows: &[Vec<usize>], below: &Neighbours, cells: usize) -> usize {
     let places = places(rows, cells);
     let mut total = 0;
@@ -156,7 +156,7 @@ fn crossings(rows: &[Vec<usize>], below: &Neighbours, cells: usize) -> usize {
     total
 }
 
-/// How many pairs stand in the wrong order, while sorting by merging.
+/// Counts inversions by merge sort.
 fn inversions(values: &mut Vec<f64>) -> usize {
     if values.len() < 2 {
         return 0;

@@ -3,7 +3,7 @@
 use super::order::{Neighbours, median, neighbours};
 use super::{Cell, Grid, MARGIN};
 
-/// How often the layers are swept down and up.
+/// The number of sweeps down and up.
 const SWEEPS: usize = 16;
 /// Between two boxes, and between two lines.
 const GAP: (f64, f64) = (26.0, 14.0);
@@ -47,7 +47,7 @@ pub(super) fn places(grid: &Grid, rows: &[Vec<usize>]) -> Vec<f64> {
     xs.iter().map(|x| x - left + MARGIN).collect()
 }
 
-/// Where a cell would best be for these neighbours.
+/// The best position of a cell for these neighbors.
 fn wish(neighbours: &[(usize, f64)], xs: &[f64]) -> Option<f64> {
     let place = |(cell, offset): &(usize, f64)| Some(xs.get(*cell)? + offset);
     median(neighbours.iter().filter_map(place).collect())

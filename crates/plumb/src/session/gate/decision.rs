@@ -1,4 +1,4 @@
-//! What the gate decides: its expressions over `{ state, event }`, and over these with the decision.
+//! The decisions of a gate, as expressions over `{ state, event }` and over these with the decision.
 
 use crate::session::make::Make;
 use crate::session::network::{Network, number};
@@ -6,7 +6,7 @@ use crate::session::steps::{Action, Arm};
 use crate::syntax::ast::{Binary, Expr};
 
 impl Network<'_> {
-    /// What the gate does about an event.
+    /// The decision about an event.
     pub(super) fn decision(&self) -> Expr {
         let make = self.make;
         let word = |word: &str| make.text(word);
@@ -41,7 +41,7 @@ impl Network<'_> {
         })
     }
 
-    /// Whether the step that the gate stands at receives this message.
+    /// Returns true if the step that the gate stands at receives this message.
     fn expected(&self) -> Expr {
         let make = self.make;
         let steps = self.session.steps.steps.iter();
@@ -118,8 +118,8 @@ impl Network<'_> {
             .fold(stays, |no, (case, yes)| make.choose(case, yes, no))
     }
 
-    /// What the steps are told. A payload that comes between runs is for the next one. A run that fails while
-    /// its step is called sends that step a word to answer the call with.
+    /// The messages to the steps. A payload between runs is for the next run. If a run fails during the call
+    /// of its step, the step gets a word to answer the call with.
     pub(super) fn let_out(&self) -> Expr {
         let make = self.make;
         let held = || make.says("do", "hold");
@@ -153,20 +153,20 @@ impl Network<'_> {
         ])
     }
 
-    /// Whether payloads are held once this event is dealt with.
+    /// Returns true if payloads are held once this event is dealt with.
     pub(super) fn awaits(&self) -> Expr {
         let make = self.make;
         let own = make.choose(make.says("event.kind", "ready"), make.int(1), make.int(0));
         make.binary(Binary::Greater, make.read("state.held"), own)
     }
 
-    /// Whether payloads are held beside the one that a barrier has given up.
+    /// Returns true if payloads are held beside the one that a barrier has given up.
     pub(super) fn more(&self) -> Expr {
         let make = self.make;
         make.binary(Binary::Greater, make.read("state.held"), make.int(1))
     }
 
-    /// Whether the next step sends.
+    /// Returns true if the next step sends.
     pub(super) fn sends(&self) -> Expr {
         let make = self.make;
         let steps = self.session.steps.steps.iter();
@@ -176,12 +176,12 @@ impl Network<'_> {
     }
 }
 
-/// Whether no run stands.
+/// Returns true if no run stands.
 fn idle(make: Make, step: &str) -> Expr {
     make.binary(Binary::Less, make.read(step), make.int(1))
 }
 
-/// Whether a barrier has answered the call of the step that the run stands at.
+/// Returns true if a barrier has answered the call of the step that the run stands at.
 pub(super) fn answers(make: Make) -> Expr {
     let same =
         |one: &str, other: &str| make.binary(Binary::Equal, make.read(one), make.read(other));
@@ -191,7 +191,7 @@ pub(super) fn answers(make: Make) -> Expr {
     )
 }
 
-/// Whether a run was ended before its time.
+/// Returns true if a run was ended before its time.
 pub(super) fn failed(make: Make) -> Expr {
     make.and(
         make.or(make.says("do", "unexpected"), make.says("do", "late")),
@@ -203,7 +203,7 @@ fn labels(arms: &[Arm]) -> Vec<&str> {
     arms.iter().map(|arm| &*arm.label.text).collect()
 }
 
-/// What comes after a choice, by halving its labels.
+/// The step after a choice, by binary search over its labels.
 fn by_label(make: Make, arms: &[Arm]) -> Expr {
     match arms {
         [] => make.int(0),

@@ -1,4 +1,4 @@
-//! Where comments go.
+//! Placement of comments.
 //!
 //! Comments are taken in order, each by the next thing that can hold it. In lists, chains and bodies one that
 //! stands at the end of a line stays at the end of that thing's line, and one that has a line for itself keeps
@@ -33,7 +33,7 @@ impl<'a> Writer<'a> {
         taken
     }
 
-    /// How many line breaks stand between two places; `None` without a text.
+    /// The number of line breaks between two places; `None` without a text.
     pub(super) fn lines_between(&self, from: u32, to: u32) -> Option<usize> {
         let range = from as usize..to as usize;
         let between = self.text.get(range);

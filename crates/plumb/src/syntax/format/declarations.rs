@@ -10,8 +10,8 @@ use crate::syntax::ast::{
     Signature, Spawn, Statement, StatementKind, Type, TypeKind,
 };
 
-/// Where a list ends whose parentheses the tree does not keep: comments behind its last item go to what
-/// follows.
+/// The end of a list whose parentheses the tree does not keep. Comments behind its last item belong to the
+/// next element.
 const OPEN_END: u32 = 0;
 
 impl Writer<'_> {
@@ -156,7 +156,7 @@ impl Writer<'_> {
         Doc::All(vec![process, arguments])
     }
 
-    /// What could not be read, as it stands.
+    /// Keeps a part that could not be parsed as it is.
     pub(super) fn source(&self, span: Span) -> Doc {
         Doc::text(self.text.get(span.range()).unwrap_or("(* broken *)"))
     }

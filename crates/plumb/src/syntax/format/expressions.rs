@@ -95,7 +95,7 @@ impl Writer<'_> {
         Doc::All(vec![Doc::text(sign), inner])
     }
 
-    /// A chain of operators that bind alike, each part on a line of its own where it does not fit.
+    /// A chain of operators that bind alike, each part on a line of its own if it does not fit.
     fn binary(&mut self, expression: &Expr, operator: Binary) -> Doc {
         let strength = strength::of_binary(operator);
         let mut parts = Vec::new();
@@ -149,7 +149,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether `{ k }` means `{ k: k }` with this name.
+/// Returns true if `{ k }` means `{ k: k }` with this name.
 fn is_short(name: &str) -> bool {
     let literal = matches!(
         Keyword::of(name),

@@ -1,27 +1,27 @@
 //! Laying out text: documents with places where a line may be broken, after Wadler's "A prettier printer"
 //! (2003), with his `group` decided from the outside in.
 
-/// How far a level is indented.
+/// The indentation of a level, in columns.
 const STEP: usize = 2;
 
 /// A piece of a text that is laid out.
 #[derive(Debug)]
 pub(super) enum Doc {
-    /// Text as it is; a line break in it stays where it is.
+    /// Verbatim text; a line break in it stays.
     Text(String),
     /// A space, or a line break where the group around is broken.
     Line,
-    /// Nothing, or a line break where the group around is broken.
+    /// Nothing, or a line break if the group around it is broken.
     Soft,
     /// A line break.
     Hard,
     /// A line break and an empty line.
     Blank,
-    /// Nothing; the group around is broken.
+    /// Nothing, but it breaks the group around it.
     Break,
     /// Text where the group around is broken, nothing otherwise.
     Broken(&'static str),
-    /// One after the other.
+    /// A sequence.
     All(Vec<Doc>),
     /// A level further to the right, from the next line break on.
     Nest(Box<Doc>),
@@ -29,7 +29,7 @@ pub(super) enum Doc {
     Group(Box<Doc>, Mode),
 }
 
-/// Whether a group is broken into lines.
+/// The layout of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     /// In one line, if it fits.
@@ -60,7 +60,7 @@ impl Doc {
         Self::Group(Box::new(self), mode)
     }
 
-    /// Whether it contains a line break. A group knows it of itself, so that each part is looked at once.
+    /// Returns true if it contains a line break. A group stores it, so that each part is examined once.
     fn breaks(&self) -> bool {
         match self {
             Self::Hard | Self::Blank | Self::Break => true,
@@ -71,7 +71,7 @@ impl Doc {
         }
     }
 
-    /// The text, in lines of at most `width` columns where that is possible.
+    /// Lays out the text, in lines of at most `width` columns if possible.
     pub fn lay_out(&self, width: usize) -> String {
         let mut page = Page {
             width,
@@ -159,7 +159,7 @@ impl Page {
         }
     }
 
-    /// Whether this, and what follows up to the next place where the line may be broken, fits on the line.
+    /// Returns true if this and everything up to the next possible line break fits on the line.
     fn fits(&self, first: Frame<'_>, rest: &[Frame<'_>]) -> bool {
         let mut left = self.width.saturating_sub(self.column + self.pending);
         let mut following = rest.iter().rev();

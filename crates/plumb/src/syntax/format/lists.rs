@@ -9,7 +9,7 @@ use crate::syntax::ast::{
     Type, Wire,
 };
 
-/// What stands around a list.
+/// The delimiters of a list.
 #[derive(Clone, Copy)]
 pub(super) enum Around {
     /// `{ a, b }`
@@ -20,7 +20,7 @@ pub(super) enum Around {
     Parentheses,
 }
 
-/// What stands between the parts of a chain.
+/// The separator of a chain.
 #[derive(Clone, Copy)]
 pub(super) enum Link {
     /// Behind each part, before the line break.
@@ -31,9 +31,9 @@ pub(super) enum Link {
     Filled(&'static str),
 }
 
-/// What stands somewhere in the text.
+/// An element with a place in the text.
 pub(super) trait Placed {
-    /// Where; comments before it and behind it go by that.
+    /// The place, which decides where comments go.
     fn place(&self) -> Span;
 }
 
@@ -208,25 +208,25 @@ impl Writer<'_> {
     }
 }
 
-/// Whether an empty line stands around a thing.
+/// The rule for empty lines around an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Apart {
-    /// Where one stands in the text.
+    /// An empty line if the source has one.
     #[default]
     AsWritten,
-    /// Where one stands in the text, and where there is no text.
+    /// An empty line if the source has one, or if there is no source.
     WithoutText,
     /// In any case.
     Always,
 }
 
-/// What has been written of a body.
+/// The part of a body that has been written.
 #[derive(Default)]
 struct Lines {
     docs: Vec<Doc>,
-    /// Where the last thing stands in the text.
+    /// The place of the last element.
     last: Option<Span>,
-    /// Whether it is a comment, to which what follows on its line belongs.
+    /// True if it is a comment; the rest of its line belongs to it.
     comment: bool,
     apart: Apart,
 }

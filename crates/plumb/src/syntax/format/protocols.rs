@@ -67,7 +67,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether `step . next` without parentheses would be read as `A.M . P` where it is `A . (M.P)`.
+/// Returns true if `step . next` would be parsed as `A.M . P` without parentheses.
 fn reads_on_as_a_path(step: &Protocol, next: &Protocol) -> bool {
     let (ProtocolKind::Send(payload, _) | ProtocolKind::Recv(payload, _)) = &step.kind else {
         return false;

@@ -50,7 +50,7 @@ impl Writer<'_> {
     }
 }
 
-/// How the variants of a sum are joined: names fill their lines, other types have one each.
+/// The layout of a sum: names fill their lines, other types have one line each.
 pub(super) fn link_of(variants: &[Type]) -> Link {
     let short = |variant: &Type| matches!(variant.kind, TypeKind::Named(_) | TypeKind::Literal(_));
     if variants.iter().all(short) {

@@ -84,7 +84,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What comes behind the dot of a step.
+    /// Parses the protocol after the dot of a step.
     fn next_step(&mut self) -> Parsed<Protocol> {
         let step = self.last_span();
         if self.eat(Symbol::Dot).is_some() {

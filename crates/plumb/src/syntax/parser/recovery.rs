@@ -1,4 +1,4 @@
-//! How the parser finds its way behind a mistake.
+//! Recovery of the parser after a mistake.
 
 use super::{Parsed, Parser};
 use crate::diagnostic::Diagnostic;
@@ -29,8 +29,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a declaration starts here that cannot be a part of a `plumb` body: what stands open has
-    /// not been closed.
+    /// Returns true if a declaration starts here that cannot be part of a `plumb` body: a delimiter is
+    /// unclosed.
     pub(super) fn at_declaration(&self) -> bool {
         let token = self.token();
         let TokenKind::Keyword(keyword) = token.kind else {
@@ -45,8 +45,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a line starts here with a word that starts a statement: what stands open has not been
-    /// closed.
+    /// Returns true if a line starts here with the keyword of a statement: a delimiter is unclosed.
     fn at_statement_word(&self) -> bool {
         let token = self.token();
         matches!(
@@ -56,7 +55,7 @@ impl Parser<'_> {
             && matches!(self.peek(1).kind, TokenKind::Lower | TokenKind::Upper)
     }
 
-    /// Whether the `let` at which it is has a signature with an arrow, which no channel has.
+    /// Returns true if the `let` here has a signature with an arrow, which no channel has.
     fn let_with_arrow(&self) -> bool {
         let rest = self.tokens.get(self.at + 1..).unwrap_or_default();
         let head = rest.iter().take_while(|token| {
@@ -72,8 +71,8 @@ impl Parser<'_> {
             .any(|token| token.kind == TokenKind::Symbol(Symbol::Arrow))
     }
 
-    /// What stands between delimiters, separated by commas, of which one may stand at the end. It is at
-    /// the delimiter that opens. A broken item is left out.
+    /// Parses a list between delimiters, from the opening one. Commas separate its items; one may end the
+    /// list. A broken item is left out.
     pub(super) fn list<T>(
         &mut self,
         open: Symbol,
@@ -114,7 +113,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether what stands here ends more than a list.
+    /// Returns true if the token here ends more than a list.
     fn at_close_of_more(&self) -> bool {
         match self.kind() {
             TokenKind::End => true,
@@ -123,7 +122,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One thing between parentheses; where it is broken, what `broken` makes of the span.
+    /// Parses one element in parentheses; if it is broken, `broken` makes a replacement.
     pub(super) fn argument<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Parsed<T>,
@@ -155,8 +154,8 @@ impl Parser<'_> {
         self.last_span()
     }
 
-    /// [`close`](Self::close) behind something that was read whole; where it was not, that it is not
-    /// closed is a part of the same mistake.
+    /// [`close`](Self::close) behind something that was read whole; if it was not, that it is not closed is a
+    /// part of the same mistake.
     pub(super) fn close_after(&mut self, opened: Span, closer: Symbol, whole: bool) -> Span {
         match self.eat(closer) {
             Some(closed) => closed,

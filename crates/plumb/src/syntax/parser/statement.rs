@@ -167,7 +167,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether the parenthesis at which it is starts `(a, b) <-> P as s`: a wire has no commas.
+    /// Returns true if the parenthesis here starts `(a, b) <-> P as s`: a wire has no commas.
     pub(super) fn at_binding(&self) -> bool {
         let symbol = |at, symbol| self.peek(at).kind == TokenKind::Symbol(symbol);
         let name = |at| {

@@ -8,7 +8,7 @@ use crate::syntax::codes;
 use crate::syntax::literal::unescape;
 use crate::syntax::token::{Symbol, Token, TokenKind};
 
-/// Where a type stands.
+/// The position of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// A message: no streams.
@@ -66,7 +66,7 @@ impl Parser<'_> {
         })
     }
 
-    /// One side of a signature: `!T`, `(!T, !U)`, `T` or `()`.
+    /// Parses one side of a signature: `!T`, `(!T, !U)`, `T` or `()`.
     fn side(&mut self) -> Parsed<Vec<Type>> {
         if !self.at_symbol(Symbol::Open) {
             return Ok(vec![self.sum(Place::Port)?]);
@@ -259,7 +259,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What a string says. The lexer has told what is wrong with it.
+    /// Decodes a string. The lexer has reported its mistakes.
     pub(super) fn string(&self, token: Token) -> String {
         let text = self.text_of(token);
         let Some(inside) = text.strip_prefix('"') else {
@@ -274,8 +274,7 @@ fn is_stream(read: &Type) -> bool {
     matches!(read.kind, TypeKind::Stream(_))
 }
 
-/// What parentheses around types mean: a product, or nothing around a single one.
-/// Without any they could not be read.
+/// Builds the type of a parenthesized list: a product, or the type itself if there is only one.
 fn group(span: Span, mut parts: Vec<Type>) -> Type {
     match (parts.pop(), parts.is_empty()) {
         (Some(only), true) => Type { span, ..only },

@@ -27,7 +27,7 @@ impl Parser<'_> {
         self.sequence(first)
     }
 
-    /// What follows the first element.
+    /// Parses the elements after the first.
     fn sequence(&mut self, first: Tall<Wire>) -> Parsed<Tall<Wire>> {
         if !self.at_symbol(Symbol::Semicolon) {
             return Ok(first);
@@ -56,7 +56,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether an element of a wire may start here.
+    /// Returns true if an element of a wire may start here.
     pub(super) fn at_element(&self) -> bool {
         match self.kind() {
             TokenKind::Lower | TokenKind::Upper | TokenKind::Symbol(Symbol::Open) => true,
@@ -272,7 +272,7 @@ impl Parser<'_> {
         Ok(Wire::Named(path))
     }
 
-    /// What stands behind the `@`.
+    /// Parses the part after the `@`.
     fn port(&mut self, session: Name) -> Parsed<Wire> {
         let port = self.field("a port")?;
         let opens = self.at_symbol(Symbol::Open) && !self.at_binding();
@@ -320,7 +320,7 @@ impl Parser<'_> {
         Ok(endpoint(label, number))
     }
 
-    /// `, n` behind the type or the label of a step, where there is one.
+    /// Parses `, n` after the type or the label of a step, if present.
     fn number_of_step(&mut self) -> Parsed<Option<u32>> {
         match self.eat(Symbol::Comma) {
             Some(_) => Ok(Some(self.small_number("the number of the step, from 1")?)),
@@ -328,7 +328,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a token is the first of its line and may start an element.
+    /// Returns true if a token is the first of its line and may start an element.
     pub(super) fn may_start_wire(&self, token: Token) -> bool {
         let composed = self.previous().is_some_and(|previous| {
             matches!(
