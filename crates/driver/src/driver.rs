@@ -248,7 +248,7 @@ impl Driver {
                 self.model(reach, name, settings)
             }
             Some(other) => {
-                return Err(unfit(&format!("has a provider that is not here: {other}")));
+                return Err(unfit(&format!("names an unknown provider: {other}")));
             }
             None if &*declared.name == "Mem.compressor" => Provider::Extract,
             None => return Err(unfit("has no `provider`")),

@@ -67,7 +67,7 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Why {
     /// The answers were not of the type of the output, as often as it was tried.
-    #[error("after {attempts} answers none is of the type that was asked for: {detail}")]
+    #[error("none of {attempts} answers has the requested type: {detail}")]
     Answer {
         /// The number of answers.
         attempts: u32,
@@ -84,7 +84,7 @@ pub enum Why {
     #[error("the model gave no answer: {0}")]
     NoAnswer(String),
     /// Models have been called as often as they may be.
-    #[error("models have been called as often as they may be: {most} times")]
+    #[error("the limit of {most} model calls is used up")]
     CallsSpent {
         /// The maximum number of calls.
         most: u64,
@@ -121,7 +121,7 @@ impl Why {
         }
     }
 
-    /// The remedy, as a sentence.
+    /// The category of the error.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -171,7 +171,7 @@ pub const CODES: &[CodeEntry] = &[
     ),
     entry(
         "E0903",
-        "an agent or a tool has a setting that cannot be carried out here",
+        "an agent or a tool has a setting that cannot be used here",
         "docs/plumb/running.md says what each provider needs; keys stand in ANTHROPIC_API_KEY and OPENAI_API_KEY.",
     ),
     entry(
@@ -187,7 +187,7 @@ pub const CODES: &[CodeEntry] = &[
     entry(
         "E0906",
         "a message to an agent or a tool was not answered",
-        "The message is lost to the network and stands in the error; the detail says why.",
+        "The network drops the message. The error contains it; the detail says why.",
     ),
 ];
 

@@ -54,7 +54,7 @@ impl Tool {
         }
         let servers = setting("mcp").map(Command::all).unwrap_or_default();
         let [by] = servers.as_slice() else {
-            return Err(unfit("names no program in `mcp`, or several"));
+            return Err(unfit("must name exactly one program in `mcp`"));
         };
         let name = setting("name").and_then(Value::as_text);
         Ok(Self::Served {

@@ -39,6 +39,22 @@ pub struct CodeEntry {
     pub remedy: &'static str,
 }
 
+/// Defines codes with their meanings and remedies, and the table `CODES` of them.
+macro_rules! code_table {
+    ($($vis:vis $name:ident = $code:literal: $meaning:literal, $remedy:literal;)*) => {
+        $(
+            #[doc = concat!($code, ": ", $meaning, ".")]
+            $vis const $name: Code = Code($code);
+        )*
+
+        /// The meaning and the remedy of each code.
+        pub const CODES: &[CodeEntry] = &[
+            $(CodeEntry { code: $name, meaning: $meaning, remedy: $remedy },)*
+        ];
+    };
+}
+pub(crate) use code_table;
+
 /// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {

@@ -122,7 +122,7 @@ pub(crate) fn constant(
                 Diagnostic::error(
                     codes::NOT_CONSTANT,
                     expr.span,
-                    "this reads a message, and here is none",
+                    "this reads a message, but there is none here",
                 )
                 .hint("Write a literal, a list or a record of literals."),
             );

@@ -221,7 +221,7 @@ let main : !string -> !string = plumb(input, output) {
     let error: serde_json::Value = serde_json::from_str(told[0]).expect("JSON");
     assert_eq!(error["error"], "calls_spent");
     assert_eq!(error["category"], "denied");
-    let detail = "bot: models have been called as often as they may be: 7 times";
+    let detail = "bot: the limit of 7 model calls is used up";
     assert_eq!(error["detail"], detail);
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Acknowledged {
 const HOTTEST: f64 = 2.0;
 
 /// The reason why an agent refuses the commands of a conversation.
-const NOT_FOR_AGENTS: &str = "only the host of a strategy obeys this command";
+const NOT_FOR_AGENTS: &str = "only conversations obey this command";
 
 impl Agent {
     /// Carries out a command. A command that cannot be carried out is answered with
@@ -57,7 +57,7 @@ impl Agent {
             | ControlCommand::Clear
             | ControlCommand::Abandon => return Err(NOT_FOR_AGENTS.to_owned()),
             _ if field.kind == FieldKind::Flag && !is_true => {
-                return Err("this command is given with `true`".to_owned());
+                return Err("this command takes `true`".to_owned());
             }
             ControlCommand::Pause | ControlCommand::Resume => {
                 self.paused = command == ControlCommand::Pause;
@@ -76,7 +76,7 @@ impl Agent {
             }
             ControlCommand::Unpin => {
                 if !self.memory.unpin(argument) {
-                    return Err("nothing of this text is pinned".to_owned());
+                    return Err("this text is not pinned".to_owned());
                 }
                 telemetry = self.pinned();
             }

@@ -190,7 +190,7 @@ impl Agent {
         }
         answer::read(&self.kind, &said.text).map_err(|why| match said.ended {
             Ended::Whole => why,
-            Ended::Cut => format!("it is cut off where it reached its longest length; {why}"),
+            Ended::Cut => format!("it is cut off at the maximum length; {why}"),
         })
     }
 
@@ -222,7 +222,7 @@ fn again(text: TurnDraft, raw: Option<String>, detail: &str) -> [Shown; 2] {
 
 /// `Mem.compressor` without a model: the memory with its turns summed up by extraction.
 fn extracted(message: &Value) -> Result<Value, Why> {
-    let malformed = || Why::NoAnswer("the message is no memory".to_owned());
+    let malformed = || Why::NoAnswer("the message is not a memory".to_owned());
     let memory = message.get("memory").ok_or_else(malformed)?;
     let mut parent = TurnId::ROOT;
     let drafts = conversation(memory).map_err(Why::NoAnswer)?;

@@ -107,7 +107,7 @@ impl Server {
             .spawn()
             .map_err(|error| format!("`{name}` does not start: {error}"))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(format!("`{name}` cannot be spoken with"));
+            return Err(format!("`{name}` cannot be connected to"));
         };
         let overheard = Overheard::of(child.stderr.take());
         let mut server = Self {
@@ -216,7 +216,7 @@ impl Server {
 
     async fn tell(&mut self, message: &Value) -> Result<(), Silent> {
         if std::mem::replace(&mut self.torn, true) {
-            return Err("a message to it was broken off".to_owned().into());
+            return Err("a message to it was interrupted".to_owned().into());
         }
         let line = format!("{message}\n");
         let mut written = self.input.write_all(line.as_bytes()).await;
@@ -228,7 +228,7 @@ impl Server {
         written.map_err(|error| match error.kind() {
             // It ended before it was asked: the same as if it ended instead of an answer.
             ErrorKind::BrokenPipe => Silent::Ended,
-            _ => Silent::Because(format!("it has gone: {error}")),
+            _ => Silent::Because(format!("it is gone: {error}")),
         })
     }
 
@@ -236,7 +236,7 @@ impl Server {
     async fn read(&mut self) -> Result<Vec<u8>, Silent> {
         loop {
             let piece = self.output.fill_buf().await;
-            let piece = piece.map_err(|error| format!("it has gone: {error}"))?;
+            let piece = piece.map_err(|error| format!("it is gone: {error}"))?;
             if piece.is_empty() {
                 return Err(Silent::Ended);
             }

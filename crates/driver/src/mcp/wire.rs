@@ -31,7 +31,7 @@ impl Incoming {
             let answer = if method == "ping" {
                 json!({"jsonrpc": "2.0", "id": id, "result": {}})
             } else {
-                let error = json!({"code": -32601, "message": "this client does not do that"});
+                let error = json!({"code": -32601, "message": "this client does not support that"});
                 json!({"jsonrpc": "2.0", "id": id, "error": error})
             };
             return Self::Request { answer };

@@ -39,7 +39,7 @@ fn an_answer_of_the_wrong_type_is_asked_for_again() {
 fn a_message_without_an_answer_is_reported_and_the_next_one_taken() {
     let answers = "\"1\"\n\"2\"\n\"3\"\n{\"resolved\": false}\n";
     let files = [("judge.jsonl", answers)];
-    let problem = "problem output_type_mismatch: judge: after 3 answers none is of the type that was asked for: \
+    let problem = "problem output_type_mismatch: judge: none of 3 answers has the requested type: \
                    expected { resolved: bool }, found a whole number";
     check_run(
         TYPED,

@@ -108,9 +108,7 @@ fn what_is_to_stay_is_not_in_the_dump() {
         ),
         (
             r#"{"ctrl":{"hold":true}}"#,
-            &[
-                r#"1: {"refused":"only the host of a strategy obeys this command","command":"hold"}"#,
-            ],
+            &[r#"1: {"refused":"only conversations obey this command","command":"hold"}"#],
         ),
     ]);
 }
@@ -134,7 +132,7 @@ fn what_cannot_be_carried_out_is_refused() {
             &[
                 r#"1: {"pinned":true}"#,
                 r#"1: {"unpinned":true}"#,
-                r#"1: {"refused":"nothing of this text is pinned","command":"unpin"}"#,
+                r#"1: {"refused":"this text is not pinned","command":"unpin"}"#,
             ],
         ),
     ]);

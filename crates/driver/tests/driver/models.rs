@@ -92,7 +92,7 @@ let main : !string -> !Verdict = agent { provider: "sim", max_retries: 0 }
         &[
             "{\"resolved\":true}",
             "{\"resolved\":false}",
-            "problem output_type_mismatch: main: after 1 answers none is of the type that was asked for: it is not JSON: unexpected 'Y' at byte 0",
+            "problem output_type_mismatch: main: none of 1 answers has the requested type: it is not JSON: unexpected 'Y' at byte 0",
         ],
     );
 }
@@ -112,7 +112,7 @@ let main : !string -> !Verdict = agent { provider: "sim", max_retries: 0, max_to
         Shown::Results,
     );
     assert!(
-        shown[0].contains("it is cut off where it reached its longest length"),
+        shown[0].contains("it is cut off at the maximum length"),
         "{shown:?}"
     );
 }

@@ -272,7 +272,7 @@ impl Inference<'_, '_> {
         out.push(Diagnostic::error(
             codes::TYPE_TOO_LARGE,
             span,
-            "the type of what comes out here is too large, written out",
+            "the output type here is too large when expanded",
         ));
         Type::Unknown
     }
@@ -368,7 +368,7 @@ impl Inference<'_, '_> {
                     let mut diagnostic = Diagnostic::error(
                         codes::MISFIT,
                         link.to_span,
-                        format!("`{}` comes, and `{}` is wanted", Shown(from), Shown(wanted)),
+                        format!("expected `{}`, found `{}`", Shown(wanted), Shown(from)),
                     );
                     if link.from_span != link.to_span {
                         diagnostic = diagnostic.label(link.from_span, "from here");

@@ -83,8 +83,8 @@ impl Streams<'_, '_> {
             let message = match &drafted.stage {
                 Stage::Broken => continue,
                 Stage::Channel(_) if self.links(part, 0, Side::Out).is_empty() => continue,
-                Stage::Channel(_) => format!("`{name}` is read, and nothing is led into it"),
-                Stage::Output(_) => format!("nothing is led to the output `{name}`"),
+                Stage::Channel(_) => format!("`{name}` is read, but nothing feeds it"),
+                Stage::Output(_) => format!("nothing feeds the output `{name}`"),
                 Stage::Call(process) => {
                     let process = self.context.processes.get(*process);
                     let Some(port) = process.and_then(|process| process.inputs.get(port as usize))
@@ -95,9 +95,9 @@ impl Streams<'_, '_> {
                     if agent && (port.state == PortState::Implied || &*port.name != "input") {
                         continue;
                     }
-                    format!("nothing is led to the input `{}` of `{name}`", port.name)
+                    format!("nothing feeds the input `{}` of `{name}`", port.name)
                 }
-                _ => format!("nothing is led into this `{name}`"),
+                _ => format!("nothing feeds this `{name}`"),
             };
             self.out
                 .push(Diagnostic::error(codes::NEVER_FED, drafted.span, message));
@@ -119,13 +119,13 @@ impl Streams<'_, '_> {
                 Stage::Channel(_) if self.links(part, 0, Side::In).is_empty() => {
                     format!("the channel `{name}` is not used")
                 }
-                Stage::Channel(_) => format!("nobody reads from the channel `{name}`"),
-                Stage::Input(_) => format!("nobody reads the input `{name}`"),
-                _ => "nobody reads what comes out here".to_owned(),
+                Stage::Channel(_) => format!("nothing reads from the channel `{name}`"),
+                Stage::Input(_) => format!("nothing reads the input `{name}`"),
+                _ => "nothing reads this output".to_owned(),
             };
             let diagnostic = Diagnostic::warning(codes::UNUSED, drafted.span, message);
             self.out
-                .push(diagnostic.hint("End a stream that nobody needs with `discard`."));
+                .push(diagnostic.hint("End an unneeded stream with `discard`."));
         }
     }
 
@@ -200,7 +200,7 @@ impl Streams<'_, '_> {
         );
         let link = self.links(part, port, Side::In).first();
         if let Some(link) = link.and_then(|link| self.draft.links.get(*link)) {
-            diagnostic = diagnostic.label(link.from_span, "nothing ever comes from here");
+            diagnostic = diagnostic.label(link.from_span, "no message ever comes from here");
         }
         self.out.push(
             diagnostic
@@ -229,7 +229,7 @@ impl Streams<'_, '_> {
                     span.unwrap_or_else(Span::default),
                     "no message ever reaches this statement",
                 )
-                .label(link.from_span, "nothing ever comes from here"),
+                .label(link.from_span, "no message ever comes from here"),
             );
         }
     }
@@ -328,7 +328,7 @@ impl Streams<'_, '_> {
                 Diagnostic::warning(
                     codes::NEVER_STOPS,
                     link.from_span.to(link.to_span),
-                    "every message goes round here for ever",
+                    "every message loops here forever",
                 )
                 .hint("Put a `filter` or a `barrier` into the cycle."),
             );

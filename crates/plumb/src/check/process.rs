@@ -250,7 +250,7 @@ impl Reader<'_> {
                     Diagnostic::error(
                         codes::AGENT_PORTS,
                         *span,
-                        format!("what comes out here does not fit `{}`", Shown(kind)),
+                        format!("the output here does not fit `{}`", Shown(kind)),
                     )
                     .hint("The second output is `!CtrlResp`, the third `!json`."),
                 );

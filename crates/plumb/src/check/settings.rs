@@ -95,7 +95,7 @@ pub(crate) fn settings(
                 Diagnostic::error(
                     codes::SETTING_TWICE,
                     key.span,
-                    format!("`{}` stands here twice", key.text),
+                    format!("`{}` appears twice here", key.text),
                 )
                 .label(first.span, "here first"),
             );
@@ -159,7 +159,7 @@ fn whole(
             Diagnostic::error(
                 codes::ANSWER,
                 answer.span,
-                "an agent that is asked for `unit` has nothing to say",
+                "an agent with the output type `unit` has nothing to answer",
             )
             .hint("Ask for the type that is needed, or for `string`."),
         );

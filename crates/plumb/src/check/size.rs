@@ -86,7 +86,7 @@ fn recursive(
             way.join(" → ")
         ),
     )
-    .hint("Lead the stream back with a statement instead: feedback needs no recursion.")
+    .hint("Route the stream back with a statement instead; feedback needs no recursion.")
 }
 
 /// Says which processes are too large; the order has each after what stands in it.
@@ -114,7 +114,7 @@ pub(super) fn measure(
                 codes::TOO_LARGE,
                 declared.span,
                 format!(
-                    "with all that stands in it `{}` has more than {LARGEST} nodes, or is more than {DEEPEST} processes deep",
+                    "with its inlined processes, `{}` has more than {LARGEST} nodes, or is more than {DEEPEST} processes deep",
                     declared.name
                 ),
             ));

@@ -210,7 +210,7 @@ impl<'a> Typer<'a> {
                 self.wrong(Diagnostic::error(
                     codes::FIELD_TWICE,
                     name.span,
-                    format!("field `{}` stands here twice", name.text),
+                    format!("field `{}` appears twice here", name.text),
                 ));
                 continue;
             }
@@ -278,7 +278,7 @@ impl<'a> Typer<'a> {
                 self.wrong(Diagnostic::error(
                     codes::OPERAND,
                     span,
-                    format!("this is `{}`, wanted is `{wanted}`", Shown(given)),
+                    format!("expected `{wanted}`, found `{}`", Shown(given)),
                 ));
             }
         }
@@ -327,7 +327,7 @@ impl<'a> Typer<'a> {
             if !matches!(one.kind, ExprKind::Broken) {
                 self.wrong(
                     Diagnostic::error(codes::NOT_A_FIELD, one.span, "this is not a field")
-                        .hint("`defined(f)` asks whether the field `f` is there."),
+                        .hint("`defined(f)` is true if the field `f` exists."),
                 );
             }
             return (Op::Constant(Value::Bool(true)), Type::Bool);

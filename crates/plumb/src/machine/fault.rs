@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, CodeEntry};
+use crate::diagnostic::{Code, CodeEntry, code_table};
 use crate::graph::NodeId;
 use crate::span::Span;
 use crate::value::Value;
@@ -138,7 +138,7 @@ impl FaultKind {
         }
     }
 
-    /// The remedy, as a sentence.
+    /// The category of the error.
     #[must_use]
     pub const fn category(self) -> Category {
         match self {
@@ -166,91 +166,33 @@ impl FaultKind {
     }
 }
 
-const NARROWING: Code = Code("P0801");
-const INPUT: Code = Code("P0802");
-const ANSWER: Code = Code("P0803");
-const MISSING_FIELD: Code = Code("P0804");
-const MISMATCH: Code = Code("P0805");
-const DIVISION_BY_ZERO: Code = Code("P0806");
-const OVERFLOW: Code = Code("P0807");
-const OVERSIZE: Code = Code("P0808");
-const FUEL: Code = Code("P0809");
-const DEADLOCK: Code = Code("P0810");
-const HIGH_WATER: Code = Code("P0811");
-pub(super) const REFUSED: Code = Code("P0812");
-pub(super) const STATE: Code = Code("P0813");
-pub(super) const GRAPH: Code = Code("P0814");
-
-/// The codes of the machine, `P08xx`.
-pub const CODES: &[CodeEntry] = &[
-    CodeEntry {
-        code: NARROWING,
-        meaning: "a message is not of the type that a checked narrowing stands for",
-        remedy: "Widen the type of the channel or input, or filter what does not belong there.",
-    },
-    CodeEntry {
-        code: INPUT,
-        meaning: "a message from outside is not of the type of its input",
-        remedy: "Send what the signature of the process says.",
-    },
-    CodeEntry {
-        code: ANSWER,
-        meaning: "an answer of an agent or a tool is not of the type of its output",
-        remedy: "Make the prompt say what the answer must look like, or widen the output type.",
-    },
-    CodeEntry {
-        code: MISSING_FIELD,
-        meaning: "an expression reads a field or a part that the message does not have",
-        remedy: "Guard an optional field with `defined`, or give the stream a type that has the field.",
-    },
-    CodeEntry {
-        code: MISMATCH,
-        meaning: "an expression meets another kind of value than it works on",
-        remedy: "Give the stream a type, so that other messages go to the error stream earlier.",
-    },
-    CodeEntry {
-        code: DIVISION_BY_ZERO,
-        meaning: "a division by zero",
-        remedy: "Guard the division: `if d = 0 then … else n / d`.",
-    },
-    CodeEntry {
-        code: OVERFLOW,
-        meaning: "a number is too large to reckon with",
-        remedy: "Integers are 64 bits wide, other numbers as large as a double can be.",
-    },
-    CodeEntry {
-        code: OVERSIZE,
-        meaning: "a message would be deeper than 128 levels or larger than 64 MiB",
-        remedy: "Do not put the whole message into a new one each time round a loop.",
-    },
-    CodeEntry {
-        code: FUEL,
-        meaning: "the network did not come to rest within its fuel",
-        remedy: "Let something in the named cycle drop or consume its messages: a `filter`, an agent.",
-    },
-    CodeEntry {
-        code: DEADLOCK,
-        meaning: "full queues wait for each other, so that no message there can ever move",
-        remedy: "Do not let one side of a barrier drop what the other side keeps.",
-    },
-    CodeEntry {
-        code: HIGH_WATER,
-        meaning: "a queue within a feedback loop has become long",
-        remedy: "Let the loop take in less than it puts out; its queues have no bound.",
-    },
-    CodeEntry {
-        code: REFUSED,
-        meaning: "the machine cannot take this message or this answer now",
-        remedy: "When a queue is full, answer what is in flight and try again.",
-    },
-    CodeEntry {
-        code: STATE,
-        meaning: "a stored state does not belong to this program",
-        remedy: "Start afresh: a state outlives restarts, not changes of its program.",
-    },
-    CodeEntry {
-        code: GRAPH,
-        meaning: "a graph does not hold together",
-        remedy: "Make graphs by checking a program; one that was made by hand names the part that is wrong.",
-    },
-];
+code_table! {
+    NARROWING = "P0801": "a message does not have the type that a checked narrowing requires",
+        "Widen the type of the channel or input, or filter what does not belong there.";
+    INPUT = "P0802": "a message from outside is not of the type of its input",
+        "Send what the signature of the process says.";
+    ANSWER = "P0803": "an answer of an agent or a tool is not of the type of its output",
+        "Make the prompt say what the answer must look like, or widen the output type.";
+    MISSING_FIELD = "P0804": "an expression reads a field or a part that the message does not have",
+        "Guard an optional field with `defined`, or give the stream a type that has the field.";
+    MISMATCH = "P0805": "an expression gets a kind of value that it does not support",
+        "Give the stream a type, so that other messages go to the error stream earlier.";
+    DIVISION_BY_ZERO = "P0806": "a division by zero",
+        "Guard the division: `if d = 0 then … else n / d`.";
+    OVERFLOW = "P0807": "a number is too large for arithmetic",
+        "Integers are 64 bits wide, other numbers as large as a double can be.";
+    OVERSIZE = "P0808": "a message would be deeper than 128 levels or larger than 64 MiB",
+        "Do not put the whole message into a new one each time round a loop.";
+    FUEL = "P0809": "the network did not come to rest within its fuel",
+        "Let something in the named cycle drop or consume its messages: a `filter`, an agent.";
+    DEADLOCK = "P0810": "full queues wait for each other, so that no message there can ever move",
+        "Do not let one side of a barrier drop what the other side keeps.";
+    HIGH_WATER = "P0811": "a queue within a feedback loop has become long",
+        "Let the loop take in less than it puts out; its queues have no bound.";
+    pub(super) REFUSED = "P0812": "the machine cannot take this message or this answer now",
+        "When a queue is full, answer what is in flight and try again.";
+    pub(super) STATE = "P0813": "a stored state does not belong to this program",
+        "Start over: a state survives restarts, but not changes to its program.";
+    pub(super) GRAPH = "P0814": "a graph is inconsistent",
+        "Make graphs by checking a program; one that was made by hand names the part that is wrong.";
+}

@@ -132,7 +132,7 @@ impl TypeNames {
         out.push(Diagnostic::error(
             codes::TYPE_TOO_LARGE,
             kind.span,
-            "this type is too large, written out",
+            "this type is too large when expanded",
         ));
         Type::Unknown
     }
@@ -228,7 +228,7 @@ impl TypeNames {
                     Diagnostic::error(
                         codes::FIELD_TWICE,
                         field.name.span,
-                        format!("field `{}` stands here twice", field.name.text),
+                        format!("field `{}` appears twice here", field.name.text),
                     )
                     .label(first, "here first"),
                 );

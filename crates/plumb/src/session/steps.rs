@@ -256,7 +256,7 @@ impl Build<'_> {
                 let text = format!("`{}` is never jumped to", variable.name.text);
                 self.diagnostics.push(
                     Diagnostic::warning(codes::UNUSED_VARIABLE, variable.name.span, text)
-                        .hint("Leave the `rec` out."),
+                        .hint("Remove the `rec`."),
                 );
             }
         }

@@ -85,7 +85,7 @@ fn not_carried(stream: &Name, what: &str, step: Span) -> Diagnostic {
     );
     Diagnostic::error(codes::NOT_CARRIED, stream.span, text)
         .label(step, "sent here")
-        .hint("The first of the two streams is received from, the second is sent to.")
+        .hint("The session receives from the first stream and sends to the second.")
 }
 
 fn not_brought(stream: &Name, what: &str, step: Span) -> Diagnostic {
@@ -95,5 +95,5 @@ fn not_brought(stream: &Name, what: &str, step: Span) -> Diagnostic {
     );
     Diagnostic::error(codes::NOT_BROUGHT, stream.span, text)
         .label(step, "received here")
-        .hint("The first of the two streams is received from, the second is sent to.")
+        .hint("The session receives from the first stream and sends to the second.")
 }

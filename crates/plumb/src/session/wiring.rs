@@ -284,7 +284,9 @@ impl Session {
                 found.push(
                     Diagnostic::error(code, *span, text)
                         .label(other, "here first")
-                        .hint("A step of a protocol happens once; lead several ways through a channel."),
+                        .hint(
+                            "A step of a protocol happens once; merge several paths in a channel.",
+                        ),
                 );
             }
         }

@@ -229,7 +229,7 @@ impl<'a> Parser<'a> {
     /// Tells that a keyword is misspelt.
     fn misspelt(&mut self, token: Token, keyword: Keyword) {
         let (text, word) = (self.text_of(token), keyword.text());
-        let message = format!("`{text}` is no keyword; `{word}` is");
+        let message = format!("`{text}` is not a keyword; `{word}` is");
         let told = Diagnostic::error(codes::MISSPELT, token.span, message)
             .hint(format!("Write `{word}`."));
         self.tell(told);
@@ -274,7 +274,7 @@ impl<'a> Parser<'a> {
                 let text = self.text_of(token);
                 let message = format!("`{text}` is a keyword and cannot be {what}");
                 let told = Diagnostic::error(codes::KEYWORD_AS_NAME, token.span, message)
-                    .hint(format!("Call it `{text}_` or otherwise."));
+                    .hint(format!("Rename it, for example to `{text}_`."));
                 self.tell(told);
             }
             _ => return Err(self.expected(what)),
@@ -287,7 +287,7 @@ impl<'a> Parser<'a> {
         match self.kind() {
             TokenKind::Lower | TokenKind::Upper | TokenKind::Keyword(_) => Ok(self.take_name()),
             TokenKind::Text => {
-                let told = self.unexpected(what).hint("Names stand without quotes.");
+                let told = self.unexpected(what).hint("Names take no quotes.");
                 Err(self.tell(told))
             }
             _ => Err(self.expected(what)),

@@ -134,7 +134,7 @@ fn misfit_of_records(from: &[Field], to: &[Field]) -> Option<String> {
 
 fn within(place: &str, from: &Type, to: &Type) -> String {
     misfit(from, to).map_or_else(
-        || format!("{place} is `{from}`, wanted is `{to}`"),
+        || format!("{place} is `{from}`, expected `{to}`"),
         |deeper| format!("in {place}: {deeper}"),
     )
 }

@@ -134,7 +134,7 @@ fn a_misfit_names_the_part() {
         (
             record(&[("a", Int)]),
             record(&[("a", Text)]),
-            "field `a` is `int`, wanted is `string`",
+            "field `a` is `int`, expected `string`",
         ),
         (record(&[]), record(&[("a", Text)]), "field `a` is missing"),
         (
@@ -150,7 +150,7 @@ fn a_misfit_names_the_part() {
         (
             record(&[("a", record(&[("c", Int)]))]),
             record(&[("a", record(&[("c", Text)]))]),
-            "in field `a`: field `c` is `int`, wanted is `string`",
+            "in field `a`: field `c` is `int`, expected `string`",
         ),
         (sum(&[Int, Text]), Int, "the variant `string` does not"),
         (

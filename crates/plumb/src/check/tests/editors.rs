@@ -170,19 +170,25 @@ fn where_it_is_defined() {
     }
 }
 
+fn body(statement: &str) -> String {
+    PROGRAM.replace("again ; judge", statement)
+}
+
+/// Completes at the mark in a text, and compares the completions of one kind.
+#[track_caller]
+fn check(text: &str, kind: CompletionKind, wanted: &str) {
+    let at = u32::try_from(text.find('¦').expect("a mark")).expect("short");
+    let checked = super::super::check("test.plumb", &text.replace('¦', ""), &BuiltIn);
+    let found = checked.completions(at).into_iter();
+    let labels: Vec<String> = found
+        .filter(|one| one.kind == kind)
+        .map(|one| one.label)
+        .collect();
+    assert_eq!(labels.join(" "), wanted, "{text}");
+}
+
 #[test]
 fn what_could_stand_there() {
-    let labels = |text: &str, at: usize, kind: CompletionKind| -> Vec<String> {
-        let checked = super::super::check("test.plumb", text, &BuiltIn);
-        let found = checked.completions(u32::try_from(at).expect("short"));
-        let found = found.into_iter().filter(|one| one.kind == kind);
-        found.map(|one| one.label).collect()
-    };
-    let marked = |text: &str| {
-        let at = text.find('¦').expect("a mark");
-        (text.replace('¦', ""), at)
-    };
-    let body = |statement: &str| PROGRAM.replace("again ; judge", statement);
     let agent = |inside: &str| format!("let f : !string -> !string = agent {{ {inside} }}");
     let tool = |inside: &str| format!("let f : int -> int = tool {{ {inside} }}");
     let providers = ["anthropic", "eliza", "openai", "script", "sim"];
@@ -233,17 +239,6 @@ fn what_could_stand_there() {
             "done(Verdict) done(string) error recv(Verdict) send(string) trigger",
         ),
         (
-            body("again ; map({ p¦ }) ; judge@ctrl_in"),
-            CompletionKind::Field,
-            "abandon clear drop_to extract get_memory hold mark pause pin prepare resume set_memory \
-             set_temp swap unpin",
-        ),
-        (
-            body("again ; map({ clear: true, ¦ }) ; judge@ctrl_in"),
-            CompletionKind::Field,
-            "at_least keep_results",
-        ),
-        (
             PROGRAM.replace("use mem", "use ¦"),
             CompletionKind::Word,
             "mem",
@@ -275,7 +270,19 @@ fn what_could_stand_there() {
         (tool("process: ¦"), CompletionKind::Process, "f"),
     ];
     for (text, kind, wanted) in cases {
-        let (text, at) = marked(&text);
-        assert_eq!(labels(&text, at, kind).join(" "), wanted, "{text}");
+        check(&text, kind, wanted);
     }
+}
+
+#[test]
+fn commands_and_their_modifiers_could_stand_there() {
+    let program = |fields: &str| body(&format!("again ; map({{ {fields}¦ }}) ; judge@ctrl_in"));
+    let commands = "abandon clear drop_to extract get_memory hold mark pause pin prepare resume \
+                    set_memory set_temp swap unpin";
+    check(&program("p"), CompletionKind::Field, commands);
+    check(
+        &program("clear: true, "),
+        CompletionKind::Field,
+        "at_least keep_results",
+    );
 }
