@@ -24,7 +24,7 @@ impl fmt::Debug for Account {
 }
 
 /// An endpoint of a model.
-pub(crate) struct Place {
+pub(crate) struct AccountEndpoint {
     pub endpoint: Endpoint,
     /// True if the endpoint has the account's key.
     pub keyed: bool,
@@ -36,7 +36,11 @@ impl Account {
     ///
     /// # Errors
     /// If a URL or the key cannot be used.
-    pub(crate) fn place(&self, dialect: Dialect, other: Option<&str>) -> Result<Place, ModelError> {
+    pub(crate) fn place(
+        &self,
+        dialect: Dialect,
+        other: Option<&str>,
+    ) -> Result<AccountEndpoint, ModelError> {
         let usual = match dialect {
             Dialect::Anthropic => "https://api.anthropic.com",
             Dialect::Chat | Dialect::Responses => "https://api.openai.com/v1",
@@ -48,11 +52,11 @@ impl Account {
         };
         let trusted = endpoint.shares_server(&own) || is_here(endpoint.host());
         Ok(match self.key.as_deref().filter(|_| trusted) {
-            Some(key) => Place {
+            Some(key) => AccountEndpoint {
                 endpoint: endpoint.with_key(key)?,
                 keyed: true,
             },
-            None => Place {
+            None => AccountEndpoint {
                 endpoint,
                 keyed: false,
             },

@@ -6,7 +6,7 @@ use plumb::machine::mismatch;
 use plumb::types::{Field, Presence, Type};
 use plumb::value::Value;
 
-use crate::mcp::Answered;
+use crate::mcp::ToolAnswer;
 use crate::schema::schema;
 
 /// The instructions on the form of answers of this type; `None` if any text will do.
@@ -54,7 +54,7 @@ pub(crate) fn read(kind: &Type, text: &str) -> Result<Value, String> {
 ///
 /// # Errors
 /// What is wrong with it, as a phrase.
-pub(crate) fn of_tool(kind: &Type, answered: &Answered) -> Result<Value, String> {
+pub(crate) fn of_tool(kind: &Type, answered: &ToolAnswer) -> Result<Value, String> {
     let Some(value) = &answered.value else {
         return read(kind, &answered.text);
     };
@@ -121,7 +121,7 @@ mod tests {
     use plumb::value::Value;
 
     use super::{of_tool, read};
-    use crate::mcp::Answered;
+    use crate::mcp::ToolAnswer;
 
     fn check(kind: &Type, text: &str, expected: Option<&str>) {
         let read = read(kind, text).ok().map(|value| value.to_string());
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn what_tools_of_other_programs_wrap_and_leave_out() {
         let check = |kind: &Type, value: Option<&str>, text: &str, expected: Option<&str>| {
-            let answered = Answered {
+            let answered = ToolAnswer {
                 text: text.to_owned(),
                 value: value.map(|value| serde_json::from_str(value).unwrap()),
             };

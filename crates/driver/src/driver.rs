@@ -15,10 +15,10 @@ use tokio::net::TcpListener;
 use wire::api::Dialect;
 
 use crate::account::Account;
-use crate::error::{Unfit, Why};
+use crate::error::{FailureReason, SetupError};
 use crate::mcp::Server;
 use crate::network::{Log, Network, Plan};
-use crate::provider::{Eliza, Model, Provider, Reach, Script};
+use crate::provider::{Eliza, Model, ModelEndpoint, Provider, Script};
 use crate::settings::{Command, Settings, read, unreadable};
 
 /// The model of agents of provider `sim` that name none.
@@ -129,7 +129,7 @@ impl Driver {
     ///
     /// # Errors
     /// If there is no such process, the program has mistakes, or a setting of an agent cannot be carried out.
-    pub fn network(&self, process: &str) -> Result<Network, Unfit> {
+    pub fn network(&self, process: &str) -> Result<Network, SetupError> {
         Network::new(self, &Plan::new(self.graph(process)?)?, None)
     }
 
@@ -137,7 +137,11 @@ impl Driver {
     ///
     /// # Errors
     /// As for [`Driver::network`].
-    pub(crate) fn network_within(&self, process: &Arc<str>, tool: &Log) -> Result<Network, Unfit> {
+    pub(crate) fn network_within(
+        &self,
+        process: &Arc<str>,
+        tool: &Log,
+    ) -> Result<Network, SetupError> {
         let known = {
             let called = self.0.called.lock();
             let called = called.unwrap_or_else(PoisonError::into_inner);
@@ -156,9 +160,9 @@ impl Driver {
         Network::new(self, &plan, Some(tool))
     }
 
-    fn graph(&self, process: &str) -> Result<Graph, Unfit> {
+    fn graph(&self, process: &str) -> Result<Graph, SetupError> {
         let graph = self.checked().graph(process);
-        graph.ok_or_else(|| Unfit::NoProcess {
+        graph.ok_or_else(|| SetupError::NoProcess {
             name: process.to_owned(),
         })
     }
@@ -171,14 +175,16 @@ impl Driver {
     ///
     /// # Errors
     /// If there have been as many as there may be.
-    pub(crate) fn count_call(&self) -> Result<(), Why> {
+    pub(crate) fn count_call(&self) -> Result<(), FailureReason> {
         let Some(most) = self.0.surroundings.max_calls else {
             return Ok(());
         };
         let one_more = |calls: u64| (calls < most).then_some(calls + 1);
         let order = Ordering::Relaxed;
         let counted = self.0.calls.fetch_update(order, order, one_more);
-        counted.map(|_| ()).map_err(|_| Why::CallsSpent { most })
+        counted
+            .map(|_| ())
+            .map_err(|_| FailureReason::CallsSpent { most })
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -196,7 +202,7 @@ impl Driver {
     ///
     /// # Errors
     /// If there is no such process.
-    pub(crate) fn description(&self, process: &str) -> Result<Option<String>, Unfit> {
+    pub(crate) fn description(&self, process: &str) -> Result<Option<String>, SetupError> {
         let graph = self.graph(process)?;
         let own = graph.externals.iter().find(|it| *it.name == *process);
         let mut settings = own.into_iter().flat_map(|tool| &tool.settings);
@@ -212,8 +218,8 @@ impl Driver {
         &self,
         declared: &External,
         settings: &Settings,
-    ) -> Result<Provider, Unfit> {
-        let unfit = |why: &str| Unfit::Setting {
+    ) -> Result<Provider, SetupError> {
+        let unfit = |why: &str| SetupError::Setting {
             agent: declared.name.clone(),
             why: why.to_owned(),
         };
@@ -227,7 +233,7 @@ impl Driver {
             Some("eliza") => Provider::Eliza(Box::<Eliza>::default()),
             Some("sim") => {
                 let reach = match settings.endpoint.as_deref() {
-                    None => Reach::Sim(self.clone()),
+                    None => ModelEndpoint::Sim(self.clone()),
                     Some(_) => {
                         let account = Account {
                             key: Some(SIM_KEY.to_owned()),
@@ -255,7 +261,7 @@ impl Driver {
         })
     }
 
-    fn model(&self, reach: Reach, name: &str, settings: &Settings) -> Provider {
+    fn model(&self, reach: ModelEndpoint, name: &str, settings: &Settings) -> Provider {
         let calling = self.0.surroundings.calling;
         let client = self.0.client.get_or_init(|| Client::new(calling)).clone();
         Provider::Model(Box::new(Model::new(client, reach, name, settings)))
@@ -267,19 +273,19 @@ impl Driver {
         settings: &Settings,
         account: &Account,
         dialect: Dialect,
-    ) -> Result<Reach, Unfit> {
+    ) -> Result<ModelEndpoint, SetupError> {
         let place = account.place(dialect, settings.endpoint.as_deref());
-        let place = place.map_err(|source| Unfit::Model {
+        let place = place.map_err(|source| SetupError::Model {
             agent: declared.name.clone(),
             source,
         })?;
         if !place.keyed && settings.endpoint.is_none() {
-            return Err(Unfit::Setting {
+            return Err(SetupError::Setting {
                 agent: declared.name.clone(),
                 why: format!("needs a key for {}", place.endpoint.host()),
             });
         }
-        Ok(Reach::At(Box::new(place.endpoint)))
+        Ok(ModelEndpoint::At(Box::new(place.endpoint)))
     }
 
     /// The simulated provider, started on first use.
@@ -338,7 +344,7 @@ impl Driver {
         }
     }
 
-    fn script(&self, declared: &External, file: &str) -> Result<Arc<Script>, Unfit> {
+    fn script(&self, declared: &External, file: &str) -> Result<Arc<Script>, SetupError> {
         let scripts = &self.0.scripts;
         let mut scripts = scripts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(script) = scripts.get(&declared.name) {

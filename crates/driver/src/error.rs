@@ -11,7 +11,7 @@ use plumb::value::Value;
 
 /// Why a process cannot run here.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Unfit {
+pub enum SetupError {
     /// There is no such process, or something is wrong with the program.
     #[error("the program has no process `{name}` that can run")]
     NoProcess {
@@ -58,14 +58,14 @@ pub struct Problem {
     /// The span of its declaration.
     pub span: Span,
     /// Why.
-    pub why: Why,
+    pub why: FailureReason,
     /// The message.
     pub message: Option<Value>,
 }
 
 /// Why a message was not answered.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Why {
+pub enum FailureReason {
     /// The answers were not of the type of the output, as often as it was tried.
     #[error("none of {attempts} answers has the requested type: {detail}")]
     Answer {
@@ -106,7 +106,7 @@ pub enum Why {
     },
 }
 
-impl Why {
+impl FailureReason {
     /// The word for it in errors.
     #[must_use]
     pub const fn word(&self) -> &'static str {
@@ -199,7 +199,7 @@ const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) 
     }
 }
 
-impl Coded for Unfit {
+impl Coded for SetupError {
     fn code(&self) -> ErrorCode {
         ErrorCode::new(match self {
             Self::NoProcess { .. } => "E0901",

@@ -10,7 +10,7 @@ use plumb::value::Value;
 
 use crate::agent::{Acknowledged, Agent, verb};
 use crate::driver::Driver;
-use crate::error::Unfit;
+use crate::error::SetupError;
 use crate::network::Log;
 use crate::report::Control;
 use crate::tool::Tool;
@@ -58,7 +58,7 @@ impl Instance {
     ///
     /// # Errors
     /// If a setting cannot be carried out.
-    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, Unfit> {
+    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, SetupError> {
         let names = |ports: &[ExternalPort]| ports.iter().map(|port| port.name.clone()).collect();
         let body = match declared.kind {
             ExternalKind::Agent => {

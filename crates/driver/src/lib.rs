@@ -52,6 +52,6 @@ mod tool;
 
 pub use account::Account;
 pub use driver::{Clock, Driver, Surroundings};
-pub use error::{CODES, Problem, Unfit, Why};
+pub use error::{CODES, FailureReason, Problem, SetupError};
 pub use network::Network;
 pub use report::{Control, Report};

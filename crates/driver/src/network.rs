@@ -15,9 +15,9 @@ use plumb::machine::{Effect, EffectId, Machine, Program, Refusal, Refused, Reque
 use plumb::value::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::agent::{Agent, Heard};
+use crate::agent::{Agent, AgentAnswer};
 use crate::driver::Driver;
-use crate::error::{Problem, Unfit, Why};
+use crate::error::{FailureReason, Problem, SetupError};
 use crate::instance::{Act, Asked, Body, Instance};
 use crate::report::{Control, Report};
 use crate::tool::Tool;
@@ -53,7 +53,7 @@ impl Plan {
     ///
     /// # Errors
     /// If the machine does not take it.
-    pub fn new(graph: Graph) -> Result<Self, Unfit> {
+    pub fn new(graph: Graph) -> Result<Self, SetupError> {
         let program = Arc::new(Program::new(&graph)?);
         Ok(Self { graph, program })
     }
@@ -62,9 +62,9 @@ impl Plan {
 /// Something that was worked on is done.
 enum Done {
     /// An agent with a message.
-    Heard(NodeId, Asked, Box<Agent>, Heard),
+    AgentAnswer(NodeId, Asked, Box<Agent>, AgentAnswer),
     /// A tool with a message.
-    Called(NodeId, Asked, Tool, Result<Value, Why>),
+    Called(NodeId, Asked, Tool, Result<Value, FailureReason>),
     /// A wait, unless it was called off.
     Waited(EffectId),
 }
@@ -83,7 +83,11 @@ impl Network {
     ///
     /// # Errors
     /// If a setting cannot be carried out.
-    pub(crate) fn new(driver: &Driver, plan: &Plan, within: Option<&Log>) -> Result<Self, Unfit> {
+    pub(crate) fn new(
+        driver: &Driver,
+        plan: &Plan,
+        within: Option<&Log>,
+    ) -> Result<Self, SetupError> {
         let graph = &plan.graph;
         let machine = Machine::new(Arc::clone(&plan.program));
         let (base, log) = Log::new(within);
@@ -222,7 +226,7 @@ impl Network {
             .map(|instance| Problem {
                 at: instance.at.clone(),
                 span: instance.span,
-                why: Why::Paused {
+                why: FailureReason::Paused {
                     waiting: instance.messages.len(),
                 },
                 message: None,
@@ -365,7 +369,7 @@ impl Network {
                 };
                 Box::pin(async move {
                     let (agent, heard) = agent.hear(asked.message.clone()).await;
-                    Done::Heard(node, asked, agent, heard)
+                    Done::AgentAnswer(node, asked, agent, heard)
                 })
             }
             Body::Tool(free @ Some(_)) => {
@@ -408,12 +412,12 @@ impl Network {
                     self.absorb(step);
                 }
             }
-            Done::Heard(node, asked, agent, heard) => {
+            Done::AgentAnswer(node, asked, agent, heard) => {
                 let Some(instance) = self.instances.get_mut(&node) else {
                     return;
                 };
                 instance.body = Body::Agent(Some(agent));
-                let Heard { answer, telemetry } = heard;
+                let AgentAnswer { answer, telemetry } = heard;
                 self.answered(node, &asked, answer);
                 if let Some(instance) = self.instances.get_mut(&node) {
                     for record in telemetry {
@@ -434,7 +438,7 @@ impl Network {
         }
     }
 
-    fn answered(&mut self, node: NodeId, asked: &Asked, answer: Result<Value, Why>) {
+    fn answered(&mut self, node: NodeId, asked: &Asked, answer: Result<Value, FailureReason>) {
         let Some(instance) = self.instances.get_mut(&node) else {
             return;
         };

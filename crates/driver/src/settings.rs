@@ -6,7 +6,7 @@ use std::sync::Arc;
 use plumb::graph::External;
 use plumb::value::Value;
 
-use crate::error::Unfit;
+use crate::error::SetupError;
 
 /// The settings of an agent, with the files read that they name.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +75,7 @@ impl Settings {
     ///
     /// # Errors
     /// If a file of `prompts` cannot be read.
-    pub fn read(agent: &External, folder: &Path) -> Result<Self, Unfit> {
+    pub fn read(agent: &External, folder: &Path) -> Result<Self, SetupError> {
         let mut settings = Self::default();
         let mut files = Vec::new();
         for (key, value) in &agent.settings {
@@ -149,12 +149,12 @@ impl Command {
 ///
 /// # Errors
 /// If it cannot be read.
-pub(crate) fn read(agent: &External, path: &Path) -> Result<String, Unfit> {
+pub(crate) fn read(agent: &External, path: &Path) -> Result<String, SetupError> {
     std::fs::read_to_string(path).map_err(|error| unreadable(agent, path.into(), error.to_string()))
 }
 
-pub(crate) fn unreadable(agent: &External, path: PathBuf, why: String) -> Unfit {
-    Unfit::Unreadable {
+pub(crate) fn unreadable(agent: &External, path: PathBuf, why: String) -> SetupError {
+    SetupError::Unreadable {
         agent: agent.name.clone(),
         path,
         why,

@@ -4,7 +4,7 @@ use context::vitality::{Phase, Status};
 use context::{Pressure, Tokens};
 use plumb::value::Value;
 
-use crate::provider::Spent;
+use crate::provider::TokenUsage;
 
 fn record(kind: &str, fields: Vec<(&str, Value)>) -> Value {
     let fields = std::iter::once(("kind", Value::from(kind))).chain(fields);
@@ -22,7 +22,7 @@ fn size(number: usize) -> Value {
 
 /// The usage of one model call: `input_tokens` is all of the input, whether it was read from a cache or not;
 /// `pressure` is input and output as a share of the window.
-pub(crate) fn usage(spent: &Spent, window: Tokens, compactions: u32) -> Value {
+pub(crate) fn usage(spent: &TokenUsage, window: Tokens, compactions: u32) -> Value {
     let pressure = Pressure::of(spent.input + spent.output, window);
     record(
         "usage",

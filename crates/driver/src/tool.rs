@@ -9,8 +9,8 @@ use plumb::value::Value;
 
 use crate::answer;
 use crate::driver::Driver;
-use crate::error::{Unfit, Why};
-use crate::mcp::Answered;
+use crate::error::{FailureReason, SetupError};
+use crate::mcp::ToolAnswer;
 use crate::network::Log;
 use crate::report::Report;
 use crate::settings::Command;
@@ -39,13 +39,13 @@ impl Tool {
     ///
     /// # Errors
     /// If its settings do not say what it runs.
-    pub fn new(declared: &External, kind: Type) -> Result<Self, Unfit> {
+    pub fn new(declared: &External, kind: Type) -> Result<Self, SetupError> {
         let setting = |name: &str| {
             let mut settings = declared.settings.iter();
             let found = settings.find(|(key, _)| &**key == name);
             found.map(|(_, value)| value)
         };
-        let unfit = |why: &str| Unfit::Setting {
+        let unfit = |why: &str| SetupError::Setting {
             agent: declared.name.clone(),
             why: why.to_owned(),
         };
@@ -68,7 +68,12 @@ impl Tool {
     ///
     /// # Errors
     /// If it gives no answer, or one of another type.
-    pub async fn call(&self, driver: &Driver, message: Value, log: &Log) -> Result<Value, Why> {
+    pub async fn call(
+        &self,
+        driver: &Driver,
+        message: Value,
+        log: &Log,
+    ) -> Result<Value, FailureReason> {
         match self {
             Self::Process(name) => {
                 process(driver.clone(), name.clone(), message, log.clone()).await
@@ -79,9 +84,9 @@ impl Tool {
                     other => format!("{{\"{INPUT}\":{other}}}"),
                 };
                 let answered = served(driver, by, name, &arguments).await;
-                let answered = answered.map_err(Why::Tool)?;
+                let answered = answered.map_err(FailureReason::Tool)?;
                 answer::of_tool(kind, &answered).map_err(|why| {
-                    Why::Tool(format!("the answer of `{name}` is of another type: {why}"))
+                    FailureReason::Tool(format!("the answer of `{name}` is of another type: {why}"))
                 })
             }
         }
@@ -100,7 +105,7 @@ pub(crate) async fn served(
     by: &Command,
     name: &str,
     arguments: &str,
-) -> Result<Answered, String> {
+) -> Result<ToolAnswer, String> {
     let arguments = serde_json::from_str(arguments);
     let arguments = arguments.map_err(|error| format!("the arguments are not JSON: {error}"))?;
     let server = driver.server(by).await?;
@@ -115,14 +120,14 @@ pub(crate) fn process(
     name: Arc<str>,
     message: Value,
     log: Log,
-) -> BoxFuture<'static, Result<Value, Why>> {
+) -> BoxFuture<'static, Result<Value, FailureReason>> {
     Box::pin(async move {
-        let failed = |why: String| Why::Tool(format!("`{name}` {why}"));
+        let failed = |why: String| FailureReason::Tool(format!("`{name}` {why}"));
         if log.depth() >= DEPTH {
             return Err(failed(format!("is called {DEPTH} tools deep")));
         }
         let network = driver.network_within(&name, &log);
-        let mut network = network.map_err(|unfit| Why::Tool(unfit.to_string()))?;
+        let mut network = network.map_err(|unfit| FailureReason::Tool(unfit.to_string()))?;
         if let Err(refused) = network.push(0, message) {
             return Err(failed(format!("does not take the message: {refused}")));
         }

@@ -38,7 +38,7 @@ use crate::source::{Source, Sources};
 use crate::span::SourceId;
 use crate::syntax::ast::{DeclarationKind, Program};
 
-pub use ask::{Completion, CompletionKind, Place};
+pub use ask::{Completion, CompletionKind, Hover};
 use fragment::Fragment;
 use inline::{Inline, Settings};
 use notes::{Note, Notes, Shows};

@@ -7,9 +7,9 @@ use plumb::value::Value;
 use super::Agent;
 use super::vitals::Step;
 use crate::answer;
-use crate::error::Why;
+use crate::error::FailureReason;
 use crate::memory::{conversation, shown, user};
-use crate::provider::{Calls, Ended, Provider, Question, Said, Shown};
+use crate::provider::{Calls, Ended, ModelAnswer, Provider, Question, ViewTurn};
 use crate::report::Control;
 use crate::telemetry;
 
@@ -22,7 +22,7 @@ struct Exchange {
     /// The turns to remember.
     kept: Vec<TurnDraft>,
     /// The turns to show: the earlier memory, `kept`, and the answers that could not be used.
-    turns: Vec<Shown>,
+    turns: Vec<ViewTurn>,
     /// The number of answers so far.
     attempts: u32,
     /// The number of tool calls so far.
@@ -38,7 +38,7 @@ impl Agent {
         &mut self,
         message: &Value,
         telemetry: &mut Vec<Value>,
-    ) -> Result<Value, Why> {
+    ) -> Result<Value, FailureReason> {
         if let Provider::Extract = self.provider {
             return extracted(message);
         }
@@ -66,7 +66,7 @@ impl Agent {
                 }
                 Err(detail) if exchange.attempts > self.settings.limits.retries => {
                     let attempts = exchange.attempts;
-                    return Err(Why::Answer { attempts, detail });
+                    return Err(FailureReason::Answer { attempts, detail });
                 }
                 Err(detail) => {
                     let word = "output_type_mismatch";
@@ -89,7 +89,7 @@ impl Agent {
         }
         let instructions = self.instructions().into_iter();
         let before = instructions.chain(self.memory.view());
-        let turns = before.chain([said.clone()]).map(Shown::from);
+        let turns = before.chain([said.clone()]).map(ViewTurn::from);
         Exchange {
             heard,
             turns: turns.collect(),
@@ -111,7 +111,11 @@ impl Agent {
         (!text.is_empty()).then(|| TurnDraft::text(Role::System, text))
     }
 
-    async fn ask(&mut self, exchange: &Exchange, telemetry: &mut Vec<Value>) -> Result<Said, Why> {
+    async fn ask(
+        &mut self,
+        exchange: &Exchange,
+        telemetry: &mut Vec<Value>,
+    ) -> Result<ModelAnswer, FailureReason> {
         let question = Question {
             turns: &exchange.turns,
             heard: &exchange.heard,
@@ -138,11 +142,11 @@ impl Agent {
     }
 
     /// Calls the tools that an answer asks for. The agent is told about a tool's error.
-    async fn call(&self, said: Said, exchange: &mut Exchange) -> Result<(), Why> {
+    async fn call(&self, said: ModelAnswer, exchange: &mut Exchange) -> Result<(), FailureReason> {
         let most = self.settings.limits.tool_calls;
         if exchange.calls >= most {
             let why = format!("it calls more than {most} tools");
-            return Err(Why::NoAnswer(why));
+            return Err(FailureReason::NoAnswer(why));
         }
         let mut parts = Vec::new();
         if !said.text.is_empty() {
@@ -176,7 +180,7 @@ impl Agent {
         let called = TurnDraft::said(Role::Assistant, parts);
         let results = TurnDraft::said(Role::Tool, results);
         exchange.kept.extend([called.clone(), results.clone()]);
-        exchange.turns.push(Shown {
+        exchange.turns.push(ViewTurn {
             draft: called,
             raw: said.raw,
         });
@@ -184,7 +188,7 @@ impl Agent {
         Ok(())
     }
 
-    fn read(&self, said: &Said) -> Result<Value, String> {
+    fn read(&self, said: &ModelAnswer) -> Result<Value, String> {
         if said.text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
@@ -206,26 +210,26 @@ impl Agent {
 }
 
 /// An answer that cannot be used, and what is said about it.
-fn again(text: TurnDraft, raw: Option<String>, detail: &str) -> [Shown; 2] {
+fn again(text: TurnDraft, raw: Option<String>, detail: &str) -> [ViewTurn; 2] {
     let is_empty = text.parts.iter().all(|part| match part {
         Part::Text(text) => text.trim().is_empty(),
         _ => false,
     });
     let text = if is_empty {
         // Nobody takes a message without words.
-        Shown::from(TurnDraft::text(Role::Assistant, "(no answer)"))
+        ViewTurn::from(TurnDraft::text(Role::Assistant, "(no answer)"))
     } else {
-        Shown { draft: text, raw }
+        ViewTurn { draft: text, raw }
     };
     [text, user(&answer::remark(detail)).into()]
 }
 
 /// `Mem.compressor` without a model: the memory with its turns summed up by extraction.
-fn extracted(message: &Value) -> Result<Value, Why> {
-    let malformed = || Why::NoAnswer("the message is not a memory".to_owned());
+fn extracted(message: &Value) -> Result<Value, FailureReason> {
+    let malformed = || FailureReason::NoAnswer("the message is not a memory".to_owned());
     let memory = message.get("memory").ok_or_else(malformed)?;
     let mut parent = TurnId::ROOT;
-    let drafts = conversation(memory).map_err(Why::NoAnswer)?;
+    let drafts = conversation(memory).map_err(FailureReason::NoAnswer)?;
     let turns: Vec<Turn> = drafts
         .into_iter()
         .map(|draft| {

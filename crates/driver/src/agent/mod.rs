@@ -11,10 +11,10 @@ use plumb::types::Type;
 use plumb::value::Value;
 
 use crate::driver::Driver;
-use crate::error::{Unfit, Why};
+use crate::error::{FailureReason, SetupError};
 use crate::memory::Memory;
 use crate::network::Log;
-use crate::provider::{Card, Provider};
+use crate::provider::{Provider, ToolDescription};
 use crate::report::Control;
 use crate::settings::Settings;
 
@@ -34,7 +34,7 @@ pub(crate) struct Agent {
     paused: bool,
     /// The tools that the agent can call; `cards` describes them in the same order.
     tools: Vec<Offered>,
-    cards: Vec<Card>,
+    cards: Vec<ToolDescription>,
     vitals: Vitals,
     driver: Driver,
     log: Log,
@@ -42,8 +42,8 @@ pub(crate) struct Agent {
 
 /// The result of a message.
 #[derive(Debug)]
-pub(crate) struct Heard {
-    pub answer: Result<Value, Why>,
+pub(crate) struct AgentAnswer {
+    pub answer: Result<Value, FailureReason>,
     /// Records to send on `telemetry`, in order.
     pub telemetry: Vec<Value>,
 }
@@ -53,7 +53,7 @@ impl Agent {
     ///
     /// # Errors
     /// If a setting cannot be carried out or a file not be read.
-    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, Unfit> {
+    pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, SetupError> {
         let settings = Settings::read(declared, driver.folder())?;
         let provider = driver.provider(declared, &settings)?;
         let tools = tools::processes(&settings.tools, driver)?;
@@ -100,13 +100,13 @@ impl Agent {
     }
 
     /// Answers a message.
-    pub async fn hear(mut self: Box<Self>, message: Value) -> (Box<Self>, Heard) {
+    pub async fn hear(mut self: Box<Self>, message: Value) -> (Box<Self>, AgentAnswer) {
         let mut telemetry = Vec::new();
         let answer = self.exchange(&message, &mut telemetry).await;
         if let Err(why) = &answer {
             telemetry.push(crate::telemetry::error(why.word(), 0));
         }
         self.vitals.last = Some(self.driver.now());
-        (self, Heard { answer, telemetry })
+        (self, AgentAnswer { answer, telemetry })
     }
 }

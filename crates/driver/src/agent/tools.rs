@@ -8,9 +8,9 @@ use plumb::value::Value;
 
 use super::Agent;
 use crate::driver::Driver;
-use crate::error::{Unfit, Why};
+use crate::error::{FailureReason, SetupError};
 use crate::memory::shown;
-use crate::provider::Card;
+use crate::provider::ToolDescription;
 use crate::schema::schema;
 use crate::settings::Command;
 use crate::tool::{self, INPUT};
@@ -40,16 +40,16 @@ pub(crate) enum Offered {
 pub(super) fn processes(
     names: &[Arc<str>],
     driver: &Driver,
-) -> Result<Vec<(Card, Offered)>, Unfit> {
+) -> Result<Vec<(ToolDescription, Offered)>, SetupError> {
     names.iter().map(|name| process(name, driver)).collect()
 }
 
-fn process(name: &Arc<str>, driver: &Driver) -> Result<(Card, Offered), Unfit> {
+fn process(name: &Arc<str>, driver: &Driver) -> Result<(ToolDescription, Offered), SetupError> {
     let signature = driver.checked().signature(name);
     let input = signature.and_then(|signature| signature.inputs.into_iter().next());
     let takes = input.map_or(Type::Json, |port| port.kind);
     let described = driver.description(name)?;
-    let card = Card {
+    let card = ToolDescription {
         name: allowed(name),
         description: described.unwrap_or_else(|| format!("Asks the process {name}.")),
         schema: match &takes {
@@ -76,12 +76,12 @@ impl Agent {
     ///
     /// # Errors
     /// If a program does not start or does not speak the protocol.
-    pub(super) async fn offer(&mut self) -> Result<(), Why> {
+    pub(super) async fn offer(&mut self) -> Result<(), FailureReason> {
         for by in std::mem::take(&mut self.settings.servers) {
-            let server = self.driver.server(&by).await.map_err(Why::Tool)?;
+            let server = self.driver.server(&by).await.map_err(FailureReason::Tool)?;
             for listed in server.lock().await.tools() {
                 let name = self.free(allowed(&listed.name));
-                self.cards.push(Card {
+                self.cards.push(ToolDescription {
                     name,
                     description: listed.description.clone(),
                     schema: listed.schema.clone(),

@@ -6,7 +6,7 @@ use context::{Part, Pressure, Tokens, TurnDraft};
 use jiff::Timestamp;
 use plumb::value::Value;
 
-use crate::provider::Said;
+use crate::provider::ModelAnswer;
 use crate::telemetry;
 
 /// The vitals of an agent.
@@ -29,7 +29,7 @@ pub(super) struct Step {
 
 impl Step {
     /// The step of an answer: its calls, or its text if it has none.
-    pub fn of(said: &Said) -> Self {
+    pub fn of(said: &ModelAnswer) -> Self {
         let calls = said.calls.iter();
         let called: String = calls
             .map(|call| format!("{}\n{}\n", call.name, call.arguments))

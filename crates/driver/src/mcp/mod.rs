@@ -5,7 +5,7 @@
 //! accord is refused, but for `ping`; what it tells is not listened to. Of its standard error the end is
 //! kept, to be told where the program ends.
 
-mod overheard;
+mod stderr;
 mod wire;
 
 use std::io::ErrorKind;
@@ -19,7 +19,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use crate::settings::Command;
-use overheard::Overheard;
+use stderr::StderrTail;
 use wire::Incoming;
 
 /// The version of the protocol that is asked for; a server answers with one that it speaks.
@@ -38,14 +38,14 @@ const LONGEST: usize = 16 << 20;
 const PAGES: usize = 64;
 
 /// Why a request has no answer.
-enum Silent {
+enum NoReply {
     /// The program is not there any more.
     Ended,
     /// Something else, as a phrase.
     Because(String),
 }
 
-impl From<String> for Silent {
+impl From<String> for NoReply {
     fn from(why: String) -> Self {
         Self::Because(why)
     }
@@ -53,7 +53,7 @@ impl From<String> for Silent {
 
 /// A tool as a server lists it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Listed {
+pub(crate) struct ListedTool {
     pub name: String,
     pub description: String,
     /// The JSON Schema of its arguments.
@@ -62,7 +62,7 @@ pub(crate) struct Listed {
 
 /// The answer of a tool.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answered {
+pub(crate) struct ToolAnswer {
     /// The texts, one a line; of anything else, what it is.
     pub text: String,
     /// The answer as a value, where the tool gives one.
@@ -82,8 +82,8 @@ pub(crate) struct Server {
     last: u64,
     /// True if a write was canceled in the middle of a message. The connection is unusable then.
     torn: bool,
-    tools: Vec<Listed>,
-    overheard: Overheard,
+    tools: Vec<ListedTool>,
+    stderr: StderrTail,
 }
 
 impl Server {
@@ -109,10 +109,10 @@ impl Server {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(format!("`{name}` cannot be connected to"));
         };
-        let overheard = Overheard::of(child.stderr.take());
+        let stderr = StderrTail::of(child.stderr.take());
         let mut server = Self {
             name,
-            overheard,
+            stderr,
             child,
             input,
             output: BufReader::new(output),
@@ -127,7 +127,7 @@ impl Server {
     }
 
     /// The tools that it serves.
-    pub fn tools(&self) -> &[Listed] {
+    pub fn tools(&self) -> &[ListedTool] {
         &self.tools
     }
 
@@ -135,7 +135,7 @@ impl Server {
     ///
     /// # Errors
     /// What went wrong, as a phrase; what the tool itself calls an error, as it says it.
-    pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answered, String> {
+    pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<ToolAnswer, String> {
         let parameters = json!({"name": tool, "arguments": arguments});
         let result = self.ask("tools/call", &parameters).await?;
         let answered = wire::answered(&result);
@@ -167,7 +167,7 @@ impl Server {
         }
     }
 
-    async fn list(&mut self) -> Result<Vec<Listed>, String> {
+    async fn list(&mut self) -> Result<Vec<ListedTool>, String> {
         let mut tools = Vec::new();
         let mut parameters = json!({});
         for _ in 0..PAGES {
@@ -198,7 +198,7 @@ impl Server {
             }
         };
         let answer = timeout(PATIENCE, answer).await;
-        let late = || Silent::Because(format!("no answer within {PATIENCE:?}"));
+        let late = || NoReply::Because(format!("no answer within {PATIENCE:?}"));
         match answer.unwrap_or_else(|_| Err(late())) {
             Ok(answer) => Ok(answer),
             Err(silent) => Err(self.told(silent).await),
@@ -206,15 +206,15 @@ impl Server {
     }
 
     /// Why there is no answer, as a phrase.
-    async fn told(&mut self, silent: Silent) -> String {
+    async fn told(&mut self, silent: NoReply) -> String {
         let why = match silent {
-            Silent::Ended => self.overheard.ended(&mut self.child).await,
-            Silent::Because(why) => why,
+            NoReply::Ended => self.stderr.ended(&mut self.child).await,
+            NoReply::Because(why) => why,
         };
         format!("`{}`: {why}", self.name)
     }
 
-    async fn tell(&mut self, message: &Value) -> Result<(), Silent> {
+    async fn tell(&mut self, message: &Value) -> Result<(), NoReply> {
         if std::mem::replace(&mut self.torn, true) {
             return Err("a message to it was interrupted".to_owned().into());
         }
@@ -227,18 +227,18 @@ impl Server {
         self.torn = false;
         written.map_err(|error| match error.kind() {
             // It ended before it was asked: the same as if it ended instead of an answer.
-            ErrorKind::BrokenPipe => Silent::Ended,
-            _ => Silent::Because(format!("it is gone: {error}")),
+            ErrorKind::BrokenPipe => NoReply::Ended,
+            _ => NoReply::Because(format!("it is gone: {error}")),
         })
     }
 
     /// The next line. May be dropped at any time: what has been read of it stays.
-    async fn read(&mut self) -> Result<Vec<u8>, Silent> {
+    async fn read(&mut self) -> Result<Vec<u8>, NoReply> {
         loop {
             let piece = self.output.fill_buf().await;
             let piece = piece.map_err(|error| format!("it is gone: {error}"))?;
             if piece.is_empty() {
-                return Err(Silent::Ended);
+                return Err(NoReply::Ended);
             }
             let end = piece.iter().position(|byte| *byte == b'\n');
             let (taken, used) = match end {
@@ -249,7 +249,7 @@ impl Server {
             self.output.consume(used);
             if self.line.len() > LONGEST {
                 let why = format!("its message has more than {LONGEST} bytes");
-                return Err(Silent::Because(why));
+                return Err(NoReply::Because(why));
             }
             if end.is_some() {
                 return Ok(std::mem::take(&mut self.line));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answered, Listed};
+use super::{ListedTool, ToolAnswer};
 
 /// A message from a server.
 #[derive(Debug, PartialEq)]
@@ -52,14 +52,14 @@ impl Incoming {
 }
 
 /// The tools of a page.
-pub(super) fn listed(page: &Value) -> Vec<Listed> {
+pub(super) fn listed(page: &Value) -> Vec<ListedTool> {
     let tools = page.get("tools").and_then(Value::as_array);
     let tools = tools.into_iter().flatten();
     tools
         .filter_map(|tool| {
             let text = |key: &str| tool.get(key)?.as_str();
             let schema = tool.get("inputSchema").filter(|schema| schema.is_object());
-            Some(Listed {
+            Some(ListedTool {
                 name: text("name")?.to_owned(),
                 description: text("description").unwrap_or_default().to_owned(),
                 schema: schema.cloned().unwrap_or_else(|| json!({"type": "object"})),
@@ -69,7 +69,7 @@ pub(super) fn listed(page: &Value) -> Vec<Listed> {
 }
 
 /// The answer in the result of a call.
-pub(super) fn answered(result: &Value) -> Answered {
+pub(super) fn answered(result: &Value) -> ToolAnswer {
     let content = result.get("content").and_then(Value::as_array);
     let texts = content.into_iter().flatten().map(|block| {
         let text = |key: &str| block.get(key).and_then(Value::as_str);
@@ -79,7 +79,7 @@ pub(super) fn answered(result: &Value) -> Answered {
         }
     });
     let value = result.get("structuredContent").filter(|it| !it.is_null());
-    Answered {
+    ToolAnswer {
         text: texts.collect::<Vec<_>>().join("\n"),
         value: value.cloned(),
     }

@@ -10,9 +10,9 @@ use context::turn::ToolCall;
 use context::{Heuristic, TokenCounter, Tokens, TurnDraft};
 use serde_json::Value as Json;
 
-use crate::error::Why;
+use crate::error::FailureReason;
 pub(crate) use eliza::Eliza;
-pub(crate) use model::{Model, Reach};
+pub(crate) use model::{Model, ModelEndpoint};
 pub(crate) use script::Script;
 
 /// A source of answers.
@@ -33,13 +33,13 @@ const WINDOW: Tokens = Tokens::new(200_000);
 
 /// A turn as the provider sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ViewTurn {
     pub draft: TurnDraft,
     /// An answer of this exchange as the provider gave it, with what a turn does not hold: signatures.
     pub raw: Option<String>,
 }
 
-impl From<TurnDraft> for Shown {
+impl From<TurnDraft> for ViewTurn {
     fn from(draft: TurnDraft) -> Self {
         Self { draft, raw: None }
     }
@@ -48,10 +48,10 @@ impl From<TurnDraft> for Shown {
 /// A request to a provider.
 pub(crate) struct Question<'a> {
     /// Everything that the agent is shown: prompt, memory, message and the steps so far.
-    pub turns: &'a [Shown],
+    pub turns: &'a [ViewTurn],
     pub heard: &'a str,
     /// The tools that it may call.
-    pub tools: &'a [Card],
+    pub tools: &'a [ToolDescription],
     pub calls: Calls,
     pub temperature: Option<f64>,
 }
@@ -67,7 +67,7 @@ pub(crate) enum Calls {
 
 /// The description of a tool for a model.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Card {
+pub(crate) struct ToolDescription {
     pub name: String,
     pub description: String,
     /// The JSON Schema of its arguments, which are an object.
@@ -76,11 +76,11 @@ pub(crate) struct Card {
 
 /// An answer.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct ModelAnswer {
     pub text: String,
     /// Calls of tools, which are to be answered first.
     pub calls: Vec<ToolCall>,
-    pub spent: Spent,
+    pub spent: TokenUsage,
     /// The answer as the provider gave it.
     pub raw: Option<String>,
     pub ended: Ended,
@@ -98,7 +98,7 @@ pub(crate) enum Ended {
 
 /// The token usage of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
+pub(crate) struct TokenUsage {
     pub input: Tokens,
     pub output: Tokens,
     /// The part of the input that was read from a cache.
@@ -112,17 +112,19 @@ impl Provider {
     ///
     /// # Errors
     /// If there is no answer.
-    pub async fn ask(&mut self, question: &Question<'_>) -> Result<Said, Why> {
+    pub async fn ask(&mut self, question: &Question<'_>) -> Result<ModelAnswer, FailureReason> {
         let text = match self {
             Self::Model(model) => return model.ask(question).await,
-            Self::Script(script) => script.next().ok_or(Why::ScriptEnded)?,
+            Self::Script(script) => script.next().ok_or(FailureReason::ScriptEnded)?,
             Self::Eliza(eliza) => eliza.answer(question.heard),
-            Self::Extract => return Err(Why::NoAnswer("it answers memories only".into())),
+            Self::Extract => {
+                return Err(FailureReason::NoAnswer("it answers memories only".into()));
+            }
         };
-        Ok(Said {
+        Ok(ModelAnswer {
             spent: counted(question.turns, &text),
             text,
-            ..Said::default()
+            ..ModelAnswer::default()
         })
     }
 
@@ -136,13 +138,13 @@ impl Provider {
 }
 
 /// The estimated usage of a provider that is not a model.
-fn counted(turns: &[Shown], text: &str) -> Spent {
-    Spent {
+fn counted(turns: &[ViewTurn], text: &str) -> TokenUsage {
+    TokenUsage {
         input: turns
             .iter()
             .map(|turn| Heuristic.count_parts(&turn.draft.parts))
             .sum(),
         output: Heuristic.count(text),
-        ..Spent::default()
+        ..TokenUsage::default()
     }
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tokens::ModelTable;
 use wire::api::{Conversation, Dialect, Edit, Piece, Reply, Request, Stop, render_turn};
 
-use super::{Calls, Card, Ended, Question, Said, Shown, Spent, counted};
+use super::{Calls, Ended, ModelAnswer, Question, TokenUsage, ToolDescription, ViewTurn, counted};
 use crate::driver::Driver;
-use crate::error::Why;
+use crate::error::FailureReason;
 use crate::settings::Settings;
 
 /// The longest answer where neither the program nor the model sets a lower one.
@@ -17,7 +17,7 @@ const LONGEST: u64 = 8_192;
 
 /// The way to reach a model.
 #[derive(Clone, Debug)]
-pub(crate) enum Reach {
+pub(crate) enum ModelEndpoint {
     /// At an address.
     At(Box<Endpoint>),
     /// In this process: the simulated provider, which is started when it is first asked.
@@ -28,7 +28,7 @@ pub(crate) enum Reach {
 #[derive(Debug)]
 pub(crate) struct Model {
     client: Client,
-    reach: Reach,
+    reach: ModelEndpoint,
     name: String,
     window: Tokens,
     /// The longest answer; `None` if the provider may decide.
@@ -39,12 +39,12 @@ pub(crate) struct Model {
 
 impl Model {
     /// The model of an agent.
-    pub fn new(client: Client, reach: Reach, name: &str, settings: &Settings) -> Self {
+    pub fn new(client: Client, reach: ModelEndpoint, name: &str, settings: &Settings) -> Self {
         let known = ModelTable::shipped().find(name);
         let thinking = settings.sampling.thinking;
         let anthropic = match &reach {
-            Reach::At(endpoint) => endpoint.dialect() == Dialect::Anthropic,
-            Reach::Sim(_) => true,
+            ModelEndpoint::At(endpoint) => endpoint.dialect() == Dialect::Anthropic,
+            ModelEndpoint::Sim(_) => true,
         };
         let usual = LONGEST + thinking.unwrap_or_default();
         let usual = anthropic.then(|| usual.min(known.max_output.get()));
@@ -67,11 +67,11 @@ impl Model {
     ///
     /// # Errors
     /// If it cannot be had, after the repetitions that are due, or refuses.
-    pub async fn ask(&self, question: &Question<'_>) -> Result<Said, Why> {
-        let failed = |error| Why::Model(Box::new(error));
+    pub async fn ask(&self, question: &Question<'_>) -> Result<ModelAnswer, FailureReason> {
+        let failed = |error| FailureReason::Model(Box::new(error));
         let endpoint = match &self.reach {
-            Reach::At(endpoint) => (**endpoint).clone(),
-            Reach::Sim(driver) => driver.sim().await.map_err(failed)?,
+            ModelEndpoint::At(endpoint) => (**endpoint).clone(),
+            ModelEndpoint::Sim(driver) => driver.sim().await.map_err(failed)?,
         };
         let body = self.body(endpoint.dialect(), question).map_err(failed)?;
         let restart = Restart::FromTheStart;
@@ -88,7 +88,7 @@ impl Model {
     /// answer that calls tools has to come back with its signed thoughts. Everything before is written from
     /// turns.
     fn body(&self, dialect: Dialect, question: &Question<'_>) -> Result<Bytes, ModelError> {
-        let raw = |turn: &Shown| turn.raw.is_some() && self.thinking.is_some();
+        let raw = |turn: &ViewTurn| turn.raw.is_some() && self.thinking.is_some();
         let fresh = question.turns.iter().position(raw);
         let (before, since) = match fresh {
             Some(at) => question.turns.split_at(at),
@@ -154,8 +154,8 @@ fn with_tools<'r>(edit: Edit<'r>, dialect: Dialect, question: &Question<'_>) -> 
         return edit;
     }
     let anthropic = dialect == Dialect::Anthropic;
-    let card = |card: &Card| {
-        let Card {
+    let card = |card: &ToolDescription| {
+        let ToolDescription {
             name,
             description,
             schema,
@@ -177,13 +177,18 @@ fn with_tools<'r>(edit: Edit<'r>, dialect: Dialect, question: &Question<'_>) -> 
 }
 
 /// Converts a reply of the API.
-fn said(reply: &Reply) -> Result<Said, Why> {
+fn said(reply: &Reply) -> Result<ModelAnswer, FailureReason> {
     if let Some(failure) = &reply.failure {
-        return Err(Why::NoAnswer(format!("the provider says {}", failure.kind)));
+        return Err(FailureReason::NoAnswer(format!(
+            "the provider says {}",
+            failure.kind
+        )));
     }
     match &reply.stop {
-        Some(Stop::Refusal) => return Err(Why::NoAnswer("it refused".to_owned())),
-        Some(Stop::WindowExceeded) => return Err(Why::NoAnswer("its window is full".to_owned())),
+        Some(Stop::Refusal) => return Err(FailureReason::NoAnswer("it refused".to_owned())),
+        Some(Stop::WindowExceeded) => {
+            return Err(FailureReason::NoAnswer("its window is full".to_owned()));
+        }
         _ => {}
     }
     let mut texts = Vec::new();
@@ -196,10 +201,10 @@ fn said(reply: &Reply) -> Result<Said, Why> {
         }
     }
     let counts = &reply.usage.counts;
-    Ok(Said {
+    Ok(ModelAnswer {
         text: texts.join(""),
         calls,
-        spent: Spent {
+        spent: TokenUsage {
             input: counts.all_input(),
             output: counts.output,
             cache_read: counts.cache_read,

@@ -21,7 +21,7 @@ pub use complete::{Completion, CompletionKind};
 
 /// The element at a position of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Hover {
     /// The whole of it.
     pub span: Span,
     /// Its declaration in the language: `judge : !(string, string) -> !Verdict`.
@@ -33,7 +33,7 @@ pub struct Place {
 impl Checked {
     /// Returns the element at a byte offset of the program.
     #[must_use]
-    pub fn at(&self, offset: u32) -> Option<Place> {
+    pub fn at(&self, offset: u32) -> Option<Hover> {
         if let Some((plumb, statement)) = self.statement_at(offset) {
             if let StatementKind::Bind(bind) = &statement.kind {
                 return self.bound_at(plumb, bind, offset);
@@ -55,7 +55,7 @@ impl Checked {
         self.noted(around.min_by_key(|note| note.span.end - note.span.start)?)
     }
 
-    fn noted(&self, note: &Note) -> Option<Place> {
+    fn noted(&self, note: &Note) -> Option<Hover> {
         let text = match &note.shows {
             Shows::Process(id) => self.shown_process(*id)?,
             Shows::Stream(name, kind) => format!("{name} : {}", streamed(kind)),
@@ -74,7 +74,7 @@ impl Checked {
                 }
             }
         };
-        Some(Place {
+        Some(Hover {
             span: note.span,
             text,
             definition: note.definition,
@@ -82,7 +82,7 @@ impl Checked {
     }
 
     /// The name of a command, where a record of an expression has it as a field.
-    fn command_at(&self, offset: u32) -> Option<Place> {
+    fn command_at(&self, offset: u32) -> Option<Hover> {
         self.message_at(offset)?;
         let text = &self.sources.get(SourceId(0))?.text;
         let (before, after) = text.split_at_checked(offset as usize)?;
@@ -97,7 +97,7 @@ impl Checked {
         let name = command.entry().type_name;
         let mem = self.units.get(self.units.mem?)?;
         let mut declarations = mem.program.declarations.iter().filter_map(named);
-        Some(Place {
+        Some(Hover {
             span: Span::new(SourceId(0), start, end),
             text: format!(
                 "type {name} = {}\n{}",
@@ -111,7 +111,7 @@ impl Checked {
     }
 
     /// The element at the name of a declaration. A `use` is defined in the file of its module.
-    fn declaration_at(&self, offset: u32) -> Option<Place> {
+    fn declaration_at(&self, offset: u32) -> Option<Hover> {
         let mut declarations = self.program.declarations.iter();
         let around = |declaration: &&_| named(declaration).is_some_and(|n| holds(n.span, offset));
         let declaration = declarations.find(around)?;
@@ -130,7 +130,7 @@ impl Checked {
                 source.text.get(declaration.span.range())?.to_owned()
             }
         };
-        Some(Place {
+        Some(Hover {
             span: name.span,
             text,
             definition: Some(definition),
@@ -151,13 +151,13 @@ impl Checked {
     }
 
     /// An endpoint of a session.
-    fn endpoint(&self, plumb: &Plumb, wire: &Wire, offset: u32) -> Option<Place> {
+    fn endpoint(&self, plumb: &Plumb, wire: &Wire, offset: u32) -> Option<Hover> {
         let (name, span, carried) = endpoint_at(wire, offset)?;
         let bind = session(plumb, name)?;
         let place = self.shown_protocol(bind, span)?;
         let source = self.sources.get(SourceId(0))?;
         let endpoint = source.text.get(span.range())?;
-        Some(Place {
+        Some(Hover {
             span,
             text: format!("{endpoint} : {carried}\n{}", place.text),
             definition: Some(bind.session.span),
@@ -165,7 +165,7 @@ impl Checked {
     }
 
     /// The element in a binding. Its translation has generated names, which editors must not show.
-    fn bound_at(&self, plumb: &Plumb, bind: &Bind, offset: u32) -> Option<Place> {
+    fn bound_at(&self, plumb: &Plumb, bind: &Bind, offset: u32) -> Option<Hover> {
         let protocol = bind.protocol.span();
         for span in [protocol, bind.session.span] {
             if holds(span, offset) {
@@ -178,16 +178,16 @@ impl Checked {
         let mut notes = self.notes.iter();
         let note = notes.find(|note| note.span == declared.span)?;
         let place = self.noted(note)?;
-        Some(Place {
+        Some(Hover {
             span: stream.span,
             ..place
         })
     }
 
-    fn shown_protocol(&self, bind: &Bind, span: Span) -> Option<Place> {
+    fn shown_protocol(&self, bind: &Bind, span: Span) -> Option<Hover> {
         let found = self.units.find(0, &bind.protocol, Sort::Protocol).ok()?;
         let declaration = self.units.declaration(found)?;
-        Some(Place {
+        Some(Hover {
             span,
             text: format!("{} : {}", bind.session.text, bind.protocol.name.text),
             definition: named(declaration).map(|name| name.span),

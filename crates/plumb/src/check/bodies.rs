@@ -47,7 +47,7 @@ pub(super) fn bodies(
         settings: HashMap::new(),
     };
     let written = |expr: &Expr| Arc::from(expression_text(expr));
-    let troubles = Troubles::new(out);
+    let troubles = EarlierErrors::new(out);
     let mut drafts = Vec::with_capacity(processes.len());
     for (id, process) in processes.iter().enumerate() {
         let unit = units.get(process.definition.unit);
@@ -75,11 +75,11 @@ pub(super) fn bodies(
 
 /// Errors found before any body was checked. An element that seems to be missing in such a body may have been
 /// left out because of them.
-struct Troubles {
+struct EarlierErrors {
     spans: Vec<Span>,
 }
 
-impl Troubles {
+impl EarlierErrors {
     fn new(diagnostics: &[Diagnostic]) -> Self {
         let errors = diagnostics.iter();
         let errors = errors.filter(|one| one.severity == Severity::Error);

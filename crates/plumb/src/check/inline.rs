@@ -38,7 +38,7 @@ struct Placed {
 }
 
 /// A node of a fragment in the graph.
-enum Stood {
+enum Inlined {
     /// The node became this one; its outputs from a number on became another.
     Node(NodeId, Option<(u32, NodeId)>),
     /// Its fragment stands in its place.
@@ -163,20 +163,20 @@ impl<'a> Inline<'a> {
             };
             stood.push(match (&step.kind, place) {
                 (StepKind::Input(_), None) => {
-                    Stood::Node(self.node(Kind::Input, name, step.span), None)
+                    Inlined::Node(self.node(Kind::Input, name, step.span), None)
                 }
                 (StepKind::Output(_), None) => {
-                    Stood::Node(self.node(Kind::Output, name, step.span), None)
+                    Inlined::Node(self.node(Kind::Output, name, step.span), None)
                 }
-                (StepKind::Input(index), Some(_)) => Stood::Input(*index),
-                (StepKind::Output(index), Some(_)) => Stood::Output(*index),
+                (StepKind::Input(index), Some(_)) => Inlined::Input(*index),
+                (StepKind::Output(index), Some(_)) => Inlined::Output(*index),
                 (StepKind::Plain(kind), _) => {
-                    Stood::Node(self.node(kind.clone(), name, step.span), None)
+                    Inlined::Node(self.node(kind.clone(), name, step.span), None)
                 }
                 (StepKind::External(process, ins, outs), _) => {
                     self.external(*process, (ins.clone(), outs.clone()), name, step.span)
                 }
-                (StepKind::Call(process), _) => Stood::Placed(self.place(*process, Some(&name))?),
+                (StepKind::Call(process), _) => Inlined::Placed(self.place(*process, Some(&name))?),
             });
         }
         for way in &fragment.edges {
@@ -188,19 +188,19 @@ impl<'a> Inline<'a> {
     fn way(
         &mut self,
         way: &super::fragment::Way,
-        stood: &[Stood],
+        stood: &[Inlined],
         placed: &mut Placed,
     ) -> Option<()> {
         let from = stood.get(way.from.0)?;
         let to = stood.get(way.to.0)?;
         match (from, to) {
-            (Stood::Input(input), Stood::Output(output)) => {
+            (Inlined::Input(input), Inlined::Output(output)) => {
                 let node = self.node(Kind::Id, Arc::from("id"), Span::default());
                 put(&mut placed.ins, *input, (node, 0));
                 put(&mut placed.outs, *output, (node, 0));
             }
-            (Stood::Input(input), to) => put(&mut placed.ins, *input, into(to, way.to.1)?),
-            (from, Stood::Output(output)) => {
+            (Inlined::Input(input), to) => put(&mut placed.ins, *input, into(to, way.to.1)?),
+            (from, Inlined::Output(output)) => {
                 put(&mut placed.outs, *output, out_of(from, way.from.1)?);
             }
             (from, to) => {
@@ -218,12 +218,12 @@ impl<'a> Inline<'a> {
         (inputs, mut outputs): (Vec<ExternalPort>, Vec<ExternalPort>),
         name: Arc<str>,
         span: Span,
-    ) -> Stood {
+    ) -> Inlined {
         let Some(declared) = self.processes.get(process) else {
-            return Stood::Node(self.node(Kind::Id, name, span), None);
+            return Inlined::Node(self.node(Kind::Id, name, span), None);
         };
         if declared.role == Role::Timer {
-            return Stood::Node(self.node(Kind::Timer, name, span), None);
+            return Inlined::Node(self.node(Kind::Timer, name, span), None);
         }
         let reports = outputs.iter().position(|port| &*port.name == REPORTS);
         if let Some(at) = reports {
@@ -253,7 +253,7 @@ impl<'a> Inline<'a> {
             self.edge((node, first.saturating_add(1)), (merge, 1), Type::Json);
             (first, merge)
         });
-        Stood::Node(node, merged)
+        Inlined::Node(node, merged)
     }
 
     /// Notes which edges lie on a cycle.
@@ -311,20 +311,20 @@ fn put(ends: &mut Vec<Option<End>>, index: usize, end: End) {
 }
 
 /// The end in the graph of an input of a fragment's node.
-fn into(stood: &Stood, port: u32) -> Option<End> {
+fn into(stood: &Inlined, port: u32) -> Option<End> {
     match stood {
-        Stood::Node(node, _) => Some((*node, port)),
-        Stood::Placed(placed) => placed.ins.get(port as usize).copied().flatten(),
-        Stood::Input(_) | Stood::Output(_) => None,
+        Inlined::Node(node, _) => Some((*node, port)),
+        Inlined::Placed(placed) => placed.ins.get(port as usize).copied().flatten(),
+        Inlined::Input(_) | Inlined::Output(_) => None,
     }
 }
 
 /// The end in the graph of an output of a fragment's node.
-fn out_of(stood: &Stood, port: u32) -> Option<End> {
+fn out_of(stood: &Inlined, port: u32) -> Option<End> {
     match stood {
-        Stood::Node(_, Some((first, merge))) if port >= *first => Some((*merge, port - first)),
-        Stood::Node(node, _) => Some((*node, port)),
-        Stood::Placed(placed) => placed.outs.get(port as usize).copied().flatten(),
-        Stood::Input(_) | Stood::Output(_) => None,
+        Inlined::Node(_, Some((first, merge))) if port >= *first => Some((*merge, port - first)),
+        Inlined::Node(node, _) => Some((*node, port)),
+        Inlined::Placed(placed) => placed.outs.get(port as usize).copied().flatten(),
+        Inlined::Input(_) | Inlined::Output(_) => None,
     }
 }

@@ -7,7 +7,7 @@ use crate::source::Sources;
 use crate::span::{SourceId, Span};
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct DiagnosticJson<'a> {
     source: &'a str,
     code: &'static str,
     severity: &'static str,
@@ -27,12 +27,12 @@ struct Labelled<'a> {
 
 #[derive(Serialize)]
 struct Range {
-    start: Place,
-    end: Place,
+    start: RangeJson,
+    end: RangeJson,
 }
 
 #[derive(Serialize)]
-struct Place {
+struct RangeJson {
     line: u32,
     character: u32,
     byte: u32,
@@ -60,7 +60,7 @@ pub fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> serde_json::Val
         let place = |byte: u32| {
             let at = lines.map(|(_, lines)| lines.position(byte as usize));
             let at = at.unwrap_or_default();
-            Place {
+            RangeJson {
                 line: at.line,
                 character: at.character,
                 byte,
@@ -77,7 +77,7 @@ pub fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> serde_json::Val
             message: &label.text,
             range: range(label.span),
         });
-        let told = Told {
+        let told = DiagnosticJson {
             source: source(one.span),
             code: one.code.0,
             severity: match one.severity {

@@ -3,15 +3,15 @@
 use crate::syntax::ast::{Binary, Expr, ExprKind, Function};
 use crate::types::{Fit, Presence, Type, fits, join, overlap};
 
-use super::place::{Found, Place, Step, place, step, with};
+use super::place::{FieldPath, Found, Step, place, step, with};
 use super::typer::Typer;
 
 /// At this place there is a value, and of this type.
-pub(super) type Fact = (Place, Type);
+pub(super) type Fact = (FieldPath, Type);
 
 /// The outcome of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum Truth {
     True,
     False,
 }
@@ -69,12 +69,12 @@ impl Typer<'_> {
     /// Facts of an expression other than `&&`, `||` and `not`.
     pub(super) fn facts(&mut self, expr: &Expr) -> Facts {
         Facts {
-            yes: self.fact(expr, Outcome::True),
-            no: self.fact(expr, Outcome::False),
+            yes: self.fact(expr, Truth::True),
+            no: self.fact(expr, Truth::False),
         }
     }
 
-    fn fact(&mut self, expr: &Expr, outcome: Outcome) -> Vec<Fact> {
+    fn fact(&mut self, expr: &Expr, outcome: Truth) -> Vec<Fact> {
         match &expr.kind {
             ExprKind::Call(Function::Defined, arguments) => arguments
                 .first()
@@ -90,8 +90,8 @@ impl Typer<'_> {
             }
             ExprKind::Binary(op @ (Binary::Equal | Binary::Unequal), left, right) => {
                 let mut facts = self.read(expr);
-                let equal = (*op == Binary::Equal) == (outcome == Outcome::True);
-                let outcome = if equal { Outcome::True } else { Outcome::False };
+                let equal = (*op == Binary::Equal) == (outcome == Truth::True);
+                let outcome = if equal { Truth::True } else { Truth::False };
                 for (one, other) in [(left, right), (right, left)] {
                     if let (Some(place), Some(kind)) = (place(one), literal(other)) {
                         facts.extend(self.equal(&place, &kind, outcome, &facts));
@@ -104,7 +104,7 @@ impl Typer<'_> {
     }
 
     /// Facts of `defined`: the place exists, or it is missing.
-    fn defined(&self, place: &Place, outcome: Outcome) -> Vec<Fact> {
+    fn defined(&self, place: &FieldPath, outcome: Truth) -> Vec<Fact> {
         let Some((last, base)) = place.split_last() else {
             return Vec::new();
         };
@@ -116,14 +116,14 @@ impl Typer<'_> {
             let may = |variant: &&Type| {
                 !matches!(
                     (step(variant, last), outcome),
-                    (Found::Nowhere, Outcome::True)
-                        | (Found::There(Presence::Required, _), Outcome::False)
+                    (Found::Nowhere, Truth::True)
+                        | (Found::There(Presence::Required, _), Truth::False)
                 )
             };
             let left: Vec<Type> = variants.iter().filter(may).cloned().collect();
             facts.push((base.to_vec(), Type::of_variants(left)));
         }
-        if outcome == Outcome::True {
+        if outcome == Truth::True {
             let whole = facts.first().map_or(&whole, |(_, kind)| kind);
             match step(whole, last) {
                 Found::Nowhere => {}
@@ -142,7 +142,7 @@ impl Typer<'_> {
             reads(expr, &mut places);
             let known = self.known.len();
             for place in places {
-                let more = self.defined(&place, Outcome::True);
+                let more = self.defined(&place, Truth::True);
                 self.known.extend(more.iter().cloned());
                 facts.extend(more);
             }
@@ -151,28 +151,28 @@ impl Typer<'_> {
         facts
     }
 
-    fn of_kind(&self, place: &Place, kind: &Type, outcome: Outcome, facts: &[Fact]) -> Vec<Fact> {
+    fn of_kind(&self, place: &FieldPath, kind: &Type, outcome: Truth, facts: &[Fact]) -> Vec<Fact> {
         let Some(here) = latest(facts, place).or_else(|| self.at(place)) else {
             return Vec::new();
         };
         let left = match outcome {
-            Outcome::True => common(&here, kind),
-            Outcome::False => without(&here, |variant| fits(variant, kind) == Fit::Always),
+            Truth::True => common(&here, kind),
+            Truth::False => without(&here, |variant| fits(variant, kind) == Fit::Always),
         };
         vec![(place.clone(), left)]
     }
 
     /// Facts of a comparison with a literal, about the place and the variants of the value around it.
-    fn equal(&self, place: &Place, kind: &Type, outcome: Outcome, facts: &[Fact]) -> Vec<Fact> {
+    fn equal(&self, place: &FieldPath, kind: &Type, outcome: Truth, facts: &[Fact]) -> Vec<Fact> {
         let mut more = Vec::new();
         if let Some((last, base)) = place.split_last()
             && let Some(whole @ Type::Sum(_)) = latest(facts, base).or_else(|| self.at(base))
         {
             let left = without(&whole, |variant| match (step(variant, last), outcome) {
-                (Found::There(_, part), Outcome::True) => {
+                (Found::There(_, part), Truth::True) => {
                     !matches!(part, Type::Json) && overlap(&part, kind).is_none()
                 }
-                (Found::There(Presence::Required, part), Outcome::False) => single(&part, kind),
+                (Found::There(Presence::Required, part), Truth::False) => single(&part, kind),
                 _ => false,
             });
             more.push((base.to_vec(), left));
@@ -180,8 +180,8 @@ impl Typer<'_> {
         let known = latest(facts, place).or_else(|| self.at(place));
         if let Some(here @ Type::Sum(_)) = known {
             let left = without(&here, |variant| match outcome {
-                Outcome::True => overlap(variant, kind).is_none(),
-                Outcome::False => single(variant, kind),
+                Truth::True => overlap(variant, kind).is_none(),
+                Truth::False => single(variant, kind),
             });
             more.push((place.clone(), left));
         }
@@ -269,7 +269,7 @@ fn literal(expr: &Expr) -> Option<Type> {
 }
 
 /// The places that are read whatever the values are.
-fn reads(expr: &Expr, places: &mut Vec<Place>) {
+fn reads(expr: &Expr, places: &mut Vec<FieldPath>) {
     if let Some(place) = place(expr) {
         if let ExprKind::Field(base, _) | ExprKind::Part(base, _) = &expr.kind {
             reads(base, places);

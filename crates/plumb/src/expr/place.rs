@@ -15,10 +15,10 @@ pub(super) enum Step {
 }
 
 /// A way from the whole message to a part of it; empty is the message itself.
-pub(super) type Place = Vec<Step>;
+pub(super) type FieldPath = Vec<Step>;
 
 /// The place that an expression names, where it names one.
-pub(super) fn place(expr: &Expr) -> Option<Place> {
+pub(super) fn place(expr: &Expr) -> Option<FieldPath> {
     match &expr.kind {
         ExprKind::Name(name) if &**name == "value" => Some(Vec::new()),
         ExprKind::Name(name) => Some(vec![Step::Field(name.clone())]),

@@ -1,7 +1,7 @@
 //! Messages on edges: taken from queues and put into them, handed on, copied.
 
 use super::expression::Work;
-use super::fan::Way;
+use super::fan::FanRoute;
 use super::fault::FaultKind;
 use super::program::{Act, Pipe, Program, Unit};
 use super::run::{Run, fault_at};
@@ -197,7 +197,12 @@ impl Run<'_> {
 }
 
 /// The outputs of a copy that may take a message, if the filters behind the others would drop it at once.
-fn way<'a>(program: &'a Program, state: &State, node: u32, message: &Value) -> Option<&'a Way> {
+fn way<'a>(
+    program: &'a Program,
+    state: &State,
+    node: u32,
+    message: &Value,
+) -> Option<&'a FanRoute> {
     let fan = program.fan(node)?;
     let from = |edge: u32| program.pipe(edge).map(|pipe| pipe.from);
     let at_once = !state.ended.meets(&fan.filters)

@@ -92,7 +92,7 @@ impl Stop<'_> {
 }
 
 /// The value of an expression, borrowed from the message or the program as long as possible.
-pub(super) type Got<'a> = Result<Cow<'a, Value>, Stop<'a>>;
+pub(super) type Evaluated<'a> = Result<Cow<'a, Value>, Stop<'a>>;
 
 /// The amount of data that was examined, in units of [`Value::weight`], beyond a constant per step.
 pub(super) type Work = u64;
@@ -184,7 +184,7 @@ impl Expression {
     }
 
     /// Its value for a message.
-    pub(super) fn get<'a>(&'a self, message: &'a Value, work: &mut Work) -> Got<'a> {
+    pub(super) fn get<'a>(&'a self, message: &'a Value, work: &mut Work) -> Evaluated<'a> {
         let mut this = self;
         while let Self::If(parts) = this {
             let [condition, yes, no] = &**parts;
@@ -198,7 +198,7 @@ impl Expression {
     }
 
     /// Evaluates an operation other than a conditional.
-    fn chosen<'a>(&'a self, message: &'a Value, work: &mut Work) -> Got<'a> {
+    fn chosen<'a>(&'a self, message: &'a Value, work: &mut Work) -> Evaluated<'a> {
         match self {
             Self::Path(hops) => Hop::walk(hops, message).map(Cow::Borrowed),
             Self::Constant(value) => Ok(Cow::Borrowed(value)),
@@ -316,7 +316,7 @@ fn all<'a, P, T>(
     stopped.map_or(Ok(made), Err)
 }
 
-fn owned<'a>(value: Result<Value, crate::value::Oversize>) -> Got<'a> {
+fn owned<'a>(value: Result<Value, crate::value::Oversize>) -> Evaluated<'a> {
     value.map(Cow::Owned).map_err(|_| Stop::Oversize)
 }
 
@@ -398,7 +398,7 @@ fn order<'a>(one: &Value, two: &Value, operator: Binary) -> Result<bool, Stop<'a
     })
 }
 
-fn len<'a>(of: &Value, work: &mut Work) -> Got<'a> {
+fn len<'a>(of: &Value, work: &mut Work) -> Evaluated<'a> {
     let length = match of {
         Value::Text(text) => {
             *work += u64::from(of.weight());

@@ -15,15 +15,15 @@ pub(super) struct Fan {
     /// The place in the message that they examine.
     hops: Box<[Hop]>,
     /// The outputs that may take the message, by the value at that place.
-    cases: Box<[(Value, Way)]>,
+    cases: Box<[(Value, FanRoute)]>,
     /// The outputs that may take it where none of that stands there.
-    otherwise: Way,
+    otherwise: FanRoute,
     pub(super) filters: NodeSet,
 }
 
 /// The outputs for a message.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct FanRoute {
     /// The edges on which it may go on, in order.
     pub(super) edges: Box<[u32]>,
     /// The number of filters that drop it, at one step each.
@@ -36,10 +36,10 @@ impl Fan {
         if !matches!(copy.act, Act::Copy) || copy.outputs.len() < FEWEST {
             return None;
         }
-        let asks: Vec<Ask<'_>> = copy
+        let asks: Vec<FilterTest<'_>> = copy
             .outputs
             .iter()
-            .map(|edge| Ask::of(*edge, units, pipes))
+            .map(|edge| FilterTest::of(*edge, units, pipes))
             .collect::<Option<_>>()?;
         let mut of_one = asks.iter().filter_map(|ask| ask.guard).map(|guard| guard.0);
         let count = |hops: &[Hop]| asks.iter().filter(|ask| ask.looks_at(hops)).count();
@@ -55,13 +55,13 @@ impl Fan {
             values.extend(value.filter(|value| !values.iter().any(|known| known.same(value))));
         }
         let way = |value: Option<&Value>| {
-            let takes = |ask: &&Ask<'_>| {
+            let takes = |ask: &&FilterTest<'_>| {
                 let other = |wanted: &Value| !value.is_some_and(|value| value.same(wanted));
                 let guard = ask.guard.filter(|_| ask.looks_at(hops));
                 !guard.is_some_and(|(_, wanted)| other(wanted))
             };
             let edges: Box<[u32]> = asks.iter().filter(takes).map(|ask| ask.edge).collect();
-            Way {
+            FanRoute {
                 dropped: (asks.len() - edges.len()) as u64,
                 edges,
             }
@@ -78,7 +78,7 @@ impl Fan {
     }
 
     /// The outputs for a message; `None` if it lacks what the filters examine.
-    pub(super) fn way(&self, message: &Value) -> Option<&Way> {
+    pub(super) fn way(&self, message: &Value) -> Option<&FanRoute> {
         let value = Hop::walk(&self.hops, message).ok()?;
         let mut cases = self.cases.iter();
         let case = cases.find(|(wanted, _)| wanted.same(value));
@@ -87,13 +87,13 @@ impl Fan {
 }
 
 /// An output of a copy, with the first test of the filter behind it, if there is one.
-struct Ask<'a> {
+struct FilterTest<'a> {
     edge: u32,
     node: u32,
     guard: Option<(&'a [Hop], &'a Value)>,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> FilterTest<'a> {
     fn of(edge: u32, units: &'a [Unit], pipes: &[Pipe]) -> Option<Self> {
         let node = pipes.get(edge as usize)?.to;
         let guard = match &units.get(node as usize)?.act {

@@ -9,7 +9,7 @@ const BESIDE: usize = 22;
 
 /// The appearance of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct Appearance {
     pub(super) form: Form,
     /// The word in small letters above: what the node does.
     pub(super) word: Option<String>,
@@ -54,7 +54,7 @@ impl Form {
 }
 
 /// The appearance of a node of a graph.
-pub(super) fn look(graph: &Graph, node: &Node) -> Look {
+pub(super) fn look(graph: &Graph, node: &Node) -> Appearance {
     let name = node.name.to_string();
     let (form, word, text) = match &node.kind {
         Kind::Input => (Form::Port, Some("in"), name),
@@ -87,7 +87,7 @@ pub(super) fn look(graph: &Graph, node: &Node) -> Look {
     } else {
         format!("{}: {said}", node.name)
     };
-    Look {
+    Appearance {
         form,
         word: word.map(str::to_owned),
         text: short(&text, SHOWN),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::layout::{Drawing, Line, Point, Route, Size, layout};
-use super::look::{Form, Look};
+use super::look::{Appearance, Form};
 use super::view::{Joint, Seen, View};
 
 /// The width of a character in the middle of a box, beside an edge, and above; pixels of the fonts of the
@@ -114,7 +114,7 @@ fn line(view: &View, joint: &Joint) -> Line {
     }
 }
 
-fn node(out: &mut String, look: &Look, size: Size, middle: Point) {
+fn node(out: &mut String, look: &Appearance, size: Size, middle: Point) {
     let (x, y) = middle;
     let round = match look.form {
         Form::Port | Form::Dot => size.height / 2.0,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Session;
-use super::look::{Form, Look, beside, look};
+use super::look::{Appearance, Form, beside, look};
 use crate::graph::{Edge, Flow, Graph};
 
 /// Nodes and edges as they are shown.
@@ -14,7 +14,7 @@ pub(super) struct View {
 
 /// A node.
 pub(super) struct Seen {
-    pub(super) look: Look,
+    pub(super) look: Appearance,
     /// The number of edges in and out.
     pub(super) ports: (u32, u32),
 }
@@ -116,8 +116,8 @@ fn together(graph: &Graph, session: &dyn Fn(usize) -> Option<usize>) -> Vec<usiz
     groups
 }
 
-fn of_session(session: &Session) -> Look {
-    Look {
+fn of_session(session: &Session) -> Appearance {
+    Appearance {
         form: Form::Session,
         word: Some("session".to_owned()),
         text: session.text.to_string(),

@@ -34,7 +34,7 @@ use decision::{answers, failed};
 
 use super::make::Make;
 use super::network::Network;
-use super::wiring::{Place, describe};
+use super::wiring::{EndpointId, describe};
 use crate::syntax::ast::{Binary, Expr, Type, Wire};
 
 impl Network<'_> {
@@ -116,7 +116,7 @@ impl Network<'_> {
                 ("body", make.read("value")),
             ]))
         };
-        let from = make.at(&self.session.channel(Place::Trigger));
+        let from = make.at(&self.session.channel(EndpointId::Trigger));
         let (admit, to) = (event("trigger"), self.at("event"));
         self.flow([from, admit, to]);
         let from = make.named(&self.session.bind.incoming);
@@ -214,9 +214,9 @@ impl Network<'_> {
             }
             None => self.flow([from, sent, body, to]),
         }
-        if self.session.uses(Place::Started) {
+        if self.session.uses(EndpointId::Started) {
             let (from, start) = (self.at("act"), make.filter(make.says("do", "start")));
-            let to = make.at(&self.session.channel(Place::Started));
+            let to = make.at(&self.session.channel(EndpointId::Started));
             self.flow([from, start, make.map(make.read("body")), to]);
         }
         let dropped = make.filter(make.says("do", "drop"));
@@ -226,7 +226,7 @@ impl Network<'_> {
 
     /// Wires the errors of the session to `s@error`.
     fn reports(&mut self) {
-        if !self.session.uses(Place::Error) {
+        if !self.session.uses(EndpointId::Error) {
             return;
         }
         let make = self.make;
@@ -255,7 +255,7 @@ impl Network<'_> {
         ]));
         let (from, to) = (
             self.at("turn"),
-            make.at(&self.session.channel(Place::Error)),
+            make.at(&self.session.channel(EndpointId::Error)),
         );
         self.flow([from, wrong, report, to]);
     }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 use super::make::Make;
 use super::steps::{Action, Arm, Next};
-use super::wiring::{Place, Session};
+use super::wiring::{EndpointId, Session};
 use crate::syntax::ast::{
     Binary, Body, Declaration, DeclarationKind, Expr, Let, Name, Setting, Signature, Statement,
     Type, TypeKind, Wire,
@@ -137,7 +137,7 @@ impl Network<'_> {
     fn endpoints(&mut self) {
         let make = self.make;
         let session = self.session;
-        let mut places: BTreeMap<Place, Name> = BTreeMap::new();
+        let mut places: BTreeMap<EndpointId, Name> = BTreeMap::new();
         let used = session.uses.iter().map(|(place, _)| *place);
         for place in used.chain(session.missing()) {
             let name = make.name(&session.channel(place));
@@ -154,24 +154,25 @@ impl Network<'_> {
     }
 
     /// The type of an endpoint's messages.
-    fn kind(&self, place: Place) -> Type {
+    fn kind(&self, place: EndpointId) -> Type {
         let make = self.make;
         let payload = |step: usize| match self.session.steps.steps.get(step).map(|s| &s.action) {
             Some(Action::Send(kind, _) | Action::Recv(kind, _)) => kind.clone(),
             _ => make.kind("json"),
         };
         match place {
-            Place::Send(step) | Place::Recv(step) => payload(step),
-            Place::Done(_) => make.kind("unit"),
-            Place::Error => make.fields([
+            EndpointId::Send(step) | EndpointId::Recv(step) => payload(step),
+            EndpointId::Done(_) => make.kind("unit"),
+            EndpointId::Error => make.fields([
                 ("error", make.kind("string")),
                 ("category", make.kind("string")),
                 ("detail", make.kind("string")),
                 ("message", make.kind("json")),
             ]),
-            Place::Trigger | Place::Started | Place::Select(..) | Place::Offer(..) => {
-                make.kind("json")
-            }
+            EndpointId::Trigger
+            | EndpointId::Started
+            | EndpointId::Select(..)
+            | EndpointId::Offer(..) => make.kind("json"),
         }
     }
 
@@ -179,7 +180,7 @@ impl Network<'_> {
     fn step(&mut self, index: usize, action: &Action) {
         match action {
             Action::Send(..) => {
-                let payload = self.make.at(&self.session.channel(Place::Send(index)));
+                let payload = self.make.at(&self.session.channel(EndpointId::Send(index)));
                 let admit = self.make.admit(self.payload(index));
                 let event = self.at("event");
                 self.flow([payload, admit, event]);
@@ -188,7 +189,7 @@ impl Network<'_> {
             }
             Action::Select(arms) => {
                 for (arm, Arm { label, .. }) in arms.iter().enumerate() {
-                    let place = Place::Select(index, arm);
+                    let place = EndpointId::Select(index, arm);
                     let payload = self.make.at(&self.session.channel(place));
                     let tag = Wire::Tag(self.make.span, label.clone());
                     let admit = self.make.admit(self.payload(index));
@@ -198,9 +199,9 @@ impl Network<'_> {
                 self.holds(index);
             }
             Action::Recv(..) => {
-                if self.session.uses(Place::Recv(index)) {
+                if self.session.uses(EndpointId::Recv(index)) {
                     let body = self.make.map(self.make.read("body"));
-                    let to = self.make.at(&self.session.channel(Place::Recv(index)));
+                    let to = self.make.at(&self.session.channel(EndpointId::Recv(index)));
                     let (from, mine) = (self.at("act"), self.acts(index, "recv"));
                     self.flow([from, mine, body, to]);
                 }
@@ -272,7 +273,7 @@ impl Network<'_> {
     /// Routes the choice of the other side to the arm of its label.
     fn offers(&mut self, index: usize, arms: &[Arm]) {
         let make = self.make;
-        let used = |arm: &usize| self.session.uses(Place::Offer(index, *arm));
+        let used = |arm: &usize| self.session.uses(EndpointId::Offer(index, *arm));
         let used: Vec<usize> = (0..arms.len()).filter(used).collect();
         if used.is_empty() {
             return;
@@ -286,7 +287,7 @@ impl Network<'_> {
             let label = arms.get(arm).map_or("", |arm| &arm.label.text);
             let labelled = make.filter(make.is("body", make.tagged(&[label])));
             let unwrap = make.map(make.read("body.value"));
-            let to = make.at(&self.session.channel(Place::Offer(index, arm)));
+            let to = make.at(&self.session.channel(EndpointId::Offer(index, arm)));
             let from = self.at(&chosen);
             self.flow([from, labelled, unwrap, to]);
         }
@@ -294,10 +295,10 @@ impl Network<'_> {
 
     /// After a step without a choice.
     fn done(&mut self, index: usize, does: &str) {
-        if self.session.uses(Place::Done(index)) {
+        if self.session.uses(EndpointId::Done(index)) {
             let (from, mine) = (self.at("act"), self.acts(index, does));
             let signal = self.make.map(self.make.null());
-            let to = self.make.at(&self.session.channel(Place::Done(index)));
+            let to = self.make.at(&self.session.channel(EndpointId::Done(index)));
             self.flow([from, mine, signal, to]);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::wiring::{Place, Session};
+use super::wiring::{EndpointId, Session};
 use super::{Scope, codes};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
@@ -11,7 +11,7 @@ use crate::syntax::ast::{Bind, Name, Path, Wire};
 
 /// The position of a wire in a statement.
 #[derive(Clone, Copy)]
-struct Stand {
+struct WirePosition {
     /// True if nothing leads to it.
     first: bool,
     /// True if nothing follows it.
@@ -87,19 +87,19 @@ impl<'a> Rewrite<'a> {
 
     /// A whole statement's wire without endpoints.
     pub(super) fn statement(&mut self, wire: &Wire) -> Wire {
-        let stand = Stand {
+        let stand = WirePosition {
             first: true,
             last: true,
         };
         self.wire(wire, stand)
     }
 
-    fn wire(&mut self, wire: &Wire, stand: Stand) -> Wire {
+    fn wire(&mut self, wire: &Wire, stand: WirePosition) -> Wire {
         match wire {
             Wire::Sequence(parts) => {
                 let end = parts.len().saturating_sub(1);
                 let part = |(index, part): (usize, &Wire)| {
-                    let stand = Stand {
+                    let stand = WirePosition {
                         first: stand.first && index == 0,
                         last: stand.last && index == end,
                     };
@@ -112,7 +112,7 @@ impl<'a> Rewrite<'a> {
                 Wire::Parallel(*span, parts)
             }
             Wire::Field(inner, name) => {
-                let stand = Stand {
+                let stand = WirePosition {
                     last: false,
                     ..stand
                 };
@@ -148,10 +148,10 @@ impl<'a> Rewrite<'a> {
     /// The channel of an endpoint, where it stands at the right end.
     fn place(
         &mut self,
-        found: Result<Place, Option<Diagnostic>>,
+        found: Result<EndpointId, Option<Diagnostic>>,
         session: &Name,
         span: Span,
-        stand: Stand,
+        stand: WirePosition,
     ) -> Wire {
         let place = match found {
             Ok(place) => place,
@@ -195,7 +195,7 @@ impl<'a> Rewrite<'a> {
     }
 
     /// Reports other readers of a session's input. Its output may merge with other messages.
-    fn shared(&mut self, path: &Path, stand: Stand) {
+    fn shared(&mut self, path: &Path, stand: WirePosition) {
         if path.module.is_some() || stand.last {
             return;
         }
@@ -225,11 +225,11 @@ fn unknown_session(name: &Name) -> Diagnostic {
 }
 
 /// An endpoint without arguments.
-fn bare(session: &Name, port: &Name, stand: Stand) -> Result<Place, Diagnostic> {
+fn bare(session: &Name, port: &Name, stand: WirePosition) -> Result<EndpointId, Diagnostic> {
     match &*port.text {
-        "trigger" if stand.last => Ok(Place::Trigger),
-        "trigger" => Ok(Place::Started),
-        "error" => Ok(Place::Error),
+        "trigger" if stand.last => Ok(EndpointId::Trigger),
+        "trigger" => Ok(EndpointId::Started),
+        "error" => Ok(EndpointId::Error),
         word @ ("send" | "recv" | "done") => {
             let text = format!("`{}@{word}` needs the type of a step", session.text);
             Err(Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text)

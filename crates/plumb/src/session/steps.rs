@@ -93,7 +93,7 @@ impl Steps {
         let top = build.label(protocol.span);
         build.queue.push_back((top, protocol.clone()));
         while let Some((label, protocol)) = build.queue.pop_front() {
-            let mut around = Around {
+            let mut around = ChoiceContext {
                 top: label,
                 variables: Vec::new(),
                 depth: 0,
@@ -149,7 +149,7 @@ enum Draft {
 }
 
 /// The context of a part of a protocol.
-struct Around {
+struct ChoiceContext {
     /// The target of `loop`.
     top: usize,
     /// The variables of the `rec`s, the innermost last.
@@ -194,7 +194,7 @@ impl Build<'_> {
 
     /// Drafts the steps of a protocol and says where it begins. Sends and receives are walked in a loop, so
     /// only choices nest.
-    fn protocol(&mut self, protocol: &Protocol, around: &mut Around) -> Jump {
+    fn protocol(&mut self, protocol: &Protocol, around: &mut ChoiceContext) -> Jump {
         let outer = around.variables.len();
         let mut begin = None;
         let mut last: Option<usize> = None;
@@ -250,7 +250,7 @@ impl Build<'_> {
     }
 
     /// Takes the variables of this protocol out of sight again.
-    fn leave(&mut self, around: &mut Around, outer: usize) {
+    fn leave(&mut self, around: &mut ChoiceContext, outer: usize) {
         for variable in around.variables.drain(outer..) {
             if !variable.used {
                 let text = format!("`{}` is never jumped to", variable.name.text);
@@ -287,7 +287,7 @@ impl Build<'_> {
         &mut self,
         choice: &Protocol,
         arms: &[(Name, Protocol)],
-        around: &mut Around,
+        around: &mut ChoiceContext,
     ) -> Jump {
         if arms.is_empty() {
             let text = "a choice needs at least one arm";
@@ -328,7 +328,7 @@ impl Build<'_> {
     }
 
     /// A variable, or another protocol, which is drafted later and once.
-    fn named(&mut self, path: &Path, around: &mut Around) -> Jump {
+    fn named(&mut self, path: &Path, around: &mut ChoiceContext) -> Jump {
         let variable = around
             .variables
             .iter_mut()

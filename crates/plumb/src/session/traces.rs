@@ -32,7 +32,7 @@ pub enum Event {
 
 /// An action of a session.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum SessionOutput {
     /// A run has started.
     Started(Value),
     /// A message to the other side.
@@ -110,12 +110,12 @@ impl<'a> Run<'a> {
     }
 
     /// Handles an event.
-    pub fn on(&mut self, event: Event) -> Vec<Outcome> {
+    pub fn on(&mut self, event: Event) -> Vec<SessionOutput> {
         let mut outcomes = Vec::new();
         match event {
-            Event::Trigger(_) if self.running() => outcomes.push(Outcome::Dropped),
+            Event::Trigger(_) if self.running() => outcomes.push(SessionOutput::Dropped),
             Event::Trigger(value) => {
-                outcomes.push(Outcome::Started(value));
+                outcomes.push(SessionOutput::Started(value));
                 self.stale = false;
                 let begin = Position {
                     rest: self.protocol.clone(),
@@ -125,7 +125,9 @@ impl<'a> Run<'a> {
                 self.enter(begin);
             }
             Event::Message(message) => outcomes.extend(self.message(message)),
-            Event::Payload(..) | Event::Choice(..) if self.stale => outcomes.push(Outcome::Dropped),
+            Event::Payload(..) | Event::Choice(..) if self.stale => {
+                outcomes.push(SessionOutput::Dropped)
+            }
             Event::Payload(step, value) => self.held.entry(step).or_default().push_back(value),
             Event::Choice(step, label, value) => {
                 let held = self.held.entry(step).or_default();
@@ -133,7 +135,7 @@ impl<'a> Run<'a> {
             }
             Event::Late if self.running() => {
                 self.fail();
-                outcomes.push(Outcome::Timeout);
+                outcomes.push(SessionOutput::Timeout);
             }
             Event::Late => {}
         }
@@ -188,15 +190,15 @@ impl<'a> Run<'a> {
     }
 
     /// A message from the other side, in its turn or not.
-    fn message(&mut self, message: Value) -> Vec<Outcome> {
+    fn message(&mut self, message: Value) -> Vec<SessionOutput> {
         let expected = self.at.clone().and_then(|at| {
             let (next, outcomes) = match (&at.rest.kind, self.side) {
                 (ProtocolKind::Recv(kind, next), Side::Itself)
                 | (ProtocolKind::Send(kind, next), Side::Dual) => {
                     let fits = (self.fits)(kind, &message);
                     let outcomes = [
-                        Outcome::Received(kind.span, message.clone()),
-                        Outcome::Done(kind.span),
+                        SessionOutput::Received(kind.span, message.clone()),
+                        SessionOutput::Done(kind.span),
                     ];
                     fits.then(|| ((**next).clone(), outcomes.to_vec()))?
                 }
@@ -204,7 +206,7 @@ impl<'a> Run<'a> {
                 | (ProtocolKind::Select(arms), Side::Dual) => {
                     let (label, value) = untagged(&message)?;
                     let (_, next) = arms.iter().find(|(name, _)| *name.text == *label)?;
-                    let outcome = Outcome::Offered(at.rest.span, label, value);
+                    let outcome = SessionOutput::Offered(at.rest.span, label, value);
                     (next.clone(), vec![outcome])
                 }
                 _ => return None,
@@ -220,13 +222,13 @@ impl<'a> Run<'a> {
                 if self.running() {
                     self.fail();
                 }
-                vec![Outcome::Unexpected(message)]
+                vec![SessionOutput::Unexpected(message)]
             }
         }
     }
 
     /// Sends what can be sent: the steps in whose turn a payload is there.
-    fn send(&mut self, outcomes: &mut Vec<Outcome>) {
+    fn send(&mut self, outcomes: &mut Vec<SessionOutput>) {
         while let Some(at) = self.at.clone() {
             let (step, arms, next) = match (&at.rest.kind, self.side) {
                 (ProtocolKind::Send(kind, next), Side::Itself)
@@ -246,9 +248,9 @@ impl<'a> Run<'a> {
             let Some(rest) = next.map(|next| (**next).clone()).or_else(chosen) else {
                 return;
             };
-            outcomes.push(Outcome::Sent(payload));
+            outcomes.push(SessionOutput::Sent(payload));
             if arms.is_none() {
-                outcomes.push(Outcome::Done(step));
+                outcomes.push(SessionOutput::Done(step));
             }
             self.enter(Position { rest, ..at });
         }

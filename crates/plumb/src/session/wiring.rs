@@ -11,7 +11,7 @@ use crate::syntax::type_text;
 
 /// An endpoint, resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum EndpointId {
     /// `s@trigger` as a sink.
     Trigger,
     /// `s@trigger` as a source.
@@ -30,7 +30,7 @@ pub(super) enum Place {
     Offer(usize, usize),
 }
 
-impl Place {
+impl EndpointId {
     pub(super) fn is_sink(self) -> bool {
         matches!(self, Self::Trigger | Self::Send(_) | Self::Select(..))
     }
@@ -44,11 +44,11 @@ pub(super) struct Session {
     /// The unique prefix of its channels.
     pub(super) prefix: String,
     /// The endpoints that the body names, in order.
-    pub(super) uses: Vec<(Place, Span)>,
+    pub(super) uses: Vec<(EndpointId, Span)>,
 }
 
 impl Session {
-    pub(super) fn channel(&self, place: Place) -> String {
+    pub(super) fn channel(&self, place: EndpointId) -> String {
         let prefix = &self.prefix;
         let arm = |step: usize, arm: usize| match self.steps.steps.get(step).map(|s| &s.action) {
             Some(Action::Select(arms) | Action::Offer(arms)) => {
@@ -57,18 +57,18 @@ impl Session {
             _ => "",
         };
         match place {
-            Place::Trigger => format!("{prefix}trigger"),
-            Place::Started => format!("{prefix}started"),
-            Place::Error => format!("{prefix}error"),
-            Place::Send(step) => format!("{prefix}send_{}", step + 1),
-            Place::Recv(step) => format!("{prefix}recv_{}", step + 1),
-            Place::Done(step) => format!("{prefix}done_{}", step + 1),
-            Place::Select(step, n) => format!("{prefix}select_{}_{}", step + 1, arm(step, n)),
-            Place::Offer(step, n) => format!("{prefix}offer_{}_{}", step + 1, arm(step, n)),
+            EndpointId::Trigger => format!("{prefix}trigger"),
+            EndpointId::Started => format!("{prefix}started"),
+            EndpointId::Error => format!("{prefix}error"),
+            EndpointId::Send(step) => format!("{prefix}send_{}", step + 1),
+            EndpointId::Recv(step) => format!("{prefix}recv_{}", step + 1),
+            EndpointId::Done(step) => format!("{prefix}done_{}", step + 1),
+            EndpointId::Select(step, n) => format!("{prefix}select_{}_{}", step + 1, arm(step, n)),
+            EndpointId::Offer(step, n) => format!("{prefix}offer_{}_{}", step + 1, arm(step, n)),
         }
     }
 
-    pub(super) fn uses(&self, place: Place) -> bool {
+    pub(super) fn uses(&self, place: EndpointId) -> bool {
         self.uses.iter().any(|(used, _)| *used == place)
     }
 
@@ -78,31 +78,31 @@ impl Session {
         endpoint: &Endpoint,
         span: Span,
         scope: &dyn Scope,
-    ) -> Result<Place, Diagnostic> {
+    ) -> Result<EndpointId, Diagnostic> {
         match endpoint {
             Endpoint::Send(kind, number) => {
                 let found = self.typed(kind, scope, Direction::Sends);
                 self.one(&found, *number, span, || (kind, "send"))
-                    .map(Place::Send)
+                    .map(EndpointId::Send)
                     .map_err(|wrong| self.against(wrong, kind, scope, Direction::Receives))
             }
             Endpoint::Recv(kind, number) => {
                 let found = self.typed(kind, scope, Direction::Receives);
                 self.one(&found, *number, span, || (kind, "recv"))
-                    .map(Place::Recv)
+                    .map(EndpointId::Recv)
                     .map_err(|wrong| self.against(wrong, kind, scope, Direction::Sends))
             }
             Endpoint::Done(kind, number) => {
                 let found = self.typed(kind, scope, Direction::Either);
                 self.one(&found, *number, span, || (kind, "done"))
-                    .map(Place::Done)
+                    .map(EndpointId::Done)
             }
             Endpoint::Select(label, number) => self
                 .labelled(label, *number, span, Direction::Sends)
-                .map(|(step, arm)| Place::Select(step, arm)),
+                .map(|(step, arm)| EndpointId::Select(step, arm)),
             Endpoint::Offer(label, number) => self
                 .labelled(label, *number, span, Direction::Receives)
-                .map(|(step, arm)| Place::Offer(step, arm)),
+                .map(|(step, arm)| EndpointId::Offer(step, arm)),
         }
     }
 
@@ -268,14 +268,14 @@ impl Session {
 
     /// Checks that every step is wired exactly once.
     pub(super) fn linear(&self) -> Vec<Diagnostic> {
-        let mut first: BTreeMap<Place, Span> = BTreeMap::new();
+        let mut first: BTreeMap<EndpointId, Span> = BTreeMap::new();
         let mut found = Vec::new();
         for (place, span) in &self.uses {
             let (code, text) = match place {
-                Place::Send(_) | Place::Select(..) => {
+                EndpointId::Send(_) | EndpointId::Select(..) => {
                     (codes::DOUBLE_STEP, "this step is fed twice")
                 }
-                Place::Recv(_) | Place::Offer(..) => {
+                EndpointId::Recv(_) | EndpointId::Offer(..) => {
                     (codes::COPIED_STEP, "what this step receives is read twice")
                 }
                 _ => continue,
@@ -308,13 +308,13 @@ impl Session {
     }
 
     /// The sinks that nothing feeds.
-    pub(super) fn missing(&self) -> Vec<Place> {
-        let mut sinks = vec![Place::Trigger];
+    pub(super) fn missing(&self) -> Vec<EndpointId> {
+        let mut sinks = vec![EndpointId::Trigger];
         for (index, step) in self.steps.steps.iter().enumerate() {
             match &step.action {
-                Action::Send(..) => sinks.push(Place::Send(index)),
+                Action::Send(..) => sinks.push(EndpointId::Send(index)),
                 Action::Select(arms) => {
-                    sinks.extend((0..arms.len()).map(|arm| Place::Select(index, arm)));
+                    sinks.extend((0..arms.len()).map(|arm| EndpointId::Select(index, arm)));
                 }
                 Action::Recv(..) | Action::Offer(_) => {}
             }
@@ -324,15 +324,15 @@ impl Session {
     }
 
     /// A sink as it would be written, and its step.
-    fn lacking(&self, place: Place) -> (String, Option<Span>) {
+    fn lacking(&self, place: EndpointId) -> (String, Option<Span>) {
         let session = &self.bind.session.text;
         let step = |index: usize| self.steps.steps.get(index);
         let (word, index) = match place {
-            Place::Send(index) => match step(index).map(|step| &step.action) {
+            EndpointId::Send(index) => match step(index).map(|step| &step.action) {
                 Some(Action::Send(kind, _)) => (format!("send({})", written(kind)), index),
                 _ => ("send".to_owned(), index),
             },
-            Place::Select(index, arm) => match step(index).map(|step| &step.action) {
+            EndpointId::Select(index, arm) => match step(index).map(|step| &step.action) {
                 Some(Action::Select(arms)) => {
                     let label = arms.get(arm).map_or("", |arm| &arm.label.text);
                     (format!("select({label})"), index)

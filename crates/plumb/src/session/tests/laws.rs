@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::super::desugar;
 use super::super::steps::{Action, Next, Steps};
-use super::super::traces::{Event, Outcome, Run};
+use super::super::traces::{Event, Run, SessionOutput};
 use super::evaluator::{Network, fits};
 use super::generate::{Lot, Protocols, event, program};
 use crate::syntax::ast::{Body, DeclarationKind, Plumb, Program, Side};
@@ -84,30 +84,30 @@ fn push(network: &mut Network, event: &Event) {
 }
 
 /// What the ports of the network must have given, in order.
-pub(super) fn expected(outcomes: &[Outcome], tally: &mut Tally) -> Ports {
+pub(super) fn expected(outcomes: &[SessionOutput], tally: &mut Tally) -> Ports {
     let mut ports = Ports::new();
     for outcome in outcomes {
         let (port, value) = match outcome {
-            Outcome::Started(value) => {
+            SessionOutput::Started(value) => {
                 tally.runs += 1;
                 ("started".into(), value.clone())
             }
-            Outcome::Sent(value) => {
+            SessionOutput::Sent(value) => {
                 tally.sent += 1;
                 ("outgoing".into(), value.clone())
             }
-            Outcome::Received(step, value) => {
+            SessionOutput::Received(step, value) => {
                 tally.received += 1;
                 (format!("got{}", step.start), value.clone())
             }
-            Outcome::Offered(step, label, value) => {
+            SessionOutput::Offered(step, label, value) => {
                 tally.chosen += 1;
                 (format!("arm{}{label}", step.start), value.clone())
             }
-            Outcome::Done(step) => (format!("done{}", step.start), Value::Null),
-            Outcome::Unexpected(value) => ("wrong".into(), value.clone()),
-            Outcome::Timeout => ("wrong".into(), Value::Null),
-            Outcome::Dropped => {
+            SessionOutput::Done(step) => (format!("done{}", step.start), Value::Null),
+            SessionOutput::Unexpected(value) => ("wrong".into(), value.clone()),
+            SessionOutput::Timeout => ("wrong".into(), Value::Null),
+            SessionOutput::Dropped => {
                 tally.dropped += 1;
                 continue;
             }
@@ -168,7 +168,9 @@ fn agrees(
         network.settle();
         let outcomes = run.on(event.clone());
         if was_running && !run.running() {
-            let failed = |o: &Outcome| matches!(o, Outcome::Timeout | Outcome::Unexpected(_));
+            let failed = |o: &SessionOutput| {
+                matches!(o, SessionOutput::Timeout | SessionOutput::Unexpected(_))
+            };
             if outcomes.iter().any(failed) {
                 tally.failed += 1;
             } else {

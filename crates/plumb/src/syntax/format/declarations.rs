@@ -1,7 +1,7 @@
 //! Declarations and statements.
 
 use super::layout::Doc;
-use super::lists::{Apart, Around};
+use super::lists::{Delimiters, EmptyLines};
 use super::types::link_of;
 use super::{WIDTH, Writer};
 use crate::span::{SourceId, Span};
@@ -26,23 +26,24 @@ impl Writer<'_> {
         text
     }
 
-    fn declaration(&mut self, declaration: &Declaration) -> (Doc, Apart) {
+    fn declaration(&mut self, declaration: &Declaration) -> (Doc, EmptyLines) {
         let (doc, short) = match &declaration.kind {
-            DeclarationKind::Use(name) => {
-                (Doc::text(format!("use {}", name.text)), Apart::AsWritten)
-            }
-            DeclarationKind::Type(name, kind) => (self.alias(name, kind), Apart::AsWritten),
-            DeclarationKind::Let(read) => (self.definition(read), Apart::WithoutText),
+            DeclarationKind::Use(name) => (
+                Doc::text(format!("use {}", name.text)),
+                EmptyLines::AsWritten,
+            ),
+            DeclarationKind::Type(name, kind) => (self.alias(name, kind), EmptyLines::AsWritten),
+            DeclarationKind::Let(read) => (self.definition(read), EmptyLines::WithoutText),
             DeclarationKind::Protocol(name, protocol) => {
                 let head = format!("protocol {} =", name.text);
                 let steps = self.protocol_steps(protocol);
                 let body = Doc::All(vec![Doc::Line, steps]).nest();
                 let doc = Doc::All(vec![Doc::text(head), body]).group();
-                (doc, Apart::WithoutText)
+                (doc, EmptyLines::WithoutText)
             }
         };
         let apart = if doc.lay_out(WIDTH).contains('\n') {
-            Apart::Always
+            EmptyLines::Always
         } else {
             short
         };
@@ -101,22 +102,25 @@ impl Writer<'_> {
         if let [only] = ports {
             return self.type_of(only);
         }
-        self.list(Around::Parentheses, OPEN_END, ports, Self::type_of)
+        self.list(Delimiters::Parentheses, OPEN_END, ports, Self::type_of)
     }
 
     fn settings(&mut self, span: Span, settings: &[Setting]) -> Doc {
-        self.list(Around::Braces, span.end, settings, |writer, setting| {
+        self.list(Delimiters::Braces, span.end, settings, |writer, setting| {
             let value = writer.expression(&setting.value);
             Doc::All(vec![Doc::text(format!("{}: ", setting.key.text)), value])
         })
     }
 
     fn plumb(&mut self, plumb: &Plumb) -> Doc {
-        let ports = self.list(Around::Parentheses, OPEN_END, &plumb.ports, |_, port| {
-            Doc::text(&*port.text)
-        });
+        let ports = self.list(
+            Delimiters::Parentheses,
+            OPEN_END,
+            &plumb.ports,
+            |_, port| Doc::text(&*port.text),
+        );
         let lines = self.body(plumb.span, &plumb.statements, |writer, statement| {
-            (writer.statement(statement), Apart::AsWritten)
+            (writer.statement(statement), EmptyLines::AsWritten)
         });
         let mut parts = vec![Doc::text("plumb"), ports, Doc::text(" {")];
         if !lines.is_empty() {
@@ -145,13 +149,18 @@ impl Writer<'_> {
 
     fn spawn(&mut self, spawn: &Spawn) -> Doc {
         let arguments = &spawn.arguments;
-        let arguments = self.list(Around::Parentheses, OPEN_END, arguments, |_, argument| {
-            let channel = &argument.channel.text;
-            Doc::text(match &argument.port {
-                Some(port) => format!("{}={channel}", port.text),
-                None => channel.to_string(),
-            })
-        });
+        let arguments = self.list(
+            Delimiters::Parentheses,
+            OPEN_END,
+            arguments,
+            |_, argument| {
+                let channel = &argument.channel.text;
+                Doc::text(match &argument.port {
+                    Some(port) => format!("{}={channel}", port.text),
+                    None => channel.to_string(),
+                })
+            },
+        );
         let process = Doc::text(format!("spawn {}", path(&spawn.process)));
         Doc::All(vec![process, arguments])
     }

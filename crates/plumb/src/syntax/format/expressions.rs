@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::layout::Doc;
-use super::lists::Around;
+use super::lists::Delimiters;
 use super::types::quoted;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Name, Unary};
 use crate::syntax::strength::{self, Strength};
@@ -34,9 +34,11 @@ impl Writer<'_> {
             ExprKind::Number(text) | ExprKind::Name(text) => Doc::text(&**text),
             ExprKind::Text(text) => Doc::text(quoted(text)),
             ExprKind::Record(fields) => {
-                self.list(Around::Braces, span.end, fields, Self::record_field)
+                self.list(Delimiters::Braces, span.end, fields, Self::record_field)
             }
-            ExprKind::List(items) => self.list(Around::Brackets, span.end, items, Self::expression),
+            ExprKind::List(items) => {
+                self.list(Delimiters::Brackets, span.end, items, Self::expression)
+            }
             ExprKind::Field(inner, name) => {
                 let inner = self.operand(inner, Strength::WHOLE);
                 Doc::All(vec![inner, Doc::text(format!(".{}", name.text))])
@@ -65,8 +67,12 @@ impl Writer<'_> {
                 self.conditional([condition, then, otherwise])
             }
             ExprKind::Call(function, arguments) => {
-                let arguments =
-                    self.list(Around::Parentheses, span.end, arguments, Self::expression);
+                let arguments = self.list(
+                    Delimiters::Parentheses,
+                    span.end,
+                    arguments,
+                    Self::expression,
+                );
                 Doc::All(vec![Doc::text(function.text()), arguments])
             }
             ExprKind::Broken => self.source(span),

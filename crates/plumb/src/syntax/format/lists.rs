@@ -11,7 +11,7 @@ use crate::syntax::ast::{
 
 /// The delimiters of a list.
 #[derive(Clone, Copy)]
-pub(super) enum Around {
+pub(super) enum Delimiters {
     /// `{ a, b }`
     Braces,
     /// `[a, b]`
@@ -42,15 +42,15 @@ impl Writer<'_> {
     /// to `end`.
     pub(super) fn list<T: Placed>(
         &mut self,
-        around: Around,
+        around: Delimiters,
         end: u32,
         items: &[T],
         mut item: impl FnMut(&mut Self, &T) -> Doc,
     ) -> Doc {
         let (open, close) = match around {
-            Around::Braces => ("{", "}"),
-            Around::Brackets => ("[", "]"),
-            Around::Parentheses => ("(", ")"),
+            Delimiters::Braces => ("{", "}"),
+            Delimiters::Brackets => ("[", "]"),
+            Delimiters::Parentheses => ("(", ")"),
         };
         let mut inside = Vec::new();
         let mut before = None;
@@ -75,7 +75,7 @@ impl Writer<'_> {
         }
         inside.extend(rest);
         let pad = || match around {
-            Around::Braces => Doc::Line,
+            Delimiters::Braces => Doc::Line,
             _ => Doc::Soft,
         };
         let inside = Doc::All(vec![pad(), Doc::All(inside)]).nest();
@@ -150,7 +150,7 @@ impl Writer<'_> {
         &mut self,
         range: Span,
         things: &[T],
-        mut thing: impl FnMut(&mut Self, &T) -> (Doc, Apart),
+        mut thing: impl FnMut(&mut Self, &T) -> (Doc, EmptyLines),
     ) -> Vec<Doc> {
         let mut lines = Lines::default();
         for one in things {
@@ -172,7 +172,7 @@ impl Writer<'_> {
         let between = self.behind(lines.last, range.end);
         self.put_trailing(&mut lines, &between);
         for comment in between.leading {
-            self.put_comment(&mut lines, comment, Apart::AsWritten);
+            self.put_comment(&mut lines, comment, EmptyLines::AsWritten);
         }
         lines.docs
     }
@@ -184,14 +184,14 @@ impl Writer<'_> {
         }
     }
 
-    fn put_comment(&self, lines: &mut Lines, comment: &Comment, next: Apart) {
+    fn put_comment(&self, lines: &mut Lines, comment: &Comment, next: EmptyLines) {
         let separator = self.separator(lines, comment.span.start, next);
         let doc = Doc::text(&*comment.text);
-        lines.put(separator, doc, comment.span, Apart::AsWritten);
+        lines.put(separator, doc, comment.span, EmptyLines::AsWritten);
         lines.comment = true;
     }
 
-    fn separator(&self, lines: &Lines, start: u32, next: Apart) -> Doc {
+    fn separator(&self, lines: &Lines, start: u32, next: EmptyLines) -> Doc {
         let Some(last) = lines.last else {
             return Doc::none();
         };
@@ -200,9 +200,11 @@ impl Writer<'_> {
             Some(0) if lines.comment => Doc::text(" "),
             Some(0 | 1) if lines.comment => Doc::Hard,
             _ if lines.comment => Doc::Blank,
-            _ if lines.apart == Apart::Always || next == Apart::Always => Doc::Blank,
+            _ if lines.apart == EmptyLines::Always || next == EmptyLines::Always => Doc::Blank,
             Some(2..) => Doc::Blank,
-            None if next == Apart::WithoutText || lines.apart == Apart::WithoutText => Doc::Blank,
+            None if next == EmptyLines::WithoutText || lines.apart == EmptyLines::WithoutText => {
+                Doc::Blank
+            }
             _ => Doc::Hard,
         }
     }
@@ -210,7 +212,7 @@ impl Writer<'_> {
 
 /// The rule for empty lines around an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Apart {
+pub(super) enum EmptyLines {
     /// An empty line if the source has one.
     #[default]
     AsWritten,
@@ -228,11 +230,11 @@ struct Lines {
     last: Option<Span>,
     /// True if it is a comment; the rest of its line belongs to it.
     comment: bool,
-    apart: Apart,
+    apart: EmptyLines,
 }
 
 impl Lines {
-    fn put(&mut self, separator: Doc, doc: Doc, span: Span, apart: Apart) {
+    fn put(&mut self, separator: Doc, doc: Doc, span: Span, apart: EmptyLines) {
         self.docs.extend([separator, doc]);
         self.last = Some(span);
         self.comment = false;

@@ -3,7 +3,7 @@
 use super::Writer;
 use super::declarations::path;
 use super::layout::Doc;
-use super::lists::{Around, Link};
+use super::lists::{Delimiters, Link};
 use crate::span::Span;
 use crate::syntax::ast::{Name, Path, Protocol, ProtocolKind, TypeKind};
 
@@ -56,7 +56,7 @@ impl Writer<'_> {
 
     fn arms(&mut self, span: Span, arms: &[(Name, Protocol)]) -> Doc {
         self.list(
-            Around::Braces,
+            Delimiters::Braces,
             span.end,
             arms,
             |writer, (label, protocol)| {

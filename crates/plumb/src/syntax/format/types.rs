@@ -3,7 +3,7 @@
 use super::Writer;
 use super::declarations::path;
 use super::layout::Doc;
-use super::lists::{Around, Link};
+use super::lists::{Delimiters, Link};
 use crate::syntax::ast::{Field, Presence, Type, TypeKind};
 
 impl Writer<'_> {
@@ -13,7 +13,7 @@ impl Writer<'_> {
             TypeKind::Named(named) => Doc::text(path(named)),
             TypeKind::Literal(text) => Doc::text(quoted(text)),
             TypeKind::Record(fields) => {
-                self.list(Around::Braces, kind.span.end, fields, Self::type_field)
+                self.list(Delimiters::Braces, kind.span.end, fields, Self::type_field)
             }
             TypeKind::List(inner) => {
                 Doc::All(vec![Doc::text("["), self.type_of(inner), Doc::text("]")])
@@ -23,7 +23,7 @@ impl Writer<'_> {
                 .nest()
                 .group(),
             TypeKind::Product(parts) => {
-                self.list(Around::Parentheses, kind.span.end, parts, Self::type_of)
+                self.list(Delimiters::Parentheses, kind.span.end, parts, Self::type_of)
             }
             TypeKind::Stream(inner) => Doc::All(vec![Doc::text("!"), self.variant(inner)]),
             TypeKind::Broken => self.source(kind.span),

@@ -10,7 +10,7 @@ use crate::syntax::token::{Symbol, Token, TokenKind};
 
 /// The position of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum TypePosition {
     /// A message: no streams.
     Message,
     /// A port of a signature or a channel: a stream may stand here.
@@ -22,17 +22,17 @@ enum Place {
 impl Parser<'_> {
     /// The type of a message.
     pub(super) fn message_type(&mut self) -> Parsed<Type> {
-        self.sum(Place::Message)
+        self.sum(TypePosition::Message)
     }
 
     /// The type of a step of a protocol.
     pub(super) fn payload_type(&mut self) -> Parsed<Type> {
-        self.sum(Place::Payload)
+        self.sum(TypePosition::Payload)
     }
 
     /// The type of a channel: a stream.
     pub(super) fn channel_type(&mut self) -> Parsed<Type> {
-        let read = self.sum(Place::Port)?;
+        let read = self.sum(TypePosition::Port)?;
         if !matches!(read.kind, TypeKind::Stream(_) | TypeKind::Broken) {
             let message = "the type of a channel is a stream";
             let told = Diagnostic::error(codes::MISPLACED_STREAM, read.span, message)
@@ -69,10 +69,10 @@ impl Parser<'_> {
     /// Parses one side of a signature: `!T`, `(!T, !U)`, `T` or `()`.
     fn side(&mut self) -> Parsed<Vec<Type>> {
         if !self.at_symbol(Symbol::Open) {
-            return Ok(vec![self.sum(Place::Port)?]);
+            return Ok(vec![self.sum(TypePosition::Port)?]);
         }
         let nothing = self.peek(1).kind == TokenKind::Symbol(Symbol::Close);
-        let (span, parts) = self.list(Symbol::Open, |p| p.sum(Place::Port))?;
+        let (span, parts) = self.list(Symbol::Open, |p| p.sum(TypePosition::Port))?;
         if parts.is_empty() && !nothing {
             return Err(Told);
         }
@@ -88,16 +88,16 @@ impl Parser<'_> {
             return Ok(parts);
         }
         let first = group(span, parts);
-        Ok(vec![self.variants(first, Place::Message)?])
+        Ok(vec![self.variants(first, TypePosition::Message)?])
     }
 
-    fn sum(&mut self, place: Place) -> Parsed<Type> {
+    fn sum(&mut self, place: TypePosition) -> Parsed<Type> {
         let first = self.nested(|p| p.single(place))?;
         self.variants(first, place)
     }
 
     /// The other variants of a sum, if it is one.
-    fn variants(&mut self, first: Type, place: Place) -> Parsed<Type> {
+    fn variants(&mut self, first: Type, place: TypePosition) -> Parsed<Type> {
         if !self.at_symbol(Symbol::Bar) {
             return Ok(first);
         }
@@ -125,7 +125,7 @@ impl Parser<'_> {
         })
     }
 
-    fn single(&mut self, place: Place) -> Parsed<Type> {
+    fn single(&mut self, place: TypePosition) -> Parsed<Type> {
         let token = self.token();
         let kind = match token.kind {
             TokenKind::Upper | TokenKind::Lower => {
@@ -166,7 +166,7 @@ impl Parser<'_> {
         Ok(group(span, parts))
     }
 
-    fn type_path(&mut self, place: Place) -> Parsed<Path> {
+    fn type_path(&mut self, place: TypePosition) -> Parsed<Path> {
         // `send A . X` leads on to `X`, `send M.T . X` names a type of a module: a type is always
         // followed by a dot there, what is led on to never.
         let dot = |at| matches!(self.peek(at).kind, TokenKind::Symbol(Symbol::Dot));
@@ -174,7 +174,7 @@ impl Parser<'_> {
         let named = matches!(self.peek(2).kind, TokenKind::Upper | TokenKind::Lower);
         let qualified = self.kind() == TokenKind::Upper
             && dot(1)
-            && (place != Place::Payload || named && more(3));
+            && (place != TypePosition::Payload || named && more(3));
         let first = self.take_name();
         if !qualified {
             return Ok(Path {
@@ -189,10 +189,10 @@ impl Parser<'_> {
         })
     }
 
-    fn stream(&mut self, place: Place) -> Parsed<Type> {
+    fn stream(&mut self, place: TypePosition) -> Parsed<Type> {
         let bang = self.bump().span;
-        let inner = self.nested(|p| p.single(Place::Message))?;
-        if place == Place::Port {
+        let inner = self.nested(|p| p.single(TypePosition::Message))?;
+        if place == TypePosition::Port {
             return Ok(Type {
                 span: bang.to(inner.span),
                 kind: TypeKind::Stream(Box::new(inner)),

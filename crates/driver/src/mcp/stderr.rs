@@ -19,13 +19,13 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// The end of what was written, as it is read.
 #[derive(Debug)]
-pub(super) struct Overheard {
+pub(super) struct StderrTail {
     tail: Arc<Mutex<Vec<u8>>>,
     /// The task that reads; it ends with this.
     reading: JoinSet<()>,
 }
 
-impl Overheard {
+impl StderrTail {
     /// Reads from now on, so that the program never waits for a reader.
     pub fn of(written: Option<ChildStderr>) -> Self {
         let tail = Arc::new(Mutex::new(Vec::new()));
