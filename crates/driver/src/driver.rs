@@ -334,7 +334,7 @@ impl Driver {
     pub async fn shutdown(&self) {
         let servers = std::mem::take(&mut *self.0.servers.lock().await);
         for server in servers.into_values() {
-            // One that is still asked something ends when nobody holds it any more.
+            // A server in use ends when its last user drops it.
             if let Some(server) = Arc::into_inner(server) {
                 server.into_inner().shutdown().await;
             }

@@ -89,7 +89,7 @@ pub enum FailureReason {
         /// The maximum number of calls.
         most: u64,
     },
-    /// A tool could not do what it was asked.
+    /// A tool failed.
     #[error("{0}")]
     Tool(String),
     /// The network has come to rest, and messages wait for an agent that is paused.

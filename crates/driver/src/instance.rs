@@ -79,7 +79,7 @@ impl Instance {
         })
     }
 
-    /// Takes what came in on a port.
+    /// Queues a message from a port.
     pub fn take(&mut self, port: u32, asked: Asked) {
         match self.inputs.get(port as usize) {
             Some(name) if **name == *"ctrl_in" => self.commands.push_back(asked),
@@ -87,7 +87,7 @@ impl Instance {
         }
     }
 
-    /// Forgets what waits under this number.
+    /// Drops the queued messages of an effect.
     pub fn forget(&mut self, effect: EffectId) {
         self.commands.retain(|asked| asked.effect != effect);
         self.messages.retain(|asked| asked.effect != effect);

@@ -1,7 +1,7 @@
-//! The driver of plumb: gives what a machine asks for to agents, tools and the clock.
+//! The driver of plumb: runs the effects of a machine with agents, tools and a clock.
 //!
 //! The machine of crate `plumb` is synchronous and does nothing by itself: a message for an agent is an
-//! *effect*, which somebody carries out and answers. Here is that somebody:
+//! *effect*, which this crate carries out and answers:
 //!
 //! ```text
 //!            push ──►┌─────────┐──► Report::Output, Report::Fault, …
@@ -13,9 +13,9 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | say what surrounds a program | [`Surroundings`] |
+//! | set the environment of a program | [`Surroundings`] |
 //! | run the processes of a checked program | [`Driver`], [`Driver::network`] |
-//! | feed a network and hear what comes of it | [`Network::push`], [`Network::next`] |
+//! | feed a network and read its reports | [`Network::push`], [`Network::next`] |
 //! | end a run | [`Network::close`], [`Network::abandon`], [`Driver::shutdown`] |
 //!
 //! # Agents

@@ -64,7 +64,7 @@ impl Memory {
         self.pinned.iter().map(shown).collect()
     }
 
-    /// Adds what was said.
+    /// Adds turns.
     pub fn remember(&mut self, drafts: impl IntoIterator<Item = TurnDraft>) {
         for draft in drafts {
             self.said += 1;

@@ -319,7 +319,7 @@ impl Network {
         instance.obey() || self.begin(node)
     }
 
-    /// Tells the machine what an agent or a tool has to say, as far as there is room. Whether there was.
+    /// Passes the acts of an agent or a tool to the machine while there is room. Returns true if any was taken.
     fn say(&mut self, node: NodeId) -> bool {
         let mut said = false;
         loop {
@@ -351,7 +351,7 @@ impl Network {
         }
     }
 
-    /// Begins with the next message of an agent or a tool that is free. Whether there was one.
+    /// Starts the next message of a free agent or tool. Returns true if there was one.
     fn begin(&mut self, node: NodeId) -> bool {
         let Some(instance) = self.instances.get_mut(&node) else {
             return false;

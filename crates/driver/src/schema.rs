@@ -1,4 +1,4 @@
-//! Types as JSON Schema: what models are reported of the values that are asked for.
+//! Types as JSON Schema: the schemas that models get for their answers.
 
 use plumb::types::{Presence, Type};
 use serde_json::{Map, Value, json};

@@ -38,7 +38,7 @@ impl Tool {
     /// The tool of a declaration, whose answers are of type `kind`.
     ///
     /// # Errors
-    /// If its settings do not say what it runs.
+    /// If its settings do not name a process or a program.
     pub fn new(declared: &External, kind: Type) -> Result<Self, SetupError> {
         let setting = |name: &str| {
             let mut settings = declared.settings.iter();
@@ -93,7 +93,7 @@ impl Tool {
     }
 }
 
-/// The field in which a tool that takes no record gets what it takes: arguments are objects.
+/// The field that carries the input of a tool that does not take a record: arguments are objects.
 pub(crate) const INPUT: &str = "input";
 
 /// Asks a tool of another program. The arguments are a JSON object.

@@ -71,7 +71,7 @@ pub struct ProcessSignature {
     pub outputs: Vec<ExternalPort>,
 }
 
-/// Checks a program. `name` is what it is called in diagnostics.
+/// Checks a program. `name` identifies it in diagnostics.
 #[must_use]
 pub fn check(name: &str, text: &str, modules: &dyn Modules) -> Checked {
     check_with(name, text, modules, Processing::Skipped)
@@ -135,7 +135,7 @@ fn processes(
 }
 
 impl Checked {
-    /// The program without sessions: what `plumb desugar` prints.
+    /// The program without sessions, as `plumb desugar` prints it.
     #[must_use]
     pub fn desugared(&self) -> &Program {
         let unit = self.units.get(0);

@@ -1,4 +1,4 @@
-//! Expressions: what they give, and what the machine is to do for them.
+//! Expressions: their types, and their compilation for the machine.
 //!
 //! An expression is typed against the type of the message that comes in. What is known after a test
 //! (`defined(x) && …`, `if is(value, T) then …`) is a list of [facts](facts), each of which says of a place

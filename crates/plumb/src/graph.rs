@@ -2,7 +2,7 @@
 //!
 //! Nodes have numbered inputs and outputs. Every input is the end of exactly one edge and every output the
 //! start of exactly one: where the program fans out or in, a [`Kind::Copy`] or a [`Kind::Merge`] stands
-//! here; what nobody reads goes to a [`Kind::Discard`]. A `plumb` process that is used in another is
+//! here; unread outputs go to a [`Kind::Discard`]. A `plumb` process that is used in another is
 //! inlined, once for each instance.
 
 mod build;

@@ -2,22 +2,22 @@
 //!
 //! ````text
 //! ```plumb
-//! let main : !int -> !int = map(value / 0)      a program; it must check without a word …
+//! let main : !int -> !int = map(value / 0)      a program; it must check without diagnostics …
 //! ```
 //! ```diagnostics
 //! error[P0301]: …                               … or say exactly this
 //! ```
 //! ```run
-//! > 7                                           what is done with it, and what it does
+//! > 7                                           inputs, and the results
 //! ! P0806 {"error":"division_by_zero",…}
 //! ```
 //! ````
 //!
-//! | fence | what it holds |
+//! | fence | contents |
 //! |---|---|
 //! | `plumb` | a program |
 //! | `plumb module NAME` | a module for all programs of the page |
-//! | `diagnostics` | what is said of the program above; `diagnostics P0122`, with this code |
+//! | `diagnostics` | the diagnostics of the program above; `diagnostics P0122`, with this code |
 //! | `plumb canonical` | the program above as `plumb fmt` writes it |
 //! | `plumb desugared` | the program above without its sessions |
 //! | `dot` | its graph; `dot NAME` that of another process than `main` |
@@ -27,7 +27,7 @@
 //! `resumed` it goes on from the state in which the last one ended. [`play`] says how transcripts are
 //! written.
 //!
-//! What a page says is compared with what is so; [`Tested::text`] is the page with everything as it is.
+//! The page is compared with the actual results; [`Tested::text`] is the page with these results.
 
 mod compare;
 mod page;

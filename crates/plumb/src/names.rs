@@ -1,4 +1,4 @@
-//! Names and modules: what each source declares, and what a name means where it stands.
+//! Names and modules: the declarations of each source, and name lookup.
 
 mod load;
 mod types;
@@ -89,7 +89,7 @@ impl Unit {
         }
     }
 
-    /// Notes what the program declares; says so where a name is defined twice.
+    /// Indexes the declarations, and reports names that are defined twice.
     pub(crate) fn index(&mut self, out: &mut Vec<Diagnostic>) {
         for (number, declaration) in self.program.declarations.iter().enumerate() {
             let (table, name) = match &declaration.kind {

@@ -283,7 +283,7 @@ fn taken(program: &Program) -> Vec<String> {
     names.collect()
 }
 
-/// The type of what goes through a channel or a boundary port of a body.
+/// The type of a channel or a boundary port of a body.
 fn stream<'a>(definition: &'a Let, plumb: &'a Plumb, name: &str) -> Option<&'a Type> {
     let channels = plumb
         .statements

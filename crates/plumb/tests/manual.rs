@@ -84,16 +84,3 @@ fn there_is_a_chapter_for_each_section_and_the_contents_name_it() {
         }
     }
 }
-#[test]
-fn zz_write() {
-    for (name, text) in pages(REFERENCE) {
-        let tested = literate::test(&text, &BuiltIn);
-        fs::write(
-            PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-                .join(REFERENCE)
-                .join(name),
-            tested.text,
-        )
-        .unwrap();
-    }
-}

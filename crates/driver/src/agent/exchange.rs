@@ -99,7 +99,7 @@ impl Agent {
         }
     }
 
-    /// The prompt, and what is to be said about the form of answers.
+    /// The prompt, and the instructions on the form of answers.
     fn instructions(&self) -> Option<TurnDraft> {
         let mut text = self.settings.prompt.clone();
         if let Some(form) = answer::form(&self.kind) {
@@ -209,7 +209,7 @@ impl Agent {
     }
 }
 
-/// An answer that cannot be used, and what is said about it.
+/// An unusable answer, and the remark about it.
 fn again(text: TurnDraft, raw: Option<String>, detail: &str) -> [ViewTurn; 2] {
     let is_empty = text.parts.iter().all(|part| match part {
         Part::Text(text) => text.trim().is_empty(),

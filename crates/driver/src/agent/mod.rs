@@ -1,4 +1,4 @@
-//! Agents: what one does with a message and with a command.
+//! Agents: answers to messages, and commands.
 
 mod command;
 mod exchange;

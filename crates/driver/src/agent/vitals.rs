@@ -19,7 +19,7 @@ pub(super) struct Vitals {
     analyzer: VitalityAnalyzer,
 }
 
-/// A step: one answer of the model, with what its calls got.
+/// A step: one answer of the model, with the results of its calls.
 #[derive(Debug)]
 pub(super) struct Step {
     phase: Phase,

@@ -2,7 +2,7 @@
 //! which tools it serves, call them.
 //!
 //! Messages are JSON-RPC 2.0, one a line. Requests go one after the other. What the program asks of its own
-//! accord is refused, but for `ping`; what it tells is not listened to. Of its standard error the end is
+//! accord is refused, but for `ping`; its notifications are ignored. Of its standard error the end is
 //! kept, to be told where the program ends.
 
 mod stderr;
@@ -63,7 +63,7 @@ pub(crate) struct ListedTool {
 /// The answer of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ToolAnswer {
-    /// The texts, one a line; of anything else, what it is.
+    /// The texts, one a line; other content as its type in brackets.
     pub text: String,
     /// The answer as a value, where the tool gives one.
     pub value: Option<Value>,
@@ -134,7 +134,7 @@ impl Server {
     /// Calls a tool.
     ///
     /// # Errors
-    /// What went wrong, as a phrase; what the tool itself calls an error, as it says it.
+    /// The reason, as a phrase; the tool's own error message verbatim.
     pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<ToolAnswer, String> {
         let parameters = json!({"name": tool, "arguments": arguments});
         let result = self.ask("tools/call", &parameters).await?;
@@ -192,7 +192,7 @@ impl Server {
                     Incoming::Result { of, result } if of == id => return Ok(result),
                     Incoming::Error { of, message } if of == id => return Err(message.into()),
                     Incoming::Request { answer } => self.tell(&answer).await?,
-                    // Answers that nobody waits for any more, and what is only told.
+                    // Answers to requests that timed out, and notifications.
                     _ => {}
                 }
             }
@@ -232,7 +232,7 @@ impl Server {
         })
     }
 
-    /// The next line. May be dropped at any time: what has been read of it stays.
+    /// Reads the next line. Canceling it keeps the part that has been read.
     async fn read(&mut self) -> Result<Vec<u8>, NoReply> {
         loop {
             let piece = self.output.fill_buf().await;

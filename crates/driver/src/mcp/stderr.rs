@@ -17,7 +17,7 @@ const LINES: usize = 8;
 /// The time that a program gets to exit after it closes its output.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// The end of what was written, as it is read.
+/// The last bytes of the output so far.
 #[derive(Debug)]
 pub(super) struct StderrTail {
     tail: Arc<Mutex<Vec<u8>>>,

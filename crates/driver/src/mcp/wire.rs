@@ -11,7 +11,7 @@ pub(super) enum Incoming {
     Result { of: u64, result: Value },
     /// A request of ours was refused.
     Error { of: u64, message: String },
-    /// A request of the server's own, and what it is answered.
+    /// A request from the server, with our answer.
     Request { answer: Value },
     /// Notifications, and lines that are not messages.
     Other,

@@ -20,7 +20,7 @@ pub(crate) use script::Script;
 pub(crate) enum Provider {
     /// The lines of a file, in turn.
     Script(Arc<Script>),
-    /// Questions made of what was said.
+    /// Turns statements into questions, without a model.
     Eliza(Box<Eliza>),
     /// A model.
     Model(Box<Model>),

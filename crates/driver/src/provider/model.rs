@@ -24,7 +24,7 @@ pub(crate) enum ModelEndpoint {
     Sim(Driver),
 }
 
-/// A model with what is always asked of it.
+/// A model with the settings of its requests.
 #[derive(Debug)]
 pub(crate) struct Model {
     client: Client,
@@ -78,7 +78,7 @@ impl Model {
         let answer = self.client.reply(&endpoint, body, restart).await;
         let mut said = said(&answer.map_err(failed)?.reply)?;
         if said.spent.input == Tokens::ZERO {
-            // Some servers do not say what they count.
+            // Some servers report no usage.
             said.spent = counted(question.turns, &said.text);
         }
         Ok(said)

@@ -1,4 +1,4 @@
-//! The codes of what the checker finds: `P02xx` names and modules, `P03xx` types, `P04xx` expressions,
+//! The codes of the checker: `P02xx` names and modules, `P03xx` types, `P04xx` expressions,
 //! `P05xx` wiring, `P07xx` agents and tools.
 
 use crate::diagnostic::{Code, CodeEntry, code_table};

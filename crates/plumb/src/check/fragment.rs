@@ -120,7 +120,7 @@ impl Assembly<'_, '_> {
         self.fragment.edges.push(Way { from, to, kind });
     }
 
-    /// A part, with what has to stand in front of it and behind it.
+    /// Adds a part, with the nodes that it needs in front and behind.
     fn place(&mut self, part: PartId) {
         let Some(drafted) = self.draft.parts.get(part) else {
             return;

@@ -63,7 +63,7 @@ fn push(ports: &mut [Vec<Vec<usize>>], (part, port): (PartId, u32), link: usize)
     }
 }
 
-/// Types a draft, and says what does not fit.
+/// Types a draft, and reports misfits.
 pub(super) fn infer(
     draft: &Draft<'_>,
     ports: &Ports,
@@ -94,7 +94,7 @@ pub(super) fn infer(
     inference.types
 }
 
-/// Returns true if the types of a part do not depend on what comes in.
+/// Returns true if the types of a part do not depend on its input.
 const fn is_declared(stage: &Stage<'_>) -> bool {
     matches!(
         stage,
@@ -107,7 +107,7 @@ const fn is_declared(stage: &Stage<'_>) -> bool {
     )
 }
 
-/// The parts such that each comes after what its types depend on.
+/// The parts in the order of their dependencies.
 fn order(draft: &Draft<'_>, ports: &Ports) -> Vec<PartId> {
     let declared = |part: PartId| {
         let part = draft.parts.get(part);
@@ -160,7 +160,7 @@ struct Inference<'a, 'd> {
 }
 
 impl Inference<'_, '_> {
-    /// The type of what comes in at an input: of all that leads there.
+    /// The type of an input: the join of all links to it.
     fn incoming(&self, part: PartId, port: usize, out: &mut Vec<Diagnostic>) -> Type {
         let links = self.ports.ins.get(part).and_then(|ins| ins.get(port));
         let mut kind = Type::never();
@@ -200,7 +200,7 @@ impl Inference<'_, '_> {
         })
     }
 
-    /// Types one part from what is known of what leads there.
+    /// Types one part from the types of the links to it.
     fn visit(&mut self, part: PartId, out: &mut Vec<Diagnostic>) {
         let Some(drafted) = self.draft.parts.get(part) else {
             return;

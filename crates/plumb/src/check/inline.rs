@@ -30,7 +30,7 @@ pub(super) struct Inline<'a> {
 /// One end of an edge.
 type End = (NodeId, u32);
 
-/// A fragment in the graph: where what goes into it and comes out of it goes.
+/// A fragment in the graph, with the targets of its inputs and outputs.
 #[derive(Default)]
 struct Placed {
     ins: Vec<Option<End>>,

@@ -22,10 +22,10 @@ const OF_THE_WHOLE: [Code; 8] = [
 
 /// Leaves out, of diagnostics in the order of the text,
 ///
-/// - what is said of a statement, or of any other place, that could not be read, which was told;
-/// - what a declaration lacks of which a part could not be read;
-/// - what the reader stumbled over right behind a place where it had stumbled before;
-/// - what is wrong with an expression in which something else is wrong.
+/// - diagnostics about a statement or another part that could not be parsed, which was reported;
+/// - missing parts of a declaration that could not be parsed in full;
+/// - errors of the parser right after another error;
+/// - mistakes in an expression that contains another mistake.
 ///
 /// Of each group an error is left, so that nothing that is wrong becomes sound.
 pub(super) fn once(all: Vec<Diagnostic>, program: &Program) -> Vec<Diagnostic> {

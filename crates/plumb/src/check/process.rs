@@ -1,4 +1,4 @@
-//! Processes: what a `let` declares, seen from outside.
+//! Processes: the declarations of `let`, seen from outside.
 
 use std::sync::Arc;
 

@@ -60,7 +60,7 @@ const OF_TOOLS: &[(&str, Wanted)] = &[
     ("timer", Wanted::Bool),
 ];
 
-/// The settings that an agent or a tool may have, each with what it may be.
+/// The settings that an agent or a tool may have, each with its kind of value.
 pub(super) fn described_of(role: Role) -> impl Iterator<Item = (&'static str, String)> {
     let known = match role {
         Role::Agent => OF_AGENTS,

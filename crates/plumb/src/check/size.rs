@@ -89,7 +89,7 @@ fn recursive(
     .hint("Route the stream back with a statement instead; feedback needs no recursion.")
 }
 
-/// Says which processes are too large; the order has each after what stands in it.
+/// Reports processes that are too large. Each comes after its parts in the order.
 pub(super) fn measure(
     order: &[ProcessId],
     calls: &[Vec<(ProcessId, Span)>],

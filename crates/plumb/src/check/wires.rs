@@ -49,7 +49,7 @@ impl<'a> Drafter<'a, '_> {
         Some(all(part, (ins, outs), span))
     }
 
-    /// Says what is wrong with the types that an expression names.
+    /// Reports mistakes in the types that an expression names.
     fn types_in(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Is(inner, kind) => {
@@ -86,7 +86,7 @@ impl<'a> Drafter<'a, '_> {
         let mut whole = Ends::default();
         let mut broken = false;
         let mut before: Option<(Vec<End>, Span)> = None;
-        // Of a wire whose left side is wrong, what it gives may be wrong with it: that is not told again.
+        // If the left side of a wire is wrong, its output may be wrong too: that is not reported again.
         let mut told = false;
         let mut coming = left;
         for (index, wire) in parts.iter().enumerate() {
@@ -185,7 +185,7 @@ impl<'a> Drafter<'a, '_> {
         })
     }
 
-    /// Connects what comes with what is taken, one by one.
+    /// Connects outputs to inputs, one by one.
     pub(super) fn connect(&mut self, outs: &[End], ins: &[End], spans: (Span, Span)) {
         if outs.len() == ins.len() {
             for (from, to) in outs.iter().zip(ins) {

@@ -130,7 +130,7 @@ fn unknown(kind: &Type) -> bool {
     matches!(kind, Type::Unknown) || kind.is_never()
 }
 
-/// The type of what is calculated from these: `int` where all of them are.
+/// The type of arithmetic on these: `int` if all of them are.
 pub(super) fn numeric(kinds: &[&Type]) -> Type {
     let whole = |kind: &&Type| fits(kind, &Type::Int) == Fit::Always;
     if kinds.iter().all(whole) {

@@ -1,4 +1,4 @@
-//! Places in a message, and what type is there.
+//! Places in a message, and their types.
 
 use std::sync::Arc;
 

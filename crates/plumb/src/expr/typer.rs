@@ -55,7 +55,7 @@ impl<'a> Typer<'a> {
         self.selector == Selector::Partial
     }
 
-    /// Says what is wrong; what is typed so is unknown.
+    /// Reports a mistake. The type of the expression is then unknown.
     pub(super) fn wrong(&mut self, diagnostic: Diagnostic) -> Type {
         self.out.push(diagnostic);
         Type::Unknown

@@ -265,7 +265,7 @@ impl Player<'_> {
             let mut outputs = (0..).zip(&external.outputs);
             let tool = external.kind == ExternalKind::Tool;
             let output = outputs.find(|(_, output)| tool || *output.name == *port);
-            // What nobody reads is nevertheless an answer.
+            // An answer on an unread port still counts.
             if let Some((output, _)) = output
                 && !self.answered(network, effect, output, message)
             {

@@ -11,7 +11,7 @@ const BESIDE: usize = 22;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Appearance {
     pub(super) form: Form,
-    /// The word in small letters above: what the node does.
+    /// The word in small letters above: the operation.
     pub(super) word: Option<String>,
     /// The text in the middle.
     pub(super) text: String,

@@ -287,7 +287,7 @@ impl<'a> Parser<'a> {
         match self.kind() {
             TokenKind::Lower | TokenKind::Upper | TokenKind::Keyword(_) => Ok(self.take_name()),
             TokenKind::Text => {
-                let told = self.unexpected(what).hint("Names take no quotes.");
+                let told = self.unexpected(what).hint("Write names without quotes.");
                 Err(self.tell(told))
             }
             _ => Err(self.expected(what)),

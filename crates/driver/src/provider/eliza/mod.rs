@@ -52,7 +52,7 @@ impl Eliza {
             .unwrap_or_else(|| self.turn(FALLBACK, &[]))
     }
 
-    /// Remembers what stood behind "my".
+    /// Remembers the words after "my".
     fn note(&mut self, words: &[String]) {
         let at = words.iter().position(|word| word == "my");
         let Some(thing) = at

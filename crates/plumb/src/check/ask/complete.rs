@@ -155,7 +155,7 @@ impl Checked {
         processes.chain(types_of(unit)).collect()
     }
 
-    /// In the braces of an agent or a tool: its settings, or what one of them may be.
+    /// Completions in the braces of an agent or a tool: settings, or values of one.
     fn settings(&self, before: &str, offset: u32) -> Option<Vec<Completion>> {
         let mut declarations = self.program.declarations.iter();
         let (role, list) = declarations.find_map(|declaration| {

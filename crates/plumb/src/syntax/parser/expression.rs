@@ -83,7 +83,7 @@ impl Parser<'_> {
         Some((operator, strength::of_binary(operator)))
     }
 
-    /// Tells that a comparison stands behind another one. Whether one does.
+    /// Reports a chained comparison. Returns true if there is one.
     fn refuse_chain(&mut self, strength: Strength, first: Span) -> bool {
         let next = self.binary_operator().map(|(_, strength)| strength);
         if strength != Strength::COMPARISON || next != Some(strength) {
