@@ -7,7 +7,7 @@ use serde_json::json;
 use tokens::ModelTable;
 use wire::api::{Conversation, Dialect, Edit, Piece, Reply, Request, Stop, render_turn};
 
-use super::{Calls, Ended, ModelAnswer, Question, TokenUsage, ToolDescription, ViewTurn, counted};
+use super::{Calls, Ended, ModelAnswer, Question, TokenUsage, ViewTurn, counted};
 use crate::driver::{Driver, SIM_DIALECT};
 use crate::error::FailureReason;
 use crate::settings::Settings;

@@ -36,8 +36,11 @@ const REQUESTS: usize = 60;
 /// One request: the turn that answers it, when it is sent, and its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
+    /// The assistant turn that answers it.
     pub turn: usize,
+    /// When it was sent.
     pub at: Timestamp,
+    /// What the provider received.
     pub body: Vec<u8>,
 }
 
