@@ -92,7 +92,7 @@ impl Conversation {
                 is_stated: true,
             })));
         }
-        if self.flights.newest != flight.number {
+        if self.flights.newest != flight.turns.number {
             return effects;
         }
         self.flights.answer = reply.id.as_deref().map(Box::from);

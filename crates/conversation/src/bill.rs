@@ -40,7 +40,7 @@ impl Bill {
     /// What an answer used.
     pub(crate) fn of(flight: &Flight, reply: &Reply, alone: &Alone) -> Self {
         let used = consumption(&reply.usage.billed());
-        let price = &flight.model.price;
+        let price = &flight.asked.model.price;
         let cost = price.cost(&used).get();
         // A compaction of the provider counts its own input, which is not the view.
         let passes = reply.usage.iterations.iter().rev();

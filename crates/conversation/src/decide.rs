@@ -48,11 +48,11 @@ impl Conversation {
         flight: &mut Flight,
         now: Timestamp,
     ) -> Decided {
-        if !self.leads_to(flight.len, flight.head) {
+        if !self.leads_to(flight.turns.len, flight.turns.head) {
             return Decided::Overtaken;
         }
         let ordered = self.obey(now);
-        let decision = self.ask_machine(flight.len, now).and(ordered);
+        let decision = self.ask_machine(flight.turns.len, now).and(ordered);
         self.count(&decision, flight);
         if let Some(shown) = decision.send {
             let ready = self.ready(incoming, flight, shown);
@@ -139,7 +139,7 @@ impl Conversation {
         flight: &mut Flight,
         shown: Extent,
     ) -> Ready {
-        let (len, is_on) = (flight.len, self.terms.is_on());
+        let (len, is_on) = (flight.turns.len, self.terms.is_on());
         let mut did = std::mem::take(&mut flight.did);
         let mut batch = Batch::default();
         if is_on {
@@ -175,7 +175,7 @@ impl Conversation {
             if is_reduced && !did.contains(&Did::Swapped) {
                 did.push(Did::Compacted);
             }
-            let newest = len.saturating_sub(flight.new);
+            let newest = len.saturating_sub(flight.turns.new);
             let mut changes = view.changes.iter().filter(|&&(index, _)| index >= newest);
             if changes.any(|(_, change)| matches!(change, Change::Shrunk { .. })) {
                 did.push(Did::Shrunk);
@@ -229,10 +229,10 @@ impl Conversation {
         self.journal.note(now, happened);
         self.command(Command::Abandon, now);
         let shown = self.supervisor.machine.shown();
-        let (unchanged, tokens) = self.sizes(shown, flight.len);
+        let (unchanged, tokens) = self.sizes(shown, flight.turns.len);
         flight.shown = shown;
         flight.unchanged = unchanged;
-        let view = self.view(shown, flight.len);
+        let view = self.view(shown, flight.turns.len);
         vec![Effect::Send(self.sending(
             incoming,
             view,

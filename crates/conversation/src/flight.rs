@@ -16,26 +16,12 @@ use crate::words::Did;
 /// A request that joined a conversation and was not answered yet.
 #[derive(Debug)]
 pub struct Flight {
-    /// The number of its turns.
-    pub(crate) len: usize,
-    /// The last of them.
-    pub(crate) head: TurnId,
-    /// Its number in the conversation.
-    pub(crate) number: u64,
-    /// The number of turns that were not sent before in this conversation.
-    pub(crate) new: usize,
-    /// The last of those.
-    pub(crate) newest: Option<Turn>,
+    pub(crate) turns: Turns,
+    pub(crate) asked: Asked,
     /// What it brings, until a provider accepts it: what is refused is not stored.
     pub(crate) pending: Option<Batch>,
     /// The conversation whose summary the client wants, where it compacts with this request.
     pub(crate) compacts: Option<ConversationId>,
-    /// Its dialect.
-    pub(crate) dialect: Dialect,
-    /// Its model.
-    pub(crate) model: Arc<Model>,
-    /// The model's name, as the client writes it.
-    pub(crate) name: Text,
     /// How it was shown.
     pub(crate) shown: Extent,
     /// The size of the conversation as it was said.
@@ -50,19 +36,47 @@ pub struct Flight {
     pub(crate) did: Vec<Did>,
 }
 
+/// The place of a request in its conversation.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    /// The number of its turns.
+    pub len: usize,
+    /// The last of them.
+    pub head: TurnId,
+    /// Its number in the conversation.
+    pub number: u64,
+    /// The number of turns that were not sent before in this conversation.
+    pub new: usize,
+    /// The last of those.
+    pub newest: Option<Turn>,
+}
+
+/// What a request asks.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub dialect: Dialect,
+    pub model: Arc<Model>,
+    /// The model's name, as the client writes it.
+    pub name: Text,
+}
+
 impl Flight {
     pub(crate) fn new(incoming: &Incoming<'_>, new: &[Turn]) -> Self {
         Self {
-            len: incoming.len(),
-            head: TurnId::ROOT,
-            number: 0,
-            new: new.len(),
-            newest: new.last().cloned(),
+            turns: Turns {
+                len: incoming.len(),
+                head: TurnId::ROOT,
+                number: 0,
+                new: new.len(),
+                newest: new.last().cloned(),
+            },
+            asked: Asked {
+                dialect: incoming.dialect(),
+                model: Arc::clone(&incoming.model),
+                name: incoming.name.clone(),
+            },
             pending: None,
             compacts: None,
-            dialect: incoming.dialect(),
-            model: Arc::clone(&incoming.model),
-            name: incoming.name.clone(),
             shown: Extent::default(),
             unchanged: Tokens::ZERO,
             before: None,
@@ -75,25 +89,25 @@ impl Flight {
     /// The newest turn, where the request brought one.
     #[must_use]
     pub const fn newest(&self) -> Option<&Turn> {
-        self.newest.as_ref()
+        self.turns.newest.as_ref()
     }
 
     /// The request's dialect.
     #[must_use]
     pub const fn dialect(&self) -> Dialect {
-        self.dialect
+        self.asked.dialect
     }
 
     /// The request's model.
     #[must_use]
     pub const fn model(&self) -> &Arc<Model> {
-        &self.model
+        &self.asked.model
     }
 
     /// The model's name, as the client writes it.
     #[must_use]
     pub const fn model_name(&self) -> &Text {
-        &self.name
+        &self.asked.name
     }
 
     /// What the request brings and nobody stored yet.
@@ -128,11 +142,11 @@ impl Flight {
     #[must_use]
     pub fn answer(&self, reply: Option<&Reply>) -> Batch {
         let mut batch = Batch {
-            parent: self.head,
+            parent: self.turns.head,
             ..Batch::default()
         };
         let Some(reply) = reply else { return batch };
-        let turn = reply.draft().after(batch.parent, &self.model.counter());
+        let turn = reply.draft().after(batch.parent, &self.asked.model.counter());
         if turn.parts().iter().any(is_more_than_text) {
             batch.originals = vec![(turn.id(), reply.message().as_bytes().into())];
         }

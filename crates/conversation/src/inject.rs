@@ -48,10 +48,10 @@ impl Conversation {
         }
         if self.terms.notes
             && self.is_note_due(incoming, flight, shown)
-            && let Some(addition) = self.note_for(incoming, shown, flight.len)
+            && let Some(addition) = self.note_for(incoming, shown, flight.turns.len)
         {
             did.push(Did::Noted);
-            self.flights.noted = flight.number;
+            self.flights.noted = flight.turns.number;
             additions.push(addition);
         }
         for Addition { message, change } in additions {
@@ -70,19 +70,19 @@ impl Conversation {
     /// answer, after a swap, and when the soft threshold is crossed. Not when the same request comes again.
     fn is_note_due(&mut self, incoming: &Incoming<'_>, flight: &Flight, shown: Extent) -> bool {
         let room = self.terms.longest_body.saturating_sub(ROOM);
-        if self.flights.noted == flight.number
-            || flight.new == 0
+        if self.flights.noted == flight.turns.number
+            || flight.turns.new == 0
             || incoming.request.body().len() > room
         {
             return false;
         }
         let newest = flight.newest();
         let is_spoken = newest.is_some_and(|turn: &Turn| turn.role() == Role::User);
-        let (_, view) = self.sizes(shown, flight.len);
+        let (_, view) = self.sizes(shown, flight.turns.len);
         let window = self.supervisor.machine.limits().window;
         let is_soft = view >= window.scaled(self.supervisor.soft);
         let told = std::mem::take(&mut self.flights.tell);
-        (is_spoken && flight.len > 2) || told || (is_soft && !self.flights.was_soft)
+        (is_spoken && flight.turns.len > 2) || told || (is_soft && !self.flights.was_soft)
     }
 
     /// The note about the agent's own memory.

@@ -155,8 +155,8 @@ impl Conversation {
         }
         self.flights.open += 1;
         self.flights.newest += 1;
-        flight.head = self.record.head;
-        flight.number = self.flights.newest;
+        flight.turns.head = self.record.head;
+        flight.turns.number = self.flights.newest;
         flight.set_pending(batch);
         flight
     }

@@ -103,7 +103,7 @@ impl Conversation {
         }
         let is_retried = overflow.is_some_and(|overflow| {
             self.terms.is_on()
-                && self.flights.newest == flight.number
+                && self.flights.newest == flight.turns.number
                 && self.is_retried_after_overflow(overflow.input, now)
         });
         let why = match is_retried {
@@ -129,7 +129,7 @@ impl Conversation {
             room.max(most.scaled(0.25)).max(LEAST)
         });
         let machine = &self.supervisor.machine;
-        let is_newest = self.flights.newest == flight.number;
+        let is_newest = self.flights.newest == flight.turns.number;
         let (tokens, is_stated) = match (stated, overflow.input) {
             (Some(stated), _) => (stated, true),
             (None, Some(input)) => (input.max(LEAST), false),
@@ -139,7 +139,7 @@ impl Conversation {
         if !is_stated && tokens >= machine.limits().window {
             return None;
         }
-        self.take_window(Some(tokens), &flight.model, now);
+        self.take_window(Some(tokens), &flight.asked.model, now);
         Some(Effect::Learn(Lesson::Window(Found { tokens, is_stated })))
     }
 
@@ -163,7 +163,7 @@ impl Conversation {
             return self.without_thinking(incoming, flight, now);
         }
         loop {
-            if !self.leads_to(flight.len, flight.head) {
+            if !self.leads_to(flight.turns.len, flight.turns.head) {
                 return self.given_up(flight, rescue);
             }
             match rescue.stage {
@@ -256,7 +256,7 @@ impl Conversation {
         flight: &mut Flight,
         now: Timestamp,
     ) -> Vec<Effect> {
-        let (len, head) = (flight.len, flight.head);
+        let (len, head) = (flight.turns.len, flight.turns.head);
         let is_out = self.record.standing.stripped == head;
         if !self.terms.is_on() || is_out || !self.leads_to(len, head) {
             return vec![Effect::Overtaken];
@@ -280,7 +280,7 @@ impl Conversation {
         rescue: &mut Rescue,
         now: Timestamp,
     ) -> Option<Vec<Effect>> {
-        let decision = self.fit(flight.len, now);
+        let decision = self.fit(flight.turns.len, now);
         if decision.swapped {
             self.tell_of_swap();
         }
@@ -309,7 +309,7 @@ impl Conversation {
         let first = turns.iter().rposition(answered).map_or(0, |last| last + 1);
         let newest = turns.get(first..).unwrap_or_default();
         let ids: Vec<TurnId> = newest.iter().map(Turn::id).collect();
-        if ids.is_empty() || self.len() != flight.len {
+        if ids.is_empty() || self.len() != flight.turns.len {
             return Vec::new();
         }
         let Some(limits) = self.room_for_results(flight, (first, newest)) else {
@@ -353,7 +353,7 @@ impl Conversation {
     /// The view of a request that was refused, as far as it is not guessed.
     fn view_of(&self, flight: &Flight) -> Tokens {
         let machine = &self.supervisor.machine;
-        let path = self.path(flight.len);
+        let path = self.path(flight.turns.len);
         machine.size(&machine.shown(), &path).known
     }
 
@@ -372,7 +372,7 @@ impl Conversation {
         let results = newest.iter().flat_map(Turn::results).count();
         let results = u64::try_from(results).ok().filter(|&results| results > 0)?;
         let limits = self.supervisor.machine.limits();
-        let taken = self.path(flight.len).tail(first);
+        let taken = self.path(flight.turns.len).tail(first);
         let rest = self.view_of(flight).saturating_sub(taken);
         let room = limits.hard_tokens().saturating_sub(rest);
         let room = room.max(limits.window.scaled(RESULTS));

@@ -23,16 +23,13 @@ use std::sync::mpsc;
 use std::thread;
 
 use context::{TokenCounter, Tokens};
-use conversation::RouteChoice;
-use conversation::homunculus::hosted::PinKeeping;
 use conversation::homunculus::{Limits, Prices};
 use tokens::Model;
 use wire::session::Session;
 
 use crate::compare::{Comparison, Outcome, SCHEMA, Simulation};
 use crate::equal_size::{self, EqualSize};
-use crate::latency::Latency;
-use crate::options::{Options, Progress, RecallMeasure, ReplayError, SMALLEST_WINDOW};
+use crate::options::{Options, Progress, ReplayError, SMALLEST_WINDOW};
 use pins::PinSpan;
 
 pub use client::Client;
@@ -54,17 +51,12 @@ struct Scene<'a> {
     lead_messages: usize,
     /// The pins, for counting.
     pins: Vec<PinSpan>,
-    /// The texts that are pinned from outside.
-    asked_pins: &'a [String],
-    pin_keeping: Option<PinKeeping>,
-    route: RouteChoice,
     model: Model,
     limits: Limits,
-    latency: Latency,
+    options: &'a Options,
     counter: &'a dyn TokenCounter,
     summariser: &'a dyn Summarise,
     watch: &'a dyn Watch,
-    recall: RecallMeasure,
 }
 
 /// Replays a session as its client would have sent it: before each assistant turn one request with
@@ -105,16 +97,12 @@ pub fn run_with(
         requests: facts::requests(session),
         lead_messages: client.message_of(facts::leading_system_turns(session)),
         client,
-        asked_pins: &options.pins,
-        pin_keeping: options.pin_keeping,
-        route: options.route,
         watch,
         pins: pins::spans(session, &options.pins, &counter)?,
         limits: Limits::for_window(window, Prices::from(&model)),
-        latency: options.latency,
+        options,
         counter: &counter,
         summariser,
-        recall: options.recall,
         model,
     };
     let (strategies, recall) = side_by_side(&scene, options, progress);
@@ -137,7 +125,7 @@ fn side_by_side(
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         // First, since it takes longest.
-        let recall = scope.spawn(|| equal_size::measure(scene.session, scene.recall));
+        let recall = scope.spawn(|| equal_size::measure(scene.session, scene.options.recall));
         let running: Vec<_> = options
             .strategies
             .iter()
@@ -193,9 +181,9 @@ fn simulation(scene: &Scene<'_>) -> Simulation {
         usd_per_million_cache_read: prices.cache_read,
         usd_per_million_cache_write: prices.cache_write,
         cache_ttl_seconds: u64::try_from(prices.ttl.as_secs()).unwrap_or(u64::MAX),
-        prefill_tokens_per_second: scene.latency.prefill,
-        cached_prefill_tokens_per_second: scene.latency.cached_prefill,
-        decode_tokens_per_second: scene.latency.decode,
+        prefill_tokens_per_second: scene.options.latency.prefill,
+        cached_prefill_tokens_per_second: scene.options.latency.cached_prefill,
+        decode_tokens_per_second: scene.options.latency.decode,
     }
 }
 

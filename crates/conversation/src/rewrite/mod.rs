@@ -34,7 +34,7 @@ mod shrink;
 mod threads;
 
 pub use compaction::{
-    ClientCompaction, Form, Wants, answer, answer_sealed, own_compaction, own_compaction_read,
+    ClientCompaction, Form, Wants, answer, answer_sealed, own_compaction,
 };
 pub use direct::Direct;
 pub(crate) use error::CODES;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::conversation::incoming::label;
-use ::conversation::rewrite::{self, beta, betas, own_compaction_read, refuse_thread, render};
+use ::conversation::rewrite::{self, beta, betas, own_compaction, refuse_thread, render};
 use ::conversation::words::Did;
 use ::conversation::{Effect, Hold, Incoming, Input, Origin, Rescue, Sending, Start, Stored};
 use bytes::Bytes;
@@ -62,7 +62,7 @@ impl Inner {
         };
         let mut passage = Passage::new(Arc::clone(self), shared, flight, arrival);
         let newest = passage.flight.newest().map(Turn::parts);
-        let own = own_compaction_read(&passage.arrival.target, &request, newest);
+        let own = own_compaction(&passage.arrival.target, &request, newest);
         // What the provider does from some size on is a request like any other.
         if let Some(own) = own.filter(|own| !matches!(own.wants, rewrite::Wants::Later(_))) {
             return self.client_compacts(&incoming, passage, &own).await;

@@ -44,7 +44,7 @@ pub(super) fn replay(
     strategy: &Arc<StrategyProgram>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    let built = build(strategy, scene.limits, (scene.route, scene.pin_keeping));
+    let built = build(strategy, scene.limits, (scene.options.route, scene.options.pin_keeping));
     let mut drive = Drive::new(scene, built);
     let of = scene.requests.len();
     let step = |done| Progress {
@@ -181,7 +181,7 @@ impl<'a> Drive<'a> {
             let (begun, _) = Conversation::begin(id, terms, incoming, Kin::default());
             self.conversation = Some(begun);
             let ignores = self.built.ignores_pins();
-            for text in self.scene.asked_pins.iter().filter(|_| !ignores) {
+            for text in self.scene.options.pins.iter().filter(|_| !ignores) {
                 let input = Input::Pin(text, Origin::Api);
                 self.on(input, incoming.now);
             }
@@ -273,14 +273,14 @@ impl<'a> Drive<'a> {
             return;
         };
         let (reading, time) = if order.route == Route::Extractive {
-            let time = self.scene.latency.extraction(path.covered(order.cut));
+            let time = self.scene.options.latency.extraction(path.covered(order.cut));
             (Charge::default(), time)
         } else {
             // The model reads what is shown up to the cut, from the cache as far as that holds it.
             let behind = path.tail(order.cut);
             let source = shown.tokens(&path).saturating_sub(behind);
             let reading = self.cache.read_again(source, now);
-            (reading, self.scene.latency.call(reading, order.budget))
+            (reading, self.scene.options.latency.call(reading, order.budget))
         };
         self.job = Some(Job {
             order,
@@ -454,7 +454,7 @@ impl<'a> Drive<'a> {
         let charge = self.cache.send(&request, now);
         let answer = scene.session.turns.get(pending.turn);
         let output = answer.map_or(Tokens::ZERO, Turn::tokens);
-        let answering = scene.latency.call(charge, output);
+        let answering = scene.options.latency.call(charge, output);
         self.ledger.sent(view, &path, &self.built.limits);
         self.clock.answers_in(answering);
         self.ledger.request(charge, output);

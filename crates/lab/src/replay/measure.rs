@@ -21,7 +21,7 @@ pub(super) struct Place<'a> {
 
 /// The figures of one compaction; `None` where they are not asked for or nothing is needed later.
 pub(super) fn recall(scene: &Scene<'_>, place: &Place<'_>) -> Option<RecallFigures> {
-    if scene.recall == RecallMeasure::Skipped {
+    if scene.options.recall == RecallMeasure::Skipped {
         return None;
     }
     let turns = &scene.session.turns;

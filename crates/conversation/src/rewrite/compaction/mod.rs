@@ -58,15 +58,10 @@ pub enum Form {
     Snapshot,
 }
 
-/// Recognises the client's own compaction. `target` is the request's path and query.
+/// Recognises the client's own compaction. `target` is the request's path and query; `newest` the newest
+/// message's parts, where they were read already.
 #[must_use]
-pub fn own_compaction(target: &str, request: &Request<'_>) -> Option<ClientCompaction> {
-    own_compaction_read(target, request, None)
-}
-
-/// The same where the newest message was read already: `newest` is what it says.
-#[must_use]
-pub fn own_compaction_read(
+pub fn own_compaction(
     target: &str,
     request: &Request<'_>,
     newest: Option<&[Part]>,

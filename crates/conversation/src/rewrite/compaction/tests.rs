@@ -15,7 +15,7 @@ fn ask(dialect: Dialect, text: &str) -> String {
 
 fn found(dialect: Dialect, body: &str) -> Option<ClientCompaction> {
     let request = Request::parse(dialect, body.as_bytes()).unwrap();
-    own_compaction("/v1/x?beta=true", &request)
+    own_compaction("/v1/x?beta=true", &request, None)
 }
 
 #[track_caller]
@@ -169,9 +169,9 @@ fn parameters_triggers_and_paths_are_recognised() {
     assert_eq!(found(Dialect::Anthropic, &cleared), None);
     let body = format!(r#"{{"input":[{items}]}}"#);
     let request = Request::parse(Dialect::Responses, body.as_bytes()).unwrap();
-    let own = own_compaction("/v1/responses/compact", &request).unwrap();
+    let own = own_compaction("/v1/responses/compact", &request, None).unwrap();
     assert_eq!((own.covers, own.wants), (1, Wants::Sealed));
-    assert_eq!(own_compaction("/v1/responses", &request), None);
+    assert_eq!(own_compaction("/v1/responses", &request, None), None);
 }
 
 /// The answer of a stream or of one JSON text, as a client reads it.
@@ -201,7 +201,7 @@ fn answers_read_as_the_providers_own() {
             let body = ask(dialect, task);
             let body = format!("{}{streams}}}", body.strip_suffix('}').unwrap());
             let request = Request::parse(dialect, body.as_bytes()).unwrap();
-            let own = own_compaction("", &request).unwrap();
+            let own = own_compaction("", &request, None).unwrap();
             let direct = answer(&request, &own, &summary, Timestamp::UNIX_EPOCH).unwrap();
             assert_eq!(direct.status, 200);
             assert_eq!(
@@ -226,7 +226,7 @@ fn a_summary_is_wrapped_as_its_client_reads_it() {
         "Your task is to create a detailed summary of the conversation so far <analysis> <summary>";
     let body = ask(Dialect::Anthropic, task);
     let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
-    let own = own_compaction("", &request).unwrap();
+    let own = own_compaction("", &request, None).unwrap();
     let direct = answer(&request, &own, "it", Timestamp::UNIX_EPOCH).unwrap();
     let body = String::from_utf8(direct.body.to_vec()).unwrap();
     assert!(body.contains(r#""content":[{"type":"text","text":"<summary>\nit\n</summary>"}]"#));
@@ -246,7 +246,7 @@ fn a_block_goes_out_byte_for_byte() {
             r#"{{"model":"m","messages":[{{"role":"user","content":"x"}}],"compaction":{{"type":"summarize"}}{streams}}}"#
         );
         let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
-        let own = own_compaction("", &request).unwrap();
+        let own = own_compaction("", &request, None).unwrap();
         assert!(answer(&request, &own, "s", Timestamp::UNIX_EPOCH).is_none());
         let direct = answer_sealed(&request, &own, block, Timestamp::UNIX_EPOCH).unwrap();
         let body = String::from_utf8(direct.body.to_vec()).unwrap();

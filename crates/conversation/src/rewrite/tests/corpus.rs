@@ -61,7 +61,7 @@ fn no_user_of_the_corpus_is_taken_for_a_compactor() {
                     let alone = std::slice::from_ref(turn);
                     let body = Conversation::from_turns(dialect, alone).body("m", None);
                     let request = Request::parse(dialect, body.as_bytes()).unwrap();
-                    let found = own_compaction("/v1/messages", &request);
+                    let found = own_compaction("/v1/messages", &request, None);
                     assert_eq!(found, None, "{}", path.display());
                     asked += 1;
                 }
