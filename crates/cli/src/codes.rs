@@ -11,7 +11,7 @@ pub fn all() -> Vec<CodeEntry> {
         lab::CODES,
         context::CODES,
         history::CODES,
-        conversation::homunculus::CODES,
+        conversation::CODES,
         model::CODES,
         gateway::CODES,
         driver::CODES,

@@ -33,8 +33,8 @@ pub struct Cuts {
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     at: u32,
-    /// The calls in it that have no result.
-    unanswered: u32,
+    /// The calls in it that have no result. Two bytes: this is kept for every step of every conversation.
+    unanswered: u16,
     shape: Shape,
     /// Whether [`Rule::Provider`] allows a cut before it.
     provider: bool,
@@ -82,7 +82,7 @@ impl Cuts {
         let joins = self.end.in_flight > 0;
         let calls = self.end.ask(turn, at);
         match self.steps.last_mut() {
-            Some(open) if joins => open.unanswered += calls,
+            Some(open) if joins => open.unanswered = open.unanswered.saturating_add(calls),
             _ => self.steps.push(Begun {
                 at,
                 unanswered: calls,
@@ -115,9 +115,10 @@ impl Cuts {
     /// Joins everything from the step of turn `asked` on into one step, one call of which is answered.
     fn join(&mut self, asked: u32) {
         let later = self.steps.partition_point(|step| step.at <= asked);
-        let unanswered: u32 = self.steps.drain(later..).map(|step| step.unanswered).sum();
+        let joined = self.steps.drain(later..).map(|step| step.unanswered);
+        let unanswered = joined.fold(0, u16::saturating_add);
         if let Some(step) = self.steps.last_mut() {
-            step.unanswered = (step.unanswered + unanswered).saturating_sub(1);
+            step.unanswered = step.unanswered.saturating_add(unanswered).saturating_sub(1);
         }
     }
 
@@ -200,7 +201,7 @@ impl Begun {
 
 impl End {
     /// Notes the calls of a turn, and returns their number.
-    fn ask(&mut self, turn: &Turn, at: u32) -> u32 {
+    fn ask(&mut self, turn: &Turn, at: u32) -> u16 {
         let mut asked = 0;
         for call in turn.calls() {
             self.waiting.entry(call.id.clone()).or_default().push(at);

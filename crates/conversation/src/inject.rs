@@ -2,8 +2,8 @@
 //! does not name, and the note about the agent's memory.
 
 use context::note::{Removed, RuntimeContext};
-use context::{Role, Turn};
-use history::Edition;
+use context::{Role, TokenCounter, Turn};
+use history::{Change, Edition};
 use jiff::SignedDuration;
 
 use crate::batch::Batch;
@@ -109,6 +109,12 @@ impl Conversation {
             pins: (!labels.is_empty()).then_some(labels.as_slice()),
             branch: None,
         };
-        rewrite::note(incoming.request, &incoming.model, &facts)
+        let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
+        // The note must not make the request too long: that would end the agent's work to tell it of it.
+        let (Change::Appended(text) | Change::Followed(text)) = &note.change else {
+            return Some(note);
+        };
+        let tokens = incoming.model.counter().count(text);
+        (view + tokens <= self.supervisor.machine.limits().window).then_some(note)
     }
 }

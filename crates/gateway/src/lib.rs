@@ -19,7 +19,7 @@ use context::coded::{self, CodeEntry};
 pub use remote::{Remote, RemoteError};
 pub use server::{Gateway, Running, ServeError, serve};
 
-const TABLES: &[&[CodeEntry]] = &[error::CODES, conversation::CODES];
+const TABLES: &[&[CodeEntry]] = &[error::CODES];
 
 /// The error codes of this crate.
 pub const CODES: &[CodeEntry] = &coded::joined::<{ coded::total(TABLES) }>(TABLES);
