@@ -202,12 +202,12 @@ impl Begun {
 impl End {
     /// Notes the calls of a turn, and returns their number.
     fn ask(&mut self, turn: &Turn, at: u32) -> u16 {
-        let mut asked = 0;
+        let mut asked: u16 = 0;
         for call in turn.calls() {
             self.waiting.entry(call.id.clone()).or_default().push(at);
-            asked += 1;
+            asked = asked.saturating_add(1);
         }
-        self.in_flight += asked;
+        self.in_flight += u32::from(asked);
         asked
     }
 

@@ -70,7 +70,7 @@ impl AtHand {
                     return None;
                 }
                 let direct = answer_sealed(request, own, &block, now)?;
-                let parts = parts_of(&mark.summary)?;
+                let parts = parts_of(incoming.dialect(), &mark.summary)?;
                 Some(Answered { direct, parts })
             }
             Wants::Text(_) if mark.route != Route::Native => {
@@ -100,9 +100,9 @@ impl AtHand {
     }
 }
 
-/// What a message of Anthropic's says.
-fn parts_of(message: &str) -> Option<Vec<Part>> {
-    let body = format!(r#"{{"messages":[{message}]}}"#);
-    let request = Request::parse(Dialect::Anthropic, body.as_bytes()).ok()?;
+/// The parts of a message in `dialect`.
+fn parts_of(dialect: Dialect, message: &str) -> Option<Vec<Part>> {
+    let body = format!(r#"{{"{}":[{message}]}}"#, dialect.list_key());
+    let request = Request::parse(dialect, body.as_bytes()).ok()?;
     Some(request.message(0)?.draft().parts)
 }

@@ -145,7 +145,7 @@ impl Terms {
     /// The way summaries are made with a model. Observing must cost nothing, so it asks no model.
     #[must_use]
     pub fn route_for(&self, model: &Model, dialect: Dialect) -> Route {
-        let native = model.can(Capability::NativeCompaction) && dialect != Dialect::Chat;
+        let native = model.can(Capability::NativeCompaction) && dialect.facts().compaction.native;
         match (self.mode, self.route) {
             (Mode::Observe, _) | (_, RouteChoice::Extractive) => Route::Extractive,
             (_, RouteChoice::Auto | RouteChoice::Native) if native => Route::Native,

@@ -42,16 +42,4 @@ pub use error::RewriteError;
 pub use note::{Addition, fits, note, restate};
 pub use render::{betas, may_ask, render, render_asking};
 pub use shrink::shrink_new;
-pub use threads::{is_held_elsewhere, refuse_thread};
-
-/// Names of betas that the gateway itself needs.
-pub mod beta {
-    /// Compaction on demand, and every request that carries its block.
-    pub const COMPACT: &str = "compact-2026-09-04";
-    /// System messages that clear themselves.
-    pub const CLEAR_AT: &str = "mid-conversation-system-clear-at-2026-08-21";
-    /// The provider's reason for a cache miss.
-    pub const DIAGNOSIS: &str = "cache-diagnosis-2026-04-07";
-    /// Message threads.
-    pub const THREADS: &str = "message-threads-2026-08-12";
-}
+pub use threads::refuse_thread;

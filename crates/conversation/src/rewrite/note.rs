@@ -1,11 +1,9 @@
-//! What is said to the model beside what the client said: the note about its own memory, and pins.
+//! Texts that are added to the client's own: the note about the model's memory, and pins.
 
 use context::note::RuntimeContext;
-use context::{Part, Role};
 use history::Change;
-use serde_json::{Value, json};
 use tokens::{Capability, Model, Provider};
-use wire::api::{Dialect, Message, Request};
+use wire::api::{Dialect, Insertion, Request, SystemBetween, SystemMessages};
 
 /// Something that is added to one message of a request, and its index among the messages.
 ///
@@ -19,116 +17,54 @@ pub struct Addition {
     pub change: Change,
 }
 
-/// The note, through the channel that the model has: always at the newest message, never between a call
-/// and its result. `None` where there is nothing to say, or where the model has no channel at this place:
-/// the newest message is its own, or it is a tool's and only the first message may be a system message.
-///
-/// | dialect | model | channel |
-/// |---|---|---|
-/// | Anthropic | with mid-conversation system messages | one that clears itself at the next user message; one that stays, where the client leaves its breakpoint to the provider |
-/// | Anthropic | any other | a text block at the end of the newest user message |
-/// | Chat | OpenAI's | a `system` message behind the newest message |
-/// | Chat | any other: many templates take a system message only in front | a text block at the end of the newest user message |
-/// | Responses | all | a `developer` message behind the newest message |
+/// The note at the newest message, through the channel that the model has (see [`Request::note`]). `None`
+/// where there is nothing to say, or the model has no channel there.
 #[must_use]
 pub fn note(request: &Request<'_>, model: &Model, facts: &RuntimeContext<'_>) -> Option<Addition> {
-    let text = facts.render();
-    let newest = newest(request).filter(|_| !text.is_empty())?;
-    let change = match newest.dialect() {
-        // An automatic breakpoint falls on the last block, which would be the note: what is cleared again
-        // ends no prefix, and the next request would read nothing from behind the breakpoint before.
-        Dialect::Anthropic
-            if model.can(Capability::MidConversationSystem)
-                && request.field("cache_control").is_some() =>
-        {
-            followed(&json!({"role": "system", "content": text}))
-        }
-        Dialect::Anthropic if model.can(Capability::MidConversationSystem) => {
-            followed(&json!({"role": "system", "clear_at": "next_user_message", "content": text}))
-        }
-        Dialect::Anthropic => appended(&newest, &text)?,
-        Dialect::Chat if model.provider == Provider::OpenAi => {
-            followed(&json!({"role": "system", "content": text}))
-        }
-        Dialect::Chat if newest.role() == Role::User => appended(&newest, &text)?,
-        Dialect::Chat => return None,
-        Dialect::Responses => followed(&json!({"role": "developer", "content": text})),
-    };
-    Some(Addition {
-        message: newest.index(),
-        change,
-    })
+    let takes = takes_system(request.dialect(), model);
+    addition(request, request.note(takes, &facts.render())?)
 }
 
-/// Whether a change that was made for one model can be shown to this one. A system message between others is
-/// refused, or misunderstood, by models without such a channel; they are shown the conversation without it.
+/// Returns `true` if a change that was made for one model can be shown to this one. Models without such a
+/// channel refuse or misunderstand a system message between others; they see the conversation without it.
 #[must_use]
 pub fn fits(change: &Change, dialect: Dialect, model: &Model) -> bool {
     let Change::Followed(message) = change else {
         return true;
     };
-    let takes_system = match dialect {
-        Dialect::Anthropic => model.can(Capability::MidConversationSystem),
-        Dialect::Chat => model.provider == Provider::OpenAi,
-        Dialect::Responses => true,
-    };
     // Within a text the quotes would be escaped.
-    takes_system || !message.contains(r#""role":"system""#)
+    takes_system(dialect, model) == SystemMessages::Anywhere
+        || !message.contains(r#""role":"system""#)
 }
 
-/// Pins restated at the newest message. `None` where `text` is empty or the newest message is the model's
-/// own and no compaction.
-///
-/// | newest message | channel |
-/// |---|---|
-/// | the user's, on Anthropic also one of tool results | a block at its end |
-/// | the provider's own summary | a `user` message behind it |
-/// | a tool's, on Responses | a `developer` message behind it: a model could take a user's for a question |
-/// | any other | a `user` message behind it |
+fn takes_system(dialect: Dialect, model: &Model) -> SystemMessages {
+    let anywhere = match dialect.facts().layout.system_between {
+        SystemBetween::Always => true,
+        SystemBetween::WithCapability => model.can(Capability::MidConversationSystem),
+        SystemBetween::OpenAiOnly => model.provider == Provider::OpenAi,
+    };
+    if anywhere {
+        SystemMessages::Anywhere
+    } else {
+        SystemMessages::InFront
+    }
+}
+
+/// Pins restated at the newest message (see [`Request::restatement`]).
 #[must_use]
 pub fn restate(request: &Request<'_>, text: &str) -> Option<Addition> {
-    let last = request.message(request.len().checked_sub(1)?)?;
-    let newest = newest(request).or_else(|| is_compaction(&last).then_some(last));
-    let newest = newest.filter(|_| !text.trim().is_empty())?;
-    let appended = appended(&newest, text).filter(|_| newest.role() == Role::User);
-    let role = match (newest.dialect(), newest.role()) {
-        (Dialect::Responses, Role::Tool) => "developer",
-        _ => "user",
+    addition(request, request.restatement(text)?)
+}
+
+fn addition(request: &Request<'_>, insertion: Insertion) -> Option<Addition> {
+    let change = match insertion {
+        Insertion::After(json) => Change::Followed(json.into()),
+        Insertion::Block(json) => Change::Appended(json.into()),
     };
     Some(Addition {
-        message: newest.index(),
-        change: appended.unwrap_or_else(|| followed(&json!({"role": role, "content": text}))),
+        message: request.len().checked_sub(1)?,
+        change,
     })
-}
-
-/// Whether a message is the provider's own summary and nothing else.
-fn is_compaction(message: &Message<'_>) -> bool {
-    let is_block =
-        |part: &Part| matches!(part, Part::Opaque(it) if it.kind.as_str() == "compaction");
-    let parts = message.draft().parts;
-    !parts.is_empty() && parts.iter().all(is_block)
-}
-
-/// The newest message, unless it is the model's own or of a role that is not known.
-fn newest<'r>(request: &'r Request<'_>) -> Option<Message<'r>> {
-    let newest = request.message(request.len().checked_sub(1)?)?;
-    let ours = matches!(newest.role(), Role::User | Role::Tool | Role::System);
-    ours.then_some(newest)
-}
-
-fn followed(message: &Value) -> Change {
-    Change::Followed(message.to_string().into())
-}
-
-/// A block at the end of `message`, where it has a place for one.
-fn appended(message: &Message<'_>, text: &str) -> Option<Change> {
-    let kind = match message.dialect() {
-        Dialect::Responses => "input_text",
-        Dialect::Anthropic | Dialect::Chat => "text",
-    };
-    let block = json!({"type": kind, "text": text}).to_string();
-    message.edit().with_block(&block).render()?;
-    Some(Change::Appended(block.into()))
 }
 
 #[cfg(test)]

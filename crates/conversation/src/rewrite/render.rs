@@ -1,15 +1,13 @@
 //! Puts a request together as a view says.
 
 use history::Change;
-use memchr::memmem;
-use serde_json::Value;
-use wire::api::{Dialect, Edit, Message, Piece, Request};
+use wire::api::{Dialect, Message, Piece, Request};
 
-use super::{RewriteError, beta, cut, front};
+use super::{RewriteError, cut, front};
 use crate::view::{Front, View};
 use context::Role;
 
-/// What stands in place of a tool result that was cleared.
+/// Stands in place of a cleared tool result.
 const CLEARED: &str = "[old tool result cleared; call the tool again if it is needed]";
 
 /// The body to send. Every byte that the view does not name is as it came; with an empty view it is
@@ -56,32 +54,31 @@ pub fn render_asking(
         list.show(index)?;
     }
     let mut edit = request.edit().messages(list.pieces);
-    if let Some(previous) = previous.filter(|_| may_ask(request)) {
-        let question = serde_json::json!({ "previous_message_id": previous });
-        edit = edit.set(DIAGNOSTICS, question.to_string());
+    if let Some((key, question)) = previous.and_then(|id| request.cache_question(id)) {
+        edit = edit.set(key, question);
     }
-    Ok(carrying(request, edit, native)?.render()?)
+    if native {
+        edit = edit
+            .carrying_compaction()
+            .map_err(RewriteError::NotCarried)?;
+    }
+    Ok(edit.render()?)
 }
 
-/// The member that asks why the cache was missed.
-const DIAGNOSTICS: &str = "diagnostics";
-
-/// Whether the gateway may ask why the cache was missed: the interface has the question, and the client
+/// Returns `true` if Ebbtide may ask why the cache was missed: the dialect has the question, and the client
 /// does not ask itself.
 #[must_use]
 pub fn may_ask(request: &Request<'_>) -> bool {
-    request.dialect() == Dialect::Anthropic && request.field(DIAGNOSTICS).is_none()
+    request.cache_question("").is_some()
 }
 
 /// The names that the header `anthropic-beta` has to hold for what a view puts into a request.
 #[must_use]
 pub fn betas(dialect: Dialect, view: &View) -> Vec<&'static str> {
+    let known = &dialect.facts().betas;
     let mut out = Vec::new();
-    if dialect != Dialect::Anthropic {
-        return out;
-    }
     if matches!(view.front, Front::Native { .. }) {
-        out.push(beta::COMPACT);
+        out.extend(known.compaction);
     }
     let clears = |change: &Change| match change {
         Change::Followed(json) => json.contains(r#""clear_at""#),
@@ -89,7 +86,7 @@ pub fn betas(dialect: Dialect, view: &View) -> Vec<&'static str> {
     };
     let mut shown = view.changes.iter().filter(|(at, _)| *at >= view.from);
     if shown.any(|(_, change)| clears(change)) {
-        out.push(beta::CLEAR_AT);
+        out.extend(known.clear_at);
     }
     out
 }
@@ -108,7 +105,7 @@ impl<'r> List<'r> {
     /// that it begins with. Returns the first message after them.
     fn instructions(&mut self) -> usize {
         let request = self.request;
-        if request.dialect() == Dialect::Anthropic {
+        if !request.dialect().facts().layout.keeps_system {
             return self.view.from;
         }
         let system = |index: usize| {
@@ -138,8 +135,8 @@ impl<'r> List<'r> {
         let own = self.changes.get(skipped..until).unwrap_or_default();
         self.changes = self.changes.get(until..).unwrap_or_default();
         let message = self.message(index)?;
-        let clears = index < self.view.cleared && may_hold_results(&message);
-        let strips = index < self.view.stripped && may_think(&message);
+        let clears = index < self.view.cleared && message.may_hold_results();
+        let strips = index < self.view.stripped && message.may_think();
         if own.is_empty() && !clears && !strips {
             self.pieces.push(Piece::Kept(index..index + 1));
             return Ok(());
@@ -182,73 +179,4 @@ impl<'r> List<'r> {
             .message(index)
             .ok_or(RewriteError::NothingKept { from: index, count })
     }
-}
-
-/// A quick look before a thorough one.
-fn may_hold_results(message: &Message<'_>) -> bool {
-    match message.dialect() {
-        Dialect::Anthropic => holds(message, b"tool_result"),
-        Dialect::Chat | Dialect::Responses => message.role() == Role::Tool,
-    }
-}
-
-/// A quick look before a thorough one.
-fn may_think(message: &Message<'_>) -> bool {
-    message.dialect() == Dialect::Anthropic
-        && message.role() == Role::Assistant
-        && holds(message, b"thinking")
-}
-
-fn holds(message: &Message<'_>, word: &[u8]) -> bool {
-    memmem::find(message.raw().as_bytes(), word).is_some()
-}
-
-/// Beside the provider's own block a request may not say how much of a task's budget remains, nor ask the
-/// provider to compact by itself. Both are taken out; every other request keeps them.
-fn carrying<'r>(
-    request: &Request<'_>,
-    mut edit: Edit<'r>,
-    native: bool,
-) -> Result<Edit<'r>, RewriteError> {
-    if !native || request.dialect() != Dialect::Anthropic {
-        return Ok(edit);
-    }
-    if let Some(mut config) = read(request, "output_config", "\"remaining\"")? {
-        let budget = config.get_mut("task_budget").and_then(Value::as_object_mut);
-        if budget.and_then(|it| it.shift_remove("remaining")).is_some() {
-            edit = edit.set("output_config", config.to_string());
-        }
-    }
-    if let Some(mut management) = read(request, "context_management", "\"compact_")? {
-        let edits = management.get_mut("edits").and_then(Value::as_array_mut);
-        let compacts = |it: &Value| {
-            let kind = it.get("type").and_then(Value::as_str);
-            kind.is_some_and(|kind| kind.starts_with("compact_"))
-        };
-        edit = match edits {
-            Some(edits) if edits.iter().all(compacts) => edit.remove("context_management"),
-            Some(edits) => {
-                edits.retain(|it| !compacts(it));
-                edit.set("context_management", management.to_string())
-            }
-            None => edit,
-        };
-    }
-    Ok(edit)
-}
-
-/// The top-level field `key`, where `word` stands in it.
-fn read(
-    request: &Request<'_>,
-    key: &'static str,
-    word: &str,
-) -> Result<Option<Value>, RewriteError> {
-    let field = request.field(key);
-    let Some(field) = field.filter(|field| field.value.contains(word)) else {
-        return Ok(None);
-    };
-    let value = serde_json::from_str(field.value);
-    value
-        .map(Some)
-        .map_err(|_| RewriteError::NotCarried("a field can not be read"))
 }

@@ -1,42 +1,19 @@
 //! Message threads, which are refused: a gateway that does not hold the history would see fragments.
 
-use serde_json::json;
-use wire::api::{Dialect, Request};
+use wire::api::Request;
 
-use super::beta;
 use crate::rewrite::Direct;
 use crate::words::Did;
 
 /// The refusal, where the request is part of a thread: 400, after which the client sends everything again
 /// without threading for the rest of its session.
-///
-/// Clients look for different things in it: Anthropic's SDKs for `details.error_code`, Claude Code for the
-/// words `capability_rejected: beta_header:…` in the message. With one of them alone the other client's run
-/// dies.
 #[must_use]
 pub fn refuse_thread(request: &Request<'_>) -> Option<Direct> {
-    let asked = request
-        .field("thread")
-        .is_some_and(|field| field.value != "null");
-    if request.dialect() != Dialect::Anthropic || !asked {
-        return None;
-    }
-    let message = format!(
-        "capability_rejected: beta_header:{}: this gateway does not hold threads; send the whole conversation",
-        beta::THREADS
-    );
-    let body = json!({
-        "type": "error",
-        "error": {
-            "type": "invalid_request_error",
-            "message": message,
-            "details": {"error_code": "thread_unsupported_request"},
-        },
-    });
+    let body = request.thread_refusal()?;
     Some(Direct {
         status: 400,
         content_type: "application/json",
-        body: body.to_string().into(),
+        body: body.into(),
         did: vec![Did::Refused],
         conversation: None,
     })
@@ -70,15 +47,4 @@ mod tests {
         check(Dialect::Anthropic, "", false);
         check(Dialect::Chat, r#","thread":{"type":"create"}"#, false);
     }
-}
-
-/// Whether the provider holds the conversation's state, so that the request is only a part of it.
-#[must_use]
-pub fn is_held_elsewhere(request: &Request<'_>) -> bool {
-    let given = |key| {
-        let field = request.field(key);
-        field.is_some_and(|field| field.value != "null")
-    };
-    request.dialect() == Dialect::Responses
-        && (given("previous_response_id") || given("conversation"))
 }

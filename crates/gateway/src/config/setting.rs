@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use wire::api::Dialect;
+
 use crate::config::read::{
     address, age, bytes, choice, count, duration, optional, share, switch, tokens, url, window,
 };
@@ -139,10 +141,10 @@ pub const SETTINGS: &[Setting] = settings![
         |c| Some(quoted(c.policy.summariser.as_ref().and_then(|s| s.url.as_deref()).unwrap_or(NONE)));
     "summariser.dialect", "the API that it speaks; `none`: the agent's own",
         "`anthropic`, `chat`, `responses` or `none`", Openly,
-        |c, t| summariser(c).dialect = optional(t, |t| choice(t, &DIALECTS))?,
+        |c, t| summariser(c).dialect = optional(t, |t| Dialect::named(t).ok_or("one of the words"))?,
         |c| {
             let dialect = c.policy.summariser.as_ref().and_then(|s| s.dialect);
-            Some(dialect.map_or_else(|| quoted(NONE), |dialect| named(&DIALECTS, &dialect)))
+            Some(dialect.map_or_else(|| quoted(NONE), |dialect| quoted(dialect.facts().name)))
         };
     "summariser.key", "its API key; if not set, the agent's own, which requires the same server", "a key", AsSet,
         |c, t| summariser(c).key = optional(t, |t| name(t).map(Secret::new))?,
@@ -177,12 +179,6 @@ const ROUTES: [(&str, RouteChoice); 4] = [
     ("native", RouteChoice::Native),
     ("readable", RouteChoice::Readable),
     ("extractive", RouteChoice::Extractive),
-];
-
-const DIALECTS: [(&str, wire::api::Dialect); 3] = [
-    ("anthropic", wire::api::Dialect::Anthropic),
-    ("chat", wire::api::Dialect::Chat),
-    ("responses", wire::api::Dialect::Responses),
 ];
 
 fn kept_for(text: &str) -> Result<jiff::SignedDuration, &'static str> {

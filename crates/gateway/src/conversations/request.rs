@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::conversation::incoming::label;
-use ::conversation::rewrite::{self, beta, betas, own_compaction, refuse_thread, render};
+use ::conversation::rewrite::{self, betas, own_compaction, refuse_thread, render};
 use ::conversation::words::Did;
 use ::conversation::{Effect, Hold, Incoming, Input, Origin, Rescue, Sending, Start, Stored};
 use bytes::Bytes;
@@ -51,7 +51,7 @@ impl Inner {
         if let Some(direct) = refuse_thread(&request) {
             return Verdict::Answer(direct);
         }
-        if rewrite::is_held_elsewhere(&request) || request.is_empty() {
+        if request.is_held_by_provider() || request.is_empty() {
             return passed();
         }
         let origin = origin(&arrival);
@@ -258,7 +258,9 @@ impl Inner {
             }
         };
         let mut betas = betas(incoming.dialect(), &view);
-        betas.extend(previous.map(|_| beta::DIAGNOSIS));
+        if previous.is_some() {
+            betas.extend(incoming.dialect().facts().betas.cache_question);
+        }
         if let Some((order, start, _)) = passage.prepare.take() {
             let source = Source::of(
                 passage,
@@ -297,9 +299,7 @@ impl Inner {
             return Verdict::Answer(direct);
         }
         let viewed = match read {
-            Some((request, elements))
-                if self.terms.is_on() && !rewrite::is_held_elsewhere(&request) =>
-            {
+            Some((request, elements)) if self.terms.is_on() && !request.is_held_by_provider() => {
                 let origin = origin(&arrival);
                 let incoming = self.commons.incoming(&request, elements, origin, now);
                 self.viewed(&incoming).await

@@ -3,15 +3,9 @@
 use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use wire::api::Dialect;
+pub(crate) use wire::api::Provider;
 
 use crate::conversations::Endpoint;
-
-/// The provider whose API a request uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Provider {
-    Anthropic,
-    OpenAi,
-}
 
 /// The endpoint and the provider of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +26,8 @@ impl Route {
     /// The endpoint's label in metrics and logs.
     pub(crate) const fn name(self) -> &'static str {
         match (self.endpoint, self.provider) {
-            (Endpoint::Generate(Dialect::Anthropic), _) => "messages",
-            (Endpoint::Generate(Dialect::Chat), _) => "chat_completions",
-            (Endpoint::Generate(Dialect::Responses), _) => "responses",
-            (Endpoint::Count(Dialect::Anthropic), _) => "count_tokens",
-            (Endpoint::Count(Dialect::Chat | Dialect::Responses), _) => "input_tokens",
+            (Endpoint::Generate(dialect), _) => dialect.facts().server.generate.1,
+            (Endpoint::Count(dialect), _) => dialect.facts().server.count.1,
             (Endpoint::Other, Provider::Anthropic) => "other_anthropic",
             (Endpoint::Other, Provider::OpenAi) => "other_openai",
         }
@@ -45,27 +36,20 @@ impl Route {
 
 /// Matches the end of the path, since a client's base URL may have a prefix.
 fn endpoint(method: &Method, path: &str) -> Endpoint {
-    const ENDS: [(&str, Endpoint); 6] = [
-        ("/v1/messages", Endpoint::Generate(Dialect::Anthropic)),
-        (
-            "/v1/messages/count_tokens",
-            Endpoint::Count(Dialect::Anthropic),
-        ),
-        ("/chat/completions", Endpoint::Generate(Dialect::Chat)),
-        ("/responses", Endpoint::Generate(Dialect::Responses)),
-        // The conversation continues from its answer.
-        ("/responses/compact", Endpoint::Generate(Dialect::Responses)),
-        (
-            "/responses/input_tokens",
-            Endpoint::Count(Dialect::Responses),
-        ),
-    ];
     if method != Method::POST {
         return Endpoint::Other;
     }
-    ENDS.into_iter()
-        .find(|(end, _)| path.ends_with(end))
-        .map_or(Endpoint::Other, |(_, endpoint)| endpoint)
+    let ends = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
+    let of = |dialect: Dialect| {
+        let server = &dialect.facts().server;
+        if ends(server.generate.0) {
+            Some(Endpoint::Generate(dialect))
+        } else {
+            ends(server.count.0).then_some(Endpoint::Count(dialect))
+        }
+    };
+    let mut dialects = Dialect::ALL.into_iter();
+    dialects.find_map(of).unwrap_or(Endpoint::Other)
 }
 
 /// Returns true if the gateway inspects requests to this path, whatever the method.

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use futures_util::stream::{self, Stream};
 use http::HeaderMap;
 use http_body_util::BodyExt;
 use hyper::Response;
@@ -89,14 +88,6 @@ impl Events {
                 return Some(Err(error));
             }
         }
-    }
-
-    /// The events as a stream.
-    pub fn into_stream(self) -> impl Stream<Item = Result<Event, ModelError>> {
-        stream::unfold(self, |mut events| async {
-            let next = events.next().await?;
-            Some((next, events))
-        })
     }
 
     /// Reads to the end and puts the events together.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::error::ApiError;
 use super::json::scan::Span;
 use super::json::write::push_string;
+use super::message_edit::cut;
 use super::request::{List, Request};
 
 /// A piece of a new list of messages.
@@ -219,46 +220,36 @@ impl<'r> Edit<'r> {
         Ok(Cow::Borrowed(raw))
     }
 
-    /// The changes to the top-level fields: values in their place, then the fields removed at the
-    /// end of the object together with those added there.
+    /// The changes to the top-level fields: values in their place, removed fields with a comma, added
+    /// fields at the end.
     fn field_patches(&self) -> Vec<Patch<'r>> {
         let request = self.request;
         let mut patches = Vec::new();
         let mut added: Vec<&(String, Option<String>)> = self.fields.iter().collect();
-        let mut kept_end = None;
-        let mut taken_end = None;
-        let mut pending: Option<Patch<'r>> = None;
+        let mut entries = Vec::with_capacity(request.fields.len());
         for (field, member) in request.fields().zip(&request.fields) {
             let change = self.fields.iter().find(|(name, _)| *name == field.key);
             added.retain(|(name, _)| *name != field.key);
-            match change {
-                Some((_, None)) => {
-                    let start = member.key.start;
-                    taken_end = Some(member.value.end);
-                    pending.get_or_insert(Patch {
-                        span: Span { start, end: start },
-                        texts: Vec::new(),
-                    });
-                    continue;
-                }
-                Some((_, Some(json))) => patches.push(Patch {
+            if let Some((_, Some(json))) = change {
+                patches.push(Patch {
                     span: member.value,
                     texts: vec![Cow::Owned(json.clone())],
-                }),
-                None => {}
+                });
             }
-            if let Some(mut taken) = pending.take() {
-                taken.span.end = member.key.start;
-                patches.push(taken);
-            }
-            kept_end = Some(member.value.end);
-            taken_end = None;
+            let (start, end) = (member.key.start, member.value.end);
+            entries.push((Span { start, end }, matches!(change, Some((_, None)))));
         }
-        let tail = self.tail_span(kept_end, pending.map(|patch| patch.span.start), taken_end);
+        let mut kept = entries.iter().any(|(_, goes)| !goes);
+        let opening = request.body.find('{').map_or(0, |at| at + 1);
+        let end = entries.last().map_or(opening, |(span, _)| span.end);
+        patches.extend(cut(entries.into_iter()).into_iter().map(|(span, _)| Patch {
+            span,
+            texts: Vec::new(),
+        }));
         let mut text = String::new();
         for (name, json) in added {
             let Some(json) = json else { continue };
-            if kept_end.is_some() || !text.is_empty() {
+            if std::mem::replace(&mut kept, true) {
                 text.push(',');
             }
             push_string(&mut text, name);
@@ -266,25 +257,10 @@ impl<'r> Edit<'r> {
             text.push_str(json);
         }
         patches.push(Patch {
-            span: tail,
+            span: Span { start: end, end },
             texts: vec![Cow::Owned(text)],
         });
         patches
-    }
-
-    /// The range of the last patch: the fields removed at the end, with the comma before them.
-    fn tail_span(
-        &self,
-        kept_end: Option<usize>,
-        taken_start: Option<usize>,
-        taken_end: Option<usize>,
-    ) -> Span {
-        let opening = self.request.body.find('{').map_or(0, |at| at + 1);
-        let start = kept_end.or(taken_start).unwrap_or(opening);
-        Span {
-            start,
-            end: taken_end.unwrap_or(start).max(start),
-        }
     }
 }
 

@@ -4,14 +4,14 @@
 use std::borrow::Cow;
 
 use context::Text;
-use context::Tokens;
 use context::turn::{Part, Role};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::ReportedUsage;
 use super::blocks::{Parts, call, outcome, user_or_tool};
 use super::error::code;
-use super::recording::{Recording, Usage, time};
+use super::recording::{Recording, time};
 use super::scalar::{Content, Scalar, parse};
 
 /// A message of either provider, with the fields that tools add.
@@ -151,7 +151,7 @@ pub(super) fn unquoted(raw: Option<&RawValue>) -> Cow<'_, str> {
 }
 
 /// Usage by Anthropic's or OpenAI's names; OpenAI's input includes what was read from the cache.
-pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
+pub(super) fn usage(raw: &RawValue) -> Option<ReportedUsage> {
     #[derive(Default, Deserialize)]
     #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Wire<'a> {
@@ -172,19 +172,20 @@ pub(super) fn usage(raw: &RawValue) -> Option<Usage> {
     if wire.prompt_tokens.count().is_some() {
         let details: Details<'_> = parse(wire.prompt_tokens_details);
         let cached = details.cached_tokens.tokens();
-        return Some(Usage {
+        return Some(ReportedUsage {
             input: wire.prompt_tokens.tokens().saturating_sub(cached),
             output: wire.completion_tokens.tokens(),
             cache_read: cached,
-            cache_write: Tokens::ZERO,
+            ..ReportedUsage::default()
         });
     }
     wire.input_tokens.count()?;
-    Some(Usage {
+    Some(ReportedUsage {
         input: wire.input_tokens.tokens(),
         output: wire.output_tokens.tokens(),
         cache_read: wire.cache_read_input_tokens.tokens(),
         cache_write: wire.cache_creation_input_tokens.tokens(),
+        ..ReportedUsage::default()
     })
 }
 

@@ -13,9 +13,9 @@ use super::blocks::{Parts, attachment, call, opaque, outcome, readable};
 use super::chat::{role, unquoted};
 use super::error::code;
 use super::lines::Line;
-use super::recording::{Recorded, Recording, Usage, time};
+use super::recording::{Recorded, Recording, time};
 use super::scalar::{Content, Scalar, parse};
-use super::{Compaction, Format};
+use super::{Compaction, Format, ReportedUsage};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -175,11 +175,11 @@ impl Reader {
             .iter()
             .rposition(|said| said.draft.role == Role::Assistant);
         if let Some(turn) = answer {
-            let usage = Usage {
+            let usage = ReportedUsage {
                 input: input.saturating_sub(cached),
                 output,
                 cache_read: cached,
-                cache_write: Tokens::ZERO,
+                ..ReportedUsage::default()
             };
             self.recording.report(turn, usage);
         }

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::ReportedUsage;
 use super::blocks::{self, Parts, outcome};
 use super::chat;
 use super::error::code;
-use super::recording::{Recording, Usage};
+use super::recording::Recording;
 use super::scalar::{Content, Scalar, parse};
 
 #[derive(Debug, Default, Deserialize)]
@@ -188,7 +189,7 @@ fn metadata(recording: &mut Recording, body: &Body<'_>, turn: usize) {
     };
     let details: Details<'_> = parse(reported.input_token_details);
     let (read, written) = (details.cache_read.tokens(), details.cache_creation.tokens());
-    let usage = Usage {
+    let usage = ReportedUsage {
         // LangChain's total includes what was read from and written to the cache.
         input: reported
             .input_tokens
@@ -197,6 +198,7 @@ fn metadata(recording: &mut Recording, body: &Body<'_>, turn: usize) {
         output: reported.output_tokens.tokens(),
         cache_read: read,
         cache_write: written,
+        ..ReportedUsage::default()
     };
     recording.report(turn, usage);
 }

@@ -79,7 +79,7 @@ pub struct Compaction {
 }
 
 /// Usage as the provider reported it for one assistant turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportedUsage {
     /// The index of the assistant turn.
     pub turn: usize,

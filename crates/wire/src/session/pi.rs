@@ -11,9 +11,9 @@ use serde_json::value::RawValue;
 use super::blocks::{Parts, outcome};
 use super::error::code;
 use super::lines::Line;
-use super::recording::{Recorded, Recording, Usage, time};
+use super::recording::{Recorded, Recording, time};
 use super::scalar::{Content, Scalar, parse};
-use super::{Compaction, Format};
+use super::{Compaction, Format, ReportedUsage};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
@@ -56,12 +56,13 @@ struct WireUsage<'a> {
 }
 
 impl WireUsage<'_> {
-    fn read(&self) -> Usage {
-        Usage {
+    fn read(&self) -> ReportedUsage {
+        ReportedUsage {
             input: self.input.tokens(),
             output: self.output.tokens(),
             cache_read: self.cache_read.tokens(),
             cache_write: self.cache_write.tokens(),
+            ..ReportedUsage::default()
         }
     }
 }

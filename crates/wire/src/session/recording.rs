@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use context::TokenCounter;
 use context::coded::ErrorCode;
 use context::turn::{CallId, Role, Turn, TurnDraft, TurnId};
-use context::{TokenCounter, Tokens};
 use jiff::Timestamp;
 use serde::Deserialize;
 
@@ -128,17 +128,8 @@ impl Recording {
     }
 
     /// Notes the usage that the provider reported for a turn.
-    pub(super) fn report(&mut self, turn: usize, usage: Usage) {
-        self.usage.insert(
-            turn,
-            ReportedUsage {
-                turn,
-                input: usage.input,
-                output: usage.output,
-                cache_read: usage.cache_read,
-                cache_write: usage.cache_write,
-            },
-        );
+    pub(super) fn report(&mut self, turn: usize, usage: ReportedUsage) {
+        self.usage.insert(turn, ReportedUsage { turn, ..usage });
     }
 
     /// Places and counts the turns, and reports odd ones.
@@ -227,15 +218,6 @@ impl Recording {
             self.problem(piece, code, message);
         }
     }
-}
-
-/// Usage as a provider reports it, by whatever names.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Usage {
-    pub(super) input: Tokens,
-    pub(super) output: Tokens,
-    pub(super) cache_read: Tokens,
-    pub(super) cache_write: Tokens,
 }
 
 /// Reads a time: RFC 3339 text, or milliseconds since 1970.

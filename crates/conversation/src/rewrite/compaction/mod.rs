@@ -17,7 +17,7 @@ mod reply;
 
 use context::{Part, Role, Tokens};
 use serde_json::Value;
-use wire::api::{Dialect, Request};
+use wire::api::Request;
 
 pub use reply::{answer, answer_sealed};
 
@@ -68,19 +68,14 @@ pub fn own_compaction(
 ) -> Option<ClientCompaction> {
     let all = request.len();
     let path = target.split(['?', '#']).next().unwrap_or_default();
-    if path.trim_end_matches('/').ends_with("/responses/compact") {
-        return Some(sealed("openai-api", all));
+    let compaction = &request.dialect().facts().compaction;
+    let path = path.trim_end_matches('/');
+    if compaction.path.is_some_and(|end| path.ends_with(end)) {
+        return Some(sealed(compaction.client, all));
     }
-    let asks = |key| {
-        let field = request.field(key);
-        field.is_some_and(|field| field.value != "null")
-    };
-    match request.dialect() {
-        Dialect::Anthropic if asks("compaction") => Some(sealed("anthropic-api", all)),
-        Dialect::Responses if ends_with_trigger(request) => {
-            Some(sealed("openai-api", all.saturating_sub(1)))
-        }
-        _ => by_prompt(request, newest).or_else(|| later(request)),
+    match request.compacts() {
+        Some(covers) => Some(sealed(compaction.client, covers)),
+        None => by_prompt(request, newest).or_else(|| later(request)),
     }
 }
 
@@ -91,19 +86,6 @@ const fn sealed(client: &'static str, covers: usize) -> ClientCompaction {
         covers,
         wants,
     }
-}
-
-fn ends_with_trigger(request: &Request<'_>) -> bool {
-    let newest = request
-        .len()
-        .checked_sub(1)
-        .and_then(|at| request.message(at));
-    newest.is_some_and(|newest| {
-        newest.raw().contains("compaction_trigger")
-            && newest.draft().parts.iter().any(
-                |part| matches!(part, Part::Opaque(item) if item.kind.as_str() == "compaction_trigger"),
-            )
-    })
 }
 
 /// By the last text of the newest message, where it is the user's. What a client puts behind it on its own
@@ -148,10 +130,7 @@ fn later(request: &Request<'_>) -> Option<ClientCompaction> {
     let trigger = edit.get("trigger").and_then(|trigger| trigger.get("value"));
     let at = trigger.or_else(|| edit.get("compact_threshold"));
     Some(ClientCompaction {
-        client: match request.dialect() {
-            Dialect::Anthropic => "anthropic-api",
-            Dialect::Chat | Dialect::Responses => "openai-api",
-        },
+        client: request.dialect().facts().compaction.client,
         covers: request.len(),
         wants: Wants::Later(at.and_then(Value::as_u64).map(Tokens::new)),
     })
