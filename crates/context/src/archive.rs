@@ -1,4 +1,4 @@
-//! Where turns go that are no longer shown, and how they come back.
+//! The archive of turns that are no longer shown.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -66,7 +66,7 @@ pub enum ArchiveError {
     /// The store behind the archive failed.
     #[error("the archive is unavailable: {reason}")]
     Unavailable {
-        /// What the store says.
+        /// The store's message.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Where the provider's cache breakpoints go.
+//! The placement of the provider's cache breakpoints.
 //!
 //! A provider reads a request's prefix from its cache up to a breakpoint that an earlier request
 //! wrote. The rules differ; [`anthropic`] and [`openai`] each turn a light description of a request
@@ -22,7 +22,7 @@ pub enum Section {
     Messages,
 }
 
-/// What a block is, as far as the rules tell blocks apart.
+/// The kind of a block, as far as the rules distinguish blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockKind {
     /// Text, images, documents, tool definitions: anything that may carry a breakpoint.
@@ -35,7 +35,7 @@ pub enum BlockKind {
     Uncacheable,
 }
 
-/// How long the provider keeps what it wrote. Ordered from short to long.
+/// The lifetime of a cache entry. Ordered from short to long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ttl {
     /// Anthropic's default, 5 minutes; also stands for OpenAI's default of 30 minutes.
@@ -49,7 +49,7 @@ pub enum Ttl {
 pub struct Block {
     /// The part of the request it belongs to.
     pub section: Section,
-    /// What it is.
+    /// The kind.
     pub kind: BlockKind,
     /// Its size.
     pub tokens: Tokens,
@@ -77,13 +77,13 @@ pub struct Layout<'a> {
 pub enum Reason {
     /// The client set it.
     Client,
-    /// It closes everything that the next request repeats: what the next turn and a preparation read.
+    /// The end of everything that the next request repeats; the next turn and a preparation read it.
     BeforeTail,
     /// The request before wrote its cache here, and it is too far back to be found from the next one.
     Written,
-    /// It closes pins and summary, which stay until the next swap.
+    /// The end of pins and summary, which stay until the next swap.
     Summary,
-    /// It closes tools and system prompt, which every conversation of this client shares.
+    /// The end of tools and system prompt, which every conversation of this client shares.
     Instructions,
 }
 
@@ -92,18 +92,18 @@ pub enum Reason {
 pub struct Breakpoint {
     /// The index of the block.
     pub block: usize,
-    /// How long it is kept.
+    /// The lifetime of the entry.
     pub ttl: Ttl,
     /// Why it is there.
     pub reason: Reason,
 }
 
-/// Where the breakpoints go, in the order of the blocks, the client's own included.
+/// The breakpoints of a request, in the order of the blocks, the client's own included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CachePlan {
     /// The breakpoints.
     pub breakpoints: Vec<Breakpoint>,
-    /// What the client did against the provider's rules. Nothing is added then.
+    /// The rule that the client's own breakpoints break. Nothing is added then.
     pub conflict: Option<Conflict>,
 }
 
@@ -143,7 +143,7 @@ fn explicit(layout: &Layout<'_>) -> Vec<Breakpoint> {
         .collect()
 }
 
-/// Whether a block may carry a breakpoint.
+/// Returns true if a block may carry a breakpoint.
 fn carries(blocks: &[Block], block: usize) -> bool {
     blocks
         .get(block)

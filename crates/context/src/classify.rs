@@ -1,4 +1,4 @@
-//! Which class a turn gets: the highest of what its role, its content and its pins give it.
+//! Classification: a turn gets the highest class that its role, its content and its pins give it.
 //!
 //! Only the user, the operator and the API can make a turn [`Preserved`](ResourceClass::Preserved).
 //! What the model wrote rises to [`Required`](ResourceClass::Required) at most by what it says, and
@@ -26,7 +26,7 @@ pub use demands::Demands;
 pub(crate) use demands::{is_decision, is_demand};
 pub use seed::Seed;
 
-/// What a classifier knows about the conversation before the turn.
+/// The state of the conversation before the turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The size of the window.
@@ -42,7 +42,7 @@ pub struct Verdict {
     pub class: ResourceClass,
     /// Why, as a short phrase.
     pub reason: &'static str,
-    /// Whether the turn counts towards [`Standing::demanded`].
+    /// True if the turn counts towards [`Standing::demanded`].
     pub demand: bool,
 }
 

@@ -34,7 +34,7 @@ impl fmt::Display for ErrorCode {
 pub trait Coded: fmt::Display {
     /// The stable code.
     fn code(&self) -> ErrorCode;
-    /// What the user can do about it, as one sentence, where there is something.
+    /// A remedy for the user, as one sentence; `None` where there is none.
     fn hint(&self) -> Option<String> {
         None
     }
@@ -46,9 +46,9 @@ pub trait Coded: fmt::Display {
 pub struct CodeEntry {
     /// The code.
     pub code: ErrorCode,
-    /// What it means, as one phrase.
+    /// The meaning, as one phrase.
     pub meaning: &'static str,
-    /// What to do, as one sentence.
+    /// The remedy, as one sentence.
     pub remedy: &'static str,
 }
 
@@ -75,14 +75,14 @@ macro_rules! error_codes {
     };
 }
 
-/// What a table says is to be done about a code: the hint of an error that has no better one.
+/// Returns the remedy that a table holds for a code: the hint of an error without a better one.
 #[must_use]
 pub fn remedy(table: &[CodeEntry], code: ErrorCode) -> Option<String> {
     let entry = table.iter().find(|entry| entry.code == code)?;
     Some(entry.remedy.to_owned())
 }
 
-/// How many entries several tables have together; for [`joined`].
+/// The number of entries of several tables together; for [`joined`].
 #[must_use]
 pub const fn total(tables: &[&[CodeEntry]]) -> usize {
     let mut rest = tables;

@@ -1,4 +1,4 @@
-//! How tokens are counted, as far as this crate needs to know.
+//! The counter of tokens that callers pass in, and a heuristic one.
 
 use crate::turn::Part;
 use crate::units::Tokens;

@@ -36,7 +36,7 @@ struct Begun {
     /// The calls in it that have no result. Two bytes: this is kept for every step of every conversation.
     unanswered: u16,
     shape: Shape,
-    /// Whether [`Rule::Provider`] allows a cut before it.
+    /// True if [`Rule::Provider`] allows a cut before it.
     provider: bool,
 }
 
@@ -52,7 +52,7 @@ enum Shape {
 struct End {
     /// The turns with an unanswered call of an id, once per call.
     waiting: HashMap<CallId, Vec<u32>>,
-    /// How many calls have had no answer since the last speaker.
+    /// The number of calls without an answer since the last speaker.
     in_flight: u32,
     /// The last turn that gave up the calls before it.
     spoke: u32,
@@ -143,7 +143,7 @@ impl Cuts {
             })
     }
 
-    /// Whether a summary may stand for all turns before this one.
+    /// Returns true if a summary may stand for all turns before this one.
     #[must_use]
     pub fn is_cut(&self, at: usize, rule: Rule) -> bool {
         let found = self
@@ -173,7 +173,7 @@ impl Cuts {
             .map(|step| step.at as usize)
     }
 
-    /// Whether a summary may stand for all turns, with the answer to come as the first kept one: no
+    /// Returns true if a summary may stand for all turns, with the answer to come as the first kept one: no
     /// call is open, and the last turn is not the model's.
     #[must_use]
     pub fn ends_whole(&self) -> bool {
@@ -226,7 +226,7 @@ impl End {
     }
 }
 
-/// Whether a turn gives up the calls that are still open when it begins.
+/// Returns true if a turn gives up the calls that are still open when it begins.
 fn speaks(turn: &Turn) -> bool {
     match turn.role() {
         Role::Assistant => true,

@@ -19,7 +19,7 @@
 
 use std::borrow::Cow;
 
-/// What an identifier is.
+/// The kind of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A path or a file name.
@@ -45,7 +45,7 @@ pub enum Kind {
 pub struct Identifier<'a> {
     /// The identifier as written.
     pub text: &'a str,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// The byte where it starts.
     pub start: usize,
@@ -107,12 +107,12 @@ pub fn members(text: &str) -> impl Iterator<Item = Identifier<'_>> {
     })
 }
 
-/// Whether a byte can be part of a path or a longer dotted name.
+/// Returns true if a byte can be part of a path or a longer dotted name.
 fn is_part(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'.' | b'/' | b'-' | b'@')
 }
 
-/// Where `identifier` stands whole in `text`: not directly beside a letter, a digit or an
+/// The places where `identifier` stands whole in `text`: not directly beside a letter, a digit or an
 /// underscore. So `foo.go` stands in `src/foo.go:12`, and `foo` does not stand in `foo_bar`.
 pub fn occurrences<'t>(text: &'t str, identifier: &'t str) -> impl Iterator<Item = usize> + 't {
     let first = identifier.chars().next().is_some_and(is_word_letter);
@@ -128,7 +128,7 @@ pub fn occurrences<'t>(text: &'t str, identifier: &'t str) -> impl Iterator<Item
     })
 }
 
-/// Whether `identifier` stands whole in `text`; see [`occurrences`].
+/// Returns true if `identifier` stands whole in `text`; see [`occurrences`].
 #[must_use]
 pub fn mentions(text: &str, identifier: &str) -> bool {
     occurrences(text, identifier).next().is_some()
@@ -316,7 +316,7 @@ impl<'a> Scan<'a> {
         Some((start, end, bits))
     }
 
-    /// What a whole run is. Where it is none of the kinds as a whole, its words are looked at next.
+    /// Classifies a whole run. If it is of no kind as a whole, its words are classified next.
     fn classify(&mut self, start: usize, end: usize, bits: u8) -> Option<Identifier<'a>> {
         if bits & !WORD == 0 {
             if self.byte(end) == b':' && self.slice(end, end + 3) == "://" {
@@ -391,7 +391,7 @@ impl<'a> Scan<'a> {
             .flatten()
     }
 
-    /// Where the flag that starts at `start` ends. A single dash counts only after a blank, a quote
+    /// The end of the flag that starts at `start`. A single dash counts only after a blank, a quote
     /// or a backtick: at the start of a line it is a removed line of a diff.
     fn flag_end(&self, start: usize, end: usize) -> Option<usize> {
         let run = self.slice(start, end);
@@ -463,7 +463,7 @@ fn word(text: &str, bits: u8) -> Option<Kind> {
     (snake || camel).then_some(Kind::Name)
 }
 
-/// Whether a word changes from lower to upper case, or from an acronym to a word (`HTTPServer`, but
+/// Returns true if a word changes from lower to upper case, or from an acronym to a word (`HTTPServer`, but
 /// not the plural `APIs`).
 fn has_hump(word: &[u8]) -> bool {
     word.windows(2).any(|pair| match pair {
@@ -490,7 +490,7 @@ fn is_email(run: &str) -> bool {
         })
 }
 
-/// Whether a run with slashes is a path. `and/or`, `1/2` and `n/a` are not: a path that does not say
+/// Returns true if a run with slashes is a path. `and/or`, `1/2` and `n/a` are not: a path that does not say
 /// by its form that it is one needs segments of three characters and more.
 fn is_path(run: &str) -> bool {
     if !run.contains('/') || run.contains("//") {

@@ -1,4 +1,4 @@
-//! What the model sees, and every pure operation on it.
+//! The context window of a model, and every pure operation on it.
 //!
 //! A conversation is a list of [`Turn`]s. The [`ContextWindow`](window::ContextWindow) is the part of it
 //! that a model is shown. Everything here is synchronous and does no I/O: time, token counts and
@@ -6,12 +6,12 @@
 //!
 //! | to | use |
 //! |---|---|
-//! | hold and walk a conversation | [`window`], [`store`] |
+//! | hold a conversation and move through it | [`window`], [`store`] |
 //! | say what may be lost | [`linearity`], [`classify`], [`pin`] |
-//! | find where a conversation may be cut | [`step`], [`split`] |
+//! | find the places to cut a conversation | [`cut`], [`step`], [`split`] |
 //! | compact | [`extract`], [`summary`], [`projector`], [`shrink`] |
 //! | judge a compaction | [`quality`], [`identifiers`] |
-//! | decide when | [`threshold`], [`vitality`] |
+//! | decide when to compact | [`threshold`], [`vitality`] |
 //! | tell the agent about itself | [`note`] |
 //! | keep the provider's cache | [`cache_plan`] |
 //! | write figures for people | [`figures`] |

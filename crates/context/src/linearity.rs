@@ -1,4 +1,4 @@
-//! What may be lost: resource classes and the map that holds one for every turn.
+//! Resource classes, which say what may be lost, and the map that holds one for every turn.
 //!
 //! Classes only rise. Nothing lowers one: not a second tag, not a compaction. The map is persistent:
 //! every operation gives a new map that shares its structure with the old one, so a snapshot keeps
@@ -12,14 +12,14 @@ use crate::coded::{self, CodeEntry, Coded, ErrorCode};
 use crate::text::Text;
 use crate::turn::TurnId;
 
-/// What may happen to a turn when room is needed.
+/// The treatment of a turn when room is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceClass {
-    /// It may be dropped.
+    /// May be dropped.
     Droppable,
-    /// What it says must flow on, in a summary at least.
+    /// Must survive in a summary at least.
     Required,
-    /// It must survive verbatim.
+    /// Must survive verbatim.
     Preserved,
 }
 
@@ -78,7 +78,7 @@ impl Tag {
     }
 }
 
-/// How many turns there are of each class.
+/// The number of turns of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Turns that may be dropped.
@@ -115,14 +115,14 @@ impl Counts {
     }
 }
 
-/// What the map holds and what was done to it.
+/// The contents of the map and the operations on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// The turns of each class.
     pub counts: Counts,
-    /// How often a class has risen.
+    /// The number of promotions.
     pub promotions: usize,
-    /// How many turns were dropped.
+    /// The number of dropped turns.
     pub drops: usize,
 }
 
@@ -385,13 +385,13 @@ impl LinearityMap {
         ResourceClass::ALL.map(|class| (class, self.of_class(class)))
     }
 
-    /// What the map holds and what was done to it.
+    /// The contents of the map and the operations on it.
     #[must_use]
     pub const fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// How many turns there are of each class.
+    /// The number of turns of each class.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.stats.counts
@@ -403,7 +403,7 @@ impl LinearityMap {
         self.tags.size()
     }
 
-    /// Whether there is no turn.
+    /// Returns true if there is no turn.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tags.is_empty()

@@ -11,14 +11,14 @@ use jiff::Timestamp;
 
 use crate::units::{Pressure, Tokens};
 
-/// What was taken out of the view, and how it can be had again.
+/// The turns that left the view, and the way to get them back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removed<'a> {
     /// Turns that a summary stands for.
     pub turns: usize,
     /// Their tokens.
     pub tokens: Tokens,
-    /// How to get them back, as one phrase for the model: `call expand with an id from the summary`.
+    /// The way to get them back, as one phrase for the model: `call expand with an id from the summary`.
     pub recover: &'a str,
 }
 
@@ -33,9 +33,9 @@ pub struct RuntimeContext<'a> {
     pub used: Option<Tokens>,
     /// The size of the window in tokens.
     pub window: Option<Tokens>,
-    /// How often this conversation has been compacted.
+    /// The number of compactions so far.
     pub compactions: Option<u32>,
-    /// What was taken out of the view.
+    /// The turns that left the view.
     pub removed: Option<Removed<'a>>,
     /// Labels of the pins; `None` where pins are not known, empty where there are none.
     pub pins: Option<&'a [&'a str]>,

@@ -54,7 +54,7 @@ impl fmt::Debug for PinId {
     }
 }
 
-/// Who pinned.
+/// The source of a pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The user, by a line in a message.
@@ -90,7 +90,7 @@ pub struct Pin {
     pub id: PinId,
     /// The text, trimmed.
     pub text: Text,
-    /// Who pinned it.
+    /// The source of the pin.
     pub origin: Origin,
     /// When, where that is known.
     pub at: Option<Timestamp>,
@@ -98,7 +98,7 @@ pub struct Pin {
     pub tokens: Tokens,
 }
 
-/// How much may be pinned.
+/// The limits of pinning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinLimits {
     /// The most pins.
@@ -227,10 +227,10 @@ pub const CODES: &[CodeEntry] = &[
 const PINNED: &str = "[Pinned, in full:]";
 const AGENTS: &str = "[Pinned by the assistant for itself, in full; nobody else said it:]";
 
-/// What became of a pin that was asked for.
+/// The result of a request to pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pinned {
-    /// It is new.
+    /// The pin is new.
     Added(PinId),
     /// The same text was pinned already; its place, origin and time stay.
     Already(PinId),
@@ -351,13 +351,13 @@ impl Pins {
         self.pins.iter()
     }
 
-    /// How many there are.
+    /// The number of pins.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.pins.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.pins.is_empty()
@@ -410,7 +410,7 @@ impl FromIterator<Pin> for Pins {
     }
 }
 
-/// Whether the exact text of a pin stands in a view, outside every summary, in a turn of the user or
+/// Returns true if the exact text of a pin stands in a view, outside every summary, in a turn of the user or
 /// the operator.
 #[must_use]
 pub fn intact(pinned: &str, view: &[Turn]) -> bool {

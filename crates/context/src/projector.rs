@@ -50,7 +50,7 @@ pub trait Summarizer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the summariser failed: {reason}")]
 pub struct SummarizerError {
-    /// What it says.
+    /// The summarizer's message.
     pub reason: String,
 }
 
@@ -76,16 +76,16 @@ pub const CODES: &[CodeEntry] = &[CodeEntry {
     remedy: "Nothing was lost; try again, or summarise without a model.",
 }];
 
-/// What became of the summary.
+/// The fate of the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SummaryOutcome {
     /// None was needed.
     NotNeeded,
-    /// It stands in the window.
+    /// The summary stands in the window.
     Written,
-    /// It would not have made the window smaller, so the turns stay.
+    /// The summary would not make the window smaller, so the turns stay.
     NoGain,
-    /// It could not be made, so the turns stay.
+    /// The summarizer failed, so the turns stay.
     Failed(SummarizerError),
 }
 
@@ -98,19 +98,19 @@ pub struct Compression {
     pub dropped: Vec<TurnId>,
     /// The turns that a summary stands for, in order, those of earlier compressions included.
     pub summarised: Vec<TurnId>,
-    /// How many preserved turns there are. All of them are in the window, verbatim and in order.
+    /// The number of preserved turns. All of them are in the window, verbatim and in order.
     pub preserved: usize,
     /// The size of the window as it was given.
     pub before: Tokens,
     /// The size of the window as it is.
     pub after: Tokens,
-    /// Whether the target was reached.
+    /// The result: reached or not.
     pub outcome: Outcome,
-    /// What became of the summary.
+    /// The fate of the summary.
     pub summary: SummaryOutcome,
 }
 
-/// Whether a target was reached.
+/// The result of aiming at a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The window was small enough and is as it was given.
@@ -317,7 +317,7 @@ fn replaced(turns: &[Turn], dropped: &[TurnId], summarised: &[TurnId]) -> Replac
     }
 }
 
-/// What the model reads in place of the turns that it does not see: one marker, whether the
+/// The text that stands for the turns that the model does not see: one marker, whether the
 /// summariser wrote one of its own or not.
 fn stand_in(replaced: &Replaced, dropped: usize, mark: Place, summary: Option<&str>) -> String {
     let marker = summary::marker(replaced, dropped, Some(mark));

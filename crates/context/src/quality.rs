@@ -1,4 +1,4 @@
-//! How good a compaction is: minimum description length, bounded, as a gate.
+//! The quality of a compaction: minimum description length, bounded, as a gate.
 //!
 //! A description is good when it is short *and* the original can be had from it. So
 //! `quality = ratio × (1 − error)`, where

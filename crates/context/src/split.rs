@@ -1,4 +1,4 @@
-//! How much of a conversation stays verbatim.
+//! The share of a conversation that stays verbatim.
 //!
 //! Both ways first find the place they would like, by tokens from the back or by a share of the
 //! messages, and then move it *towards the start* to the next [cut](crate::cut): the kept part may get
@@ -27,7 +27,7 @@ impl CompactionRatio {
         self.0
     }
 
-    /// How many of `messages` messages are old, rounded down.
+    /// The number of old messages among `messages`, rounded down.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,

@@ -1,4 +1,4 @@
-//! What a person typed, told apart from what came with it.
+//! The words that a person typed, separated from pasted and wrapped text.
 //!
 //! A user turn often carries more than the user's own words: pasted code in fences, quotations,
 //! blocks that a client wraps in tags (`<system-reminder>…</system-reminder>`). None of that is the
@@ -109,7 +109,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// How often each name is opened and closed in a whole text.
+/// The number of times each name is opened and closed in a whole text.
 struct Tags<'a>(HashMap<&'a str, (usize, usize)>);
 
 impl<'a> Tags<'a> {
@@ -129,7 +129,7 @@ impl<'a> Tags<'a> {
         self.0.get(name).copied().unwrap_or_default()
     }
 
-    /// Whether the name is closed anywhere, so that it may wrap something.
+    /// Returns true if the name is closed anywhere, so that it may wrap something.
     fn pair(&self, name: &str) -> bool {
         self.count(name).1 > 0
     }
@@ -139,14 +139,14 @@ impl<'a> Tags<'a> {
         opened <= closed
     }
 
-    /// How often the name is closed without having been opened. Wrapped text may close the tag that
+    /// The number of times the name is closed without having been opened. Wrapped text may close the tag that
     /// it is wrapped in, to pass for typed from there on; so a block lasts to the last of these.
     fn surplus(&self, name: &str) -> usize {
         let (opened, closed) = self.count(name);
         closed.saturating_sub(opened)
     }
 
-    /// Whether a line begins with a tag that wraps something.
+    /// Returns true if a line begins with a tag that wraps something.
     fn wrap(&self, bare: &str) -> bool {
         bare.strip_prefix('<')
             .and_then(tag_name)

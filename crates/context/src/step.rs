@@ -28,7 +28,7 @@ pub struct Step {
     kind: StepKind,
 }
 
-/// What a step is.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepKind {
     /// One turn without calls and results.
@@ -54,7 +54,7 @@ impl Step {
         self.turns.clone()
     }
 
-    /// What it is.
+    /// The kind.
     #[must_use]
     pub const fn kind(&self) -> StepKind {
         self.kind

@@ -53,7 +53,7 @@ impl<A> Store<A> {
         }
     }
 
-    /// Where the focus is.
+    /// The position of the focus.
     #[must_use]
     pub const fn position(&self) -> usize {
         self.position

@@ -9,7 +9,7 @@ use crate::counter::TokenCounter;
 use crate::text::Text;
 use crate::units::Tokens;
 
-/// Who speaks.
+/// The speaker of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// The operator: system and developer messages.
@@ -111,7 +111,7 @@ pub enum Part {
     Thinking(Text),
     /// The model asks for a tool.
     Call(ToolCall),
-    /// What a tool answered.
+    /// The answer of a tool.
     Result(ToolResult),
     /// An image, a document or another binary.
     Attachment(Attachment),
@@ -130,18 +130,18 @@ pub struct ToolCall {
     pub arguments: Text,
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ToolResult {
     /// The id of the call this answers.
     pub call: CallId,
     /// The readable part of the answer.
     pub text: Text,
-    /// Whether the tool reported a failure.
+    /// The success or failure that the tool reported.
     pub outcome: Outcome,
 }
 
-/// Whether a tool reported a failure.
+/// The success or failure that a tool reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// The tool did not report a failure.
@@ -153,11 +153,11 @@ pub enum Outcome {
 /// An image, a document or another binary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attachment {
-    /// What it is: `image/png`, `document`, as the provider says.
+    /// The type that the provider names: `image/png`, `document`.
     pub kind: Text,
     /// Its encoded size in bytes, as it stands in the message.
     pub bytes: usize,
-    /// What tells it from another of the same kind and size.
+    /// A hash that distinguishes it from another of the same kind and size.
     pub digest: Digest,
 }
 
@@ -168,7 +168,7 @@ pub struct Opaque {
     pub kind: Text,
     /// Its size in bytes, as it stands in the message.
     pub bytes: usize,
-    /// What tells it from another of the same kind and size.
+    /// A hash that distinguishes it from another of the same kind and size.
     pub digest: Digest,
 }
 
@@ -208,10 +208,10 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Where a turn comes from.
+/// The origin of a turn: the conversation, or Ebbtide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
-    /// It was said in the conversation.
+    /// Said in the conversation.
     Said,
     /// A tool result in it was shortened by us; the original is in the archive.
     Shrunk,
@@ -223,16 +223,16 @@ pub enum Provenance {
     Note,
 }
 
-/// What makes up a turn before it has a place: everything but its id.
+/// A turn before it has a place: everything but its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnDraft {
-    /// Who speaks.
+    /// The speaker of a turn.
     pub role: Role,
-    /// What is said, in order.
+    /// The parts of the turn, in order.
     pub parts: Vec<Part>,
     /// When it was said, where that is known.
     pub at: Option<Timestamp>,
-    /// Where it comes from.
+    /// The origin.
     pub provenance: Provenance,
 }
 
@@ -311,13 +311,13 @@ impl Turn {
         self.0.id
     }
 
-    /// Who speaks.
+    /// The speaker of a turn.
     #[must_use]
     pub fn role(&self) -> Role {
         self.0.role
     }
 
-    /// What is said, in order.
+    /// The parts of the turn, in order.
     #[must_use]
     pub fn parts(&self) -> &[Part] {
         &self.0.parts
@@ -329,7 +329,7 @@ impl Turn {
         self.0.at
     }
 
-    /// Where it comes from.
+    /// The origin.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
         self.0.provenance
@@ -380,7 +380,7 @@ impl Turn {
         out
     }
 
-    /// Whether this turn's id says that it stands after `parent`. Costs one hash over its content.
+    /// Returns true if this turn's id says that it stands after `parent`. Costs one hash over its content.
     #[must_use]
     pub fn follows(&self, parent: TurnId) -> bool {
         chain(parent, self.role(), self.parts()) == self.id()

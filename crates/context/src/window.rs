@@ -165,7 +165,7 @@ impl ContextWindow {
         }
     }
 
-    /// Where the focus is, from 0 (before the first turn) to the number of turns.
+    /// The position of the focus, from 0 (before the first turn) to the number of turns.
     #[must_use]
     pub const fn position(&self) -> usize {
         self.position
@@ -277,13 +277,13 @@ impl ContextWindow {
         self.state.classes.map()
     }
 
-    /// How many turns there are.
+    /// The number of turns.
     #[must_use]
     pub fn len(&self) -> usize {
         self.state.turns.len()
     }
 
-    /// Whether there is no turn.
+    /// Returns true if there is no turn.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.state.turns.is_empty()
@@ -307,25 +307,25 @@ impl ContextWindow {
         Pressure::of(self.tokens(), self.limit())
     }
 
-    /// Whether the pressure is above a threshold.
+    /// Returns true if the pressure is above a threshold.
     #[must_use]
     pub fn is_above(&self, threshold: Pressure) -> bool {
         self.pressure() > threshold
     }
 
-    /// How often it was compacted.
+    /// The number of compactions.
     #[must_use]
     pub fn compactions(&self) -> usize {
         self.state.compactions
     }
 
-    /// What stands in for the turns that are not shown, where some are not.
+    /// The turns that are not shown and their stand-in; `None` where all are shown.
     #[must_use]
     pub fn compacted(&self) -> Option<&Compacted> {
         self.state.compacted.as_deref()
     }
 
-    /// What the model would see, one line a turn.
+    /// The view of the model, one line a turn.
     #[must_use]
     pub const fn outline(&self) -> Outline<'_> {
         Outline::of(self)

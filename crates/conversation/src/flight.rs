@@ -146,7 +146,9 @@ impl Flight {
             ..Batch::default()
         };
         let Some(reply) = reply else { return batch };
-        let turn = reply.draft().after(batch.parent, &self.asked.model.counter());
+        let turn = reply
+            .draft()
+            .after(batch.parent, &self.asked.model.counter());
         if turn.parts().iter().any(is_more_than_text) {
             batch.originals = vec![(turn.id(), reply.message().as_bytes().into())];
         }

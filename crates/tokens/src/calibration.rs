@@ -25,7 +25,7 @@ const MOST: usize = 1_024;
 /// Differences below this many tokens are not learned from: frames outweigh text there.
 const SMALLEST: Tokens = Tokens::new(64);
 
-/// How many tokens of readings the prior belief, a factor of 1, weighs as much as.
+/// The weight of the prior belief, a factor of 1, in tokens of readings.
 const PRIOR_WEIGHT: f64 = 2_000.0;
 
 /// Takes the growth between the requests of one conversation.
@@ -60,18 +60,18 @@ impl Growth {
     }
 }
 
-/// What was learned about each model.
+/// The factors learned for each model.
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
     learned: BTreeMap<(String, Option<ContentKind>), Learned>,
 }
 
-/// How well the estimate for a model fits.
+/// The fit of the estimate for a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     /// The readings it rests on.
     pub readings: usize,
-    /// What estimates are multiplied by.
+    /// The factor for estimates.
     pub factor: f64,
     /// The median of |estimate − report| ÷ report of the readings, uncorrected.
     pub error_before: f64,
@@ -104,7 +104,7 @@ impl Calibration {
         }
     }
 
-    /// What an estimate for a model is to be multiplied by: 1 where nothing was learned. With a kind,
+    /// The factor for an estimate for a model: 1 where nothing was learned. With a kind,
     /// what was learned about that kind, where that is at least eight readings.
     #[must_use]
     pub fn factor(&self, model: &str, kind: Option<ContentKind>) -> f64 {
@@ -115,7 +115,7 @@ impl Calibration {
             .map_or(1.0, |learned| learned.factor)
     }
 
-    /// How well the estimate for a model fits, where something was learned.
+    /// The fit of the estimate for a model; `None` where nothing was learned.
     #[must_use]
     pub fn fit(&self, model: &str) -> Option<Fit> {
         self.learned

@@ -1,4 +1,4 @@
-//! What kind of text a text is, as far as it changes how many tokens a vocabulary makes of it.
+//! The kinds of text that differ in tokens per byte.
 
 use std::fmt;
 

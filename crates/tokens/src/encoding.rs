@@ -65,7 +65,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first run that is too long has to be cut, or the end.
+/// The place to cut the first run that is too long, or the end.
 fn border(text: &str) -> usize {
     if text.len() <= LONGEST_RUN {
         return text.len();

@@ -1,4 +1,4 @@
-//! How sure a count is, and the factors behind the counts that are estimates.
+//! The exactness of a count, and the factors behind estimates.
 
 use context::Tokens;
 
@@ -6,7 +6,7 @@ use crate::content::ContentKind;
 use crate::encoding::Encoding;
 use crate::tokenizer::Tokenizer;
 
-/// Whether a count is the model's own or an estimate of it.
+/// The exactness of a count: the model's own, or an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Exactness {
     /// Counted with the model's own vocabulary.
@@ -23,7 +23,7 @@ pub struct Estimate {
     /// A count that 19 of 20 texts of this kind stay below: the upper factor. Equal to `tokens` for
     /// exact counts.
     pub upper: Tokens,
-    /// How it was got.
+    /// The exactness of the count.
     pub exactness: Exactness,
 }
 

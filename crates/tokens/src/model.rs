@@ -1,4 +1,4 @@
-//! What is known about one model.
+//! The facts about one model.
 
 use std::fmt;
 use std::time::Duration;
@@ -94,13 +94,13 @@ impl fmt::Display for Capability {
 pub struct CacheRules {
     /// A prefix shorter than this is silently not cached.
     pub minimum: Tokens,
-    /// How long an entry lives after its last use.
+    /// The lifetime of an entry after its last use.
     pub lifetime: Duration,
-    /// How long an entry of the longer kind lives, where there is one.
+    /// The lifetime of an entry of the longer kind, where there is one.
     pub lifetime_long: Option<Duration>,
 }
 
-/// How a name led to what is known.
+/// The match between a name and the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Known {
     /// The name stands in the table.
@@ -111,31 +111,31 @@ pub enum Known {
     Unknown,
 }
 
-/// What is known about one model.
+/// The facts about one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// The name of the entry in the table; for an unknown model `unknown`.
     pub name: String,
-    /// How the name that was asked for led here.
+    /// The match that led here.
     pub known: Known,
     /// Whose interface it speaks.
     pub provider: Provider,
-    /// How it cuts text into tokens.
+    /// The tokenizer.
     pub tokenizer: Tokenizer,
     /// The size of its context window, input and output together.
     pub window: Tokens,
     /// The most tokens it writes in one answer.
     pub max_output: Tokens,
-    /// What it costs.
+    /// The prices.
     pub price: Price,
     /// The rules of its prompt cache.
     pub cache: CacheRules,
-    /// What it can do, in order, each once.
+    /// The capabilities, in order, each once.
     pub capabilities: Vec<Capability>,
 }
 
 impl Model {
-    /// Whether it has a capability.
+    /// Returns true if it has a capability.
     #[must_use]
     pub fn can(&self, capability: Capability) -> bool {
         self.capabilities.contains(&capability)

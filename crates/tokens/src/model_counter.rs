@@ -26,7 +26,7 @@ impl ModelCounter {
         self.0
     }
 
-    /// Whether its counts are the model's own.
+    /// Returns true if its counts are the model's own.
     #[must_use]
     pub const fn exactness(self) -> Exactness {
         match self.0 {

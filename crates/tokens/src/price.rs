@@ -1,4 +1,4 @@
-//! What a request costs.
+//! The cost of a request.
 
 use std::fmt;
 use std::iter::Sum;
@@ -54,7 +54,7 @@ impl fmt::Display for Usd {
     }
 }
 
-/// Where a base price comes from.
+/// The source of a base price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Basis {
     /// The provider states it.
@@ -89,7 +89,7 @@ impl Consumption {
 /// Another price for requests with a long input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LongContext {
-    /// It holds for requests with more input tokens than this.
+    /// The number of input tokens above which it holds.
     pub above: Tokens,
     /// The factor for every input price.
     pub input: f64,
@@ -112,7 +112,7 @@ pub struct Price {
     pub cache_write_long: f64,
     /// The surcharge for a long input, where there is one.
     pub long_context: Option<LongContext>,
-    /// Where `input` and `output` come from.
+    /// The source of `input` and `output`.
     pub basis: Basis,
 }
 

@@ -1,8 +1,8 @@
-//! Which tokenizer a model uses.
+//! The tokenizer of a model.
 
 use std::fmt;
 
-/// How a model cuts text into tokens, as far as it is known.
+/// The tokenizer of a model, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tokenizer {
     /// OpenAI's `o200k_base`, exact.

@@ -1,8 +1,11 @@
 //! `ebbtide inspect`: prints the contents of a session.
 
+mod window;
+
 use std::path::PathBuf;
 
 use clap::Args;
+use context::Tokens;
 use context::coded::ErrorCode;
 use jiff::Timestamp;
 use lab::figures;
@@ -15,6 +18,7 @@ use crate::console::{Console, Tone};
 use crate::failure::{Exit, Failure};
 use crate::inspection::{Inspection, Kind};
 use crate::loading::{self, Loaded};
+use crate::size;
 use crate::table::{self, Column};
 
 #[derive(Debug, Args)]
@@ -23,6 +27,7 @@ Examples:
   ebbtide inspect session.jsonl
   ebbtide inspect session.jsonl --problems
   ebbtide inspect trajectories.json --session 3
+  ebbtide inspect session.jsonl --at 120 --fit 32k
   cat session.jsonl | ebbtide inspect - --json")]
 pub struct InspectArgs {
     /// Session file; - reads standard input
@@ -34,6 +39,13 @@ pub struct InspectArgs {
     /// List the problems in the file, with line numbers
     #[arg(long)]
     pub problems: bool,
+    /// Show the window at this turn, one line a turn: role, kind, class, tokens, text
+    #[arg(long, value_name = "TURN", conflicts_with_all = ["problems", "json"])]
+    pub at: Option<usize>,
+    /// With --at: make the window fit this size. Droppable turns leave first, required ones are
+    /// summarized, preserved ones stay
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "at")]
+    pub fit: Option<Tokens>,
     /// Count tokens for this model, instead of the one that the session names
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
@@ -51,6 +63,13 @@ const SHOWN_IN_FULL: usize = 3;
 pub fn run(args: &InspectArgs, console: &mut Console) -> Result<Exit, Failure> {
     let loaded = loading::load(&args.file, args.model.as_deref())?;
     let sessions = loaded.chosen(args.session)?;
+    if let Some(at) = args.at {
+        for session in sessions {
+            let counter = loading::counter(session, args.model.as_deref());
+            window::print(session, (at, args.fit), &*counter, console)?;
+        }
+        return Ok(Exit::Success);
+    }
     let inspected: Vec<Inspected<'_>> = sessions
         .into_iter()
         .map(|session| inspect(session, args.model.as_deref()))

@@ -7,18 +7,18 @@ use super::{
     cumulative, explicit, last_cacheable,
 };
 
-/// What the model asks for.
+/// The cache rules of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// A prefix shorter than this is silently not cached.
     pub min_tokens: Tokens,
-    /// How long our own breakpoints are kept, where the client's allow it.
+    /// The lifetime of our own breakpoints, where the client's allow it.
     pub ttl: Ttl,
 }
 
 /// The most breakpoints in a request, an automatic one included.
 pub const SLOTS: usize = 4;
-/// How many positions before a breakpoint the provider looks for an earlier entry.
+/// The number of positions before a breakpoint in which the provider looks for an earlier entry.
 pub const LOOK_BACK: usize = 20;
 
 /// Places the breakpoints of a request.
@@ -84,7 +84,7 @@ fn automatic(layout: &Layout<'_>) -> Option<Breakpoint> {
     })
 }
 
-/// What the client asked for, the automatic breakpoint included; that one is at the end, so the
+/// The client's breakpoints, the automatic one included; that one is at the end, so the
 /// order holds. On a block that has an explicit one already it still takes a slot.
 fn clients(layout: &Layout<'_>) -> Vec<Breakpoint> {
     explicit(layout)
@@ -106,7 +106,7 @@ fn conflict(layout: &Layout<'_>, breakpoints: &[Breakpoint]) -> Option<Conflict>
     }
 }
 
-/// Whether the entry that the last request wrote is further back than the provider looks from the
+/// Returns true if the entry that the last request wrote is further back than the provider looks from the
 /// breakpoints there are.
 fn out_of_sight(layout: &Layout<'_>, breakpoints: &[Breakpoint]) -> bool {
     let Some(written) = layout.written else {

@@ -6,7 +6,7 @@ use super::{
     Breakpoint, CachePlan, Conflict, Layout, Reason, Ttl, candidates, carries, cumulative, explicit,
 };
 
-/// How a model caches.
+/// The caching mode of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The prefix is cached by itself and breakpoints are not understood: nothing to place.
@@ -17,14 +17,14 @@ pub enum Mode {
     Explicit,
 }
 
-/// What the model asks for.
+/// The cache rules of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How it caches.
+    /// The caching mode.
     pub mode: Mode,
     /// A prefix shorter than this is not cached.
     pub min_tokens: Tokens,
-    /// How long our own breakpoints are kept.
+    /// The lifetime of our own breakpoints.
     pub ttl: Ttl,
 }
 
@@ -39,7 +39,7 @@ impl Rules {
         }
     }
 
-    /// How many explicit breakpoints of a request are written.
+    /// The number of explicit breakpoints of a request that are written.
     #[must_use]
     pub const fn slots(&self) -> usize {
         match self.mode {

@@ -1,4 +1,4 @@
-//! What editing a cached prefix costs, and when it pays back.
+//! The cost of editing a cached prefix, and the time until it pays back.
 //!
 //! All amounts are in *base input tokens*: tokens times their price relative to an uncached input
 //! token. Source of the formulas: the project's research on providers, section "Economics".
@@ -16,12 +16,12 @@ pub struct Rates {
     pub output: f64,
 }
 
-/// Whether the prefix is still in the provider's cache.
+/// The state of the prefix in the provider's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// It is.
+    /// Still cached.
     Warm,
-    /// It has expired, or never was.
+    /// Expired, or never cached.
     Cold,
 }
 
@@ -32,7 +32,7 @@ pub struct Edit {
     pub written: Tokens,
     /// The tokens behind the change (T). They are written again once instead of read.
     pub kept: Tokens,
-    /// What the view loses on balance (D). Every later turn reads so much less.
+    /// The tokens that the view loses on balance (D). Every later turn reads that much less.
     pub freed: Tokens,
 }
 

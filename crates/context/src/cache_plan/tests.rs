@@ -99,7 +99,7 @@ mod rules {
         })
     }
 
-    /// What the provider would say to a request with these breakpoints, written from its rules.
+    /// The provider's answer to a request with these breakpoints, written from its rules.
     fn refused(blocks: &[Block], automatic: Option<Ttl>, plan: &CachePlan) -> bool {
         let mut marks: Vec<(usize, Ttl)> = plan
             .breakpoints

@@ -48,7 +48,7 @@ impl Default for Demands {
     }
 }
 
-/// How strongly a turn asks to be kept.
+/// The strength with which a turn asks to be kept.
 #[derive(Clone, Copy)]
 enum Strength {
     Constraint,
@@ -162,13 +162,13 @@ const MODEL_DECISIONS: &[&str] = &[
     "going with",
 ];
 
-/// Whether a sentence of the user's sets a constraint, decides or prefers something.
+/// Returns true if a sentence of the user's sets a constraint, decides or prefers something.
 pub fn is_demand(sentence: &str) -> bool {
     let words = Words::of([sentence]);
     words.say_any(CONSTRAINTS) || words.say_any(DECISIONS)
 }
 
-/// Whether a sentence of the model's decides something.
+/// Returns true if a sentence of the model's decides something.
 pub fn is_decision(sentence: &str) -> bool {
     Words::of([sentence]).say_any(MODEL_DECISIONS)
 }

@@ -1,4 +1,4 @@
-//! Which class a turn gets.
+//! Tests of the classes of turns.
 
 use super::{Classifier, Demands, Seed, Standing};
 use crate::counter::Heuristic;

@@ -17,7 +17,7 @@ impl Words {
         Self(out)
     }
 
-    /// Whether a phrase stands here as whole words within one clause. A phrase is in lower case,
+    /// Returns true if a phrase stands here as whole words within one clause. A phrase is in lower case,
     /// with single spaces, and a space before a colon.
     pub fn say(&self, phrase: &str) -> bool {
         self.0.match_indices(phrase).any(|(at, _)| {
@@ -27,7 +27,7 @@ impl Words {
         })
     }
 
-    /// Whether any of these phrases stands here.
+    /// Returns true if any of these phrases stands here.
     pub fn say_any(&self, phrases: &[&str]) -> bool {
         phrases.iter().any(|phrase| self.say(phrase))
     }

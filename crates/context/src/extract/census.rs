@@ -1,4 +1,4 @@
-//! Which identifiers the compacted turns hold, and where, how often and by whom they are written.
+//! The census of identifiers in the compacted turns: places, counts and writers.
 
 use std::collections::HashMap;
 
@@ -14,16 +14,16 @@ pub(super) struct Place {
     pub at: usize,
 }
 
-/// What is known about one identifier.
+/// The record of one identifier.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'a> {
     /// The identifier as written.
     pub text: &'a str,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// Its newest places, at most [`PLACES`], oldest first.
     pub places: Vec<Place>,
-    /// How often it is written.
+    /// The number of mentions.
     pub mentions: u32,
     /// In how many turns.
     pub turns: u32,
@@ -48,7 +48,7 @@ pub(super) struct Writers<T> {
     pub tool: T,
 }
 
-/// How many places of an identifier are kept.
+/// The most places kept of one identifier.
 const PLACES: usize = 5;
 
 /// The identifiers of some pieces.

@@ -14,12 +14,12 @@ use crate::summary::{Field, Summary, one_line};
 use crate::turn::{Role, Turn};
 use crate::units::Tokens;
 
-/// What stands where a quotation is cut.
+/// The mark at the cut end of a quotation.
 const CUT: char = '…';
 /// Characters of plain prose that make a token, for clipping; the exact count comes after.
 const PER_TOKEN: f64 = 4.2;
 
-/// What a quotation may have at least, where that much is left: less says nothing.
+/// The smallest useful room for a quotation.
 const LEAST: Tokens = Tokens::new(24);
 
 /// Fills the prose fields of `summary` with at most `budget` tokens together.
@@ -138,7 +138,7 @@ fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// What the user typed, one text a turn, oldest first. Turns of two words and fewer ("go on") and
+/// The texts that the user typed, one a turn, oldest first. Turns of two words and fewer ("go on") and
 /// notices that a client writes in brackets are no requests.
 fn requests(turns: &[Turn]) -> Vec<String> {
     turns
@@ -186,7 +186,7 @@ fn decisions(
     }
 }
 
-/// Whether a sentence says something by itself; "The command should:" does not.
+/// Returns true if a sentence says something by itself; "The command should:" does not.
 fn is_whole(sentence: &str) -> bool {
     words(sentence) >= 3 && !sentence.ends_with(':')
 }

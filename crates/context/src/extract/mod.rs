@@ -47,9 +47,9 @@ use weigh::Focus;
 const PROSE: f64 = 0.15;
 /// The most tokens that the prose fields may have.
 const PROSE_MOST: u64 = 1_000;
-/// How often the interval of prices is halved: to a thousandth part of a decade.
+/// The number of halvings of the price interval: down to a thousandth of a decade.
 const STEPS: usize = 12;
-/// How much of the newest text says what the agent is busy with, in bytes: about 8,000 tokens.
+/// The size of the newest text that shows the agent's current work, in bytes: about 8,000 tokens.
 const FOCUS: usize = 32_000;
 
 /// Fills the summary template from `old`, the turns that will not be shown any more. `tail` are the
@@ -122,7 +122,7 @@ impl Summarizer for Extractive {
     }
 }
 
-/// What the model sees anyway.
+/// The text that the model sees without the summary.
 struct Shown<'a> {
     identifiers: HashSet<String>,
     tail: Vec<Piece<'a>>,
@@ -202,7 +202,7 @@ fn trim(summary: &mut Summary, budget: Tokens, counter: &dyn TokenCounter) {
 
 /// Writes what was chosen into the summary.
 fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &Census<'_>) {
-    /// Where a list of bare names is broken, in bytes.
+    /// The length at which a list of bare names breaks, in bytes.
     const LINE: usize = 200;
     let mut turn = None;
     let mut line = String::new();
@@ -238,7 +238,7 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
     summary.push(Field::Ledger, &line);
 }
 
-/// What each identifier of the census is worth: its chance of being needed, 0 for what is shown.
+/// The value of each identifier of the census: its chance of being needed, 0 if it is shown.
 fn values(old: &[Turn], pieces: &[Piece<'_>], census: &Census<'_>, shown: &Shown<'_>) -> Vec<f32> {
     let mut ages = vec![0.0_f32; old.len()];
     let mut age = 0.0;

@@ -1,4 +1,4 @@
-//! Which fragments and which bare identifiers to keep: budgeted coverage.
+//! The choice of fragments and bare identifiers: budgeted coverage.
 //!
 //! Every identifier is worth its chance of being needed if it is named, and a little more, by
 //! [`CONTEXT`], if it stands in context: most of the likely ones get context even so, since a fragment
@@ -13,13 +13,13 @@ use super::census::{Census, Place};
 use super::source::Piece;
 use super::spans::{self, Span};
 
-/// What context is worth beside being named at all.
+/// The value of context, relative to being named at all.
 const CONTEXT: f32 = 0.06;
-/// How many identifiers are considered for each token of the budget.
+/// The number of identifiers considered for each token of the budget.
 const PER_TOKEN: f32 = 0.3;
 /// The fewest and the most identifiers that are considered.
 const MOST: (f32, f32) = (400.0, 1_200.0);
-/// What separates two bare names, in estimated tokens.
+/// The separator of two bare names, in estimated tokens.
 const SEPARATOR: f32 = 0.2;
 
 /// An identifier that may be kept.
@@ -35,13 +35,13 @@ struct Candidate {
 pub(super) struct Market {
     /// By falling chance.
     candidates: Vec<Candidate>,
-    /// What each identifier of the census is worth.
+    /// The value of each identifier of the census.
     value: Vec<f32>,
     /// For each identifier, those that it names too: a path names the paths it ends with.
     implied: Vec<Vec<usize>>,
 }
 
-/// What was chosen.
+/// A choice of fragments and names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
     /// Fragments, by their place.
@@ -104,7 +104,7 @@ impl Market {
         }
     }
 
-    /// What is chosen where a token costs `price`, in units of value, with its estimated tokens. The
+    /// The choice where a token costs `price`, in units of value, with its estimated tokens. The
     /// lower the price, the more is chosen.
     pub fn at(&self, price: f32, census: &Census<'_>) -> (f32, Choice) {
         let basket = self.at_price(price);
@@ -150,7 +150,7 @@ impl Market {
         basket
     }
 
-    /// What `members` add to what is held.
+    /// The value that `members` add to the basket.
     fn gain(&self, basket: &Basket<'_>, members: &[(usize, bool)]) -> f32 {
         self.all(members)
             .map(|(entry, context)| {
@@ -190,7 +190,7 @@ impl<'m> Basket<'m> {
         self.held.get(entry).copied().unwrap_or(Held::No)
     }
 
-    /// What a fragment costs beside those already bought: where it overlaps one, only its rest.
+    /// The cost of a fragment beside those already bought: where it overlaps one, only its rest.
     fn extra_cost(&self, span: &Span) -> f32 {
         let length = (span.end - span.place.at).max(1);
         let bought = self.bought.get(&span.place.piece);
@@ -246,7 +246,7 @@ impl<'m> Basket<'m> {
     }
 }
 
-/// What a path ends with: `b/c.rs` and `c.rs` for `a/b/c.rs`.
+/// The ends of a path: `b/c.rs` and `c.rs` for `a/b/c.rs`.
 pub(super) fn ends(path: &str) -> impl Iterator<Item = &str> {
     path.char_indices()
         .filter(|&(_, letter)| letter == '/')

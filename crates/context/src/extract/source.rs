@@ -5,20 +5,20 @@ use std::borrow::Cow;
 use crate::identifiers;
 use crate::turn::{Outcome, Part, Provenance, Role, Turn};
 
-/// Who wrote a piece, and how.
+/// The writer of a piece, and the way it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
     /// The user's own words.
     User,
-    /// What the assistant said.
+    /// The assistant's text.
     Assistant,
-    /// What the assistant thought; never quoted.
+    /// The assistant's thinking; never quoted.
     Thinking,
     /// The arguments of a tool call.
     Call,
-    /// What a tool answered.
+    /// The answer of a tool.
     Result,
-    /// What a tool answered when it failed.
+    /// The answer of a tool that failed.
     Failure,
     /// Everything else: system messages, summaries, notes.
     Other,
@@ -29,7 +29,7 @@ pub(super) enum Origin {
 pub(super) struct Piece<'a> {
     /// The index of its turn.
     pub turn: usize,
-    /// Who wrote it, and how.
+    /// The writer.
     pub origin: Origin,
     /// The text as it stands in the turn; of a call, its arguments.
     pub raw: &'a str,
@@ -108,7 +108,7 @@ fn without_gutter(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What stands after the line number.
+/// The line after its number.
 fn code(line: &str) -> Option<&str> {
     let number = line.trim_start_matches(' ');
     let rest = number.trim_start_matches(|digit: char| digit.is_ascii_digit());

@@ -4,20 +4,20 @@ use super::census::{Census, Place};
 use super::source::Piece;
 use crate::identifiers;
 
-/// How many words of three letters and more, the pieces of the identifier itself not counted, a
+/// The number of words of three letters and more, the pieces of the identifier itself not counted, that a
 /// fragment must hold for the identifier to stand in context.
 const CONTEXT_WORDS: usize = 3;
-/// How far a fragment may reach to each side of the identifier it is made for, in bytes.
+/// The reach of a fragment to each side of its identifier, in bytes.
 const REACH: usize = 72;
-/// What separates two fragments, in estimated tokens.
+/// The separator of two fragments, in estimated tokens.
 const SEPARATOR: f32 = 1.3;
-/// How many fragments are kept for one identifier.
+/// The most fragments kept for one identifier.
 const OPTIONS: usize = 4;
 
 /// A fragment of one piece.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Span {
-    /// Where it is.
+    /// The place of its first byte.
     pub place: Place,
     /// The byte after its last.
     pub end: usize,

@@ -2,7 +2,7 @@
 
 use super::source::{Origin, Piece};
 
-/// What is on the list now.
+/// The open items of the list.
 #[derive(Debug, Default)]
 pub(super) struct Todo {
     /// Begun and not finished.

@@ -1,4 +1,4 @@
-//! How likely an identifier is needed again.
+//! The chance that an identifier is needed again.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Which words of a text are identifiers, and which are not.
+//! Tests of the words that count as identifiers.
 
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ use crate::spoken;
 use crate::text::Text;
 use crate::turn::Turn;
 
-/// What a line asks for.
+/// A directive in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Directive {
     /// `#pin TEXT`: keep this text in view.

@@ -1,4 +1,4 @@
-//! What is pinned, and what stays in view.
+//! Tests of pins.
 
 use super::{Directive, Origin, PinError, PinId, PinLimits, Pinned, Pins, directives};
 use crate::counter::Heuristic;

@@ -14,7 +14,7 @@ use crate::window::ContextWindow;
 pub struct Says(BTreeSet<TurnId>);
 
 impl Says {
-    /// What a window says.
+    /// The turns that a window says something of.
     #[must_use]
     pub fn of(window: &ContextWindow) -> Self {
         let behind = window.compacted();

@@ -1,4 +1,4 @@
-//! Which steps to drop and which to sum up.
+//! The choice of steps to drop and steps to summarize.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,11 +11,11 @@ use crate::turn::{Turn, TurnId};
 use crate::units::Tokens;
 use crate::window::ContextWindow;
 
-/// What to take out of a window, in order.
+/// The turns to take out of a window, in order.
 pub struct Plan {
     pub dropped: Vec<TurnId>,
     pub summarised: Vec<TurnId>,
-    /// How large the summary may get.
+    /// The most tokens of the summary.
     pub summary_budget: Tokens,
 }
 

@@ -1,4 +1,4 @@
-//! What is lost: word-level distances.
+//! The error of a compaction: word-level distances.
 
 use std::collections::{HashMap, HashSet};
 
@@ -61,7 +61,7 @@ fn distance<T: std::hash::Hash + Eq>(
     }
 }
 
-/// How many identifiers, and how many words, a summary is asked for: what 1,000 to 2,000 tokens can
+/// The number of identifiers and of words that a summary is asked for: as many as 1,000 to 2,000 tokens can
 /// name. A longer list would turn away every honest summary of a long conversation.
 const ASKED: usize = 64;
 

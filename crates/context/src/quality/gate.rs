@@ -57,9 +57,9 @@ impl Coded for GateError {
 /// Why a summary was turned away.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rejection {
-    /// It is empty, a single word, or junk that repeats.
+    /// The summary is empty, a single word, or repeated junk.
     Degenerate,
-    /// It is not shorter than what it stands for.
+    /// The summary is not shorter than its source.
     Grew,
     /// Too much is lost.
     TooLossy {
@@ -68,7 +68,7 @@ pub enum Rejection {
         /// The error that is allowed.
         most: f64,
     },
-    /// It is not worth its length.
+    /// The summary is not worth its length.
     TooWeak {
         /// The score it has.
         score: f64,
@@ -95,14 +95,14 @@ impl fmt::Display for Rejection {
     }
 }
 
-/// What the gate says.
+/// The verdict of the gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// The summary may be used.
     Accepted(Quality),
-    /// It may not.
+    /// The summary is rejected.
     Rejected {
-        /// What it scored.
+        /// The score of the summary.
         quality: Quality,
         /// Why it was turned away.
         reason: Rejection,
@@ -110,7 +110,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// What the summary scored.
+    /// The score of the summary.
     #[must_use]
     pub const fn quality(&self) -> Quality {
         match self {
@@ -202,7 +202,7 @@ impl Gate {
         }
     }
 
-    /// What speaks against this quality, or `None`. The error is looked at first.
+    /// The reason to reject this quality, or `None`. The error is checked first.
     #[must_use]
     pub fn objection(&self, quality: &Quality) -> Option<Rejection> {
         if quality.error() > self.max_error {

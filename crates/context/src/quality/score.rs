@@ -6,7 +6,7 @@ use crate::units::Tokens;
 
 use super::error::words;
 
-/// How good a compaction is. Every field is finite and in range by construction.
+/// The quality of a compaction. Every field is finite and in range by construction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
     ratio: f64,
@@ -16,7 +16,7 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// What every description is charged besides its own length, in tokens: about the length of
+    /// The charge for every description besides its own length, in tokens: about the length of
     /// the sentence that tells a reader what the description is.
     pub const MODEL_COST: u64 = 16;
     /// The highest ratio that counts. Shorter than this is not better, only emptier.
@@ -99,7 +99,7 @@ impl Quality {
     }
 }
 
-/// Whether a description says nothing: fewer than two different words, or a dozen words and more of
+/// Returns true if a description says nothing: fewer than two different words, or a dozen words and more of
 /// which less than a tenth are different.
 #[must_use]
 pub fn is_degenerate(spec: &str) -> bool {

@@ -1,4 +1,4 @@
-//! How much may still be kept.
+//! The budget of what is kept.
 
 use crate::counter::TokenCounter;
 use crate::units::Tokens;
@@ -60,14 +60,14 @@ impl<'a> Budget<'a> {
     }
 }
 
-/// Whether keeping a line leaves a new gap beside it.
+/// The gap that keeping a line leaves beside it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gap {
     Opens,
     None,
 }
 
-/// Whether a line fitted.
+/// The result of taking a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     Yes,

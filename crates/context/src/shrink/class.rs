@@ -1,4 +1,4 @@
-//! What kind of text a tool result is.
+//! The class of a tool result's text.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl fmt::Display for ContentClass {
     }
 }
 
-/// How many lines of a sample look like what.
+/// The counts of lines of a sample, by look.
 #[derive(Default)]
 struct Sample {
     lines: u32,

@@ -31,7 +31,7 @@ pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What follows the escape sequence that a text begins with.
+/// The text after the escape sequence that it begins with.
 fn after_escape(sequence: &str) -> &str {
     let mut inner = sequence.chars();
     inner.next();

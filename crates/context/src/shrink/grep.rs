@@ -63,7 +63,7 @@ pub(super) fn samples(text: &str, mut budget: Budget<'_>) -> String {
     render(&files, &shown, longest)
 }
 
-/// How many lines of each file are shown.
+/// Chooses the number of lines shown of each file.
 fn choose(files: &[File<'_>], longest: usize, budget: &mut Budget<'_>) -> Vec<usize> {
     let mut shown = vec![0; files.len()];
     let rounds = files.iter().map(|file| file.lines.len()).max().unwrap_or(0);

@@ -13,7 +13,7 @@ const TELLING: [&str; 16] = [
     "code", "path", "url", "number", "reason",
 ];
 
-/// How much of a value is shown.
+/// The detail in which a value is shown.
 #[derive(Clone, Copy)]
 struct Detail {
     /// Items of an array.

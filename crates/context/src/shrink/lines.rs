@@ -28,7 +28,7 @@ struct Selection<'a> {
     budget: Budget<'a>,
 }
 
-/// What is kept of a text, within the budget.
+/// Selects the lines to keep, within the budget.
 pub(super) fn body(text: &str, class: ContentClass, budget: Budget<'_>) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut selection = Selection {
@@ -50,7 +50,7 @@ pub(super) fn body(text: &str, class: ContentClass, budget: Budget<'_>) -> Strin
     selection.render()
 }
 
-/// How long a line may be. Where there are only a few, they may be as long as they all fit.
+/// The longest line. A few lines may be as long as they all fit.
 fn longest_line(lines: &[&str], budget: &Budget<'_>) -> usize {
     let left = usize::try_from(budget.left().get()).unwrap_or(usize::MAX);
     let few = if lines.len() <= FEW { 4 } else { 0 };

@@ -7,13 +7,13 @@ use crate::note::grouped;
 use crate::turn::{ToolCall, ToolResult};
 use crate::units::Tokens;
 
-/// How every marker begins.
+/// The beginning of every marker.
 const OPENING: &str = "[shortened tool result ";
 
 /// Arguments longer than this many bytes are not repeated; the id has to do.
 const MAX_ARGUMENTS: usize = 400;
 
-/// What a marker says.
+/// The contents of a marker.
 pub(super) struct Marker<'a> {
     id: String,
     call: Option<&'a ToolCall>,
@@ -57,7 +57,7 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// Whether a result is one that [`shrink`](super::shrink) made: it begins with a marker that names the
+/// Returns true if a result is one that [`shrink`](super::shrink) made: it begins with a marker that names the
 /// call it answers. A text that merely quotes some marker does not know that id, and is shortened
 /// like any other.
 #[must_use]
@@ -80,7 +80,7 @@ fn repeated(call: &ToolCall) -> Option<String> {
     Some(json!({ "name": call.name.as_str(), "arguments": arguments }).to_string())
 }
 
-/// As a JSON string, so that an id from elsewhere stays on the line. Long ones are cut: they come
+/// Quotes an id as a JSON string, so that it stays on the line. Long ids are cut: they come
 /// from a client and are not ours to trust.
 fn quoted(id: &str) -> String {
     let short: String = id.chars().take(128).collect();

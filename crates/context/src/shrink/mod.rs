@@ -25,7 +25,7 @@ use crate::units::Tokens;
 
 use budget::Budget;
 
-/// How long a tool result may be.
+/// The limits of a tool result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     max: Tokens,
@@ -60,9 +60,9 @@ impl Default for Limits {
 /// A shortened result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shrunk {
-    /// What is sent instead, the marker line first.
+    /// The text to send, the marker line first.
     pub text: Text,
-    /// What kind of text it was taken for.
+    /// The class that the text was taken for.
     pub class: ContentClass,
     /// The tokens of the original.
     pub before: Tokens,
@@ -70,7 +70,7 @@ pub struct Shrunk {
     pub after: Tokens,
 }
 
-/// How the marker says that the whole can be had.
+/// The way to the whole text that the marker names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery<'a> {
     /// By `expand` with this id, or by the same call again.
@@ -146,7 +146,7 @@ fn fit(
         })
 }
 
-/// What is kept of a text of this class.
+/// Selects the part of a text of this class to keep.
 fn body(clean: &str, class: ContentClass, budget: Budget<'_>) -> String {
     match class {
         ContentClass::Json => json::outline(clean, &budget)

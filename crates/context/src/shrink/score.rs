@@ -1,8 +1,8 @@
-//! How much a line matters, by the class of its text. Higher is kept first; 0 only where there is room.
+//! The weight of a line, by the class of its text. Higher is kept first; 0 only where there is room.
 
 use super::class::{ContentClass, unnumbered};
 
-/// How much a line of this class matters, 0 to 100.
+/// The weight of a line of this class, 0 to 100.
 pub(super) fn of(line: &str, class: ContentClass) -> u8 {
     match class {
         ContentClass::Log | ContentClass::Grep => log(line),
@@ -87,7 +87,7 @@ fn is_tally(text: &str) -> bool {
         })
 }
 
-/// Whether a line is one that only test runners and compilers write.
+/// Returns true if a line is one that only test runners and compilers write.
 pub(super) fn is_runner_line(line: &str) -> bool {
     let text = line.trim();
     is_tally(text)
@@ -99,7 +99,7 @@ pub(super) fn is_runner_line(line: &str) -> bool {
         || (text.starts_with("Ran ") && text.contains(" tests in "))
 }
 
-/// Whether a line looks like program output: a level, a time, a test's verdict.
+/// Returns true if a line looks like program output: a level, a time, a test's verdict.
 pub(super) fn is_log_line(line: &str) -> bool {
     let text = line.trim_start();
     let levels = [
@@ -120,7 +120,7 @@ pub(super) fn is_log_line(line: &str) -> bool {
         || text.ends_with(" PASSED")
 }
 
-/// Whether a line looks like source code.
+/// Returns true if a line looks like source code.
 pub(super) fn is_code_line(line: &str) -> bool {
     let text = line.trim();
     definition(text)
@@ -133,7 +133,7 @@ pub(super) fn is_code_line(line: &str) -> bool {
         || text.starts_with("from ")
 }
 
-/// Whether a line reports something that went wrong: `error`, `failed`, `panicked` and their like
+/// Returns true if a line reports something that went wrong: `error`, `failed`, `panicked` and their like
 /// as words of their own or as the end of a type's name.
 pub(super) fn is_error(line: &str) -> bool {
     let signs = [
@@ -255,7 +255,7 @@ fn code(line: &str) -> u8 {
     }
 }
 
-/// Whether a line defines something with a name: a function, a type, a constant, a class.
+/// Returns true if a line defines something with a name: a function, a type, a constant, a class.
 fn definition(text: &str) -> bool {
     let modifiers = [
         "pub",

@@ -1,4 +1,4 @@
-//! What survives, what never happens.
+//! Tests of shortened results.
 
 use proptest::prelude::*;
 

@@ -88,7 +88,7 @@ fn a_ratio_that_falls_inside_a_step_keeps_the_step() {
     check_ratio("uauauauapr", 1.0, &[1, 2, 3, 4, 5, 6, 7, 8], &[9, 10]);
 }
 
-/// Where the newest `keep` turns would just fit, the kept part starts at `first` (from 0).
+/// Checks that with room for just the newest `keep` turns, the kept part starts at `first` (from 0).
 #[track_caller]
 fn check_recent(pattern: &str, keep: usize, first: usize) {
     let turns = turns(pattern);

@@ -1,4 +1,4 @@
-//! What counts as a step.
+//! Tests of steps.
 
 use super::{Step, StepKind, steps};
 use crate::counter::Heuristic;

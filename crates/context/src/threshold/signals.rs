@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::turn::{Outcome, ToolCall, Turn};
 
-/// Whether the agent is going in circles.
+/// The presence of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoopSignal {
     /// No loop is seen.
@@ -42,7 +42,7 @@ impl Signals {
         }
     }
 
-    /// How far the task is, `0..=1`, where known.
+    /// The progress of the task, `0..=1`, where known.
     #[must_use]
     pub const fn progress(&self) -> Option<f64> {
         self.progress
@@ -54,7 +54,7 @@ impl Signals {
         self.error_rate
     }
 
-    /// Whether the agent is going in circles.
+    /// The presence of a loop.
     #[must_use]
     pub const fn looping(&self) -> LoopSignal {
         self.looping
@@ -71,7 +71,7 @@ impl Default for Signals {
 /// The signals of a conversation that grows. Takes each turn once; a turn costs its calls and results.
 #[derive(Clone, Debug)]
 pub struct Watch {
-    /// Whether each of the newest results failed, the oldest first.
+    /// The outcomes of the newest results, the oldest first.
     results: VecDeque<Outcome>,
     recent: usize,
     /// The whole list that a call stated, unless a single task changed since.

@@ -10,7 +10,7 @@ use super::status::{Level, Silence, Status};
 use super::stream::Stream;
 use crate::threshold::LoopSignal;
 
-/// What an analyser looks for. Values out of range are brought into it, see each field.
+/// The settings of an analyzer. Values out of range are clamped, see each field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// From how many repetitions on it is a loop; 2 at least.
@@ -19,13 +19,13 @@ pub struct Options {
     pub pressure_warning: f64,
     /// The pressure from which on it is critical.
     pub pressure_critical: f64,
-    /// How many pulses of an agent are kept; 1 at least. A cycle of period 5 needs 5 × the loop threshold.
+    /// The number of pulses kept per agent, at least 1. A cycle of period 5 needs 5 × the loop threshold.
     pub window: usize,
     /// No agent is silent before this much time has passed.
     pub silence_floor: SignedDuration,
-    /// How many times its usual interval an agent may be silent.
+    /// The longest normal silence, as a multiple of the agent's usual interval.
     pub silence_factor: f64,
-    /// How many agents are kept; the one that has not been heard of for longest goes first. 1 at least.
+    /// The number of agents kept, at least 1; the one silent for longest goes first.
     pub max_agents: usize,
 }
 
@@ -50,7 +50,7 @@ pub struct Statistics {
     pub pulses: usize,
     /// Different contents among them.
     pub different: usize,
-    /// How often the most frequent one occurs.
+    /// The count of the most frequent one.
     pub most_repeated: usize,
     /// The mean distance between two pulses in seconds; 0 with fewer than two.
     pub average_interval: f64,
@@ -77,7 +77,7 @@ impl VitalityAnalyzer {
         }
     }
 
-    /// What it looks for.
+    /// The settings.
     #[must_use]
     pub const fn options(&self) -> &Options {
         &self.options
@@ -93,14 +93,14 @@ impl VitalityAnalyzer {
         status(stream, &self.options, late)
     }
 
-    /// How an agent is, as of its newest pulse; `None` for one that is not known.
+    /// The status of an agent as of its newest pulse; `None` for an unknown agent.
     #[must_use]
     pub fn status(&self, agent: &str) -> Option<Status> {
         let stream = self.agents.get(agent)?;
         Some(status(stream, &self.options, false))
     }
 
-    /// What the adaptive threshold wants to know of an agent.
+    /// The loop signal for the adaptive threshold.
     #[must_use]
     pub fn loop_signal(&self, agent: &str) -> LoopSignal {
         match self.status(agent).and_then(|status| status.looping) {
@@ -211,7 +211,7 @@ fn status(stream: &Stream, options: &Options, late: bool) -> Status {
     }
 }
 
-/// How many pulses it takes to grow by `distance`. Slopes below a thousandth of the window per pulse
+/// The number of pulses that growing by `distance` takes. Slopes below a thousandth of the window per pulse
 /// are noise.
 fn critical_in(distance: f64, slope: f64) -> Option<u32> {
     #[expect(

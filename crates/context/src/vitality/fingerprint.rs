@@ -53,7 +53,7 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// What a text is like when its numbers are left out: two texts that differ in a counter, a time or a
+/// The shape of a text without its numbers: two texts that differ in a counter, a time or a
 /// word or two have shapes that are [near](Self::is_near) each other.
 ///
 /// The words of a text fall into three groups. Numbers, times and hexadecimal ids are noise and do
@@ -103,7 +103,7 @@ impl Shape {
         Self { names, words }
     }
 
-    /// Whether two texts are the same but for numbers and a word or two.
+    /// Returns true if two texts are the same but for numbers and a word or two.
     #[must_use]
     pub const fn is_near(self, other: Self) -> bool {
         self.names == other.names && (self.words ^ other.words).count_ones() <= Self::NEAR

@@ -99,7 +99,7 @@ fn some_work(random: &mut Random, low: usize, high: usize) -> Vec<Step> {
         .collect()
 }
 
-/// What a case is.
+/// The label of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Label {
     Exact,
@@ -341,7 +341,7 @@ fn repeated_habit(random: &mut Random, kind: &str) -> Vec<Step> {
     steps
 }
 
-/// What the analyser says to a case: the last kind of loop it sees.
+/// The analyzer's verdict on a case: the last kind of loop it sees.
 fn verdict(random: &mut Random, steps: &[Step]) -> Option<LoopKind> {
     let mut analyzer = VitalityAnalyzer::default();
     let mut at = Timestamp::UNIX_EPOCH;

@@ -22,7 +22,7 @@ use super::pulse::{Answer, Phase, Pulse};
 /// read as this version. New fields do not change it; a change of meaning does.
 const VERSION: u32 = 1;
 
-/// What is wrong with a line.
+/// The defect of a line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PulseError {
     /// The line is no pulse.

@@ -42,7 +42,7 @@ pub(super) fn find(pulses: &[&Pulse], threshold: usize) -> Option<Loop> {
     }
 }
 
-/// Whether two steps are the same: in what was done *and* in what came of it.
+/// Returns true if two steps are the same: in what was done *and* in what came of it.
 ///
 /// The same call with another answer is polling or progress. Near calls that both succeeded are
 /// progress too (the next page, the next file): they only count where both failed, and failed alike.
@@ -71,7 +71,7 @@ fn same(one: &Pulse, other: &Pulse) -> Option<Sameness> {
     }
 }
 
-/// What the newest steps in a row are.
+/// The newest steps in a row.
 enum Run {
     Short,
     BackOff,
@@ -107,7 +107,7 @@ fn run(steps: &[&Pulse], threshold: usize) -> Run {
     }
 }
 
-/// Whether the distances grow from one to the next, by half on average.
+/// Returns true if the distances grow from one to the next, by half on average.
 fn backs_off(run: &[&Pulse]) -> bool {
     let distances: Vec<f64> = run
         .iter()

@@ -62,7 +62,7 @@ fn pulse_at(agent: &str, at: Timestamp, turns: &[Turn], index: usize) -> Option<
     Some(answered(pulse, turn, rest))
 }
 
-/// What an assistant turn did.
+/// The action of an assistant turn.
 fn done(turn: &Turn) -> String {
     let mut calls = String::new();
     for call in turn.calls() {
@@ -93,7 +93,7 @@ fn phase(turn: &Turn, rest: &[Turn]) -> Phase {
     }
 }
 
-/// Whether a call only waits: a tool that is made for it, or a shell command that begins with `sleep`.
+/// Returns true if a call only waits: a tool that is made for it, or a shell command that begins with `sleep`.
 fn waits(call: &ToolCall) -> bool {
     let name = call.name.to_ascii_lowercase();
     let made_for_it = ["sleep", "wait", "poll", "bashoutput", "taskoutput"];

@@ -17,7 +17,7 @@ use super::fingerprint::{ContentHash, Shape};
 const HASHED: usize = 8_192;
 const SHAPED: usize = 1_024;
 
-/// What `most` bytes tell of a text.
+/// An excerpt of a text of at most `most` bytes.
 fn excerpt(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most {
         return Cow::Borrowed(text);
@@ -36,18 +36,18 @@ fn shape(text: &str) -> Shape {
     Shape::of(&excerpt(text, SHAPED))
 }
 
-/// What the agent is doing.
+/// The activity of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// The model reasons or speaks without acting.
     Thinking,
-    /// It uses tools.
+    /// Using tools.
     Acting,
-    /// It waits for something outside; repeating itself is what it should do.
+    /// Waiting for something outside; repetition is normal here.
     Waiting,
-    /// It has handed over to the user or to another agent.
+    /// Handed over to the user or to another agent.
     Yielding,
-    /// It makes a checkpoint.
+    /// Making a checkpoint.
     Crystallizing,
 }
 
@@ -86,14 +86,14 @@ impl fmt::Display for Phase {
     }
 }
 
-/// What an agent got for what it did, as fingerprints.
+/// The answers to an agent's action, as fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The exact fingerprint of all results of the step.
     pub hash: ContentHash,
     /// Their shape.
     pub shape: Shape,
-    /// Whether every one of them was a failure.
+    /// Failed if every one of them failed.
     pub outcome: Outcome,
 }
 
@@ -112,19 +112,19 @@ impl Answer {
 /// One health signal. It holds fingerprints, never text of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pulse {
-    /// Who sends it.
+    /// The name of the agent.
     pub agent: String,
     /// When.
     pub at: Timestamp,
-    /// How full the window is.
+    /// The pressure of the window.
     pub pressure: Pressure,
-    /// What the agent is doing.
+    /// The activity of the agent.
     pub phase: Phase,
     /// The exact fingerprint of what it did.
     pub hash: ContentHash,
     /// The shape of what it did, where the sender gives one.
     pub shape: Option<Shape>,
-    /// What it got for it, where that is known.
+    /// The answers to it, where known.
     pub answer: Option<Answer>,
     /// The turns in its window.
     pub turns: u64,

@@ -1,8 +1,8 @@
-//! What an analyser says about an agent.
+//! The status of an agent.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// How serious it is.
+/// The severity of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Nothing to do.
@@ -25,7 +25,7 @@ impl Severity {
     }
 }
 
-/// How full the window is.
+/// The pressure of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Below the warning.
@@ -55,16 +55,16 @@ pub enum LoopKind {
 pub struct Loop {
     /// In which way.
     pub kind: LoopKind,
-    /// How often the step, or the whole sequence, has been seen in the window.
+    /// The count of the step, or of the whole sequence, in the window.
     pub count: usize,
 }
 
-/// How regular the pulses come.
+/// The regularity of the pulses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rhythm {
     /// Fewer than 8 intervals.
     Unknown,
-    /// As regular as work is; single long pauses do not count.
+    /// Regular; single long pauses do not count.
     Regular,
     /// The upper quartile of the intervals is more than nine times the lower one.
     Erratic,
@@ -75,18 +75,18 @@ pub enum Rhythm {
 pub struct Silence {
     /// When it sent its last one.
     pub since: Timestamp,
-    /// How long it has been silent.
+    /// The length of the silence.
     pub lasting: SignedDuration,
-    /// How long a silence was to be expected.
+    /// The longest silence that was expected.
     pub expected: SignedDuration,
 }
 
-/// What an analyser says about an agent after a pulse.
+/// The status of an agent after a pulse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Status {
     /// The loop it is in.
     pub looping: Option<Loop>,
-    /// How full its window is.
+    /// The level of its window.
     pub level: Level,
     /// The pressure of the newest pulse.
     pub pressure: f64,
@@ -95,9 +95,9 @@ pub struct Status {
     /// After how many more pulses the critical mark is reached at this slope; `None` where it is
     /// passed already or the pressure does not rise.
     pub critical_in: Option<u32>,
-    /// How regular its pulses come.
+    /// The regularity of its pulses.
     pub rhythm: Rhythm,
-    /// Whether the pulse carried an earlier time than one before it.
+    /// True if the pulse carries an earlier time than one before it.
     pub late: bool,
     /// From how many repetitions on a loop is critical.
     pub(super) critical_count: usize,
@@ -111,7 +111,7 @@ impl Status {
         self.looping.is_none() && self.level != Level::Critical
     }
 
-    /// How serious it is.
+    /// The severity of a status.
     #[must_use]
     pub fn severity(&self) -> Severity {
         let stuck = self
@@ -163,7 +163,7 @@ impl Status {
         }
     }
 
-    /// What could be done, the most urgent first.
+    /// The recommended actions, the most urgent first.
     #[must_use]
     pub fn recommendations(&self) -> Vec<&'static str> {
         let rising = self.critical_in.is_some_and(|pulses| pulses <= 10);

@@ -8,7 +8,7 @@ use super::fingerprint::ContentHash;
 use super::pulse::{Phase, Pulse};
 use super::status::{Rhythm, Silence};
 
-/// How many of the newest pulses slope and rhythm look at.
+/// The number of newest pulses that slope and rhythm cover.
 const SLOPE_OVER: usize = 10;
 const RHYTHM_OVER: usize = 20;
 
@@ -52,7 +52,7 @@ impl Stream {
         self.pulses.back()
     }
 
-    /// How often each hash stands in the window.
+    /// The count of each hash in the window.
     pub(super) fn counts(&self) -> BTreeMap<ContentHash, usize> {
         let mut counts = BTreeMap::new();
         for pulse in &self.pulses {
@@ -112,7 +112,7 @@ impl Stream {
         }
     }
 
-    /// Whether the agent should have been heard of by `now`: it has been silent for `factor` times its
+    /// Returns true if the agent should have been heard of by `now`: it has been silent for `factor` times its
     /// own 90th percentile of intervals, and for `floor` at least. One that has yielded owes nothing.
     pub(super) fn silence(
         &self,

@@ -1,4 +1,4 @@
-//! What a window knows about the turns that it does not show any more.
+//! The record of the turns that a window no longer shows.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,13 +44,13 @@ impl Compacted {
         &self.dropped
     }
 
-    /// Whether a turn was in the window before.
+    /// Returns true if a turn was in the window before.
     pub(super) fn knows(&self, id: TurnId) -> bool {
         self.before.class(id).is_some()
     }
 }
 
-/// What is taken out of a window, and what takes its place.
+/// The turns taken out of a window, and the turn that replaces them.
 pub struct Replacement {
     /// The turns to sum up, in order.
     pub summarised: Vec<TurnId>,

@@ -5,7 +5,7 @@ use std::fmt;
 use super::ContextWindow;
 use crate::turn::{Part, Provenance, Turn};
 
-/// How many characters of a turn's text a line shows.
+/// The number of characters of a turn's text on a line.
 const SHOWN: usize = 48;
 
 /// A window as text, one line a turn: position (`>` at the focus), role, kind, class, tokens, and
@@ -53,7 +53,7 @@ impl fmt::Display for Outline<'_> {
     }
 }
 
-/// What a turn is, in one word.
+/// The kind of a turn, in one word.
 fn kind(turn: &Turn) -> &'static str {
     match turn.provenance() {
         Provenance::Summary => return "summary",

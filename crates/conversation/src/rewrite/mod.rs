@@ -33,9 +33,7 @@ mod render;
 mod shrink;
 mod threads;
 
-pub use compaction::{
-    ClientCompaction, Form, Wants, answer, answer_sealed, own_compaction,
-};
+pub use compaction::{ClientCompaction, Form, Wants, answer, answer_sealed, own_compaction};
 pub use direct::Direct;
 pub(crate) use error::CODES;
 pub use error::RewriteError;

@@ -5,8 +5,8 @@ mod resting;
 use std::sync::Arc;
 
 use ::conversation::Input;
-use ::conversation::journal::{SAMPLES, Sent};
 use ::conversation::homunculus::hosted::StrategyProgram;
+use ::conversation::journal::{SAMPLES, Sent};
 use bytes::Bytes;
 use history::{Limits, MemoryEngine, Tenant};
 use http::HeaderMap;

@@ -44,7 +44,11 @@ pub(super) fn replay(
     strategy: &Arc<StrategyProgram>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    let built = build(strategy, scene.limits, (scene.options.route, scene.options.pin_keeping));
+    let built = build(
+        strategy,
+        scene.limits,
+        (scene.options.route, scene.options.pin_keeping),
+    );
     let mut drive = Drive::new(scene, built);
     let of = scene.requests.len();
     let step = |done| Progress {
@@ -273,14 +277,21 @@ impl<'a> Drive<'a> {
             return;
         };
         let (reading, time) = if order.route == Route::Extractive {
-            let time = self.scene.options.latency.extraction(path.covered(order.cut));
+            let time = self
+                .scene
+                .options
+                .latency
+                .extraction(path.covered(order.cut));
             (Charge::default(), time)
         } else {
             // The model reads what is shown up to the cut, from the cache as far as that holds it.
             let behind = path.tail(order.cut);
             let source = shown.tokens(&path).saturating_sub(behind);
             let reading = self.cache.read_again(source, now);
-            (reading, self.scene.options.latency.call(reading, order.budget))
+            (
+                reading,
+                self.scene.options.latency.call(reading, order.budget),
+            )
         };
         self.job = Some(Job {
             order,

@@ -38,7 +38,7 @@ pub(super) enum Rejected {
 }
 
 impl Entry {
-    /// What every model starts from: nothing is known, and all of it is replaced by the shipped
+    /// The entry that every model starts from: nothing is known, and all of it is replaced by the shipped
     /// table's `[default]`.
     pub fn blank() -> Self {
         Self {

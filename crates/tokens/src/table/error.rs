@@ -1,4 +1,4 @@
-//! What can be wrong with a model table, and where.
+//! The errors of a model table, with their places.
 
 use std::fmt;
 use std::ops::Range;
@@ -44,15 +44,15 @@ pub enum TableError {
     /// The text is not TOML, or not `[[model]]` entries.
     #[error("{at}: {message}")]
     Syntax {
-        /// Where.
+        /// The place of the error.
         at: Position,
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
     /// An entry has a key that does not exist.
     #[error("{at}: there is no key `{key}` in a model")]
     UnknownKey {
-        /// Where.
+        /// The place of the error.
         at: Position,
         /// The key.
         key: String,
@@ -60,23 +60,23 @@ pub enum TableError {
     /// A value has another type or range than its key needs.
     #[error("{at}: `{key}` must be {expected}")]
     BadValue {
-        /// Where.
+        /// The place of the error.
         at: Position,
         /// The key.
         key: String,
-        /// What it must be.
+        /// The expected value.
         expected: String,
     },
     /// An entry has no `name`.
     #[error("{at}: a model needs a `name`")]
     Nameless {
-        /// Where the entry begins.
+        /// The place where the entry begins.
         at: Position,
     },
     /// `like` names a model that does not stand above.
     #[error("{at}: no model `{name}` stands above this one")]
     UnknownModel {
-        /// Where.
+        /// The place of the error.
         at: Position,
         /// The name.
         name: String,
@@ -84,7 +84,7 @@ pub enum TableError {
     /// Two entries of one text have the same name.
     #[error("{at}: the model `{name}` stands here for the second time")]
     Duplicate {
-        /// Where the second one is.
+        /// The place of the second one.
         at: Position,
         /// The name.
         name: String,

@@ -23,7 +23,7 @@ use crate::model::{Known, Model};
 /// The models that are shipped, as text.
 pub const SHIPPED: &str = include_str!("../../models.toml");
 
-/// What is known about models, by their names.
+/// The facts about models, by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelTable {
     default: Entry,
@@ -127,7 +127,7 @@ impl ModelTable {
         })
     }
 
-    /// What is known about the model with this name. Every name gets an answer; [`Model::known`] says
+    /// Returns the facts about the model with this name. Every name gets an answer; [`Model::known`] says
     /// what it rests on.
     #[must_use]
     pub fn find(&self, model: &str) -> Model {

@@ -97,7 +97,7 @@ impl Pattern {
         Self(text.to_ascii_lowercase())
     }
 
-    /// How well it fits: none where it does not; a literal beats any pattern with a star, and more
+    /// The quality of the match: `None` without one; a literal beats any pattern with a star, and more
     /// literal characters beat fewer.
     pub fn fit(&self, name: &str) -> Option<usize> {
         if !self.0.contains('*') {

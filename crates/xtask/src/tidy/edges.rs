@@ -1,4 +1,4 @@
-//! Which crate may use which, and where crates lie.
+//! The edges between crates, and their folders.
 
 use std::path::Path;
 

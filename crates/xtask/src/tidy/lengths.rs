@@ -1,4 +1,4 @@
-//! How long files and functions are.
+//! The lengths of files and functions.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use super::Violation;
 
 /// The longest a file may be, in production lines.
 const FILE_END: usize = 800;
-/// What 19 of 20 files stay within.
+/// The limit for 19 of 20 files.
 const FILE_P95: usize = 450;
-/// What half of the files stay within; the aim is 150.
+/// The limit for half of the files; the aim is 150.
 const FILE_MEDIAN: usize = 180;
 /// The longest a function may be.
 const FUNCTION_END: usize = 100;
-/// What 19 of 20 functions stay within.
+/// The limit for 19 of 20 functions.
 const FUNCTION_P95: usize = 40;
 
 /// The lengths of all production files and functions.
@@ -33,7 +33,7 @@ impl Lengths {
         self.functions.push((lines, at));
     }
 
-    /// What is too long, alone and on the whole.
+    /// Checks single lengths and their distribution.
     pub fn check(&self) -> Vec<Violation> {
         let mut found = Vec::new();
         let mut single = |rule, all: &[(usize, String)], end: usize| {

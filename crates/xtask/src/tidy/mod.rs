@@ -24,9 +24,9 @@ use crate::command::say;
 pub struct Violation {
     /// The rule's name.
     rule: &'static str,
-    /// Where: a path from the root, with the item behind a space where it is about one.
+    /// A path from the root, with the item behind a space where it is about one.
     at: String,
-    /// What is wrong.
+    /// The defect, in words.
     message: String,
 }
 

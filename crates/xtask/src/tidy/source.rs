@@ -1,4 +1,4 @@
-//! What one Rust file shows: its head, lengths, parameters, fields, names, derives.
+//! The checks of one Rust file: head, lengths, parameters, fields, names, derives.
 
 use anyhow::Context as _;
 use proc_macro2::{TokenStream, TokenTree};
@@ -13,7 +13,7 @@ use super::tree::{File, Role};
 const PARAMETERS: usize = 5;
 const FIELDS: usize = 12;
 
-/// Where types may be written out: wire shapes, reports, and the programs.
+/// The places whose types may be serialized: wire shapes, reports, and the programs.
 const WRITES_OUT: [&str; 8] = [
     "crates/wire/",
     "crates/plumb/src/diagnostic/json.rs",
@@ -231,7 +231,7 @@ fn attributes(item: &syn::Item) -> &[syn::Attribute] {
     }
 }
 
-/// Whether an item is there for tests alone: `cfg(test)` or `cfg(all(test, …))`.
+/// Returns true if an item is there for tests alone: `cfg(test)` or `cfg(all(test, …))`.
 fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::List(list) if list.path.is_ident("cfg") => {

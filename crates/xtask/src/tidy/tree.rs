@@ -1,4 +1,4 @@
-//! What there is to check: the files that git knows, and the crates.
+//! The files that git knows, and the crates.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ pub struct File {
     pub role: Role,
 }
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Code of a crate.

@@ -51,7 +51,7 @@ fn listed(text: &str) -> anyhow::Result<BTreeSet<String>> {
 struct Names {
     /// The public items of the core crates: file and name.
     declared: Vec<(String, String)>,
-    /// How often each name occurs.
+    /// The number of uses of each name.
     used: HashMap<String, usize>,
 }
 
@@ -128,7 +128,7 @@ impl Names {
     }
 }
 
-/// Whether an attribute is `[cfg(test)]` or `[cfg(all(test, …))]`.
+/// Returns true if an attribute is `[cfg(test)]` or `[cfg(all(test, …))]`.
 fn is_test(attribute: &TokenTree) -> bool {
     let text: String = attribute.to_string().split_whitespace().collect();
     text.starts_with("[cfg(test)") || text.starts_with("[cfg(all(test,")
