@@ -155,7 +155,7 @@ fn with_tools<'r>(edit: Edit<'r>, dialect: Dialect, question: &Question<'_>) -> 
     }
     let cards = question.tools.iter();
     let tools: Vec<String> = cards
-        .map(|card| dialect.tool(&card.name, &card.description, &card.schema))
+        .map(|card| dialect.tool(&card.name, Some(&card.description), &card.schema))
         .collect();
     let edit = edit.set("tools", format!("[{}]", tools.join(",")));
     match question.calls {

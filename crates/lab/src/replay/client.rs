@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use context::{Role, TokenCounter, Turn};
 use serde_json::json;
-use wire::api::{Dialect, Request, render_turn};
+use wire::api::{Dialect, Request, ResultPlace, render_turn};
 use wire::session::{Format, Session};
 
 /// The requests of a session. A request holds everything that was said before one assistant turn.
@@ -116,7 +116,8 @@ impl Client {
 
 /// How many elements of the list a written turn is.
 fn elements_in(dialect: Dialect, written: &str) -> usize {
-    if dialect == Dialect::Anthropic {
+    // Where results are blocks, a turn is one message, which need not be read.
+    if dialect.facts().layout.results == ResultPlace::Blocks {
         return 1;
     }
     let list: Result<Vec<serde::de::IgnoredAny>, _> = serde_json::from_str(&format!("[{written}]"));
@@ -132,11 +133,12 @@ const fn dialect_of(format: Format) -> Dialect {
     }
 }
 
-/// How many leading turns stand beside the messages: Anthropic's instructions are no message.
+/// The number of leading turns beside the messages: Anthropic's instructions are not a message.
 fn instructions(session: &Session, dialect: Dialect) -> usize {
-    match dialect {
-        Dialect::Anthropic => super::facts::leading_system_turns(session),
-        Dialect::Chat | Dialect::Responses => 0,
+    if dialect.facts().layout.keeps_system {
+        0
+    } else {
+        super::facts::leading_system_turns(session)
     }
 }
 
@@ -148,33 +150,20 @@ fn head(session: &Session, model: &str, (dialect, instructions): (Dialect, usize
         .flat_map(Turn::calls);
     let names: BTreeSet<&str> = calls.map(|call| call.name.as_str()).collect();
     let any = json!({ "type": "object" });
-    let tools = names.into_iter().map(|name| match dialect {
-        Dialect::Anthropic => json!({ "name": name, "input_schema": any }),
-        Dialect::Chat => {
-            json!({ "type": "function", "function": { "name": name, "parameters": any } })
-        }
-        Dialect::Responses => json!({ "type": "function", "name": name, "parameters": any }),
-    });
-    let mut body = json!({ "model": model, "tools": tools.collect::<Vec<_>>() });
-    let list = match dialect {
-        Dialect::Anthropic => {
-            body["max_tokens"] = json!(8_192);
-            let lead = session.turns.get(..instructions).unwrap_or_default();
-            let system: Vec<String> = lead.iter().map(Turn::readable).collect();
-            if !system.is_empty() {
-                body["system"] = json!(system.join("\n\n"));
-            }
-            "messages"
-        }
-        Dialect::Chat => "messages",
-        Dialect::Responses => "input",
-    };
-    if body["tools"].as_array().is_some_and(Vec::is_empty)
-        && let Some(body) = body.as_object_mut()
-    {
-        body.shift_remove("tools");
+    let tools = names.into_iter().map(|name| dialect.tool(name, None, &any));
+    let tools: Vec<String> = tools.collect();
+    let (keys, own) = (&dialect.facts().keys, &dialect.facts().own);
+    let mut body = format!("{{\"model\":{}", json!(model));
+    if !tools.is_empty() {
+        body += &format!(",\"tools\":[{}]", tools.join(","));
     }
-    let body = body.to_string();
-    let open = body.strip_suffix('}').unwrap_or_default();
-    format!("{open},\"{list}\":[")
+    if own.needs_limit {
+        body += &format!(",\"{}\":8192", keys.longest_answer);
+    }
+    let lead = session.turns.get(..instructions).unwrap_or_default();
+    let system: Vec<String> = lead.iter().map(Turn::readable).collect();
+    if let Some(key) = keys.instructions.filter(|_| !system.is_empty()) {
+        body += &format!(",\"{key}\":{}", json!(system.join("\n\n")));
+    }
+    format!("{body},\"{}\":[", keys.list)
 }

@@ -73,8 +73,12 @@ impl Dialect {
 
     /// A tool definition as JSON. `schema` is the JSON Schema of the arguments.
     #[must_use]
-    pub fn tool(self, name: &str, description: &str, schema: &serde_json::Value) -> String {
-        (self.table().requests.tool)(name, description, schema)
+    pub fn tool(self, name: &str, description: Option<&str>, schema: &serde_json::Value) -> String {
+        let mut named = Object::new().text("name", name);
+        if let Some(description) = description {
+            named = named.text("description", description);
+        }
+        (self.table().requests.tool)(named, &schema.to_string())
     }
 
     /// Reply pieces as one message to send back (see [`Reply::message`](super::Reply::message)).
@@ -172,8 +176,8 @@ pub(in crate::api) struct Requests {
     pub answer_room: fn(&Request<'_>, &TextAsk) -> Tokens,
     /// The body that refuses a request of a message thread.
     pub thread_refusal: fn(&Request<'_>) -> Option<String>,
-    /// A tool definition with a name, a description and a schema.
-    pub tool: fn(&str, &str, &serde_json::Value) -> String,
+    /// A tool definition from its name and description, and the schema as JSON.
+    pub tool: fn(Object, &str) -> String,
 }
 
 type AskForCompaction = for<'r> fn(Edit<'r>, &CompactionAsk<'_>) -> Result<Edit<'r>, &'static str>;

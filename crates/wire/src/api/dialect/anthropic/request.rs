@@ -7,6 +7,7 @@ use crate::api::beta;
 use crate::api::dialect::TextAsk;
 use crate::api::edit::Edit;
 use crate::api::insertion::{Insertion, SystemMessages};
+use crate::api::json::write::Object;
 use crate::api::message::Message;
 use crate::api::request::Request;
 
@@ -93,6 +94,6 @@ pub(super) fn thread_refusal(request: &Request<'_>) -> Option<String> {
     request.sets("thread").then(|| body.to_string())
 }
 
-pub(super) fn tool(name: &str, description: &str, schema: &Value) -> String {
-    json!({"name": name, "description": description, "input_schema": schema}).to_string()
+pub(super) fn tool(named: Object, schema: &str) -> String {
+    named.raw("input_schema", schema).end()
 }

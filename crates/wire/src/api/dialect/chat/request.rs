@@ -1,12 +1,12 @@
 //! Changes to Chat requests.
 
 use context::Role;
-use serde_json::{Value, json};
 
 use super::{NO_CALLS, TABLE, WITH_USAGE};
 use crate::api::dialect::TextAsk;
 use crate::api::edit::Edit;
 use crate::api::insertion::{Insertion, SystemMessages};
+use crate::api::json::write::Object;
 use crate::api::message::Message;
 use crate::api::request::Request;
 
@@ -35,7 +35,8 @@ pub(super) fn ask_for_text<'r>(edit: Edit<'r>, ask: &TextAsk) -> Edit<'r> {
         .without_calls(NO_CALLS)
 }
 
-pub(super) fn tool(name: &str, description: &str, schema: &Value) -> String {
-    let function = json!({"name": name, "description": description, "parameters": schema});
-    json!({"type": "function", "function": function}).to_string()
+pub(super) fn tool(named: Object, schema: &str) -> String {
+    let function = named.raw("parameters", schema).end();
+    let tool = Object::new().text("type", "function");
+    tool.raw("function", &function).end()
 }

@@ -1,11 +1,11 @@
 //! Changes to Responses requests.
 
 use context::Part;
-use serde_json::{Value, json};
 
 use super::{NO_CALLS, TABLE};
 use crate::api::dialect::{CompactionAsk, TextAsk};
 use crate::api::edit::{Edit, Piece};
+use crate::api::json::write::Object;
 use crate::api::request::Request;
 
 /// The last item of a request that asks for a compaction.
@@ -52,8 +52,7 @@ pub(super) fn ask_for_text<'r>(edit: Edit<'r>, ask: &TextAsk) -> Edit<'r> {
         .without_calls(NO_CALLS)
 }
 
-pub(super) fn tool(name: &str, description: &str, schema: &Value) -> String {
-    let kind = "function";
-    json!({"type": kind, "name": name, "description": description, "parameters": schema})
-        .to_string()
+pub(super) fn tool(named: Object, schema: &str) -> String {
+    let named = named.raw("parameters", schema);
+    named.text("type", "function").end()
 }
