@@ -108,7 +108,7 @@ pub struct Conversation {
 }
 
 /// What the machine said to a request.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Decision {
     /// Send it, shown like this. `None`: it is held.
     pub send: Option<Extent>,

@@ -96,7 +96,7 @@ impl Conversation {
             recover: "ask the user, or read the files and run the commands again",
         });
         let last = self.journal.last().and_then(|sent| {
-            let since = SignedDuration::from_millis(i64::try_from(sent.at).ok()?);
+            let since = SignedDuration::from_millis(i64::from(sent.at) * 100);
             self.record.began.checked_add(since).ok()
         });
         let facts = RuntimeContext {

@@ -122,8 +122,9 @@ impl fmt::Display for Happened {
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Milliseconds since the conversation began.
-    pub at: u64,
+    /// Tenths of a second since the conversation began. Four bytes: 240 of these are kept for each
+    /// conversation.
+    pub at: u32,
     /// Tokens of the view.
     pub tokens: u32,
     /// Tokens of the conversation as it was said.
@@ -142,7 +143,7 @@ impl Sent {
     ) -> Self {
         let short = |tokens: Tokens| u32::try_from(tokens.get()).unwrap_or(u32::MAX);
         Self {
-            at: u64::try_from(since.as_millis()).unwrap_or(0),
+            at: u32::try_from(since.as_millis() / 100).unwrap_or(0),
             tokens: short(view),
             unchanged: short(unchanged),
             swapped,

@@ -114,7 +114,7 @@ fn preserved_turns_stand_in_full_and_once() {
     let mut drafts = vec![TurnDraft::text(Role::User, constraint)];
     drafts.extend((0..40).map(filler));
     let turns = placed(drafts);
-    let summary = extract(&turns, &[], Tokens::new(1_500), &Heuristic);
+    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
     let decisions = summary.entries(Field::Decisions);
     assert_eq!(decisions.first(), Some(&format!("user: {constraint}")));
     let said = decisions

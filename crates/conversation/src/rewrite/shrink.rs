@@ -122,7 +122,7 @@ mod tests {
             .collect();
         assert_eq!(places, expected);
         let view = View {
-            changes: changes.clone(),
+            changes,
             ..View::default()
         };
         String::from_utf8(render(&request, &view).unwrap()).unwrap()

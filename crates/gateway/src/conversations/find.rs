@@ -40,7 +40,7 @@ impl Inner {
             return Ok(self.relinked(incoming, joined));
         }
         // From the store: after a restart, or after it left memory.
-        if let Some(stored) = self.from_store(incoming, turns).await
+        if let Some(stored) = self.recovered(incoming, turns).await
             && let Some(joined) = self.entered(incoming, stored, first).await?
         {
             joined.0.was_answered();
@@ -186,7 +186,7 @@ impl Inner {
 
     /// The conversation of the store that a request goes on with. A store that fails counts as one that
     /// knows nothing.
-    async fn from_store(&self, incoming: &Incoming<'_>, turns: &[Turn]) -> Option<Conversation> {
+    async fn recovered(&self, incoming: &Incoming<'_>, turns: &[Turn]) -> Option<Conversation> {
         let path: Vec<TurnId> = turns.iter().map(Turn::id).collect();
         let tenant = incoming.tenant;
         let headed = self.writer.read(tenant, move |store| store.headed(&path));

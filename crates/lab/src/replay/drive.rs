@@ -466,7 +466,9 @@ impl<'a> Drive<'a> {
         let answer = scene.session.turns.get(pending.turn);
         let output = answer.map_or(Tokens::ZERO, Turn::tokens);
         let answering = scene.options.latency.call(charge, output);
-        self.ledger.sent(view, &path, &self.built.limits);
+        // Without notes, which no strategy decides about.
+        let decided = shown.tokens(&path);
+        self.ledger.sent(decided, &path, &self.built.limits);
         self.clock.answers_in(answering);
         self.ledger.request(charge, output);
         self.ledger.waited(pending.waited);

@@ -108,8 +108,8 @@ fn session(file: &str) -> Option<Session> {
     let document = load(&bytes, file, &Heuristic).expect("a transcript");
     let mut session = document.sessions.into_iter().next().unwrap();
     let answers = session.turns.iter().enumerate();
-    let answered = answers.filter(|(_, turn)| turn.role() == context::Role::Assistant);
-    if let Some((last, _)) = answered.map(|(at, turn)| (at, turn)).nth(REQUESTS) {
+    let mut answered = answers.filter(|(_, turn)| turn.role() == context::Role::Assistant);
+    if let Some((last, _)) = answered.nth(REQUESTS) {
         session.turns.truncate(last);
     }
     session.compactions.clear();

@@ -73,7 +73,7 @@ fn fitted(
         ));
     }
     if done.outcome == Outcome::Unreachable {
-        console.note("the turns that must stay do not fit".to_owned());
+        console.note("the turns that must stay do not fit");
     }
     Ok(done.window)
 }

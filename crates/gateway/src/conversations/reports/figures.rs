@@ -77,13 +77,9 @@ pub(super) fn all<'t>(totals: impl Iterator<Item = &'t Totals>) -> Totals {
     })
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "milliseconds since a conversation began stay far below 2^52"
-)]
 pub(super) fn sample(sent: &Sent) -> Sample {
     Sample {
-        at: sent.at as f64 / 1e3,
+        at: f64::from(sent.at) / 10.0,
         tokens: u64::from(sent.tokens),
         unchanged: u64::from(sent.unchanged),
         swapped: sent.swapped,
