@@ -60,6 +60,9 @@ pub struct Options {
     pub recall: RecallMeasure,
     /// How long models take.
     pub latency: Latency,
+    /// Whether the agent is told the state of its memory, as a gateway does by default. Comparisons leave the
+    /// notes out: no strategy decides about them.
+    pub notes: bool,
     /// How summaries are made.
     pub route: RouteChoice,
     /// Whether pins are restated. `None`: as each strategy's program says. A gateway always restates them.
@@ -76,6 +79,7 @@ impl Default for Options {
             pins: Vec::new(),
             recall: RecallMeasure::Measured,
             latency: Latency::default(),
+            notes: false,
             route: RouteChoice::Readable,
             pin_keeping: None,
         }

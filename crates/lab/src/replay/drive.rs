@@ -44,11 +44,12 @@ pub(super) fn replay(
     strategy: &Arc<StrategyProgram>,
     progress: &mut dyn FnMut(Progress),
 ) -> Outcome {
-    let built = build(
+    let mut built = build(
         strategy,
         scene.limits,
         (scene.options.route, scene.options.pin_keeping),
     );
+    built.terms.notes = scene.options.notes;
     let mut drive = Drive::new(scene, built);
     let of = scene.requests.len();
     let step = |done| Progress {
@@ -459,7 +460,8 @@ impl<'a> Drive<'a> {
             return;
         };
         let (path, shown) = (conversation.whole_path(), conversation.shown());
-        let added = added(&sending.view);
+        let beside = conversation.overhead();
+        let added = added(&sending.view) + beside;
         let view = shown.tokens(&path) + added;
         let request = prefix::request(self.seen.before, (shown, added), &path, scene.lead_messages);
         let charge = self.cache.send(&request, now);
@@ -467,7 +469,7 @@ impl<'a> Drive<'a> {
         let output = answer.map_or(Tokens::ZERO, Turn::tokens);
         let answering = scene.options.latency.call(charge, output);
         // Without notes, which no strategy decides about.
-        let decided = shown.tokens(&path);
+        let decided = (shown.tokens(&path), beside);
         self.ledger.sent(decided, &path, &self.built.limits);
         self.clock.answers_in(answering);
         self.ledger.request(charge, output);

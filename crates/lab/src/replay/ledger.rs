@@ -32,12 +32,18 @@ impl Ledger {
         }
     }
 
-    /// A request was sent with this view.
-    pub(super) fn sent(&mut self, view: Tokens, path: &Path<'_>, limits: &Limits) {
+    /// A request was sent with so many tokens of messages, and of instructions and tools beside them.
+    pub(super) fn sent(
+        &mut self,
+        (messages, beside): (Tokens, Tokens),
+        path: &Path<'_>,
+        limits: &Limits,
+    ) {
+        let view = messages + beside;
         self.pressure.push(Pressure::of(view, limits.window).get());
         if view > limits.window {
             self.overflows.requests += 1;
-            if smallest_view(path) > limits.window {
+            if smallest_view(path) + beside > limits.window {
                 self.overflows.unavoidable += 1;
             }
         }

@@ -123,6 +123,7 @@ fn options(strategy: &Arc<StrategyProgram>, window: u64, route: RouteChoice) -> 
         strategies: vec![Arc::clone(strategy)],
         recall: RecallMeasure::Skipped,
         latency: Latency::NONE,
+        notes: true,
         route,
         pin_keeping: Some(PinKeeping::Restated),
         ..Options::default()
