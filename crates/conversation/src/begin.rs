@@ -11,6 +11,7 @@ use history::{
 use jiff::Timestamp;
 
 use crate::batch::Batch;
+use crate::breakpoints::Breakpoints;
 use crate::conversation::{Conversation, Flights, Said, Supervisor};
 use crate::homunculus::{Extent, Homunculus, Path, Restored, When};
 use crate::incoming::Incoming;
@@ -270,6 +271,7 @@ impl Conversation {
             overlay: Some(inherited.overlay),
             is_overlay_unkept: false,
             flights: Flights::default(),
+            breakpoints: Breakpoints::default(),
             journal: Journal::default(),
             outbox: Vec::new(),
         };

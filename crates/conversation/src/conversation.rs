@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tokens::{Capability, Model};
 use wire::api::Dialect;
 
+use crate::breakpoints::Breakpoints;
 use crate::effect::{Effect, Notice, Order};
 use crate::element::Element;
 use crate::homunculus::hosted::{Hosted, PinKeeping};
@@ -102,6 +103,7 @@ pub struct Conversation {
     /// Whether some of its texts are in memory only.
     pub(crate) is_overlay_unkept: bool,
     pub(crate) flights: Flights,
+    pub(crate) breakpoints: Breakpoints,
     pub(crate) journal: Journal,
     /// Effects that came up on the way to an answer.
     pub(crate) outbox: Vec<Effect>,
@@ -353,6 +355,7 @@ impl Conversation {
                 .filter(|(_, change)| fits(change, self.dialect, &self.supervisor.model))
                 .cloned()
                 .collect(),
+            breakpoints: Vec::new(),
         }
     }
 

@@ -184,34 +184,41 @@ impl Conversation {
                 did.push(Did::PinRefused);
             }
         }
-        if did.is_empty() {
-            did.push(if is_on && !view.is_plain() {
-                Did::Replayed
-            } else {
-                Did::Kept
-            });
+        if did.is_empty() && is_on && !view.is_plain() {
+            did.push(Did::Replayed);
         }
-        did.sort_unstable();
-        did.dedup();
-        let sending = self.sending(incoming, view, (tokens, did));
+        let sending = self.sending(incoming, (view, shown), (tokens, did));
         Ready { sending, batch }
     }
 
     /// A view to be sent; in observe mode, the request as it came.
     pub(crate) fn sending(
-        &self,
+        &mut self,
         incoming: &Incoming<'_>,
-        view: crate::view::View,
-        (tokens, did): (context::Tokens, Vec<Did>),
+        (mut view, shown): (crate::view::View, Extent),
+        (tokens, mut did): (context::Tokens, Vec<Did>),
     ) -> Sending {
         let is_changed = self.terms.is_on() && !view.is_plain();
+        if self.terms.is_on() {
+            // Last: they stand where the view as it is now ends.
+            self.place_breakpoints(incoming, &mut view, (shown, tokens));
+            did.extend((!view.breakpoints.is_empty()).then_some(Did::Marked));
+        }
+        if did.is_empty() {
+            did.push(Did::Kept);
+        }
+        did.sort_unstable();
+        did.dedup();
         let asks = is_changed
             && self.terms.diagnose
             && incoming.model.provider == tokens::Provider::Anthropic
             && may_ask(incoming.request);
         Sending {
             previous: self.flights.answer.clone().filter(|_| asks),
-            view: if is_changed { view } else { Default::default() },
+            view: match self.terms.mode {
+                Mode::On => view,
+                Mode::Observe => Default::default(),
+            },
             tokens,
             did,
         }
@@ -235,7 +242,7 @@ impl Conversation {
         let view = self.view(shown, flight.turns.len);
         vec![Effect::Send(self.sending(
             incoming,
-            view,
+            (view, shown),
             (tokens, vec![Did::Yielded]),
         ))]
     }

@@ -127,6 +127,9 @@ impl Conversation {
         let common = compared.common;
         let mut flight = Flight::new(incoming, &compared.new);
         let parent = self.id_before(common);
+        let keys = self.said.keys.iter().zip(incoming.keys.as_slice());
+        let same = keys.take_while(|(known, key)| known == key).count();
+        self.breakpoints.follow(same, common, &compared.new);
         let is_unkept = std::mem::take(&mut self.said.is_unkept);
         let new = compared.new.clone();
         let mut batch = Batch::turns(incoming.request, common, parent, new);

@@ -11,6 +11,7 @@
 //! | [`incoming`], [`identity`], [`element`] | a request, and how it is recognised |
 //! | `join`, `begin` | taking a request into a conversation; new, branched and stored ones |
 //! | `decide`, `inject`, `rescue` | what is sent, what is added, what a refusal changes |
+//! | `breakpoints` | cache breakpoints for clients that set none |
 //! | `answer` | hearing answers and summaries |
 //! | [`view`], `overlay` | how it is shown, and the texts beside the turns |
 //! | [`rewrite`] | the bytes of a view |
@@ -21,6 +22,7 @@ mod answer;
 mod batch;
 mod begin;
 mod bill;
+mod breakpoints;
 pub mod client_compaction;
 pub mod commons;
 pub mod continuation;

@@ -267,7 +267,7 @@ impl Conversation {
         let tokens = self.sizes(flight.shown, len).1;
         vec![Effect::Send(self.sending(
             incoming,
-            view,
+            (view, flight.shown),
             (tokens, vec![Did::Rescued]),
         ))]
     }

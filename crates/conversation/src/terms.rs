@@ -59,6 +59,8 @@ pub struct Terms {
     pub notes: bool,
     /// The largest tool result that is first sent whole. `None`: no limit.
     pub shrink: Option<Tokens>,
+    /// Whether cache breakpoints are placed where the client sets none.
+    pub breakpoints: bool,
     /// Whether the provider is asked why its cache was missed.
     pub diagnose: bool,
     /// Whether the client's own compaction is answered from a prepared summary.
@@ -82,6 +84,7 @@ impl Default for Terms {
             patience: SignedDuration::ZERO,
             notes: true,
             shrink: Some(Tokens::new(16_000)),
+            breakpoints: true,
             diagnose: false,
             answer_compaction: true,
             pins: PinKeeping::Restated,

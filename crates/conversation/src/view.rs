@@ -20,6 +20,17 @@ pub struct View {
     /// Changes of single messages, made when each was first sent and repeated ever since: by message, and
     /// for one message in the order in which they were made.
     pub changes: Vec<(usize, Change)>,
+    /// The cache breakpoints that the client did not set.
+    pub breakpoints: Vec<Breakpoint>,
+}
+
+/// A place for a cache breakpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breakpoint {
+    /// The last block of the system prompt, or of the tools where there is no system prompt.
+    Instructions,
+    /// The last block of this message.
+    Message(usize),
 }
 
 /// What stands in front of the messages that are shown.
@@ -76,6 +87,7 @@ impl View {
             && self.cleared == 0
             && self.stripped == 0
             && self.changes.is_empty()
+            && self.breakpoints.is_empty()
     }
 
     /// Whether every turn is shown as it was said.

@@ -28,6 +28,8 @@ pub enum Did {
     Rescued,
     /// An oversized tool result in it was shortened before it was first sent.
     Shrunk,
+    /// Cache breakpoints were placed, since its client sets none.
+    Marked,
     /// A note about the agent's own state was added.
     Noted,
     /// Pins were restated.
@@ -48,7 +50,7 @@ pub enum Did {
 
 impl Did {
     /// Every word.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Kept,
         Self::Passed,
         Self::Failed,
@@ -59,6 +61,7 @@ impl Did {
         Self::Waited,
         Self::Rescued,
         Self::Shrunk,
+        Self::Marked,
         Self::Noted,
         Self::Pinned,
         Self::PinRefused,
@@ -83,6 +86,7 @@ impl Did {
             Self::Waited => "waited",
             Self::Rescued => "rescued",
             Self::Shrunk => "shrunk",
+            Self::Marked => "marked",
             Self::Noted => "noted",
             Self::Pinned => "pinned",
             Self::PinRefused => "pin-refused",
@@ -123,6 +127,7 @@ impl Did {
             Self::Shrunk => {
                 "An oversized tool result in it was shortened before it was first sent."
             }
+            Self::Marked => "Cache breakpoints were placed, since its client sets none.",
             Self::Noted => "A note about the agent's own state was added.",
             Self::Pinned => "Pins were restated.",
             Self::PinRefused => {

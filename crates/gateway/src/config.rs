@@ -77,6 +77,8 @@ pub struct Policy {
     pub notes: bool,
     /// The largest tool result that is first sent whole; `None` shortens none.
     pub shrink: Option<Tokens>,
+    /// Places cache breakpoints for clients that set none.
+    pub breakpoints: bool,
     /// Asks the provider why its cache missed a changed request; `None` asks only Anthropic
     /// itself, since a compatible server may reject the unknown field.
     pub diagnose: Option<bool>,
@@ -159,6 +161,7 @@ impl Config {
             patience: policy.patience,
             notes: policy.notes,
             shrink: policy.shrink,
+            breakpoints: policy.breakpoints,
             diagnose: policy.diagnose.unwrap_or_else(|| self.asks_anthropic()),
             answer_compaction: policy.answer_compaction,
             pins: PinKeeping::Restated,
@@ -214,6 +217,7 @@ impl Default for Policy {
             summariser: None,
             notes: true,
             shrink: Some(Tokens::new(16_000)),
+            breakpoints: true,
             diagnose: None,
             answer_compaction: true,
         }

@@ -14,7 +14,8 @@
 //! - A list never begins with the model's words: where nothing stands in front, a short user message does.
 //! - Anthropic's cache breakpoints: the client's stay where they are; where a slot of the four is free, the
 //!   summary gets one, of the lifetime that is legal at its place. Where the client's own number of
-//!   breakpoints changes, ours can go or come back; markers are no part of what the provider compares.
+//!   breakpoints changes, ours can go or come back; markers are no part of what the provider compares. For
+//!   a client that sets none, the view names the places of all.
 //! - Thinking is taken out of all messages before a place, or of none. Only Anthropic's is bound to what
 //!   stands before it; what other interfaces have stays.
 //! - A view that the provider would refuse (between a call and its result, at a system message on Anthropic,

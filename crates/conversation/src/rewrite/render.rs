@@ -4,7 +4,7 @@ use history::Change;
 use wire::api::{Dialect, Message, Piece, Request};
 
 use super::{RewriteError, cut, front};
-use crate::view::{Front, View};
+use crate::view::{Breakpoint, Front, View};
 use context::Role;
 
 /// Stands in place of a cleared tool result.
@@ -37,11 +37,13 @@ pub fn render_asking(
         return Ok(request.body().to_vec());
     }
     cut::check(request, view)?;
+    let marker = request.dialect().facts().keys.cache_marker;
     let mut list = List {
         request,
         view,
         pieces: Vec::new(),
         changes: &view.changes,
+        marker,
     };
     let front = front::message(request, view)?;
     let native = matches!(view.front, Front::Native { .. });
@@ -54,6 +56,12 @@ pub fn render_asking(
         list.show(index)?;
     }
     let mut edit = request.edit().messages(list.pieces);
+    if view.breakpoints.contains(&Breakpoint::Instructions)
+        && let Some(marker) = marker
+        && let Some((key, marked)) = request.instructions_with_breakpoint(marker)
+    {
+        edit = edit.set(key, marked);
+    }
     if let Some((key, question)) = previous.and_then(|id| request.cache_question(id)) {
         edit = edit.set(key, question);
     }
@@ -98,6 +106,8 @@ struct List<'r> {
     pieces: Vec<Piece<'r>>,
     /// The changes that are still to be made.
     changes: &'r [(usize, Change)],
+    /// The value of a cache breakpoint.
+    marker: Option<&'static str>,
 }
 
 impl<'r> List<'r> {
@@ -137,11 +147,16 @@ impl<'r> List<'r> {
         let message = self.message(index)?;
         let clears = index < self.view.cleared && message.may_hold_results();
         let strips = index < self.view.stripped && message.may_think();
-        if own.is_empty() && !clears && !strips {
+        let is_marked = || self.view.breakpoints.contains(&Breakpoint::Message(index));
+        let marker = self.marker.filter(|_| is_marked());
+        if own.is_empty() && !clears && !strips && marker.is_none() {
             self.pieces.push(Piece::Kept(index..index + 1));
             return Ok(());
         }
         let mut edit = message.edit();
+        if let Some(marker) = marker {
+            edit = edit.with_breakpoint(marker);
+        }
         if strips {
             edit = edit.without_thinking();
         }

@@ -122,6 +122,8 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.policy.notes = switch(t)?, |c| Some(c.policy.notes.to_string());
     "policy.shrink", "the largest tool result to send whole", "tokens, or `none`", Openly,
         |c, t| c.policy.shrink = optional(t, tokens)?, |c| Some(whole_or(c.policy.shrink, NONE));
+    "policy.breakpoints", "whether to place cache breakpoints for clients that set none", "`true` or `false`", Openly,
+        |c, t| c.policy.breakpoints = switch(t)?, |c| Some(c.policy.breakpoints.to_string());
     "policy.diagnose", "whether to ask the provider why its cache missed a changed request; `none`: ask only Anthropic itself",
         "`true`, `false` or `none`", Openly,
         |c, t| c.policy.diagnose = optional(t, switch)?,

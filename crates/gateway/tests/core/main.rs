@@ -8,6 +8,7 @@
 
 mod boundaries;
 mod branches;
+mod breakpoints;
 mod continuations;
 mod dialects;
 mod house;

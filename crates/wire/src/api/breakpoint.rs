@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::Dialect;
 use super::canonical::MARKERS;
 use super::json::scan::{Kind, Span};
 use super::json::tree::{Tree, Value};
@@ -48,6 +49,25 @@ impl Request<'_> {
     /// [`Self::breakpoints`] without those of the messages before `first`.
     #[must_use]
     pub fn breakpoints_from(&self, first: usize) -> Vec<Breakpoint> {
+        let mut out = self.breakpoints_of_instructions();
+        for index in self.maybe_marked(first) {
+            out.extend(self.message(index).iter().flat_map(Message::breakpoints));
+        }
+        if let Some(field) = self.field("cache_control")
+            && let Ok(tree) = Tree::parse(field.value, self.depth)
+            && !tree.root().is_null()
+        {
+            out.push(Breakpoint {
+                place: Place::Automatic,
+                ttl: ttl(tree.root()),
+            });
+        }
+        out
+    }
+
+    /// The breakpoints at tools and system prompt.
+    #[must_use]
+    pub fn breakpoints_of_instructions(&self) -> Vec<Breakpoint> {
         let mut out = Vec::new();
         for (key, place) in [
             ("tools", Place::Tool as fn(usize) -> Place),
@@ -65,19 +85,46 @@ impl Request<'_> {
                 }
             }
         }
-        for index in self.maybe_marked(first) {
-            out.extend(self.message(index).iter().flat_map(Message::breakpoints));
-        }
-        if let Some(field) = self.field("cache_control")
-            && let Ok(tree) = Tree::parse(field.value, self.depth)
-            && !tree.root().is_null()
-        {
-            out.push(Breakpoint {
-                place: Place::Automatic,
-                ttl: ttl(tree.root()),
-            });
-        }
         out
+    }
+
+    /// Returns `true` if a message from `first` on carries a breakpoint.
+    #[must_use]
+    pub fn marks_messages_from(&self, first: usize) -> bool {
+        let mut maybe = self.maybe_marked(first).into_iter();
+        maybe.any(|index| {
+            let message = self.message(index);
+            message.is_some_and(|message| !message.breakpoints().is_empty())
+        })
+    }
+
+    /// The field of the system prompt, or of the tools where there is no system prompt, with its last
+    /// block marked as a cache breakpoint: its key and its new value. `None` where no block can be
+    /// marked.
+    #[must_use]
+    pub fn instructions_with_breakpoint(&self, marker: &str) -> Option<(&'static str, String)> {
+        let key = self.dialect.facts().keys.instructions?;
+        let mark = member(self.dialect, marker);
+        let Some(system) = self.field(key).filter(|field| field.value != "null") else {
+            let tools = self.tools()?;
+            let tree = Tree::parse(tools.value, self.depth).ok()?;
+            let last = tree.root().elements().last()?;
+            // The provider refuses a breakpoint at a tool that is loaded later.
+            let patch = last
+                .get("defer_loading")
+                .is_none()
+                .then(|| at_end(last, mark))?;
+            return Some(("tools", splice(tools.value, vec![patch?])));
+        };
+        if system.value.starts_with('"') {
+            let block = format!(r#"[{{"type":"text","text":{}{mark}}}]"#, system.value);
+            return (system.value != r#""""#).then_some((key, block));
+        }
+        let tree = Tree::parse(system.value, self.depth).ok()?;
+        let last = tree.root().elements().last()?;
+        let is_empty = last.get("text").is_none_or(|text| text.is(""));
+        let patch = (!is_empty).then(|| at_end(last, mark))?;
+        Some((key, splice(system.value, vec![patch?])))
     }
 }
 
@@ -135,32 +182,44 @@ impl<'r> Message<'r> {
 
     /// This message with its last block marked as a cache breakpoint: `marker` is the value of
     /// `cache_control` (or, on OpenAI, of `prompt_cache_breakpoint`). A content that is a string
-    /// becomes one text block. `None` where no block can be marked: no content, thinking last, or
-    /// the block is marked already.
+    /// becomes one text block. `None` where no block can be marked: no content, an empty text or
+    /// thinking last, or the block is marked already.
     #[must_use]
     pub fn with_breakpoint(&self, marker: &str) -> Option<String> {
         let tree = self.trees().into_iter().next_back()?;
         let root = tree.root();
+        let patch = self.breakpoint_patch(root, marker)?;
+        Some(self.patched(root.raw(), vec![patch]))
+    }
+
+    /// `text`, which is this message as it is to be shown, with its last block marked.
+    pub(super) fn marked(&self, text: &str, marker: &str) -> Option<String> {
+        let tree = Tree::parse(text, self.depth()).ok()?;
+        let patch = self.breakpoint_patch(tree.root(), marker)?;
+        Some(splice(text, vec![patch]))
+    }
+
+    /// The patch that marks the last block of an element.
+    fn breakpoint_patch(&self, root: Value<'_>, marker: &str) -> Option<(Span, String)> {
         let content = root.get("content")?;
-        let key = self.dialect.facts().keys.cache_breakpoint;
-        let mark = format!(",{}:{marker}", quoted(key));
-        let patch = match content.kind() {
+        let mark = member(self.dialect, marker);
+        match content.kind() {
+            Kind::Plain | Kind::Escaped if content.raw() == r#""""# => None,
             Kind::Plain | Kind::Escaped => {
                 let kind = self.text_type();
                 let block = format!(r#"[{{"type":"{kind}","text":{}{mark}}}]"#, content.raw());
-                (content.span(), block)
+                Some((content.span(), block))
             }
             _ => {
                 let block = content.elements().last()?;
                 let kind = block.get_text("type")?;
-                if kind.contains("thinking") || self::marker(block).is_some() {
+                let is_empty = block.get("text").is_some_and(|text| text.is(""));
+                if kind.contains("thinking") || is_empty {
                     return None;
                 }
-                let end = block.span().end.checked_sub(1)?;
-                (Span { start: end, end }, mark)
+                at_end(block, mark)
             }
-        };
-        Some(self.patched(root.raw(), vec![patch]))
+        }
     }
 
     /// This message without cache breakpoints; its own bytes if it has none.
@@ -199,6 +258,24 @@ impl<'r> Message<'r> {
         let before = raw.strip_suffix(last).unwrap_or_default();
         format!("{before}{}", splice(last, patches))
     }
+}
+
+/// The member that marks a block, behind a comma.
+fn member(dialect: Dialect, marker: &str) -> String {
+    format!(
+        ",{}:{marker}",
+        quoted(dialect.facts().keys.cache_breakpoint)
+    )
+}
+
+/// The patch that adds a member at the end of `object`. `None` where it has a marker, `null` included.
+fn at_end(object: Value<'_>, member: String) -> Option<(Span, String)> {
+    if MARKERS.iter().any(|key| object.get(key).is_some()) {
+        return None;
+    }
+    object.members().next()?;
+    let end = object.span().end.checked_sub(1)?;
+    Some((Span { start: end, end }, member))
 }
 
 /// Cuts the marker members of `object`.

@@ -110,6 +110,11 @@ impl<'r> Message<'r> {
             .map(move |element| element.span.start - first)
     }
 
+    /// The deepest nesting that is read.
+    pub(super) const fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// The values of the elements. They were checked when the request was read, so reading
     /// them again under the same limit does not fail.
     pub(super) fn trees(&self) -> Vec<Tree<'r>> {

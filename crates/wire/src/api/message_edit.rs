@@ -19,6 +19,7 @@ pub struct MessageEdit<'r> {
     cleared: Option<&'r str>,
     results: Vec<(usize, &'r str)>,
     blocks: Vec<&'r str>,
+    breakpoint: Option<&'r str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,7 @@ impl<'r> Message<'r> {
             cleared: None,
             results: Vec::new(),
             blocks: Vec::new(),
+            breakpoint: None,
         }
     }
 }
@@ -76,10 +78,26 @@ impl<'r> MessageEdit<'r> {
         self
     }
 
+    /// Marks the last block as a cache breakpoint, behind all other changes; `marker` as in
+    /// [`Message::with_breakpoint`]. A message without such a block stays unmarked.
+    #[must_use]
+    pub const fn with_breakpoint(mut self, marker: &'r str) -> Self {
+        self.breakpoint = Some(marker);
+        self
+    }
+
     /// Returns the new message: its own bytes where nothing changes, an empty text where it held only
     /// thinking. `None` where a change does not fit: no such result, or no content to add to.
     #[must_use]
     pub fn render(&self) -> Option<Cow<'r, str>> {
+        let text = self.unmarked()?;
+        let marker = self.breakpoint;
+        let marked = marker.and_then(|marker| self.message.marked(&text, marker));
+        Some(marked.map_or(text, Cow::Owned))
+    }
+
+    /// The new message without a new breakpoint.
+    fn unmarked(&self) -> Option<Cow<'r, str>> {
         let raw = self.message.raw();
         if self.changes_nothing() {
             // Not read, however long it is.

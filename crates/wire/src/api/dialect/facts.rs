@@ -32,6 +32,9 @@ pub struct Keys {
     pub longest_answer: &'static str,
     /// The member of a block that marks a cache breakpoint.
     pub cache_breakpoint: &'static str,
+    /// The value of that member where the provider caches nothing without a breakpoint; `None` where it
+    /// caches prefixes by itself.
+    pub cache_marker: Option<&'static str>,
     /// Fields that name state at the provider. A request with one of them is only part of its
     /// conversation.
     pub provider_state: &'static [&'static str],

@@ -72,6 +72,15 @@ fn a_breakpoint_is_put_at_the_last_block() {
         None,
     );
     check(r#"{"role":"user","content":[]}"#, None);
+    check(r#"{"role":"user","content":""}"#, None);
+    check(
+        r#"{"role":"user","content":[{"type":"text","text":""}]}"#,
+        None,
+    );
+    check(
+        r#"{"role":"user","content":[{"type":"text","text":"a","cache_control":null}]}"#,
+        None,
+    );
     check(r#"{"role":"user"}"#, None);
 }
 
@@ -83,4 +92,50 @@ fn breakpoints_are_taken_away_and_nothing_else() {
         {"type":"tool_result","content":[{}] },{"type":"tool_use","input":{"cache_control":1}}]}"#;
     let request = request(body);
     assert_eq!(request.message(0).unwrap().without_breakpoints(), expected);
+}
+
+#[test]
+fn an_edited_message_is_marked_behind_its_changes() {
+    let body = r#"{"messages":[{"role":"user","content":"a"}]}"#;
+    let request = request(body);
+    let message = request.message(0).unwrap();
+    let block = r#"{"type":"text","text":"b"}"#;
+    let edit = message.edit().with_block(block).with_breakpoint("{}");
+    assert_eq!(
+        edit.render().unwrap(),
+        r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b","cache_control":{}}]}"#
+    );
+}
+
+#[test]
+fn instructions_are_marked_at_their_end() {
+    let check = |fields: &str, expected: Option<(&str, &str)>| {
+        let body = format!(r#"{{{fields},"messages":[]}}"#);
+        let marked = request(&body).instructions_with_breakpoint("{}");
+        let marked = marked.as_ref().map(|(key, value)| (*key, value.as_str()));
+        assert_eq!(marked, expected, "{fields}");
+    };
+    check(
+        r#""tools":[{"name":"a"}],"system":"s\n""#,
+        Some((
+            "system",
+            r#"[{"type":"text","text":"s\n","cache_control":{}}]"#,
+        )),
+    );
+    check(
+        r#""system":[{"type":"text","text":"s"}, {"type":"text","text":"t" }]"#,
+        Some((
+            "system",
+            r#"[{"type":"text","text":"s"}, {"type":"text","text":"t" ,"cache_control":{}}]"#,
+        )),
+    );
+    check(
+        r#""system":null,"tools":[{"name":"a"},{"name":"b"}]"#,
+        Some(("tools", r#"[{"name":"a"},{"name":"b","cache_control":{}}]"#)),
+    );
+    check(r#""tools":[{"name":"a","defer_loading":true}]"#, None);
+    check(r#""system":"","tools":[{"name":"a"}]"#, None);
+    check(r#""system":[{"type":"text","text":""}]"#, None);
+    check(r#""tools":[{}]"#, None);
+    check(r#""model":"m""#, None);
 }

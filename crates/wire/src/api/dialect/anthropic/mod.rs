@@ -26,6 +26,7 @@ pub(super) static TABLE: Table = Table {
             instructions: Some("system"),
             longest_answer: "max_tokens",
             cache_breakpoint: "cache_control",
+            cache_marker: Some(r#"{"type":"ephemeral"}"#),
             provider_state: &[],
             cache_question: Some("diagnostics"),
         },

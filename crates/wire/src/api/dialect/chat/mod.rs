@@ -27,6 +27,7 @@ pub(super) static TABLE: Table = Table {
             instructions: None,
             longest_answer: "max_completion_tokens",
             cache_breakpoint: "prompt_cache_breakpoint",
+            cache_marker: None,
             provider_state: &[],
             cache_question: None,
         },

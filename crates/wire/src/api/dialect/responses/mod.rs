@@ -25,6 +25,7 @@ pub(super) static TABLE: Table = Table {
             instructions: Some("instructions"),
             longest_answer: "max_output_tokens",
             cache_breakpoint: "prompt_cache_breakpoint",
+            cache_marker: None,
             provider_state: &["previous_response_id", "conversation"],
             cache_question: None,
         },
