@@ -11,6 +11,16 @@ use super::message::Message;
 use super::message_edit::{cut, splice};
 use super::request::Request;
 
+/// Kinds of blocks that are known to carry breakpoints.
+const CARRIERS: [&str; 6] = [
+    "text",
+    "image",
+    "document",
+    "search_result",
+    "tool_use",
+    "tool_result",
+];
+
 /// The place of a cache breakpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -192,9 +202,16 @@ impl<'r> Message<'r> {
         Some(self.patched(root.raw(), vec![patch]))
     }
 
-    /// `text`, which is this message as it is to be shown, with its last block marked.
+    /// `text`, which is this message as it is to be shown, with its last block marked. `None` also where
+    /// that block is of a kind that may not carry a breakpoint, for all that is known: a provider
+    /// refuses the request for it.
     pub(super) fn marked(&self, text: &str, marker: &str) -> Option<String> {
         let tree = Tree::parse(text, self.depth()).ok()?;
+        let last = tree.root().get("content")?.elements().last();
+        let kind = last.and_then(|block| block.get_text("type"));
+        if kind.is_some_and(|kind| !CARRIERS.contains(&&*kind)) {
+            return None;
+        }
         let patch = self.breakpoint_patch(tree.root(), marker)?;
         Some(splice(text, vec![patch]))
     }

@@ -108,6 +108,17 @@ fn an_edited_message_is_marked_behind_its_changes() {
 }
 
 #[test]
+fn a_block_of_an_unknown_kind_is_not_marked_for_a_client() {
+    let body = r#"{"messages":[{"role":"user","content":[{"type":"hologram"}]}]}"#;
+    let request = request(body);
+    let edit = request.message(0).unwrap().edit().with_breakpoint("{}");
+    assert_eq!(
+        edit.render().unwrap(),
+        r#"{"role":"user","content":[{"type":"hologram"}]}"#
+    );
+}
+
+#[test]
 fn instructions_are_marked_at_their_end() {
     let check = |fields: &str, expected: Option<(&str, &str)>| {
         let body = format!(r#"{{{fields},"messages":[]}}"#);
