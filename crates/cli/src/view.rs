@@ -101,6 +101,7 @@ fn notes(comparison: &Comparison, totals: &[Total]) -> Vec<String> {
     }
     for outcome in &comparison.strategies {
         notes.extend(outcome.replaced());
+        notes.extend(outcome.moved());
         // Authors need the command counts of their own strategies; for shipped ones the JSON suffices.
         if !SHIPPED.iter().any(|(name, _)| *name == &*outcome.strategy) {
             notes.push(outcome.ordered());

@@ -50,7 +50,7 @@ impl AdaptiveThreshold {
         };
         let moved = self.base + progress + errors + looping;
         Moved {
-            base: self.base,
+            signals: *signals,
             threshold: Pressure::new(moved.clamp(Self::MIN, Self::MAX)).unwrap_or_default(),
             progress,
             errors,
@@ -62,7 +62,7 @@ impl AdaptiveThreshold {
 /// A threshold and the reasons why it is not where the configuration put it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moved {
-    base: f64,
+    signals: Signals,
     threshold: Pressure,
     progress: f64,
     errors: f64,
@@ -78,27 +78,38 @@ impl Moved {
 }
 
 impl fmt::Display for Moved {
-    /// Like `65 %: 70 %, -15 % in a loop, +10 % early in the task`; the base alone where nothing moved it.
+    /// The signals behind it, like `the agent repeats itself, 4 of the last 10 results failed`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |share: f64| share * 100.0;
-        let progress = if self.progress > 0.0 {
-            "early in the task"
-        } else {
-            "near the end of the task"
-        };
-        let all = [
-            (self.looping, "in a loop"),
-            (self.progress, progress),
-            (self.errors, "tools are failing"),
-        ];
-        // A move of less than half a percent prints as +0 %.
-        let moves = || all.iter().filter(|(by, _)| by.abs() >= 0.005);
-        write!(f, "{:.0} %", percent(self.threshold.get()))?;
-        if moves().next().is_some() {
-            write!(f, ": {:.0} %", percent(self.base))?;
+        // A move of less than half a percent is none.
+        let moves = |by: f64| by.abs() >= 0.005;
+        let mut before = "";
+        if moves(self.looping) {
+            f.write_str("the agent repeats itself")?;
+            before = ", ";
         }
-        for (by, why) in moves() {
-            write!(f, ", {:+.0} % {why}", percent(*by))?;
+        if moves(self.progress) {
+            let place = if self.progress > 0.0 {
+                "early in the task"
+            } else {
+                "near the end of the task"
+            };
+            write!(f, "{before}{place}")?;
+            if let Some(TaskList { done, all }) = self.signals.tasks() {
+                write!(f, " ({done} of {all} done)")?;
+            }
+            before = ", ";
+        }
+        if moves(self.errors) {
+            match self.signals.results() {
+                Some((failed, all)) => {
+                    write!(f, "{before}{failed} of the last {all} results failed")?;
+                }
+                None => write!(f, "{before}tools are failing")?,
+            }
+            before = ", ";
+        }
+        if before.is_empty() {
+            f.write_str("no signal moves it")?;
         }
         Ok(())
     }

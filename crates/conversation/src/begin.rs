@@ -10,6 +10,7 @@ use history::{
 };
 use jiff::Timestamp;
 
+use crate::adaptive::Adaptive;
 use crate::batch::Batch;
 use crate::breakpoints::Breakpoints;
 use crate::conversation::{Conversation, Flights, Said, Supervisor};
@@ -262,6 +263,7 @@ impl Conversation {
                 model: Arc::clone(model),
                 route,
                 soft: terms.acts_from(),
+                adaptive: Adaptive::of(&terms),
                 overhead: 0,
                 overhead_tokens: Tokens::ZERO,
                 job: None,

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tokens::{Capability, Model};
 use wire::api::Dialect;
 
+use crate::adaptive::Adaptive;
 use crate::breakpoints::Breakpoints;
 use crate::effect::{Effect, Notice, Order};
 use crate::element::Element;
@@ -53,6 +54,8 @@ pub(crate) struct Supervisor {
     pub route: history::Route,
     /// The share of the window at which the strategy begins to act.
     pub soft: f64,
+    /// What moves it. `None`: it stays.
+    pub adaptive: Option<Box<Adaptive>>,
     /// The hash of the instructions and tools.
     pub overhead: u64,
     /// Their tokens.
@@ -412,6 +415,7 @@ impl Conversation {
     pub(crate) fn hear(&mut self, when: When, turns: &[Turn], now: Timestamp) {
         // Nothing is ordered about them before there is a request.
         self.supervisor.machine.on(Event::Said(when, turns), now);
+        self.adapt(when, turns, now);
     }
 
     /// Sees which pins are restated by what is sent beside the turns.
@@ -480,6 +484,11 @@ impl Conversation {
             + size_of_val(&*self.said.elements)
             + self.supervisor.machine.strategy().bytes()
             + self.overlay.as_ref().map_or(0, Overlay::bytes)
+            + self
+                .supervisor
+                .adaptive
+                .as_deref()
+                .map_or(0, Adaptive::bytes)
             + self.journal.bytes()
     }
 }

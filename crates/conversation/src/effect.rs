@@ -6,6 +6,7 @@ use history::Route;
 use jiff::Timestamp;
 use wire::api::{Failure, Reply};
 
+use crate::adaptive::SoftMoved;
 use crate::batch::Batch;
 use crate::bill::{Bill, Spent};
 use crate::commons::Found;
@@ -207,6 +208,8 @@ pub enum Notice {
     Commanded(&'static str, Option<&'static str>),
     /// The summary that the strategy asked for came to nothing.
     CameToNothing(Refusal),
+    /// The soft threshold moved.
+    SoftMoved(SoftMoved),
     /// The provider's cache was missed, for this reason.
     CacheMissed(String),
     /// The provider changed the input in this way.

@@ -7,6 +7,8 @@ use context::Tokens;
 use history::Route;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::adaptive::SoftMoved;
+
 /// So many entries are remembered.
 const ENTRIES: usize = 48;
 
@@ -36,6 +38,8 @@ pub enum Happened {
     Fell(Route, String),
     /// A summary was swapped in.
     Swapped(Tokens, Tokens),
+    /// The soft threshold moved.
+    SoftMoved(SoftMoved),
     /// A swap was refused by a rule.
     Held(String),
     /// The machine stopped.
@@ -87,6 +91,7 @@ impl fmt::Display for Happened {
             Self::Swapped(before, after) => {
                 write!(f, "swapped: {before} tokens before, {after} after")
             }
+            Self::SoftMoved(moved) => moved.fmt(f),
             Self::Held(why) => write!(f, "a swap was refused: {why}"),
             Self::Stopped(why) => write!(f, "compaction has stopped: {why}"),
             Self::CommandRefused(command, why) => {

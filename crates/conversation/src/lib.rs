@@ -15,9 +15,11 @@
 //! | `answer` | hearing answers and summaries |
 //! | [`view`], `overlay` | how it is shown, and the texts beside the turns |
 //! | [`rewrite`] | the bytes of a view |
+//! | `adaptive` | moves the soft threshold by what the agent does |
 //! | [`homunculus`] | the supervisor: when to prepare and when to swap |
 //! | [`client_compaction`], [`continuation`] | the client's own compactions |
 
+mod adaptive;
 mod answer;
 mod batch;
 mod begin;
@@ -50,6 +52,7 @@ pub mod words;
 
 use context::coded::{self, CodeEntry};
 
+pub use adaptive::SoftMoved;
 pub use batch::Batch;
 pub use begin::{Inherited, Kin, Recovered, Stored as StoredConversation, new_id, stored_pins};
 pub use bill::{Bill, Spent};

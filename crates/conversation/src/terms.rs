@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use context::Tokens;
+use context::threshold::AdaptiveThreshold;
 use history::Route;
 use jiff::SignedDuration;
 use tokens::{Capability, Model};
@@ -51,6 +52,8 @@ pub struct Terms {
     pub window: Option<Tokens>,
     /// The share of the window at which a preparation starts. `None`: the strategy's own.
     pub soft: Option<f64>,
+    /// Whether the soft threshold follows what the agent does: its task list, failed results, loops.
+    pub adaptive: bool,
     /// The share of the window at which a summary is swapped in. `None`: [`Limits::HARD`].
     pub hard: Option<f64>,
     /// How long a request may be held for a summary.
@@ -80,6 +83,7 @@ impl Default for Terms {
             program: StrategyProgram::default_one(),
             window: None,
             soft: None,
+            adaptive: false,
             hard: None,
             patience: SignedDuration::ZERO,
             notes: true,
@@ -145,6 +149,13 @@ impl Terms {
         self.program.acts_from(hard, self.soft).unwrap_or(hard)
     }
 
+    /// Whether the strategy begins where it is told to.
+    pub(crate) fn follows_soft(&self) -> bool {
+        let hard = self.hard.unwrap_or(Limits::HARD);
+        let from = |soft| self.program.acts_from(hard, Some(soft));
+        from(AdaptiveThreshold::MIN) != from(hard)
+    }
+
     /// The way summaries are made with a model. Observing must cost nothing, so it asks no model.
     #[must_use]
     pub fn route_for(&self, model: &Model, dialect: Dialect) -> Route {
@@ -161,6 +172,7 @@ impl Terms {
         let settings = HostSettings {
             route,
             soft: self.soft,
+            is_moved: false,
         };
         let program = Arc::clone(&self.program);
         match stored.and_then(|text| serde_json::from_str(text).ok()) {

@@ -67,6 +67,8 @@ pub struct Policy {
     pub strategy: StrategyChoice,
     /// The share of the window that starts a preparation; `None` lets the strategy decide.
     pub soft: Option<f64>,
+    /// Moves the soft threshold by what the agent does.
+    pub adaptive: bool,
     /// The share of the window that triggers a swap; `None` lets the strategy decide.
     pub hard: Option<f64>,
     /// The longest that a request waits for a summary that is not ready.
@@ -157,6 +159,7 @@ impl Config {
             program: policy.strategy.program(),
             window: policy.window,
             soft: policy.soft,
+            adaptive: policy.adaptive,
             hard: policy.hard,
             patience: policy.patience,
             notes: policy.notes,
@@ -212,6 +215,7 @@ impl Default for Policy {
             route: RouteChoice::default(),
             strategy: StrategyChoice::default(),
             soft: None,
+            adaptive: false,
             hard: None,
             patience: SignedDuration::from_secs(0),
             summariser: None,

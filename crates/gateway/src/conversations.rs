@@ -237,6 +237,9 @@ impl Inner {
                 %conversation, why = refusal.word(),
                 "a summary that the strategy asked for came to nothing"
             ),
+            Notice::SoftMoved(moved) => tracing::debug!(
+                target: "ebbtide::strategy", %conversation, %moved, "moved"
+            ),
             Notice::CacheMissed(reason) => metrics.cache_missed(reason),
             Notice::Transformed(kind) => metrics.transformed(kind),
             Notice::Spent(cost) => metrics.cost(*cost),

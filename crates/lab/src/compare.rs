@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::equal_size::EqualSize;
+use crate::figures;
 
 /// The name and version of the shape.
 pub const SCHEMA: &str = "ebbtide.replay/1";
@@ -139,6 +140,22 @@ pub struct Conduct {
     pub commands: Vec<Given>,
     /// Where it failed, if it did: `prepared` ran in its place from there on.
     pub failed: Option<Failed>,
+    /// Where the soft threshold moved and why, where it follows the agent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub threshold_moves: Vec<ThresholdMove>,
+}
+
+/// A move of the soft threshold; shares of the window in percent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThresholdMove {
+    /// How many requests had been sent before.
+    pub before_request: usize,
+    /// Where it was.
+    pub from_percent: u32,
+    /// Where it is.
+    pub to_percent: u32,
+    /// The signals behind the move.
+    pub why: String,
 }
 
 /// A command of a strategy.
@@ -209,6 +226,20 @@ impl Outcome {
             .map(|(reason, times)| format!("{times} refused: {reason}"))
             .collect();
         format!("{told} ({})", reasons.join(", "))
+    }
+
+    /// How often the soft threshold moved and where it ended, in a sentence. `None`: it stood.
+    #[must_use]
+    pub fn moved(&self) -> Option<String> {
+        let moves = &self.conduct.threshold_moves;
+        let last = moves.last()?;
+        Some(format!(
+            "The soft threshold of {} moved {}, at last to {} %: {}.",
+            self.strategy,
+            figures::plural(moves.len(), "time"),
+            last.to_percent,
+            last.why,
+        ))
     }
 
     /// What a reader of the figures has to know where they are not the strategy's own.

@@ -63,6 +63,8 @@ pub struct Options {
     /// Whether the agent is told the state of its memory, as a gateway does by default. Comparisons leave the
     /// notes out: no strategy decides about them.
     pub notes: bool,
+    /// Whether the soft threshold follows what the agent does.
+    pub adaptive: bool,
     /// How summaries are made.
     pub route: RouteChoice,
     /// Whether pins are restated. `None`: as each strategy's program says. A gateway always restates them.
@@ -80,6 +82,7 @@ impl Default for Options {
             recall: RecallMeasure::Measured,
             latency: Latency::default(),
             notes: false,
+            adaptive: false,
             route: RouteChoice::Readable,
             pin_keeping: None,
         }

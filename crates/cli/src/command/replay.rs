@@ -57,6 +57,9 @@ pub struct Assumptions {
     /// Text that must never be lost, in addition to the user's #pin lines; may be repeated
     #[arg(long, value_name = "TEXT")]
     pub pin: Vec<String>,
+    /// Move the soft threshold by what the agent does: its task list, failed tool results, loops
+    #[arg(long)]
+    pub adaptive: bool,
 }
 
 const AFTER_HELP: &str = "\
@@ -96,6 +99,7 @@ impl Assumptions {
             models: self.models()?,
             strategies,
             pins: self.pin.clone(),
+            adaptive: self.adaptive,
             ..Options::default()
         })
     }

@@ -22,6 +22,9 @@ pub struct Signals {
     progress: Option<f64>,
     error_rate: f64,
     looping: LoopSignal,
+    tasks: Option<TaskList>,
+    /// The newest results that failed, and all of them.
+    results: Option<(u32, u32)>,
 }
 
 impl Signals {
@@ -39,7 +42,19 @@ impl Signals {
                 error_rate.clamp(0.0, 1.0)
             },
             looping,
+            tasks: None,
+            results: None,
         }
+    }
+
+    /// The task list behind the progress, where one was read.
+    pub(super) const fn tasks(&self) -> Option<TaskList> {
+        self.tasks
+    }
+
+    /// The counts behind the error rate, where results were read: failures, and all.
+    pub(super) const fn results(&self) -> Option<(u32, u32)> {
+        self.results
     }
 
     /// The progress of the task, `0..=1`, where known.
@@ -149,10 +164,14 @@ impl Watch {
             .results
             .iter()
             .filter(|outcome| **outcome == Outcome::Failed);
-        let failed = f64::from(count(failed.count()));
-        let results = f64::from(count(self.results.len()));
-        let errors = if results > 0.0 { failed / results } else { 0.0 };
-        Signals::new(self.tasks().and_then(TaskList::progress), errors, looping)
+        let (failed, all) = (count(failed.count()), count(self.results.len()));
+        let errors = f64::from(failed) / f64::from(all.max(1));
+        let tasks = self.tasks();
+        Signals {
+            tasks,
+            results: Some((failed, all)),
+            ..Signals::new(tasks.and_then(TaskList::progress), errors, looping)
+        }
     }
 }
 

@@ -51,10 +51,10 @@ fn the_reasons_are_told() {
         let signals = Signals::new(progress, errors, looping);
         AdaptiveThreshold::default().under(&signals).to_string()
     };
-    assert_eq!(told(None, 0.0, LoopSignal::Clear), "70 %");
+    assert_eq!(told(None, 0.0, LoopSignal::Clear), "no signal moves it");
     assert_eq!(
         told(Some(0.0), 0.4, LoopSignal::Detected),
-        "71 %: 70 %, -15 % in a loop, +10 % early in the task, +6 % tools are failing"
+        "the agent repeats itself, early in the task, tools are failing"
     );
 }
 

@@ -70,6 +70,8 @@ pub struct HostSettings {
     pub route: Route,
     /// The share of the window from which on the operator wants a strategy that works ahead to do so.
     pub soft: Option<f64>,
+    /// Whether that moved by what the agent does: it is then no wish of the operator.
+    pub is_moved: bool,
 }
 
 impl Default for HostSettings {
@@ -77,6 +79,7 @@ impl Default for HostSettings {
         Self {
             route: Route::Readable,
             soft: None,
+            is_moved: false,
         }
     }
 }
@@ -215,10 +218,18 @@ impl Hosted {
     /// With what another one knew of how the agent of this conversation is.
     #[must_use]
     pub fn with_vitals_of(mut self, other: &Self) -> Self {
+        self.settings.soft = other.settings.soft;
+        self.settings.is_moved = other.settings.is_moved;
         if self.program.reads_pulses() {
             self.vitals.clone_from(&other.vitals);
         }
         self
+    }
+
+    /// Moves the soft threshold; without a place to move to, it returns to where the operator `set` it.
+    pub(crate) fn move_soft(&mut self, moved: Option<f64>, set: Option<f64>) {
+        self.settings.soft = moved.or(set);
+        self.settings.is_moved = moved.is_some();
     }
 
     /// The bytes it holds, its own included; messages within it count by their number.

@@ -113,6 +113,9 @@ pub const SETTINGS: &[Setting] = settings![
     "policy.soft", "the share of the window that starts a preparation; `none`: the strategy decides",
         "a number between 0 and 1, or `none`", Openly,
         |c, t| c.policy.soft = optional(t, share)?, |c| Some(number(c.policy.soft));
+    "policy.adaptive", "whether the soft threshold follows what the agent does: its task list, failed tool results, loops",
+        "`true` or `false`", Openly,
+        |c, t| c.policy.adaptive = switch(t)?, |c| Some(c.policy.adaptive.to_string());
     "policy.hard", "the share of the window that triggers a swap; `none`: the strategy decides",
         "a number between 0 and 1, or `none`", Openly,
         |c, t| c.policy.hard = optional(t, share)?, |c| Some(number(c.policy.hard));

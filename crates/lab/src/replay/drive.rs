@@ -24,7 +24,7 @@ use super::pins::PinSpan;
 use super::prefix::{self, Before};
 use super::watch::Asked;
 use crate::cache::{Charge, PrefixCache};
-use crate::compare::{Compaction, Conduct, Failed, Given, Outcome, RecallFigures};
+use crate::compare::{Compaction, Conduct, Failed, Given, Outcome, RecallFigures, ThresholdMove};
 use crate::options::Progress;
 use crate::strategies::{Built, build};
 
@@ -50,6 +50,7 @@ pub(super) fn replay(
         (scene.options.route, scene.options.pin_keeping),
     );
     built.terms.notes = scene.options.notes;
+    built.terms.adaptive = scene.options.adaptive;
     let mut drive = Drive::new(scene, built);
     let of = scene.requests.len();
     let step = |done| Progress {
@@ -232,6 +233,12 @@ impl<'a> Drive<'a> {
                         given.refused = Some(refusal.word());
                     }
                 }
+                Notice::SoftMoved(moved) => conduct.threshold_moves.push(ThresholdMove {
+                    before_request,
+                    from_percent: moved.from,
+                    to_percent: moved.to,
+                    why: moved.why.clone(),
+                }),
                 Notice::StrategyFailed(failure) => {
                     conduct.failed = Some(Failed {
                         before_request,

@@ -11,6 +11,7 @@
     reason = "a test stops at the first surprise; clippy knows test functions, not what they call"
 )]
 
+mod adaptive;
 mod calibration;
 mod locate;
 mod recall;

@@ -36,6 +36,10 @@ static NAMES: LazyLock<[Arc<str>; 18]> = LazyLock::new(|| {
     .map(Arc::from)
 });
 
+/// The latest that a moved soft threshold lies behind the pressure from which on a summary is expected to
+/// be late, as a share of the window: as the shipped strategies begin.
+const LATEST: f64 = 0.05;
+
 /// A telemetry record, as plain values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Report {
@@ -94,6 +98,16 @@ impl Report {
             (Stage::None | Stage::Preparing { .. }, None) => None,
         };
         let after = swap.and_then(Result::ok);
+        let ahead = match settings.route {
+            // It is there at once.
+            Route::Extractive => limits.hard,
+            Route::Native | Route::Readable => share(situation.ahead()).min(limits.hard),
+        };
+        // A threshold that moved up does not make a summary late.
+        let latest = match settings.is_moved {
+            true => (ahead + LATEST).min(limits.hard),
+            false => f64::INFINITY,
+        };
         Self {
             kind: match situation.moment {
                 Moment::Request => "usage",
@@ -103,12 +117,8 @@ impl Report {
             pressure,
             thresholds: Thresholds {
                 hard: limits.hard,
-                ahead: match settings.route {
-                    // It is there at once.
-                    Route::Extractive => limits.hard,
-                    Route::Native | Route::Readable => share(situation.ahead()).min(limits.hard),
-                },
-                soft: settings.soft,
+                ahead,
+                soft: settings.soft.map(|soft| soft.min(latest)),
             },
             stage: match situation.stage {
                 Stage::None => "none",

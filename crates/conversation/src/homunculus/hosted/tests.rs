@@ -740,7 +740,10 @@ fn a_route_is_the_host_s() {
         ("stop_the_world", Route::Native, Route::Readable),
         ("stop_the_world", Route::Extractive, Route::Extractive),
     ] {
-        let settings = HostSettings { route, soft: None };
+        let settings = HostSettings {
+            route,
+            ..HostSettings::default()
+        };
         let program = StrategyProgram::shipped(name).unwrap();
         let machine = Homunculus::new(Hosted::new(program, settings), limits().unguarded());
         let mut house = House {

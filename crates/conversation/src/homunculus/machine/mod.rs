@@ -205,7 +205,6 @@ impl<S: Strategy> Homunculus<S> {
     }
 
     /// Changes the strategy.
-    #[cfg(test)]
     pub(crate) fn strategy_mut(&mut self, change: impl FnOnce(&mut S)) {
         change(&mut self.strategy);
     }

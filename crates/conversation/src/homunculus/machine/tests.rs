@@ -31,7 +31,10 @@ fn limits(window: u64) -> Limits {
 
 /// A strategy that is shipped.
 fn shipped(name: &str, route: Route) -> Hosted {
-    let settings = HostSettings { route, soft: None };
+    let settings = HostSettings {
+        route,
+        ..HostSettings::default()
+    };
     Hosted::new(StrategyProgram::shipped(name).unwrap(), settings)
 }
 
