@@ -105,6 +105,10 @@ pub trait Reports: Send + Sync {
         turns: Range<usize>,
     ) -> Report<'_, Replaced>;
 
+    /// Returns the window as it was at a turn, counted from 1; `None`: at the newest.
+    fn window(&self, viewer: Viewer, id: ConversationId, at: Option<usize>)
+    -> Report<'_, WindowAt>;
+
     /// Sets a pin.
     fn pin(&self, viewer: Viewer, id: ConversationId, text: String) -> Report<'_, PinReport>;
 
@@ -262,6 +266,39 @@ pub struct Original {
     pub role: &'static str,
     /// The size of the turn.
     pub tokens: u64,
+    /// The text, including tool calls and results.
+    pub text: String,
+}
+
+/// The window at one turn, with the turns around it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct WindowAt {
+    /// The conversation's entry of the list.
+    pub line: Line,
+    /// The turn in focus, counted from 1; 0 before the first one.
+    pub at: usize,
+    /// The number of turns.
+    pub turns: usize,
+    /// The turns around it, oldest first.
+    pub around: Vec<Placed>,
+}
+
+/// A turn in its window.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Placed {
+    /// The place, counted from 1.
+    pub at: usize,
+    /// The role: `system`, `user`, `assistant` or `tool`.
+    pub role: &'static str,
+    /// The treatment when room is needed: `droppable`, `required` or `preserved`.
+    pub class: &'static str,
+    /// The treatment before a pin raised it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<&'static str>,
+    /// The size of the turn.
+    pub tokens: u64,
+    /// The size of all turns up to this one, without summaries.
+    pub filled: u64,
     /// The text, including tool calls and results.
     pub text: String,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ::conversation::{Effect, Input, NotPinned, PinBook};
 use context::pin::{Origin, Pin, PinId, Pins};
-use context::{Turn, TurnId};
+use context::{Tokens, Turn, TurnId};
 use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
 use jiff::Timestamp;
 
@@ -16,10 +16,11 @@ use super::{Conversations, Inner};
 use crate::config::Mode;
 use crate::report::{
     Detail, Entry, Gauge, Line, Order, Original, Overview, PinReport, Replaced, Report,
-    ReportError, Reports, Viewer,
+    ReportError, Reports, Viewer, WindowAt,
 };
 
 mod figures;
+mod window;
 
 use figures::{all, classes, covered, described, line_of, mark_report, money, pin_report, sample};
 
@@ -52,6 +53,10 @@ impl Reports for Conversations {
         turns: Range<usize>,
     ) -> Report<'_, Replaced> {
         Box::pin(self.inner.replaced(asker, id, mark, turns))
+    }
+
+    fn window(&self, asker: Viewer, id: ConversationId, at: Option<usize>) -> Report<'_, WindowAt> {
+        Box::pin(self.inner.window(asker, id, at))
     }
 
     fn pin(&self, asker: Viewer, id: ConversationId, text: String) -> Report<'_, PinReport> {
@@ -274,6 +279,25 @@ impl Inner {
                     text: turn.readable(),
                 })
                 .collect(),
+            line: found.line,
+        })
+    }
+
+    async fn window(
+        &self,
+        asker: Viewer,
+        id: ConversationId,
+        at: Option<usize>,
+    ) -> Result<WindowAt, ReportError> {
+        let found = self.find(asker, id).await?;
+        let past = self.past(&found, id).await?;
+        let whole = window::of(Tokens::new(found.line.gauge.window), past.path);
+        let whole = window::with_pins(whole, &past.pins);
+        let here = whole.seek(at.unwrap_or(whole.len()));
+        Ok(WindowAt {
+            at: here.position(),
+            turns: here.len(),
+            around: window::around(&here),
             line: found.line,
         })
     }

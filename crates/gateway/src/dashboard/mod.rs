@@ -18,6 +18,7 @@ mod session;
 mod site;
 mod text;
 mod visit;
+mod window;
 
 pub use conversation::conversation_page;
 pub use notice::{Notice, login_page, notice_page};
@@ -27,6 +28,7 @@ pub(crate) use reply::PROTECTION;
 pub use site::{Dashboard, PageRequest};
 pub use text::one_line;
 pub use visit::Visit;
+pub use window::window_page;
 
 #[cfg(test)]
 mod tests {

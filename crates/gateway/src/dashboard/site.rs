@@ -5,6 +5,7 @@
 //! | `GET /ebbtide/` | the list |
 //! | `GET /ebbtide/conversations/{id}` | one conversation |
 //! | `GET /ebbtide/conversations/{id}/marks/{mark}` | a summary beside what it replaced |
+//! | `GET /ebbtide/conversations/{id}/window` | the window at the turn in `at` |
 //! | `POST /ebbtide/conversations/{id}/pins` | sets a pin with the field `text` |
 //! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes the pin |
 //! | `POST /ebbtide/conversations/{id}/orders` | gives the order in the field `order`: `prepare` or `swap` |
@@ -26,7 +27,7 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use super::assets::assets;
 use super::notice::{Notice, login_page, notice_page};
 use super::session::{Sessions, cookie, set_cookie};
-use super::{Search, Visit, conversation_page, form, overview_page, replaced, reply};
+use super::{Search, Visit, conversation_page, form, overview_page, replaced, reply, window_page};
 use crate::config::{Config, Secret};
 use crate::conversations::Clock;
 use crate::report::{Order, ReportError, Reports, Viewer};
@@ -169,6 +170,14 @@ impl Call<'_> {
                     None => Err(ReportError::NoConversation),
                 };
                 self.page(found.map(|found| conversation_page(&found, visit)), HOME)
+            }
+            ["conversations", id, "window"] => {
+                let Some(id) = ConversationId::parse(id) else {
+                    return self.failed(&ReportError::NoConversation, HOME);
+                };
+                let found = dashboard.reports.window(viewer, id, number("at")).await;
+                let page = found.map(|found| window_page(&found, visit));
+                self.page(page, &address(id))
             }
             ["conversations", id, "marks", mark] => {
                 let (Some(id), Some(mark)) = (ConversationId::parse(id), MarkId::parse(mark))

@@ -41,6 +41,7 @@ pub(super) fn router(gateway: Arc<Gateway>) -> Router {
         .route("/api/overview", get(overview))
         .route("/api/conversations/{id}", get(detail))
         .route("/api/conversations/{id}/marks/{mark}", get(replaced))
+        .route("/api/conversations/{id}/window", get(window))
         .route("/api/conversations/{id}/pins", post(pin))
         .route("/api/conversations/{id}/pins/{pin}", delete(unpin))
         .route("/api/conversations/{id}/prepare", post(prepare))
@@ -238,6 +239,23 @@ async fn replaced(
     let range = turns.from..turns.from.saturating_add(count);
     let reports = &gateway.control.reports;
     json_of(reports.replaced(*viewer, conversation(&id)?, mark, range)).await
+}
+
+/// The turn at which to show the window.
+#[derive(Debug, Deserialize)]
+struct Place {
+    at: Option<usize>,
+}
+
+async fn window(
+    State(gateway): Shared,
+    viewer: Extension<Viewer>,
+    Path(id): Path<String>,
+    place: Result<Query<Place>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let Query(place) = place.map_err(|_| Problem::Bad("`at` must be a number"))?;
+    let reports = &gateway.control.reports;
+    json_of(reports.window(*viewer, conversation(&id)?, place.at)).await
 }
 
 /// The body of a request to set a pin.

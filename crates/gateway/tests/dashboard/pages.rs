@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use context::pin::PinId;
 use futures_util::FutureExt;
 use gateway::report::{
-    Detail, Entry, Gauge, Line, MarkReport, Money, Order, Original, Overview, PinReport, Replaced,
-    Report, Reports, Sample, Share, Viewer,
+    Detail, Entry, Gauge, Line, MarkReport, Money, Order, Original, Overview, PinReport, Placed,
+    Replaced, Report, Reports, Sample, Share, Viewer, WindowAt,
 };
 use history::{ConversationId, MarkId};
 use serde_json::Value;
@@ -160,6 +160,26 @@ impl Reports for Lively {
                     role: ["user", "assistant", "tool"][index % 3],
                     tokens: 900,
                     text: HOSTILE.repeat(index),
+                })
+                .collect(),
+        })
+    }
+
+    fn window(&self, _: Viewer, _: ConversationId, at: Option<usize>) -> Report<'_, WindowAt> {
+        let at = at.unwrap_or(60);
+        ready(WindowAt {
+            line: self.line(1, None),
+            at,
+            turns: 60,
+            around: (at.saturating_sub(10).max(1)..=(at + 10).min(60))
+                .map(|at| Placed {
+                    at,
+                    role: ["user", "assistant", "tool"][at % 3],
+                    class: "required",
+                    was: None,
+                    tokens: 900,
+                    filled: 900 * at as u64,
+                    text: HOSTILE.repeat(at),
                 })
                 .collect(),
         })

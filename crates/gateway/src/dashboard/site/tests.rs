@@ -11,9 +11,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::{Dashboard, PageRequest};
 use crate::config::{Config, Secret};
-use crate::dashboard::tests::sample::{detail, overview, part, replaced, visit};
+use crate::dashboard::tests::sample::{detail, overview, part, replaced, visit, window};
 use crate::report::{
-    Detail, Order, Overview, PinReport, Replaced, Report, ReportError, Reports, Viewer,
+    Detail, Order, Overview, PinReport, Replaced, Report, ReportError, Reports, Viewer, WindowAt,
 };
 
 const SECRET: [u8; 32] = [9; 32];
@@ -61,6 +61,10 @@ impl Reports for Known {
     ) -> Report<'_, Replaced> {
         let told = format!("replaced {turns:?}");
         self.answer(viewer, replaced(turns.start, 5), told)
+    }
+
+    fn window(&self, viewer: Viewer, _: ConversationId, at: Option<usize>) -> Report<'_, WindowAt> {
+        self.answer(viewer, window(at.unwrap_or(60)), format!("window {at:?}"))
     }
 
     fn pin(&self, viewer: Viewer, _: ConversationId, text: String) -> Report<'_, PinReport> {

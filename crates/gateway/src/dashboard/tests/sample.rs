@@ -2,8 +2,8 @@
 
 use crate::dashboard::Visit;
 use crate::report::{
-    Detail, Entry, Gauge, Line, MarkReport, Money, Original, Overview, PinReport, Replaced, Sample,
-    Share,
+    Detail, Entry, Gauge, Line, MarkReport, Money, Original, Overview, PinReport, Placed, Replaced,
+    Sample, Share, WindowAt,
 };
 
 /// Text that must not become markup.
@@ -119,6 +119,25 @@ pub fn replaced(from: usize, turns: usize) -> Replaced {
                 role: if index % 2 == 0 { "user" } else { "assistant" },
                 tokens: 12,
                 text: format!("turn {index}"),
+            })
+            .collect(),
+    }
+}
+
+pub fn window(at: usize) -> WindowAt {
+    WindowAt {
+        line: line(1, None),
+        at,
+        turns: 60,
+        around: (at.saturating_sub(10).max(1)..=(at + 10).min(60))
+            .map(|at| Placed {
+                at,
+                role: if at % 2 == 1 { "user" } else { "assistant" },
+                class: "required",
+                was: None,
+                tokens: 12,
+                filled: 12 * at as u64,
+                text: format!("turn {at}"),
             })
             .collect(),
     }
