@@ -39,13 +39,17 @@ impl Loaded {
 /// Reads a file and counts its sessions for `model`, or else for the model that each session names,
 /// or else by a generic estimate.
 pub fn load(path: &Path, model: Option<&str>) -> Result<Loaded, Failure> {
-    let bytes = input::read(path)?;
+    read(path, &input::read(path)?, model)
+}
+
+/// As [`load`], with the bytes of the file.
+pub fn read(path: &Path, bytes: &[u8], model: Option<&str>) -> Result<Loaded, Failure> {
     let title = match path.file_stem() {
         Some(stem) if path != Path::new("-") => stem.to_string_lossy().into_owned(),
         _ => "standard input".to_owned(),
     };
     // The file names the model, so the first count, before it is read, is a cheap one.
-    let mut document = session::load(&bytes, &title, &context::Heuristic)
+    let mut document = session::load(bytes, &title, &context::Heuristic)
         .map_err(|error| Failure::of(&error).at(&path.display()))?;
     for session in &mut document.sessions {
         let counter = counter(session, model);

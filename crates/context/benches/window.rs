@@ -15,7 +15,8 @@ fn window(turns: usize) -> ContextWindow {
         };
         TurnDraft::text(role, format!("turn {at}"))
     });
-    ContextWindow::new(Tokens::new(1_000_000)).append_all(drafts, &Heuristic)
+    let empty = ContextWindow::new(Tokens::new(1_000_000));
+    drafts.fold(empty, |window, draft| window.append(draft, &Heuristic))
 }
 
 /// `duplicate` at every position; the figure per element is the cost of one position.

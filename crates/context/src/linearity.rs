@@ -347,14 +347,6 @@ impl LinearityMap {
         }
     }
 
-    /// Takes all droppable turns out of the map.
-    #[must_use]
-    pub fn drop_all_droppable(&self) -> Self {
-        self.of_class(ResourceClass::Droppable)
-            .into_iter()
-            .fold(self.clone(), |map, id| map.drop_turn(id).unwrap_or(map))
-    }
-
     /// The tag of a turn.
     #[must_use]
     pub fn get(&self, id: TurnId) -> Option<&Tag> {

@@ -387,17 +387,6 @@ impl Pins {
         let draft = TurnDraft::text(Role::User, texts.join("\n"));
         (!texts.is_empty()).then(|| draft.from_provenance(Provenance::Pins))
     }
-
-    /// The pins that are not in view: whose exact text stands in no turn of the user or the
-    /// operator. What a summary, the model or a tool says does not count, even word for word.
-    #[must_use]
-    pub fn missing_from(&self, view: &[Turn]) -> Vec<PinId> {
-        self.pins
-            .iter()
-            .filter(|pin| !intact(&pin.text, view))
-            .map(|pin| pin.id)
-            .collect()
-    }
 }
 
 impl FromIterator<Pin> for Pins {

@@ -119,18 +119,6 @@ impl ContextWindow {
             .try_fold(Self::new(limit), |window, turn| window.push(turn))
     }
 
-    /// The same window with further turns, said one after the other.
-    #[must_use]
-    pub fn append_all(
-        &self,
-        drafts: impl IntoIterator<Item = TurnDraft>,
-        counter: &dyn TokenCounter,
-    ) -> Self {
-        drafts
-            .into_iter()
-            .fold(self.clone(), |window, draft| window.append(draft, counter))
-    }
-
     /// The same window with a further turn, focused on it.
     #[must_use]
     pub fn append(&self, draft: TurnDraft, counter: &dyn TokenCounter) -> Self {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use context::cut::Rule;
 use context::extract::extract;
-use context::split;
+use context::quality::{self, Quality};
+use context::split::{self, CompactionRatio};
 use context::summary::Summary;
 use context::{Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use lab::figures;
@@ -26,6 +27,7 @@ the summary replaces, so keep it.
 Examples:
   ebbtide compact session.jsonl > shorter.jsonl
   ebbtide compact session.jsonl --summary-only --budget 2k
+  ebbtide compact session.jsonl --ratio 0.8 > shorter.jsonl
   ebbtide compact messages.json --keep-recent 8k --json
   cat messages.json | ebbtide compact - | jq .")]
 pub struct CompactArgs {
@@ -39,6 +41,9 @@ pub struct CompactArgs {
     /// also replaces a finished last step
     #[arg(long, value_name = "SIZE", default_value = "20k", value_parser = size::parse_any)]
     pub keep_recent: Tokens,
+    /// Replace this share of the messages, such as 0.8, instead of all but --keep-recent
+    #[arg(long, value_name = "SHARE", value_parser = ratio, conflicts_with = "keep_recent")]
+    pub ratio: Option<CompactionRatio>,
     /// Compact the Nth session of the file
     #[arg(long, value_name = "N")]
     pub session: Option<usize>,
@@ -63,6 +68,8 @@ struct Compacted {
     /// `None` if a summary would not have been smaller.
     summary: Option<String>,
     summary_tokens: Tokens,
+    /// How much the summary keeps of what it replaces, for its size.
+    quality: Option<Quality>,
 }
 
 pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
@@ -87,6 +94,14 @@ pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
         console.data(&bytes)?;
     }
     note_sizes(session, &compacted, args.keep_recent, console);
+    if let Some(quality) = compacted.quality {
+        console.note(format!(
+            "quality {}: {:.1} times shorter, {} of the frequent names and words kept",
+            word(&quality),
+            quality.ratio(),
+            figures::percent(1.0 - quality.error()),
+        ));
+    }
     if compacted.summary_tokens > args.budget {
         console.note(format!(
             "the summary exceeds {} tokens: it always keeps its headings and the newest request",
@@ -94,6 +109,22 @@ pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
         ));
     }
     Ok(Exit::Success)
+}
+
+fn ratio(text: &str) -> Result<CompactionRatio, String> {
+    let ratio = text.parse().ok().and_then(CompactionRatio::new);
+    ratio.ok_or_else(|| "expected a share from 0 to 1".to_owned())
+}
+
+/// The quality in one word.
+fn word(quality: &Quality) -> &'static str {
+    if quality.is_high() {
+        "high"
+    } else if quality.is_valid() {
+        "fair"
+    } else {
+        "low"
+    }
 }
 
 /// The index of the selected session, or of the only one.
@@ -121,23 +152,31 @@ fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) ->
     let (old, kept) = if args.keep_recent == Tokens::ZERO && is_finished(said) {
         (said, &[][..])
     } else {
-        let cut = split::by_tokens(said, args.keep_recent, Rule::Provider);
+        let cut = match args.ratio {
+            Some(ratio) => split::by_ratio(said, ratio, Rule::Provider),
+            None => split::by_tokens(said, args.keep_recent, Rule::Provider),
+        };
         said.split_at_checked(cut).unwrap_or((&[], said))
     };
     let old_tokens: Tokens = old.iter().map(Turn::tokens).sum();
     let summary = extract(old, kept, args.budget, counter);
     let tokens = summary.tokens(counter);
+    let text = summary.render();
+    let words: Vec<String> = old.iter().map(Turn::readable).collect();
+    let lost = quality::summary_error(&words.join("\n"), &text);
     if old.is_empty() || tokens >= old_tokens {
         return Compacted {
             turns: turns.clone(),
             summary: None,
             summary_tokens: Tokens::ZERO,
+            quality: None,
         };
     }
     Compacted {
         turns: joined(system, &summary, kept, counter),
-        summary: Some(summary.render()),
+        summary: Some(text),
         summary_tokens: tokens,
+        quality: Some(Quality::new(tokens, old_tokens, lost)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `ebbtide inspect`: prints the contents of a session.
 
+mod pulses;
 mod window;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use wire::session::{Problem, Session};
 use crate::codes;
 use crate::console::{Console, Tone};
 use crate::failure::{Exit, Failure};
+use crate::input;
 use crate::inspection::{Inspection, Kind};
 use crate::loading::{self, Loaded};
 use crate::size;
@@ -27,7 +29,9 @@ Examples:
   ebbtide inspect session.jsonl
   ebbtide inspect session.jsonl --problems
   ebbtide inspect trajectories.json --session 3
+  ebbtide inspect session.jsonl --at 120 --around 10
   ebbtide inspect session.jsonl --at 120 --fit 32k
+  ebbtide inspect session.jsonl --pulses > pulses.log
   cat session.jsonl | ebbtide inspect - --json")]
 pub struct InspectArgs {
     /// Session file; - reads standard input
@@ -42,10 +46,17 @@ pub struct InspectArgs {
     /// Show the window at this turn, one line a turn: role, kind, class, tokens, text
     #[arg(long, value_name = "TURN", conflicts_with_all = ["problems", "json"])]
     pub at: Option<usize>,
+    /// With --at: show only this many turns before and after it
+    #[arg(long, value_name = "TURNS", requires = "at")]
+    pub around: Option<usize>,
     /// With --at: make the window fit this size. Droppable turns leave first, required ones are
     /// summarized, preserved ones stay
     #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "at")]
     pub fit: Option<Tokens>,
+    /// Print one line per step of the agent, with its pressure and fingerprints, and whether it loops.
+    /// A file of such lines is read back
+    #[arg(long, conflicts_with_all = ["problems", "json", "at"])]
+    pub pulses: bool,
     /// Count tokens for this model, instead of the one that the session names
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
@@ -61,12 +72,30 @@ const SCHEMA: &str = "ebbtide.inspect/1";
 const SHOWN_IN_FULL: usize = 3;
 
 pub fn run(args: &InspectArgs, console: &mut Console) -> Result<Exit, Failure> {
-    let loaded = loading::load(&args.file, args.model.as_deref())?;
+    let bytes = input::read(&args.file)?;
+    if args.pulses
+        && let Some(log) = pulses::lines(&bytes)
+    {
+        pulses::print_log(log, &args.file.display().to_string(), console)?;
+        return Ok(Exit::Success);
+    }
+    let loaded = loading::read(&args.file, &bytes, args.model.as_deref())?;
     let sessions = loaded.chosen(args.session)?;
+    if args.pulses {
+        for session in sessions {
+            pulses::print(session, console)?;
+        }
+        return Ok(Exit::Success);
+    }
     if let Some(at) = args.at {
         for session in sessions {
             let counter = loading::counter(session, args.model.as_deref());
-            window::print(session, (at, args.fit), &*counter, console)?;
+            let place = window::Place {
+                at,
+                around: args.around,
+                fit: args.fit,
+            };
+            window::print(session, place, &*counter, console)?;
         }
         return Ok(Exit::Success);
     }

@@ -1,6 +1,6 @@
 //! Tests of pins.
 
-use super::{Directive, Origin, PinError, PinId, PinLimits, Pinned, Pins, directives};
+use super::{Directive, Origin, PinError, PinId, PinLimits, Pinned, Pins, directives, intact};
 use crate::counter::Heuristic;
 use crate::turn::{Outcome, Part, Provenance, Role, ToolResult, Turn, TurnDraft, TurnId};
 use crate::units::Tokens;
@@ -102,24 +102,27 @@ fn limits_hold() {
     assert_eq!(add("5"), Err(PinError::TooMany { limit: 2 }));
 }
 
+/// The pins that are not in view.
+fn missing(pins: &Pins, view: &[Turn]) -> Vec<PinId> {
+    let gone = pins.iter().filter(|pin| !intact(&pin.text, view));
+    gone.map(|pin| pin.id).collect()
+}
+
 #[test]
 fn only_the_users_or_the_operators_words_keep_a_pin_in_view() {
     let pins = pins(&["never touch main"]);
     let text = "Remember: never touch main.";
-    assert_eq!(pins.missing_from(&[said(Role::User, text)]), []);
-    assert_eq!(pins.missing_from(&[said(Role::System, text)]), []);
+    assert_eq!(missing(&pins, &[said(Role::User, text)]), []);
+    assert_eq!(missing(&pins, &[said(Role::System, text)]), []);
     let restated = pins.turn().unwrap().after(TurnId::ROOT, &Heuristic);
-    assert_eq!(pins.missing_from(&[restated]), []);
+    assert_eq!(missing(&pins, &[restated]), []);
 
     let gone = [PinId::of("never touch main")];
     let summary = TurnDraft::text(Role::User, text).from_provenance(Provenance::Summary);
     let summary = summary.after(TurnId::ROOT, &Heuristic);
-    assert_eq!(pins.missing_from(&[summary]), gone);
-    assert_eq!(pins.missing_from(&[said(Role::Assistant, text)]), gone);
-    assert_eq!(
-        pins.missing_from(&[said(Role::User, "never touch it")]),
-        gone
-    );
+    assert_eq!(missing(&pins, &[summary]), gone);
+    assert_eq!(missing(&pins, &[said(Role::Assistant, text)]), gone);
+    assert_eq!(missing(&pins, &[said(Role::User, "never touch it")]), gone);
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn what_the_agent_pinned_does_not_pass_for_the_users_word() {
         "[Pinned, in full:]\n- never delete anything\n[Pinned by the assistant for itself, in full; \
          nobody else said it:]\n- I may delete anything"
     );
-    assert!(pins.missing_from(&[restated]).is_empty());
+    assert!(missing(&pins, &[restated]).is_empty());
 }
 
 #[test]

@@ -19,6 +19,15 @@ pub fn drafts(prefix: &'static str, most: usize) -> impl Strategy<Value = Vec<Tu
     vec(exchange(prefix), 0..most).prop_map(|exchanges| exchanges.concat())
 }
 
+/// The same window with further turns, said one after the other.
+pub fn append_all(
+    window: &ContextWindow,
+    drafts: impl IntoIterator<Item = TurnDraft>,
+) -> ContextWindow {
+    let append = |window: ContextWindow, draft| window.append(draft, &Heuristic);
+    drafts.into_iter().fold(window.clone(), append)
+}
+
 /// A window of random turns under one of the shipped classifiers.
 pub fn window(most: usize) -> impl Strategy<Value = ContextWindow> {
     (drafts("c", most), any::<bool>()).prop_map(|(drafts, seed)| {
@@ -27,7 +36,7 @@ pub fn window(most: usize) -> impl Strategy<Value = ContextWindow> {
         } else {
             ContextWindow::with_classifier(LIMIT, Arc::new(Demands::default()))
         };
-        empty.append_all(drafts, &Heuristic)
+        append_all(&empty, drafts)
     })
 }
 

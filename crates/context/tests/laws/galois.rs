@@ -12,7 +12,7 @@ use context::{Heuristic, Provenance, Text, TokenCounter, Tokens, Turn, TurnDraft
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::conversation::{Broken, FirstWords, drafts, preserved, window};
+use crate::conversation::{Broken, FirstWords, append_all, drafts, preserved, window};
 
 const PREFIXES: [&str; 4] = ["d", "e", "f", "g"];
 
@@ -134,7 +134,7 @@ proptest! {
         let mut compressed = cycle.check(&window);
         for drafts in later {
             let before = compressed.len();
-            let longer = compressed.append_all(drafts, &Heuristic);
+            let longer = append_all(&compressed, drafts);
             everything.extend(ids(&longer).into_iter().skip(before));
             compressed = cycle.check(&longer);
         }
@@ -150,7 +150,7 @@ proptest! {
         let mut cycle = Cycle::new(&FromOriginals, target, 0);
         let mut compressed = cycle.compress(&window).window;
         for drafts in later {
-            compressed = cycle.compress(&compressed.append_all(drafts, &Heuristic)).window;
+            compressed = cycle.compress(&append_all(&compressed, drafts)).window;
         }
     }
 
@@ -159,7 +159,7 @@ proptest! {
         let mut cycle = Cycle::new(&Broken, target, 0);
         let mut compressed = cycle.check(&window);
         for drafts in later {
-            compressed = cycle.check(&compressed.append_all(drafts, &Heuristic));
+            compressed = cycle.check(&append_all(&compressed, drafts));
         }
     }
 

@@ -103,7 +103,10 @@ fn apply(map: &LinearityMap, operation: Operation) -> Result<LinearityMap, Refus
         Operation::Tag(number, class) => Ok(map.tag(id(number), class, "tagged")),
         Operation::Promote(number, class) => map.promote(id(number), class, "promoted"),
         Operation::Drop(number) => map.drop_turn(id(number)),
-        Operation::DropAll => Ok(map.drop_all_droppable()),
+        Operation::DropAll => map
+            .of_class(ResourceClass::Droppable)
+            .into_iter()
+            .try_fold(map.clone(), |map, id| map.drop_turn(id)),
     }
 }
 

@@ -10,7 +10,7 @@ use context::summary;
 use context::window::ContextWindow;
 use context::{Heuristic, Provenance, Role, Text, TokenCounter, Tokens, Turn, TurnDraft};
 
-use crate::{empty, said, texts};
+use crate::{append_all, empty, said, texts};
 
 const U: Role = Role::User;
 const A: Role = Role::Assistant;
@@ -70,7 +70,7 @@ fn long() -> String {
 /// `count` turns of the model, each of about 330 tokens, numbered from 0.
 fn model(count: usize) -> ContextWindow {
     let drafts = (0..count).map(|at| TurnDraft::text(A, format!("{at} {}", long())));
-    empty(10_000).append_all(drafts, &Heuristic)
+    append_all(&empty(10_000), drafts)
 }
 
 fn numbers(window: &ContextWindow) -> Vec<String> {
@@ -94,7 +94,7 @@ fn cp_1_what_fits_is_not_summed_up() {
 #[test]
 fn cp_2_a_summary_has_a_budget() {
     let drafts = (0..20).map(|at| TurnDraft::text(S, format!("{at} {}", long())));
-    let window = empty(10_000).append_all(drafts, &Heuristic);
+    let window = append_all(&empty(10_000), drafts);
     let compression = compress(&window, 800);
     assert_eq!(compression.outcome, Outcome::Reached);
     assert!(compression.after <= Tokens::new(800));
@@ -294,9 +294,10 @@ fn a_second_and_a_third_compression_lose_nothing_that_is_preserved() {
     for round in 0..4 {
         let user = format!("round {round}");
         let answers = [TurnDraft::text(A, long()), TurnDraft::text(A, long())];
-        window = window
-            .append(TurnDraft::text(U, user), &Heuristic)
-            .append_all(answers, &Heuristic);
+        window = append_all(
+            &window.append(TurnDraft::text(U, user), &Heuristic),
+            answers,
+        );
         window = projector
             .compress(&window, Tokens::new(300), &mut archive)
             .unwrap()

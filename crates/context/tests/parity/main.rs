@@ -20,12 +20,21 @@ fn empty(limit: u64) -> ContextWindow {
     ContextWindow::with_classifier(Tokens::new(limit), Arc::new(Seed))
 }
 
+/// The same window with further turns, said one after the other.
+fn append_all(
+    window: &ContextWindow,
+    drafts: impl IntoIterator<Item = TurnDraft>,
+) -> ContextWindow {
+    let append = |window: ContextWindow, draft| window.append(draft, &Heuristic);
+    drafts.into_iter().fold(window.clone(), append)
+}
+
 /// A window in which these texts were said.
 fn said(limit: u64, texts: &[(Role, &str)]) -> ContextWindow {
     let drafts = texts
         .iter()
         .map(|(role, text)| TurnDraft::text(*role, *text));
-    empty(limit).append_all(drafts, &Heuristic)
+    append_all(&empty(limit), drafts)
 }
 
 /// The text of a turn, or `-` without one.

@@ -183,12 +183,6 @@ impl Situation<'_> {
         self.view <= self.limits.window
     }
 
-    /// Whether the view has reached the hard threshold.
-    #[must_use]
-    pub fn is_hard(&self) -> bool {
-        self.view >= self.limits.hard_tokens()
-    }
-
     /// The size of the view at which the model's summary has to be begun to be ready at the hard threshold;
     /// the hard threshold itself where nothing is known of how long it takes.
     ///

@@ -1,12 +1,6 @@
 //! The soft threshold follows what the agents of recorded sessions did, and nothing else about the replay
 //! gets worse for it: no stall, no overflow, pins stay.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "what fails here fails the test"
-)]
-
 use context::{Heuristic, Tokens};
 use conversation::homunculus::hosted::StrategyProgram;
 use lab::compare::Outcome;

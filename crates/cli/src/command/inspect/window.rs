@@ -6,8 +6,9 @@ use context::archive::MemoryArchive;
 use context::classify::Demands;
 use context::extract::Extractive;
 use context::projector::{ContextProjector, Outcome};
+use context::quality::reconstruction_error;
 use context::window::ContextWindow;
-use context::{Pressure, TokenCounter, Tokens};
+use context::{Pressure, TokenCounter, Tokens, Turn};
 use lab::figures;
 use wire::session::Session;
 
@@ -15,29 +16,60 @@ use crate::console::Console;
 use crate::failure::Failure;
 
 /// The window of a session that names no size.
-const LIMIT: Tokens = Tokens::new(200_000);
+pub(super) const LIMIT: Tokens = Tokens::new(200_000);
+
+/// The part of a session to show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The turn in focus.
+    pub at: usize,
+    /// How many turns are shown before and behind it; `None`: all.
+    pub around: Option<usize>,
+    /// The size that the window is made to fit.
+    pub fit: Option<Tokens>,
+}
 
 /// Prints the window up to turn `at`: each turn with its role, kind, class and tokens. With a size, it
 /// is made to fit: droppable turns leave first, required ones are summarised, preserved ones stay.
 pub(super) fn print(
     session: &Session,
-    (at, fit): (usize, Option<Tokens>),
+    place: Place,
     counter: &dyn TokenCounter,
     console: &mut Console,
 ) -> Result<(), Failure> {
-    let limit = fit.unwrap_or(LIMIT);
+    let limit = place.fit.unwrap_or(LIMIT);
     let empty = ContextWindow::with_classifier(limit, Arc::new(Demands::default()));
+    let said = match place.around {
+        Some(around) => place.at.saturating_add(around),
+        None => place.at,
+    };
     // A log may hold one message twice in one place; the window takes it once.
-    let whole = session.turns.iter().take(at).fold(empty, |window, turn| {
+    let whole = session.turns.iter().take(said).fold(empty, |window, turn| {
         window.push(turn.clone()).unwrap_or(window)
     });
-    let shown = match fit {
+    let shown = match place.fit {
         Some(target) => fitted(&whole, target, counter, console)?,
         None => whole,
     };
-    for line in shown.seek(at).outline().to_string().lines() {
-        console.line(line)?;
+    let focus = shown.seek(place.at);
+    let (from, to) = match place.around {
+        Some(around) => (
+            focus.seeks(|at| at.saturating_sub(around)),
+            focus.seeks(|at| at.saturating_add(around)),
+        ),
+        None => (focus.seek(0), focus.seek(focus.len())),
+    };
+    // Line 0 is the size of the window; line `n` is the turn at position `n`.
+    for (position, line) in focus.outline().to_string().lines().enumerate() {
+        if position == 0 || (from.position()..=to.position()).contains(&position) {
+            console.line(line)?;
+        }
     }
+    let droppable = shown.linearity().stats().droppable_ratio();
+    console.note(format!(
+        "{} of the turns may go",
+        figures::percent(droppable)
+    ));
     Ok(())
 }
 
@@ -48,14 +80,7 @@ fn fitted(
     counter: &dyn TokenCounter,
     console: &mut Console,
 ) -> Result<ContextWindow, Failure> {
-    let crossed = whole
-        .extend(|here| {
-            let tokens = here.turns_up_to(here.position()).map(context::Turn::tokens);
-            Pressure::of(tokens.sum(), here.limit()).get() > 1.0
-        })
-        .values()
-        .position(|over| over);
-    if let Some(turn) = crossed {
+    if let Some(turn) = full_at(whole) {
         console.note(format!("the window is full at turn {turn}"));
     }
     let projector = ContextProjector::new(&Extractive, counter);
@@ -64,16 +89,37 @@ fn fitted(
         return Ok(whole.clone());
     };
     if done.outcome != Outcome::Unchanged {
+        let lost = reconstruction_error(&words(whole), &words(&done.window));
         console.note(format!(
-            "{} left out, {} summarized, {} kept in full; {} of the size before",
+            "{} left out, {} summarized, {} kept in full; {} of the size before, {} of the words in \
+             their order",
             figures::plural(done.dropped.len(), "turn"),
             done.summarised.len(),
             done.preserved,
             figures::percent(done.ratio()),
+            figures::percent(1.0 - lost),
         ));
     }
     if done.outcome == Outcome::Unreachable {
         console.note("the turns that must stay do not fit");
     }
     Ok(done.window)
+}
+
+/// The first turn with which the window is over its limit.
+fn full_at(whole: &ContextWindow) -> Option<usize> {
+    let full = Pressure::new(1.0)?;
+    if !whole.is_above(full) {
+        return None;
+    }
+    let over = |here: ContextWindow| {
+        let tokens = here.turns_up_to(here.position()).map(Turn::tokens).sum();
+        Pressure::of(tokens, here.limit()) > full
+    };
+    whole.duplicate().values().position(over)
+}
+
+fn words(window: &ContextWindow) -> String {
+    let texts: Vec<String> = window.turns().map(Turn::readable).collect();
+    texts.join("\n")
 }

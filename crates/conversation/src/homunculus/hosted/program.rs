@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use plumb::check::{Checked, check};
-use plumb::diagnostic::{Colour, Diagnostic, render};
+use plumb::diagnostic::Diagnostic;
 use plumb::graph::{External, ExternalKind, Graph, Kind};
 use plumb::machine::{Fault, GraphError, Limits, Machine, Program, ProgramId};
 use plumb::modules::{BuiltIn, Modules};
@@ -141,24 +141,6 @@ pub enum StrategyError {
         /// Why.
         error: GraphError,
     },
-}
-
-impl StrategyError {
-    /// What is wrong with the text, with excerpts of it in lines of about `width` columns; empty where it
-    /// checks.
-    #[must_use]
-    pub fn rendered(&self, colour: Colour, width: usize) -> String {
-        match self {
-            Self::Unsound {
-                diagnostics,
-                sources,
-                ..
-            } => render(diagnostics, sources, colour, width),
-            Self::NoMain(_) | Self::Terms(_) | Self::Outside { .. } | Self::Graph { .. } => {
-                String::new()
-            }
-        }
-    }
 }
 
 impl StrategyProgram {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};
 use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
-use plumb::diagnostic::Colour;
 use plumb::modules::BuiltIn;
 
 use super::{
@@ -38,7 +37,7 @@ fn what_is_shipped_checks_and_is_in_canonical_form() {
     for (name, text) in SHIPPED {
         let program = StrategyProgram::new(name, text, &BuiltIn);
         if let Err(error) = program {
-            panic!("{error}\n{}", error.rendered(Colour::Plain, 100));
+            panic!("{error}: {error:?}");
         }
         let (program, _) = plumb::syntax::parse(plumb::span::SourceId(0), text);
         assert_eq!(plumb::syntax::format(&program, text), text, "{name}");
@@ -527,7 +526,7 @@ fn the_terms_are_what_the_program_says() {
         match StrategyProgram::new("mine", &text, &BuiltIn) {
             Ok(program) => assert_eq!(Some(program.terms()), expected, "{terms}"),
             Err(StrategyError::Terms(_)) => assert_eq!(None, expected, "{terms}"),
-            Err(error) => panic!("{terms}: {error} {}", error.rendered(Colour::Plain, 80)),
+            Err(error) => panic!("{terms}: {error}: {error:?}"),
         }
     };
     let off = Terms {
