@@ -10,8 +10,8 @@
 //!
 //! [`desugar`] rewrites a program so that it has no bindings and no endpoints of sessions any more: what is
 //! left are morphisms, channels and, where steps have a time limit, a timer. The checker runs it before it
-//! looks at any wiring, and `ebbtide plumb desugar` prints what it gives. [`traces`] says the same a second
-//! time, without a network: what a session does with each event; tests compare the two.
+//! looks at any wiring, and `ebbtide plumb desugar` prints the result. `tests/traces.rs` defines the same
+//! semantics without a network; property tests compare the two.
 //!
 //! What a session's endpoints carry: `s@trigger` any message, which the source of that name gives on when
 //! the run has started; `s@send(T)` and `s@recv(T)` messages of type `T`; `s@done(T)` `null`;
@@ -27,7 +27,6 @@ pub mod steps;
 mod streams;
 #[cfg(test)]
 mod tests;
-pub mod traces;
 mod wiring;
 
 use crate::check::codes::UNKNOWN_NAME;
