@@ -11,7 +11,6 @@
 mod ask;
 mod bodies;
 pub mod codes;
-mod cycles;
 mod draft;
 mod fragment;
 mod infer;
@@ -170,7 +169,7 @@ impl Checked {
         if unit.processing == Processing::Skipped {
             return self.with_mem()?.graph(process);
         }
-        Inline::new(&self.processes, &self.fragments, &self.settings).graph(id)
+        Inline::graph(&self.processes, &self.fragments, &self.settings, id)
     }
 
     /// The sessions of the program and its modules, for pictures.

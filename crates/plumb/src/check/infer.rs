@@ -6,6 +6,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::expr::{self, Typed};
+use crate::graph::walk::left;
 use crate::names::UnitId;
 use crate::span::Span;
 use crate::syntax::ast;
@@ -114,40 +115,17 @@ fn order(draft: &Draft<'_>, ports: &Ports) -> Vec<PartId> {
         part.is_none_or(|part| is_declared(&part.stage))
     };
     let mut seen: Vec<bool> = (0..draft.parts.len()).map(declared).collect();
-    let mut later = Vec::with_capacity(draft.parts.len());
+    let first: Vec<PartId> = (0..draft.parts.len())
+        .filter(|part| declared(*part))
+        .collect();
     let targets = |outs: &Vec<Vec<usize>>| -> Vec<PartId> {
         let links = outs.iter().flatten();
         let links = links.filter_map(|link| draft.links.get(*link));
         links.map(|link| link.to.0).collect()
     };
     let next: Vec<Vec<PartId>> = ports.outs.iter().map(targets).collect();
-    for start in (0..draft.parts.len()).rev() {
-        let mut stack = vec![(start, 0)];
-        if seen.get(start).copied().unwrap_or(true) {
-            continue;
-        }
-        mark(&mut seen, start);
-        while let Some((part, at)) = stack.pop() {
-            match next.get(part).and_then(|next| next.get(at)) {
-                Some(to) => {
-                    stack.push((part, at + 1));
-                    if seen.get(*to) == Some(&false) {
-                        mark(&mut seen, *to);
-                        stack.push((*to, 0));
-                    }
-                }
-                None => later.push(part),
-            }
-        }
-    }
-    let first = (0..draft.parts.len()).filter(|part| declared(*part));
-    first.chain(later.into_iter().rev()).collect()
-}
-
-fn mark(seen: &mut [bool], part: PartId) {
-    if let Some(mark) = seen.get_mut(part) {
-        *mark = true;
-    }
+    let later = left(&next, (0..draft.parts.len()).rev(), &mut seen);
+    first.into_iter().chain(later.into_iter().rev()).collect()
 }
 
 struct Inference<'a, 'd> {

@@ -1,10 +1,10 @@
 //! Liveness: unreachable parts, barriers that never fill and endless loops.
 
 use crate::diagnostic::Diagnostic;
+use crate::graph::walk::components;
 use crate::span::Span;
 
 use super::codes;
-use super::cycles::components;
 use super::draft::{Context, Draft, Link, Part, PartId, Stage};
 use super::infer::Ports;
 use super::process::{PortState, Role};
