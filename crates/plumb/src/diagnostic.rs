@@ -55,6 +55,23 @@ macro_rules! code_table {
 }
 pub(crate) use code_table;
 
+/// Defines the texts of diagnostics: each row becomes a function that makes the diagnostic at a place. The
+/// message and the hint name the arguments in braces.
+macro_rules! mistakes {
+    ($($severity:ident $name:ident($($argument:ident),*) = $code:ident:
+        $message:literal $(, $hint:literal)?;)*) => {
+        $(
+            #[doc = concat!("`", stringify!($code), "`: ", $message, ".")]
+            pub(crate) fn $name(span: Span $(, $argument: &dyn std::fmt::Display)*) -> Diagnostic {
+                let message = format_args!($message).to_string();
+                Diagnostic::$severity($code, span, message)
+                    $(.hint(format_args!($hint).to_string()))?
+            }
+        )*
+    };
+}
+pub(crate) use mistakes;
+
 /// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -123,10 +140,19 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a remedy.
+    /// Adds a remedy, in the place of any other.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Names the known word that was probably meant, if there is one.
+    #[must_use]
+    pub(crate) fn meant(self, near: Option<&str>) -> Self {
+        match near {
+            Some(near) => self.hint(format!("Did you mean `{near}`?")),
+            None => self,
+        }
     }
 }

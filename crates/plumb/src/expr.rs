@@ -74,23 +74,12 @@ pub(crate) fn filter(
     let kept = typer.kept(facts.yes);
     let places = std::mem::take(&mut typer.places);
     if fits(&kind, &Type::Bool) == Fit::Never {
-        out.push(
-            Diagnostic::error(
-                codes::NOT_BOOL,
-                expr.span,
-                format!("this is `{}`, and a filter wants `bool`", Shown(&kind)),
-            )
-            .hint("Compare it with something: `filter(score > 85)`."),
-        );
+        out.push(codes::not_bool(expr.span, &Shown(&kind)));
     }
     let checked = fits(&kind, &Type::Bool) == Fit::Checked;
     let failed = out.len() > before;
     if kept.is_never() && !message.is_never() && !failed {
-        out.push(Diagnostic::error(
-            codes::NEVER_TRUE,
-            expr.span,
-            format!("no variant of `{}` can pass this", Shown(message)),
-        ));
+        out.push(codes::never_passes(expr.span, &Shown(message)));
     }
     Typed {
         op,
@@ -118,14 +107,7 @@ pub(crate) fn constant(
         Op::Constant(value) if out.len() == before => (Some(value), kind),
         _ if out.len() > before => (None, Type::Unknown),
         _ => {
-            out.push(
-                Diagnostic::error(
-                    codes::NOT_CONSTANT,
-                    expr.span,
-                    "this reads a message, but there is none here",
-                )
-                .hint("Write a literal, a list or a record of literals."),
-            );
+            out.push(codes::not_constant(expr.span));
             (None, Type::Unknown)
         }
     }

@@ -107,8 +107,7 @@ pub fn desugar(program: &Program, scope: &dyn Scope) -> (Program, Vec<Diagnostic
 }
 
 /// The diagnostic for an unknown protocol, or for its module if that is missing or cyclic.
-fn unknown_protocol(scope: &dyn Scope, path: &Path, text: String) -> Diagnostic {
-    let unknown = Diagnostic::error(codes::UNKNOWN_PROTOCOL, path.span(), text);
+fn unknown_protocol(scope: &dyn Scope, path: &Path, unknown: Diagnostic) -> Diagnostic {
     match scope.missing(path) {
         Some(missing) if missing.code != UNKNOWN_NAME => missing,
         Some(Diagnostic { hint, .. }) => Diagnostic { hint, ..unknown },
@@ -209,18 +208,17 @@ impl Pass<'_> {
     /// Takes note of a session, where its protocol can be read.
     fn bind(&mut self, bind: &Bind, statement: &Statement, plumb: &Plumb, all: &mut Rewrite<'_>) {
         if let Some(first) = all.binding(&bind.session.text) {
-            let text = format!("two sessions are called `{}`", bind.session.text);
-            let name = bind.session.span;
-            self.diagnostics.push(
-                Diagnostic::error(codes::DUPLICATE_SESSION, name, text).label(first, "here first"),
-            );
+            let name = &bind.session;
+            let told = codes::duplicate_session(name.span, &name.text);
+            self.diagnostics.push(told.label(first, "here first"));
             return;
         }
         all.streams(bind, statement.span);
         let steps = match self.scope.protocol(&bind.protocol) {
             None => {
-                let text = format!("no protocol is called `{}`", bind.protocol.name.text);
-                let unknown = unknown_protocol(self.scope, &bind.protocol, text);
+                let path = &bind.protocol;
+                let unknown = codes::unknown_protocol(path.span(), &path.name.text);
+                let unknown = unknown_protocol(self.scope, path, unknown);
                 self.diagnostics.push(unknown);
                 None
             }

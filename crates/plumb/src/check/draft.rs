@@ -104,11 +104,7 @@ impl<'a> Context<'a> {
         let definition = self.units.find(unit, path, Sort::Process)?;
         match self.by_definition.get(&definition) {
             Some(process) => Ok(*process),
-            None => Err(Diagnostic::error(
-                codes::UNKNOWN_NAME,
-                path.span(),
-                format!("`{}` is not a process", path.name.text),
-            )),
+            None => Err(codes::not_a_process(path.span(), &path.name.text)),
         }
     }
 }

@@ -160,20 +160,8 @@ impl Inference<'_, '_> {
 
     fn joined(&self, a: &Type, b: &Type, span: Span, out: &mut Vec<Diagnostic>) -> Type {
         join(a, b).unwrap_or_else(|Joint { one, other, value }| {
-            out.push(
-                Diagnostic::error(
-                    codes::NOT_DISJOINT,
-                    span,
-                    format!(
-                        "`{}` and `{}` come together here, and `{value}` would be both",
-                        Shown(&one),
-                        Shown(&other)
-                    ),
-                )
-                .hint(
-                    "Put `tag(l)` on each of the streams first, or a `map` that tells them apart.",
-                ),
-            );
+            let (one, other) = (Shown(&one), Shown(&other));
+            out.push(codes::overlapping_streams(span, &one, &other, &value));
             Type::Unknown
         })
     }
@@ -247,11 +235,7 @@ impl Inference<'_, '_> {
         if measured(&kind).is_some() {
             return kind;
         }
-        out.push(Diagnostic::error(
-            codes::TYPE_TOO_LARGE,
-            span,
-            "the output type here is too large when expanded",
-        ));
+        out.push(codes::output_too_large(span));
         Type::Unknown
     }
 
@@ -343,11 +327,8 @@ impl Inference<'_, '_> {
                     }
                 }
                 Fit::Never => {
-                    let mut diagnostic = Diagnostic::error(
-                        codes::MISFIT,
-                        link.to_span,
-                        format!("expected `{}`, found `{}`", Shown(wanted), Shown(from)),
-                    );
+                    let (expected, found) = (Shown(wanted), Shown(from));
+                    let mut diagnostic = codes::misfit(link.to_span, &expected, &found);
                     if link.from_span != link.to_span {
                         diagnostic = diagnostic.label(link.from_span, "from here");
                     }
@@ -387,14 +368,8 @@ fn project(index: u32, kind: &Type, span: Span, out: &mut Vec<Diagnostic>) -> Ty
                 }
                 _ => "Only products, such as a barrier makes, have parts.".to_owned(),
             };
-            out.push(
-                Diagnostic::error(
-                    codes::UNKNOWN_FIELD,
-                    span,
-                    format!("`{}` has no part {index}", Shown(kind)),
-                )
-                .hint(hint),
-            );
+            let part = format!("part {index}");
+            out.push(codes::unknown_field(span, &Shown(kind), &part).hint(hint));
             Type::Unknown
         }
     }

@@ -2,7 +2,6 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::walk::components;
-use crate::span::Span;
 
 use super::codes;
 use super::draft::{Context, Draft, Link, Part, PartId, Stage};
@@ -79,12 +78,12 @@ impl Streams<'_, '_> {
             if !self.links(part, port, Side::In).is_empty() {
                 continue;
             }
-            let name = &drafted.name;
-            let message = match &drafted.stage {
+            let (span, name) = (drafted.span, &drafted.name);
+            let diagnostic = match &drafted.stage {
                 Stage::Broken => continue,
                 Stage::Channel(_) if self.links(part, 0, Side::Out).is_empty() => continue,
-                Stage::Channel(_) => format!("`{name}` is read, but nothing feeds it"),
-                Stage::Output(_) => format!("nothing feeds the output `{name}`"),
+                Stage::Channel(_) => codes::unfed_channel(span, name),
+                Stage::Output(_) => codes::unfed_output(span, name),
                 Stage::Call(process) => {
                     let process = self.context.processes.get(*process);
                     let Some(port) = process.and_then(|process| process.inputs.get(port as usize))
@@ -95,12 +94,11 @@ impl Streams<'_, '_> {
                     if agent && (port.state == PortState::Implied || &*port.name != "input") {
                         continue;
                     }
-                    format!("nothing feeds the input `{}` of `{name}`", port.name)
+                    codes::unfed_input(span, &port.name, name)
                 }
-                _ => format!("nothing feeds this `{name}`"),
+                _ => codes::unfed(span, name),
             };
-            self.out
-                .push(Diagnostic::error(codes::NEVER_FED, drafted.span, message));
+            self.out.push(diagnostic);
         }
     }
 
@@ -113,19 +111,16 @@ impl Streams<'_, '_> {
             if !self.links(part, port, Side::Out).is_empty() {
                 continue;
             }
-            let name = &drafted.name;
-            let message = match &drafted.stage {
+            let (span, name) = (drafted.span, &drafted.name);
+            self.out.push(match &drafted.stage {
                 Stage::Broken | Stage::Call(_) => continue,
                 Stage::Channel(_) if self.links(part, 0, Side::In).is_empty() => {
-                    format!("the channel `{name}` is not used")
+                    codes::unused_channel(span, name)
                 }
-                Stage::Channel(_) => format!("nothing reads from the channel `{name}`"),
-                Stage::Input(_) => format!("nothing reads the input `{name}`"),
-                _ => "nothing reads this output".to_owned(),
-            };
-            let diagnostic = Diagnostic::warning(codes::UNUSED, drafted.span, message);
-            self.out
-                .push(diagnostic.hint("End an unneeded stream with `discard`."));
+                Stage::Channel(_) => codes::unread_channel(span, name),
+                Stage::Input(_) => codes::unread_input(span, name),
+                _ => codes::unread_output(span),
+            });
         }
     }
 
@@ -193,19 +188,12 @@ impl Streams<'_, '_> {
             return;
         }
         let port = u32::try_from(dead).unwrap_or(u32::MAX);
-        let mut diagnostic = Diagnostic::error(
-            codes::NEVER_FILLS,
-            drafted.span,
-            "this barrier never fills: one of its sides never gets a message",
-        );
+        let mut diagnostic = codes::never_fills(drafted.span);
         let link = self.links(part, port, Side::In).first();
         if let Some(link) = link.and_then(|link| self.draft.links.get(*link)) {
             diagnostic = diagnostic.label(link.from_span, "no message ever comes from here");
         }
-        self.out.push(
-            diagnostic
-                .hint("In a feedback loop, begin with `once(…)`: `(once(null) * loop) ; merge`."),
-        );
+        self.out.push(diagnostic);
     }
 
     /// Statements one of whose links nothing ever comes through.
@@ -223,14 +211,9 @@ impl Streams<'_, '_> {
             let span = index
                 .and_then(|index| self.draft.statements.get(index))
                 .copied();
-            self.out.push(
-                Diagnostic::warning(
-                    codes::UNREACHABLE,
-                    span.unwrap_or_else(Span::default),
-                    "no message ever reaches this statement",
-                )
-                .label(link.from_span, "no message ever comes from here"),
-            );
+            let diagnostic = codes::unreachable(span.unwrap_or_default());
+            self.out
+                .push(diagnostic.label(link.from_span, "no message ever comes from here"));
         }
     }
 
@@ -324,14 +307,8 @@ impl Streams<'_, '_> {
             let Some(link) = self.draft.links.get(link) else {
                 continue;
             };
-            self.out.push(
-                Diagnostic::warning(
-                    codes::NEVER_STOPS,
-                    link.from_span.to(link.to_span),
-                    "every message loops here forever",
-                )
-                .hint("Put a `filter` or a `barrier` into the cycle."),
-            );
+            let span = link.from_span.to(link.to_span);
+            self.out.push(codes::never_stops(span));
         }
     }
 }

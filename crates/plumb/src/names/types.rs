@@ -87,11 +87,7 @@ impl TypeNames {
             } else {
                 format!("more than {DEEPEST} types stand for each other in a row")
             };
-            out.push(
-                Diagnostic::error(codes::RECURSIVE_TYPE, name.span, why).hint(
-                    "Types have an end here; use `json` for the part that may be of any depth.",
-                ),
-            );
+            out.push(codes::recursive_type(name.span, &why));
             for definition in open.iter() {
                 self.done.insert(*definition, Type::Unknown);
             }
@@ -129,11 +125,7 @@ impl TypeNames {
         if measured(&resolved).is_some() {
             return resolved;
         }
-        out.push(Diagnostic::error(
-            codes::TYPE_TOO_LARGE,
-            kind.span,
-            "this type is too large when expanded",
-        ));
+        out.push(codes::type_too_large(kind.span));
         Type::Unknown
     }
 
@@ -181,11 +173,7 @@ impl TypeNames {
                     .collect(),
             ),
             TypeKind::Stream(inner) => {
-                out.push(
-                    Diagnostic::error(codes::STREAM, kind.span, "a stream cannot stand here").hint(
-                        "Messages hold no streams: leave the `!` out. Several ports are `(!A, !B)`.",
-                    ),
-                );
+                out.push(codes::stream_in_type(kind.span));
                 self.resolve(units, unit, inner, out)
             }
             TypeKind::Broken => Type::Unknown,
@@ -224,14 +212,8 @@ impl TypeNames {
         for field in fields {
             let kind = self.resolve(units, unit, &field.kind, out);
             if let Some(first) = seen.insert(&field.name.text, field.name.span) {
-                out.push(
-                    Diagnostic::error(
-                        codes::FIELD_TWICE,
-                        field.name.span,
-                        format!("field `{}` appears twice here", field.name.text),
-                    )
-                    .label(first, "here first"),
-                );
+                let twice = codes::field_twice(field.name.span, &field.name.text);
+                out.push(twice.label(first, "here first"));
                 continue;
             }
             resolved.push(Field {
@@ -261,23 +243,12 @@ impl TypeNames {
                 match common {
                     Some((span, value)) if disjoint => {
                         disjoint = false;
-                        out.push(
-                            Diagnostic::error(
-                                codes::NOT_DISJOINT,
-                                part.span,
-                                format!("`{value}` would be this and another variant as well"),
-                            )
-                            .label(span, "the other one")
-                            .hint("Give the variants a required field that tells them apart."),
-                        );
+                        let told = codes::overlapping(part.span, &value);
+                        out.push(told.label(span, "the other one"));
                     }
                     Some(_) => {}
                     None if variants.len() >= VARIANTS => {
-                        out.push(Diagnostic::error(
-                            codes::TYPE_TOO_LARGE,
-                            part.span,
-                            format!("a sum may have {VARIANTS} variants"),
-                        ));
+                        out.push(codes::many_variants(part.span, &VARIANTS));
                         return Type::Unknown;
                     }
                     None => variants.push((variant.clone(), part.span)),

@@ -253,11 +253,8 @@ impl Build<'_> {
     fn leave(&mut self, around: &mut ChoiceContext, outer: usize) {
         for variable in around.variables.drain(outer..) {
             if !variable.used {
-                let text = format!("`{}` is never jumped to", variable.name.text);
-                self.diagnostics.push(
-                    Diagnostic::warning(codes::UNUSED_VARIABLE, variable.name.span, text)
-                        .hint("Remove the `rec`."),
-                );
+                let Name { span, text } = &variable.name;
+                self.diagnostics.push(codes::unused_variable(*span, text));
             }
         }
     }
@@ -268,8 +265,7 @@ impl Build<'_> {
             if told.any(|one| one.code == codes::TOO_LARGE) {
                 return Jump::Nowhere;
             }
-            let text = format!("the protocol has more than {MOST_STEPS} steps");
-            return self.wrong(Diagnostic::error(codes::TOO_LARGE, span, text));
+            return self.wrong(codes::many_steps(span, &MOST_STEPS));
         }
         self.steps.push((span, draft));
         Jump::Step(self.steps.len() - 1)
@@ -290,12 +286,10 @@ impl Build<'_> {
         around: &mut ChoiceContext,
     ) -> Jump {
         if arms.is_empty() {
-            let text = "a choice needs at least one arm";
-            return self.wrong(Diagnostic::error(codes::EMPTY_CHOICE, choice.span, text));
+            return self.wrong(codes::empty_choice(choice.span));
         }
         if around.depth >= DEEPEST {
-            let text = format!("choices are nested more than {DEEPEST} deep");
-            return self.wrong(Diagnostic::error(codes::TOO_LARGE, choice.span, text));
+            return self.wrong(codes::deep_choices(choice.span, &DEEPEST));
         }
         let offered = matches!(choice.kind, ProtocolKind::Offer(_));
         let draft = |arms| {
@@ -309,10 +303,8 @@ impl Build<'_> {
         let mut done: Vec<(Name, Jump)> = Vec::with_capacity(arms.len());
         for (label, arm) in arms {
             if let Some((first, _)) = done.iter().find(|(other, _)| other.text == label.text) {
-                let text = format!("the label `{}` stands twice in one choice", label.text);
-                let diagnostic = Diagnostic::error(codes::DUPLICATE_LABEL, label.span, text)
-                    .label(first.span, "here first");
-                self.wrong(diagnostic);
+                let twice = codes::duplicate_label(label.span, &label.text);
+                self.wrong(twice.label(first.span, "here first"));
             }
             around.depth += 1;
             let next = self.protocol(arm, around);
@@ -346,8 +338,8 @@ impl Build<'_> {
             return Jump::Label(*label);
         }
         let Some(protocol) = self.scope.protocol(path) else {
-            let text = format!("`{key}` is neither a variable of a `rec` around it nor a protocol");
-            return self.wrong(unknown_protocol(self.scope, path, text));
+            let unknown = codes::unknown_jump(path.span(), &key);
+            return self.wrong(unknown_protocol(self.scope, path, unknown));
         };
         let label = self.label(path.span());
         self.named.insert(key, label);
@@ -359,19 +351,11 @@ impl Build<'_> {
         let targets: Vec<Option<Next>> = (0..self.labels.len())
             .map(|label| resolve(&self.labels, Jump::Label(label)))
             .collect();
-        for (target, _) in self
-            .labels
-            .iter()
-            .zip(&targets)
-            .rev()
-            .filter(|(_, next)| next.is_none())
-            .take(usize::from(!self.broken))
+        let mut unguarded = self.labels.iter().zip(&targets).rev();
+        if !self.broken
+            && let Some((target, _)) = unguarded.find(|(_, next)| next.is_none())
         {
-            let text = "this jumps back to itself with no step between";
-            self.diagnostics.push(
-                Diagnostic::error(codes::UNGUARDED, target.span, text)
-                    .hint("Put a `send`, a `recv` or a choice before the jump."),
-            );
+            self.diagnostics.push(codes::unguarded(target.span));
             self.broken = true;
         }
         if self.broken {

@@ -1,7 +1,6 @@
 //! The declarations of a source.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{
     Body, Declaration, DeclarationKind, Let, Plumb, Setting, Signature, Wire,
@@ -149,12 +148,9 @@ impl Parser<'_> {
             }
             Some(Keyword::Plumb) => Ok(Body::Plumb(self.plumb()?)),
             Some(Keyword::Channel) => {
-                let message = "a channel stands outside of a `plumb`";
                 let span = self.last_span().to(token.span);
-                let told = Diagnostic::error(codes::UNEXPECTED, span, message)
-                    .hint("Declare channels in the body of a `plumb`.");
                 self.bump();
-                Err(self.tell(told))
+                Err(self.tell(codes::misplaced_channel(span)))
             }
             _ => Ok(Body::Wire(self.let_wire()?)),
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Parsed, Parser, Tall, Told};
-use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
 use crate::span::Span;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Function, Name, Unary};
@@ -53,8 +52,7 @@ impl Parser<'_> {
             sign @ "or" => (sign, "It is written `||`."),
             _ => return,
         };
-        let message = format!("`{sign}` is no operator");
-        self.tell(Diagnostic::error(codes::UNEXPECTED, token.span, message).hint(hint));
+        self.tell(codes::foreign_operator(token.span, &sign, &hint));
     }
 
     fn binary_operator(&self) -> Option<(Binary, Strength)> {
@@ -89,10 +87,7 @@ impl Parser<'_> {
         if strength != Strength::COMPARISON || next != Some(strength) {
             return false;
         }
-        let message = "comparisons cannot be chained";
-        let told = Diagnostic::error(codes::CHAINED_COMPARISON, self.token().span, message)
-            .label(first, "the comparison before")
-            .hint("Write `a < b && b < c`.");
+        let told = codes::chained(self.token().span).label(first, "the comparison before");
         self.tell(told);
         true
     }
@@ -105,10 +100,11 @@ impl Parser<'_> {
             (Unary::Minus, inner)
         } else if self.at_word("not") || self.at_symbol(Symbol::Bang) {
             if self.at_symbol(Symbol::Bang) {
-                let message = "`!` is no operator";
-                let told = Diagnostic::error(codes::UNEXPECTED, start, message)
-                    .hint("Negation is written `not`.");
-                self.tell(told);
+                self.tell(codes::foreign_operator(
+                    start,
+                    &"!",
+                    &"Negation is written `not`.",
+                ));
             }
             self.refuse_weaker(Strength::NOT, floor);
             self.bump();
@@ -132,11 +128,7 @@ impl Parser<'_> {
             return;
         }
         let token = self.token();
-        let word = self.text_of(token);
-        let message = format!("`{word}` stands behind an operator without parentheses");
-        let told = Diagnostic::error(codes::UNEXPECTED, token.span, message)
-            .hint(format!("Write `({word} …)`."));
-        self.tell(told);
+        self.tell(codes::weak_operand(token.span, &self.text_of(token)));
     }
 
     /// `e.f.0`.
@@ -296,16 +288,8 @@ impl Parser<'_> {
             .iter()
             .find(|function| function.text() == name);
         if function.is_none() {
-            let message = format!("there is no function `{name}`");
             let near = nearest(name, Function::ALL.iter().map(|function| function.text()));
-            let hint = match near {
-                Some(near) => format!("Perhaps `{near}` is meant."),
-                None => {
-                    "There are `len(e)`, `contains(s, t)`, `defined(e)` and `is(e, T)`.".to_owned()
-                }
-            };
-            let told = Diagnostic::error(codes::UNKNOWN_FUNCTION, token.span, message).hint(hint);
-            self.tell(told);
+            self.tell(codes::unknown_function(token.span, &name).meant(near));
         }
         let mut height = 0;
         let before = self.diagnostics.len();
@@ -321,10 +305,8 @@ impl Parser<'_> {
         };
         let (count, form) = (function.count(), function.form());
         if arguments.len() != count && self.diagnostics.len() == before {
-            let message = format!("`{name}` has {}", arguments_are(arguments.len()));
-            let told = Diagnostic::error(codes::WRONG_COUNT, span, message)
-                .hint(format!("It is written `{form}`."));
-            self.tell(told);
+            let given = arguments_are(arguments.len());
+            self.tell(codes::wrong_count(span, &name, &given, &form));
         }
         if arguments.len() != count {
             let node = broken(span);

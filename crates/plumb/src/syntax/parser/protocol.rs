@@ -1,7 +1,6 @@
 //! Protocols.
 
-use super::{Parsed, Parser, Told};
-use crate::diagnostic::Diagnostic;
+use super::{Parsed, Parser};
 use crate::span::Span;
 use crate::syntax::ast::{Name, Protocol, ProtocolKind};
 use crate::syntax::codes;
@@ -90,10 +89,7 @@ impl Parser<'_> {
         if self.eat(Symbol::Dot).is_some() {
             return self.protocol();
         }
-        let message = "the protocol stops behind this step";
-        let told = Diagnostic::error(codes::UNENDED_PROTOCOL, step, message)
-            .hint("Write what comes next behind a `.`, or `. end`, or `. loop`.");
-        self.tell(told);
+        self.tell(codes::unended(step));
         Ok(Protocol {
             span: step,
             kind: ProtocolKind::Broken,
@@ -107,19 +103,10 @@ impl Parser<'_> {
             Ok((label, p.protocol()?))
         })?;
         if self.at_symbol(Symbol::Dot) {
-            return Err(self.goes_on_behind_arms(span));
+            let told = codes::after_choice(self.token().span).label(span, "the arms of the choice");
+            return Err(self.tell(told));
         }
         Ok(arms)
-    }
-
-    fn goes_on_behind_arms(&mut self, arms: Span) -> Told {
-        let message = "nothing comes behind a choice; each arm goes on for itself";
-        let told = Diagnostic::error(codes::UNEXPECTED, self.token().span, message)
-            .label(arms, "the arms of the choice")
-            .hint(
-                "Name what all arms have in common as a protocol, and end each arm with its name.",
-            );
-        self.tell(told)
     }
 
     fn protocol_group(&mut self, opened: Span) -> Parsed<Protocol> {

@@ -1,7 +1,6 @@
 //! The statements of a `plumb` body.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{
     Argument, Bind, Name, Side, Spawn, Statement, StatementKind, Type, TypeKind,
@@ -50,11 +49,10 @@ impl Parser<'_> {
     /// Passes over a declaration in a body, and tells that it does not belong there.
     fn misplaced_declaration(&mut self) {
         let start = self.token();
-        let word = self.text_of(start);
-        let message = format!("a `{word}` declaration stands in the body of a `plumb`");
-        let told = Diagnostic::error(codes::MISPLACED_DECLARATION, start.span, message)
-            .hint("Declare it at the top level, and use its name here.");
-        self.tell(told);
+        self.tell(codes::misplaced_declaration(
+            start.span,
+            &self.text_of(start),
+        ));
         // What is in it is read for its own mistakes; of the declaration nothing is kept.
         self.declaration().ok();
     }
@@ -236,13 +234,7 @@ impl Parser<'_> {
             .and_then(|(count, factor)| count.checked_mul(factor));
         match parsed {
             Some(milliseconds) => Ok((milliseconds, start.to(end))),
-            None => {
-                let message = "this is no duration";
-                let span = number.span.to(end);
-                let told = Diagnostic::error(codes::BAD_DURATION, span, message)
-                    .hint("Write a whole number with its unit: `500ms`, `30s` or `2m`.");
-                Err(self.tell(told))
-            }
+            None => Err(self.tell(codes::bad_duration(number.span.to(end)))),
         }
     }
 }

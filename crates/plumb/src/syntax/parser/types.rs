@@ -1,7 +1,6 @@
 //! Types and signatures.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Field, Path, Presence, Signature, Type, TypeKind};
 use crate::syntax::codes;
@@ -34,10 +33,7 @@ impl Parser<'_> {
     pub(super) fn channel_type(&mut self) -> Parsed<Type> {
         let read = self.sum(TypePosition::Port)?;
         if !matches!(read.kind, TypeKind::Stream(_) | TypeKind::Broken) {
-            let message = "the type of a channel is a stream";
-            let told = Diagnostic::error(codes::MISPLACED_STREAM, read.span, message)
-                .hint("Put a `!` before it: `!T` is a stream of `T`.");
-            self.tell(told);
+            self.tell(codes::plain_channel(read.span));
         }
         Ok(read)
     }
@@ -81,10 +77,7 @@ impl Parser<'_> {
             return Ok(parts);
         }
         if let (Some(odd), 1..) = (parts.iter().find(|part| !is_stream(part)), streams) {
-            let message = "a message type stands beside streams";
-            let told = Diagnostic::error(codes::MISPLACED_STREAM, odd.span, message)
-                .hint("Several ports are `(!A, !B)`; one stream of pairs is `!(A, B)`.");
-            self.tell(told);
+            self.tell(codes::message_beside_streams(odd.span));
             return Ok(parts);
         }
         let first = group(span, parts);
@@ -106,10 +99,7 @@ impl Parser<'_> {
             variants.push(self.nested(|p| p.single(place))?);
         }
         if let Some(stream) = variants.iter().find(|variant| is_stream(variant)) {
-            let message = "a stream stands in a sum";
-            let told = Diagnostic::error(codes::MISPLACED_STREAM, stream.span, message)
-                .hint("A stream of several kinds of messages is `!(A | B)`.");
-            self.tell(told);
+            self.tell(codes::stream_in_sum(stream.span));
         }
         let span = match variants.as_slice() {
             [first, .., last] => first.span.to(last.span),
@@ -158,10 +148,7 @@ impl Parser<'_> {
         let nothing = self.peek(1).kind == TokenKind::Symbol(Symbol::Close);
         let (span, parts) = self.list(Symbol::Open, Self::message_type)?;
         if nothing {
-            let message = "`()` is no type of messages";
-            let told = Diagnostic::error(codes::UNEXPECTED, span, message)
-                .hint("The type with the one value `null` is `unit`.");
-            return Err(self.tell(told));
+            return Err(self.tell(codes::empty_type(span)));
         }
         Ok(group(span, parts))
     }
@@ -198,10 +185,7 @@ impl Parser<'_> {
                 kind: TypeKind::Stream(Box::new(inner)),
             });
         }
-        let message = "a stream cannot be a message or a part of one";
-        let told = Diagnostic::error(codes::MISPLACED_STREAM, bang, message)
-            .hint("Streams are the ports of signatures and channels; remove the `!` here.");
-        self.tell(told);
+        self.tell(codes::stream_in_message(bang));
         Ok(inner)
     }
 
@@ -229,13 +213,7 @@ impl Parser<'_> {
     fn type_field(&mut self) -> Parsed<Field> {
         let name = self.field("the name of a field")?;
         if name.text.starts_with(|c: char| c.is_ascii_uppercase()) {
-            let message = format!(
-                "a field starts with a small letter, `{}` does not",
-                name.text
-            );
-            let told = Diagnostic::error(codes::WRONG_CASE, name.span, message)
-                .hint("A message with other fields is `json`.");
-            self.tell(told);
+            self.tell(codes::capital_field(name.span, &name.text));
         }
         let presence = match self.eat(Symbol::Question) {
             Some(_) => Presence::Optional,

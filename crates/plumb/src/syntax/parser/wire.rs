@@ -2,7 +2,6 @@
 
 use super::expression::broken;
 use super::{Parsed, Parser, Tall, Told};
-use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Endpoint, Name, Path, Step, Type, TypeKind, Wire};
 use crate::syntax::codes;
@@ -79,10 +78,7 @@ impl Parser<'_> {
 
     fn loose(&mut self, semicolon: Span) {
         let found = self.describe(self.token());
-        let message = format!("nothing to compose with behind this `;`, but {found}");
-        let told = Diagnostic::error(codes::LOOSE_SEMICOLON, semicolon, message)
-            .hint("`;` composes and does not end a statement: remove it.");
-        self.tell(told);
+        self.tell(codes::loose_semicolon(semicolon, &found));
     }
 
     /// An element with the fields behind it.
@@ -113,11 +109,7 @@ impl Parser<'_> {
                 self.with_argument(span, keyword)?
             }
             TokenKind::Keyword(_) => {
-                let text = self.text_of(token);
-                let message = format!("`{text}` is a keyword and cannot be a process or a channel");
-                let told = Diagnostic::error(codes::KEYWORD_AS_NAME, span, message)
-                    .hint("Take another name.");
-                return Err(self.tell(told));
+                return Err(self.tell(codes::keyword_in_wire(span, &self.text_of(token))));
             }
             _ => return Err(self.expected("a process, a channel or a morphism")),
         };
@@ -169,12 +161,8 @@ impl Parser<'_> {
         }
         self.bump();
         let text = self.text_of(token);
-        text.parse().map_err(|_| {
-            let message = format!("`{text}` is not {what}");
-            let told = Diagnostic::error(codes::BAD_NUMBER, token.span, message)
-                .hint("Write a whole number.");
-            self.tell(told)
-        })
+        text.parse()
+            .map_err(|_| self.tell(codes::bad_number(token.span, &text, &what)))
     }
 
     /// `(f * g)`, or parentheses around one wire.
@@ -228,10 +216,7 @@ impl Parser<'_> {
     }
 
     fn mixed(&mut self, opened: Span) -> Told {
-        let message = "`;` and `*` stand side by side";
-        let told = Diagnostic::error(codes::MIXED_COMPOSITION, self.token().span, message)
-            .label(opened, "in these parentheses")
-            .hint("Put the parts of the one into parentheses: `((a ; b) * c)`.");
+        let told = codes::mixed(self.token().span).label(opened, "in these parentheses");
         self.tell(told)
     }
 
@@ -264,10 +249,7 @@ impl Parser<'_> {
     fn of_module(&mut self) -> Parsed<Wire> {
         let path = self.path("a process or a channel", TokenKind::Lower)?;
         if self.at_symbol(Symbol::At) {
-            let message = "a process of a module is not addressed by its ports";
-            let told = Diagnostic::error(codes::UNEXPECTED, self.token().span, message)
-                .hint("Spawn it, and join its ports to channels.");
-            return Err(self.tell(told));
+            return Err(self.tell(codes::port_of_module(self.token().span)));
         }
         Ok(Wire::Named(path))
     }
