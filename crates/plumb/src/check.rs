@@ -31,7 +31,7 @@ use std::collections::HashMap;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::{ExternalPort, Graph};
 use crate::modules::Modules;
-use crate::names::{Definition, Processing, TypeNames, Units, load, named};
+use crate::names::{Definition, Processing, TypeNames, Units, load};
 use crate::picture::Session;
 use crate::source::{Source, Sources};
 use crate::span::SourceId;
@@ -89,12 +89,8 @@ fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing)
     let known = (processes.as_slice(), &by_definition);
     let bodies = bodies::bodies(&units, &types, known, &notes, &mut out);
     for (span, definition) in types.uses.into_inner() {
-        let declared = units.declaration(definition).and_then(named);
-        notes.push(
-            span,
-            declared.map(|name| name.span),
-            Shows::Type(definition),
-        );
+        let declared = units.declaration(definition).map(|one| one.name().span);
+        notes.push(span, declared, Shows::Type(definition));
     }
     out.sort_by_key(|diagnostic| (diagnostic.span.source, diagnostic.span.start));
     out.dedup();

@@ -120,13 +120,10 @@ pub(crate) fn field(
     resolve: Resolve<'_>,
     out: &mut Vec<Diagnostic>,
 ) -> Typed {
-    let whole = Expr {
-        span: name.span,
-        kind: ast::ExprKind::Name(Arc::from("value")),
-    };
-    let expr = Expr {
-        span: name.span,
-        kind: ast::ExprKind::Field(Box::new(whole), name.clone()),
-    };
+    let whole = Expr::new(name.span, ast::ExprKind::Name(Arc::from("value")));
+    let expr = Expr::new(
+        name.span,
+        ast::ExprKind::Field(Box::new(whole), name.clone()),
+    );
     map(&expr, message, resolve, out)
 }

@@ -99,22 +99,12 @@ impl Unit {
                 DeclarationKind::Protocol(name, _) => (&mut self.protocols, name),
             };
             if let Some(first) = table.get(&name.text) {
-                let first = self.program.declarations.get(*first).and_then(named);
-                out.push(twice(name, first.map(|name| name.span)));
+                let first = self.program.declarations.get(*first);
+                out.push(twice(name, first.map(|first| first.name().span)));
             } else {
                 table.insert(name.text.clone(), number);
             }
         }
-    }
-}
-
-/// The name that a declaration defines.
-pub(crate) fn named(declaration: &crate::syntax::ast::Declaration) -> Option<&Name> {
-    match &declaration.kind {
-        DeclarationKind::Use(name)
-        | DeclarationKind::Type(name, _)
-        | DeclarationKind::Protocol(name, _) => Some(name),
-        DeclarationKind::Let(process) => Some(&process.name),
     }
 }
 

@@ -31,6 +31,7 @@ mod wiring;
 
 use crate::check::codes::UNKNOWN_NAME;
 use crate::diagnostic::Diagnostic;
+use crate::span::Span;
 use crate::syntax::ast::{
     Bind, Body, Declaration, DeclarationKind, Let, Name, Path, Plumb, Program, Protocol, Side,
     Statement, StatementKind, Type, TypeKind, Wire,
@@ -155,10 +156,8 @@ impl Pass<'_> {
 
     fn plumb(&mut self, definition: &Let, plumb: &Plumb) -> Plumb {
         let mut rewrite = Rewrite::new(self.scope);
-        for statement in &plumb.statements {
-            if let StatementKind::Bind(bind) = &statement.kind {
-                self.bind(bind, statement, plumb, &mut rewrite);
-            }
+        for (bind, span) in plumb.bindings() {
+            self.bind(bind, span, plumb, &mut rewrite);
         }
         for statement in &plumb.statements {
             if let StatementKind::Wire(wire) = &statement.kind {
@@ -206,14 +205,14 @@ impl Pass<'_> {
     }
 
     /// Takes note of a session, where its protocol can be read.
-    fn bind(&mut self, bind: &Bind, statement: &Statement, plumb: &Plumb, all: &mut Rewrite<'_>) {
+    fn bind(&mut self, bind: &Bind, span: Span, plumb: &Plumb, all: &mut Rewrite<'_>) {
         if let Some(first) = all.binding(&bind.session.text) {
             let name = &bind.session;
             let told = codes::duplicate_session(name.span, &name.text);
             self.diagnostics.push(told.label(first, "here first"));
             return;
         }
-        all.streams(bind, statement.span);
+        all.streams(bind, span);
         let steps = match self.scope.protocol(&bind.protocol) {
             None => {
                 let path = &bind.protocol;
@@ -227,7 +226,7 @@ impl Pass<'_> {
         };
         let session = steps.map(|(steps, _)| Session {
             bind: bind.clone(),
-            span: statement.span,
+            span,
             steps: match bind.side {
                 Side::Itself => steps,
                 Side::Dual => steps.dual(),
@@ -244,20 +243,9 @@ impl Pass<'_> {
     /// The prefix of a session's channels: the session's name and enough underscores to be unique.
     fn prefix(&self, session: &str, plumb: &Plumb) -> String {
         let mut prefix = format!("{session}_");
-        let within: Vec<&str> = plumb
-            .ports
-            .iter()
-            .map(|port| &*port.text)
-            .chain(
-                plumb
-                    .statements
-                    .iter()
-                    .filter_map(|statement| match &statement.kind {
-                        StatementKind::Channel(name, _) => Some(&*name.text),
-                        _ => None,
-                    }),
-            )
-            .collect();
+        let ports = plumb.ports.iter();
+        let channels = plumb.channels().map(|(name, _)| name);
+        let within: Vec<&str> = ports.chain(channels).map(|name| &*name.text).collect();
         let outside = || self.taken.iter().map(String::as_str);
         while within
             .iter()
@@ -273,26 +261,20 @@ impl Pass<'_> {
 
 /// The names of a program's declarations.
 fn taken(program: &Program) -> Vec<String> {
-    let names = program.declarations.iter().filter_map(|d| match &d.kind {
-        DeclarationKind::Let(definition) => Some(definition.name.text.to_string()),
-        _ => None,
-    });
+    let names = program
+        .lets()
+        .map(|declared| declared.name.text.to_string());
     names.collect()
 }
 
 /// The type of a channel or a boundary port of a body.
 fn stream<'a>(definition: &'a Let, plumb: &'a Plumb, name: &str) -> Option<&'a Type> {
-    let channels = plumb
-        .statements
-        .iter()
-        .find_map(|statement| match &statement.kind {
-            StatementKind::Channel(channel, kind) if *channel.text == *name => Some(kind),
-            _ => None,
-        });
+    let mut channels = plumb.channels();
+    let channel = channels.find(|(channel, _)| *channel.text == *name);
     let port = || plumb.ports.iter().position(|port| *port.text == *name);
     let signature = &definition.signature;
     let types = || signature.inputs.iter().chain(&signature.outputs);
-    let kind = channels.or_else(|| types().nth(port()?))?;
+    let kind = channel.map_or_else(|| types().nth(port()?), |(_, kind)| Some(kind))?;
     match &kind.kind {
         TypeKind::Stream(of) => Some(of),
         _ => None,
@@ -301,12 +283,7 @@ fn stream<'a>(definition: &'a Let, plumb: &'a Plumb, name: &str) -> Option<&'a T
 
 /// Replaces a binding that could not be parsed, so that its streams count as used.
 fn broken(bind: &Bind, statement: &Statement) -> [Statement; 2] {
-    let at = |name: &crate::syntax::ast::Name| {
-        Wire::Named(Path {
-            module: None,
-            name: name.clone(),
-        })
-    };
+    let at = |name: &crate::syntax::ast::Name| Wire::Named(Path::bare(name.clone()));
     let wire = |parts| Statement {
         span: statement.span,
         kind: StatementKind::Wire(Wire::Sequence(parts)),

@@ -262,10 +262,7 @@ impl Reader<'_> {
         if self.units.find(unit, &path, Sort::Type).is_err() {
             return Type::Json;
         }
-        let kind = ast::Type {
-            span,
-            kind: ast::TypeKind::Named(path),
-        };
+        let kind = ast::Type::new(span, ast::TypeKind::Named(path));
         let resolved = self.types.quietly(self.units, unit, &kind);
         resolved.unwrap_or(Type::Unknown)
     }

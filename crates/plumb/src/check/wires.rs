@@ -51,29 +51,12 @@ impl<'a> Drafter<'a, '_> {
 
     /// Reports mistakes in the types that an expression names.
     fn types_in(&mut self, expr: &Expr) {
-        match &expr.kind {
-            ExprKind::Is(inner, kind) => {
-                let (units, types) = (self.context.units, self.context.types);
-                types.plain(units, self.unit, kind, self.out);
-                self.types_in(inner);
-            }
-            ExprKind::Field(inner, _) | ExprKind::Part(inner, _) | ExprKind::Unary(_, inner) => {
-                self.types_in(inner);
-            }
-            ExprKind::Binary(_, left, right) => {
-                self.types_in(left);
-                self.types_in(right);
-            }
-            ExprKind::If(test, then, other) => {
-                for inner in [test, then, other] {
-                    self.types_in(inner);
-                }
-            }
-            ExprKind::Record(fields) => fields.iter().for_each(|(_, inner)| self.types_in(inner)),
-            ExprKind::List(inner) | ExprKind::Call(_, inner) => {
-                inner.iter().for_each(|inner| self.types_in(inner));
-            }
-            _ => {}
+        if let ExprKind::Is(_, kind) = &expr.kind {
+            let (units, types) = (self.context.units, self.context.types);
+            types.plain(units, self.unit, kind, self.out);
+        }
+        for inner in expr.parts() {
+            self.types_in(inner);
         }
     }
 
@@ -313,10 +296,7 @@ impl<'a> Drafter<'a, '_> {
 
     /// `p@port`.
     fn port(&mut self, name: &Name, port: &Name) -> Option<Ends> {
-        let path = Path {
-            module: None,
-            name: name.clone(),
-        };
+        let path = Path::bare(name.clone());
         if let Some(declared) = self.locals.get(&name.text) {
             let told = codes::port_of_channel(port.span, &name.text);
             let told = told.label(declared.span, "declared here");
@@ -424,10 +404,7 @@ impl<'a> Drafter<'a, '_> {
 
     fn argument(&mut self, part: PartId, side: Side, channel: &Name, span: Span) {
         let Some(declared) = self.locals.get(&channel.text).cloned() else {
-            let path = Path {
-                module: None,
-                name: channel.clone(),
-            };
+            let path = Path::bare(channel.clone());
             let known = self.context.units.find(self.unit, &path, Sort::Process);
             let unknown = codes::unknown_channel(channel.span, &channel.text);
             let mut diagnostic = self.nearest_local(&path, unknown);

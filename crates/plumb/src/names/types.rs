@@ -10,7 +10,7 @@ use crate::span::Span;
 use crate::syntax::ast::{self, DeclarationKind, Name, Path, TypeKind};
 use crate::types::{Field, Type, measured, overlap};
 
-use super::{Definition, Sort, UnitId, Units, named};
+use super::{Definition, Sort, UnitId, Units};
 
 /// The types that every program knows.
 pub(super) const BUILT_IN: &[(&str, Type)] = &[
@@ -33,7 +33,7 @@ fn circle(units: &Units, open: &[Definition], of: Definition, name: &Name) -> St
     let within = open.iter().skip_while(|open| **open != of);
     let declarations = within.filter_map(|definition| units.declaration(*definition));
     let names: Vec<&str> = declarations
-        .filter_map(|declaration| Some(&*named(declaration)?.text))
+        .map(|declaration| &*declaration.name().text)
         .collect();
     let itself = format!("`{}` is a part of itself", name.text);
     if names.len() < 2 {

@@ -65,8 +65,10 @@ mistakes! {
     error unknown_endpoint(word) = UNKNOWN_ENDPOINT: "a session has no endpoint `{word}`",
         "There are `trigger`, `send`, `recv`, `done`, `select`, `offer` and `error`.";
     error unknown_step(what, steps) = UNKNOWN_STEP: "the protocol has no {what}", "{steps}";
-    error uncounted_step(what, places) = UNKNOWN_STEP: "{what} stands {places}, counted from 1";
-    error ambiguous_step(what, places, example) = AMBIGUOUS_STEP: "{what} stands {places}",
+    error uncounted_step(what, count, places) = UNKNOWN_STEP:
+        "{what} stands at {count} of the {places}, counted from 1";
+    error ambiguous_step(what, count, places, example) = AMBIGUOUS_STEP:
+        "{what} stands at {count} {places}",
         "Say which: `{example}` is the first.";
     error other_direction(does, what, endpoint) = WRONG_DIRECTION: "the {does} `{what}` here",
         "Use `{endpoint}({what})`.";

@@ -130,7 +130,7 @@ impl Session {
         span: Span,
         asked: &Asked<'_>,
     ) -> Result<T, Diagnostic> {
-        let places = asked.places(found.len());
+        let (name, count, places) = (asked.name(), found.len(), asked.places());
         match (found, number) {
             ([only], None) => Ok(*only),
             ([], _) => {
@@ -139,7 +139,7 @@ impl Session {
             }
             (several, None) => {
                 let example = asked.first(&self.bind.session.text);
-                let told = codes::ambiguous_step(span, &asked.name(), &places, &example);
+                let told = codes::ambiguous_step(span, &name, &count, &places, &example);
                 let steps = several
                     .iter()
                     .filter_map(|it| self.steps.steps.get(it.step()));
@@ -148,7 +148,7 @@ impl Session {
             (several, Some(number)) => {
                 let place = (number as usize).checked_sub(1);
                 let place = place.and_then(|place| several.get(place).copied());
-                place.ok_or_else(|| codes::uncounted_step(span, &asked.name(), &places))
+                place.ok_or_else(|| codes::uncounted_step(span, &name, &count, &places))
             }
         }
     }
@@ -321,10 +321,10 @@ impl Asked<'_> {
         }
     }
 
-    fn places(&self, count: usize) -> String {
+    fn places(&self) -> &'static str {
         match self {
-            Self::Type(..) => format!("at {count} steps"),
-            Self::Label(..) => format!("in {count} choices"),
+            Self::Type(..) => "steps",
+            Self::Label(..) => "choices",
         }
     }
 

@@ -74,6 +74,12 @@ struct Tall<T> {
     height: u32,
 }
 
+impl<T> Tall<T> {
+    const fn leaf(node: T) -> Self {
+        Self { node, height: 0 }
+    }
+}
+
 struct Parser<'a> {
     text: &'a str,
     /// The last one is the end.
@@ -241,6 +247,21 @@ impl<'a> Parser<'a> {
         }
         let near = nearest(self.text_of(token), words.iter().map(|word| word.text()))?;
         Keyword::of(near)
+    }
+
+    /// The keyword here. A name that is probably one of `words` misspelt is reported and counts as well, if
+    /// something `likely` follows.
+    fn word(&mut self, words: &[Keyword], likely: bool) -> Option<Keyword> {
+        let token = self.token();
+        match token.kind {
+            TokenKind::Keyword(word) => Some(word),
+            _ if likely => {
+                let meant = self.meant(words)?;
+                self.misspelt(token, meant);
+                Some(meant)
+            }
+            _ => None,
+        }
     }
 
     /// The name of a process, a channel, a port or a session; `what` says which of them.

@@ -62,7 +62,12 @@ impl Exceptions {
                 ),
             })
             .collect();
-        violations.retain(|violation| !self.all.iter().any(|exception| covers(exception, violation)));
+        violations.retain(|violation| {
+            !self
+                .all
+                .iter()
+                .any(|exception| covers(exception, violation))
+        });
         violations.extend(unneeded);
         violations.sort();
         violations

@@ -157,11 +157,7 @@ impl Checked {
 
     /// Completions in the braces of an agent or a tool: settings, or values of one.
     fn settings(&self, before: &str, offset: u32) -> Option<Vec<Completion>> {
-        let mut declarations = self.program.declarations.iter();
-        let (role, list) = declarations.find_map(|declaration| {
-            let DeclarationKind::Let(declared) = &declaration.kind else {
-                return None;
-            };
+        let (role, list) = self.program.lets().find_map(|declared| {
             let (role, span, list) = match &declared.body {
                 Body::Agent(span, list) => (Role::Agent, span, list),
                 Body::Tool(span, list) => (Role::Tool, span, list),
@@ -293,17 +289,9 @@ impl Checked {
             let detail = noted(name).unwrap_or_default();
             completion(&name.text, CompletionKind::Channel, detail)
         });
-        let sessions = plumb.statements.iter();
-        let sessions = sessions.filter_map(|statement| match &statement.kind {
-            StatementKind::Bind(bind) => {
-                let detail = bind.protocol.name.text.to_string();
-                Some(completion(
-                    &bind.session.text,
-                    CompletionKind::Channel,
-                    detail,
-                ))
-            }
-            _ => None,
+        let sessions = plumb.bindings().map(|(bind, _)| {
+            let protocol = bind.protocol.name.text.to_string();
+            completion(&bind.session.text, CompletionKind::Channel, protocol)
         });
         streams.chain(sessions).collect()
     }

@@ -3,7 +3,7 @@
 use super::{Parsed, Parser, Told};
 use crate::span::Span;
 use crate::syntax::ast::{
-    Body, Declaration, DeclarationKind, Let, Plumb, Setting, Signature, Wire,
+    Body, Declaration, DeclarationKind, Let, Plumb, Setting, Signature, Type, Wire,
 };
 use crate::syntax::codes;
 use crate::syntax::token::{Keyword, Symbol, TokenKind};
@@ -39,16 +39,8 @@ impl Parser<'_> {
     }
 
     pub(super) fn declaration(&mut self) -> Parsed<DeclarationKind> {
-        let token = self.token();
         let named = matches!(self.peek(1).kind, TokenKind::Lower | TokenKind::Upper);
-        let word = match token.kind {
-            TokenKind::Keyword(word) => Some(word),
-            _ if named => self
-                .meant(WORDS)
-                .inspect(|word| self.misspelt(token, *word)),
-            _ => None,
-        };
-        match word {
+        match self.word(WORDS, named) {
             Some(Keyword::Use) => {
                 self.bump();
                 Ok(DeclarationKind::Use(
@@ -130,14 +122,7 @@ impl Parser<'_> {
             self.peek(1).kind,
             TokenKind::Symbol(Symbol::OpenBrace | Symbol::Open)
         );
-        let word = match token.kind {
-            TokenKind::Keyword(word) => Some(word),
-            _ if opens => self
-                .meant(&[Keyword::Agent, Keyword::Tool, Keyword::Plumb])
-                .inspect(|word| self.misspelt(token, *word)),
-            _ => None,
-        };
-        match word {
+        match self.word(&[Keyword::Agent, Keyword::Tool, Keyword::Plumb], opens) {
             Some(Keyword::Agent) => {
                 let (span, settings) = self.settings()?;
                 Ok(Body::Agent(span, settings))
@@ -201,11 +186,7 @@ impl Parser<'_> {
 
 /// A signature that could not be read: its only port is broken.
 fn broken_signature(span: Span) -> Signature {
-    use crate::syntax::ast::{Type, TypeKind};
-    let broken = Type {
-        span,
-        kind: TypeKind::Broken,
-    };
+    let broken = Type::broken(span);
     Signature {
         span,
         inputs: vec![broken.clone()],

@@ -2,9 +2,7 @@
 
 use super::{Parsed, Parser, Told};
 use crate::span::Span;
-use crate::syntax::ast::{
-    Argument, Bind, Name, Side, Spawn, Statement, StatementKind, Type, TypeKind,
-};
+use crate::syntax::ast::{Argument, Bind, Name, Side, Spawn, Statement, StatementKind, Type};
 use crate::syntax::codes;
 use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 
@@ -82,20 +80,11 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Parsed<StatementKind> {
-        let token = self.token();
         let named = matches!(self.peek(1).kind, TokenKind::Lower | TokenKind::Upper);
-        let near = named.then(|| self.meant(&[Keyword::Let, Keyword::Spawn]));
-        if let Some(Some(keyword)) = near {
-            self.misspelt(token, keyword);
-            return match keyword {
-                Keyword::Let => self.channel(),
-                _ => self.spawn(),
-            };
-        }
-        match token.kind {
-            TokenKind::Keyword(Keyword::Let) => self.channel(),
-            TokenKind::Keyword(Keyword::Spawn) => self.spawn(),
-            TokenKind::Symbol(Symbol::Open) if self.at_binding() => self.bind(),
+        match self.word(&[Keyword::Let, Keyword::Spawn], named) {
+            Some(Keyword::Let) => self.channel(),
+            Some(Keyword::Spawn) => self.spawn(),
+            _ if self.at_symbol(Symbol::Open) && self.at_binding() => self.bind(),
             _ if self.at_element() => Ok(StatementKind::Wire(self.wire()?)),
             _ => Err(self.expected("a statement or `}`")),
         }
@@ -109,10 +98,7 @@ impl Parser<'_> {
         let name = self.lower("the name of a channel")?;
         let kind = self.channel_kind(&name).unwrap_or_else(|Told| {
             self.next_statement(start);
-            Type {
-                span: name.span,
-                kind: TypeKind::Broken,
-            }
+            Type::broken(name.span)
         });
         Ok(StatementKind::Channel(name, kind))
     }

@@ -109,10 +109,7 @@ impl Parser<'_> {
             TypeKind::Sum(inner) => inner,
             _ => vec![variant],
         });
-        Ok(Type {
-            span,
-            kind: TypeKind::Sum(variants.collect()),
-        })
+        Ok(Type::new(span, TypeKind::Sum(variants.collect())))
     }
 
     fn single(&mut self, place: TypePosition) -> Parsed<Type> {
@@ -120,10 +117,7 @@ impl Parser<'_> {
         let kind = match token.kind {
             TokenKind::Upper | TokenKind::Lower => {
                 let path = self.type_path(place)?;
-                return Ok(Type {
-                    span: path.span(),
-                    kind: TypeKind::Named(path),
-                });
+                return Ok(Type::new(path.span(), TypeKind::Named(path)));
             }
             TokenKind::Text => {
                 self.bump();
@@ -137,10 +131,7 @@ impl Parser<'_> {
             TokenKind::Symbol(Symbol::Open) => return self.type_group(),
             _ => return Err(self.expected("a type")),
         };
-        Ok(Type {
-            span: token.span.to(self.last_span()),
-            kind,
-        })
+        Ok(Type::new(token.span.to(self.last_span()), kind))
     }
 
     /// `(A, B)`, or parentheses around one type.
@@ -164,10 +155,7 @@ impl Parser<'_> {
             && (place != TypePosition::Payload || named && more(3));
         let first = self.take_name();
         if !qualified {
-            return Ok(Path {
-                module: None,
-                name: first,
-            });
+            return Ok(Path::bare(first));
         }
         self.bump();
         Ok(Path {
@@ -180,10 +168,10 @@ impl Parser<'_> {
         let bang = self.bump().span;
         let inner = self.nested(|p| p.single(TypePosition::Message))?;
         if place == TypePosition::Port {
-            return Ok(Type {
-                span: bang.to(inner.span),
-                kind: TypeKind::Stream(Box::new(inner)),
-            });
+            return Ok(Type::new(
+                bang.to(inner.span),
+                TypeKind::Stream(Box::new(inner)),
+            ));
         }
         self.tell(codes::stream_in_message(bang));
         Ok(inner)
@@ -200,14 +188,8 @@ impl Parser<'_> {
             self.skip_until(|_, _| false);
         }
         let span = start.to(self.close_after(start, Symbol::CloseBracket, false));
-        let inner = inner.unwrap_or(Type {
-            span,
-            kind: TypeKind::Broken,
-        });
-        Ok(Type {
-            span,
-            kind: TypeKind::List(Box::new(inner)),
-        })
+        let inner = inner.unwrap_or(Type::broken(span));
+        Ok(Type::new(span, TypeKind::List(Box::new(inner))))
     }
 
     fn type_field(&mut self) -> Parsed<Field> {
@@ -223,10 +205,7 @@ impl Parser<'_> {
         let kind = match self.message_type() {
             // The field is there nevertheless: what reads it is not to be told that it is not.
             Err(Told) if self.at_symbol(Symbol::Comma) || self.at_symbol(Symbol::CloseBrace) => {
-                Type {
-                    span: name.span,
-                    kind: TypeKind::Broken,
-                }
+                Type::broken(name.span)
             }
             read => read?,
         };
@@ -256,16 +235,10 @@ fn is_stream(read: &Type) -> bool {
 fn group(span: Span, mut parts: Vec<Type>) -> Type {
     match (parts.pop(), parts.is_empty()) {
         (Some(only), true) => Type { span, ..only },
-        (None, _) => Type {
-            span,
-            kind: TypeKind::Broken,
-        },
+        (None, _) => Type::new(span, TypeKind::Broken),
         (last, _) => {
             parts.extend(last);
-            Type {
-                span,
-                kind: TypeKind::Product(parts),
-            }
+            Type::new(span, TypeKind::Product(parts))
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Morphisms: what stands between `;`.
 
-use super::expression::broken;
 use super::{Parsed, Parser, Tall, Told};
 use crate::span::Span;
-use crate::syntax::ast::{Endpoint, Name, Path, Step, Type, TypeKind, Wire};
+use crate::syntax::ast::{Endpoint, Expr, Name, Path, Step, Type, Wire};
 use crate::syntax::codes;
 use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 
@@ -113,10 +112,7 @@ impl Parser<'_> {
             }
             _ => return Err(self.expected("a process, a channel or a morphism")),
         };
-        Ok(Tall {
-            node: wire,
-            height: 0,
-        })
+        Ok(Tall::leaf(wire))
     }
 
     fn plain(&mut self, wire: impl FnOnce(Span) -> Wire) -> Wire {
@@ -133,7 +129,7 @@ impl Parser<'_> {
                 |_| None,
             )?,
             _ => {
-                let (span, inner) = self.argument(Self::expression, broken)?;
+                let (span, inner) = self.argument(Self::expression, Expr::broken)?;
                 let span = start.to(span);
                 return Ok(match keyword {
                     Keyword::Filter => Wire::Filter(span, inner),
@@ -186,10 +182,7 @@ impl Parser<'_> {
                 height,
             }),
             Ok(inner) => Ok(inner),
-            Err(Told) => Ok(Tall {
-                node: Wire::Broken(span),
-                height: 0,
-            }),
+            Err(Told) => Ok(Tall::leaf(Wire::Broken(span))),
         }
     }
 
@@ -235,14 +228,14 @@ impl Parser<'_> {
         let on_line = !matches!(behind.before, Before::Line(_));
         if behind.kind == TokenKind::Symbol(Symbol::Open) && on_line && self.at_word("once") {
             let word = self.bump().span;
-            let (span, inner) = self.argument(Self::expression, broken)?;
+            let (span, inner) = self.argument(Self::expression, Expr::broken)?;
             return Ok(Wire::Once(word.to(span), inner));
         }
         let name = self.take_name();
         if self.eat(Symbol::At).is_some() {
             return self.port(name);
         }
-        Ok(Wire::Named(Path { module: None, name }))
+        Ok(Wire::Named(Path::bare(name)))
     }
 
     /// `Module.process`.
@@ -283,10 +276,7 @@ impl Parser<'_> {
         &mut self,
         endpoint: impl FnOnce(Type, Option<u32>) -> Endpoint,
     ) -> Parsed<Endpoint> {
-        let broken = |span| {
-            let kind = TypeKind::Broken;
-            (Type { span, kind }, None)
-        };
+        let broken = |span| (Type::broken(span), None);
         let read = |p: &mut Self| Ok((p.message_type()?, p.number_of_step()?));
         let (_, (payload, number)) = self.argument(read, broken)?;
         Ok(endpoint(payload, number))
