@@ -40,7 +40,7 @@ struct Table {
 }
 
 /// A crate and the crates it may use.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Allowed {
     name: String,
     uses: Vec<String>,
