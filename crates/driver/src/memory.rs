@@ -11,6 +11,8 @@ use std::sync::Arc;
 use context::{Heuristic, Part, Provenance, Role, Text, TokenCounter, Tokens, TurnDraft};
 use plumb::value::Value;
 
+pub(crate) use json::record;
+
 /// A turn with its number.
 #[derive(Clone, Debug)]
 struct Entry {
