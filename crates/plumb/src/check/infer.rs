@@ -14,7 +14,7 @@ use crate::types::{Field, Fit, Joint, Shown, Type, fits, join, measured, misfit}
 use crate::value::Value;
 
 use super::codes;
-use super::draft::{Context, Draft, PartId, Stage};
+use super::draft::{Context, Draft, Link, PartId, Stage};
 use super::notes::Shows;
 use super::process::Process;
 
@@ -52,6 +52,18 @@ impl Ports {
             push(&mut ports.ins, link.to, index);
         }
         ports
+    }
+
+    /// The links into an input.
+    pub(super) fn into(&self, part: PartId, port: usize) -> &[usize] {
+        let ports = self.ins.get(part).and_then(|ports| ports.get(port));
+        ports.map_or(&[], Vec::as_slice)
+    }
+
+    /// The links out of an output.
+    pub(super) fn out_of(&self, part: PartId, port: usize) -> &[usize] {
+        let ports = self.outs.get(part).and_then(|ports| ports.get(port));
+        ports.map_or(&[], Vec::as_slice)
     }
 }
 
@@ -140,9 +152,8 @@ struct Inference<'a, 'd> {
 impl Inference<'_, '_> {
     /// The type of an input: the join of all links to it.
     fn incoming(&self, part: PartId, port: usize, out: &mut Vec<Diagnostic>) -> Type {
-        let links = self.ports.ins.get(part).and_then(|ins| ins.get(port));
         let mut kind = Type::never();
-        for link in links.into_iter().flatten() {
+        for link in self.ports.into(part, port) {
             let Some(link) = self.draft.links.get(*link) else {
                 continue;
             };
@@ -300,23 +311,16 @@ impl Inference<'_, '_> {
         }
     }
 
-    /// The type that the target of a link declares.
-    fn wanted(&self, (part, port): (PartId, u32)) -> Option<&Type> {
-        match &self.draft.parts.get(part)?.stage {
-            Stage::Output(index) => Some(&self.process.outputs.get(*index)?.kind),
-            Stage::Channel(kind) => Some(kind),
-            Stage::Call(process) => {
-                let process = self.context.processes.get(*process)?;
-                Some(&process.inputs.get(port as usize)?.kind)
-            }
-            _ => None,
-        }
+    fn wanted(&self, link: Link) -> Option<&Type> {
+        let (part, port) = link.to;
+        self.draft
+            .wanted(part, port as usize, self.process, self.context.processes)
     }
 
     /// Compares each link with the declared type at its end: it fits, needs a check or does not fit.
     fn links(&mut self, out: &mut Vec<Diagnostic>) {
         for (index, link) in self.draft.links.iter().enumerate() {
-            let (Some(from), Some(wanted)) = (self.out(link.from), self.wanted(link.to)) else {
+            let (Some(from), Some(wanted)) = (self.out(link.from), self.wanted(*link)) else {
                 continue;
             };
             match fits(from, wanted) {

@@ -38,12 +38,12 @@ impl Streams<'_, '_> {
             return;
         }
         let before = self.out.len();
-        for part in 0..self.draft.parts.len() {
-            self.fed(part);
+        for (part, drafted) in self.draft.parts.iter().enumerate() {
+            self.fed(part, drafted);
         }
         let starved = self.out.len() > before;
-        for part in 0..self.draft.parts.len() {
-            self.read(part);
+        for (part, drafted) in self.draft.parts.iter().enumerate() {
+            self.read(part, drafted);
         }
         if starved {
             return;
@@ -60,28 +60,16 @@ impl Streams<'_, '_> {
         }
     }
 
-    fn links(&self, part: PartId, port: u32, side: Side) -> &[usize] {
-        let all = match side {
-            Side::In => &self.ports.ins,
-            Side::Out => &self.ports.outs,
-        };
-        let ports = all.get(part).and_then(|ports| ports.get(port as usize));
-        ports.map_or(&[], Vec::as_slice)
-    }
-
     /// Reports inputs that nothing feeds.
-    fn fed(&mut self, part: PartId) {
-        let Some(drafted) = self.draft.parts.get(part) else {
-            return;
-        };
+    fn fed(&mut self, part: PartId, drafted: &Part<'_>) {
         for port in 0..drafted.ins {
-            if !self.links(part, port, Side::In).is_empty() {
+            if !self.ports.into(part, port as usize).is_empty() {
                 continue;
             }
             let (span, name) = (drafted.span, &drafted.name);
             let diagnostic = match &drafted.stage {
                 Stage::Broken => continue,
-                Stage::Channel(_) if self.links(part, 0, Side::Out).is_empty() => continue,
+                Stage::Channel(_) if self.ports.out_of(part, 0).is_empty() => continue,
                 Stage::Channel(_) => codes::unfed_channel(span, name),
                 Stage::Output(_) => codes::unfed_output(span, name),
                 Stage::Call(process) => {
@@ -103,18 +91,15 @@ impl Streams<'_, '_> {
     }
 
     /// Reports outputs that nothing reads.
-    fn read(&mut self, part: PartId) {
-        let Some(drafted) = self.draft.parts.get(part) else {
-            return;
-        };
+    fn read(&mut self, part: PartId, drafted: &Part<'_>) {
         for port in 0..drafted.outs {
-            if !self.links(part, port, Side::Out).is_empty() {
+            if !self.ports.out_of(part, port as usize).is_empty() {
                 continue;
             }
             let (span, name) = (drafted.span, &drafted.name);
             self.out.push(match &drafted.stage {
                 Stage::Broken | Stage::Call(_) => continue,
-                Stage::Channel(_) if self.links(part, 0, Side::In).is_empty() => {
+                Stage::Channel(_) if self.ports.into(part, 0).is_empty() => {
                     codes::unused_channel(span, name)
                 }
                 Stage::Channel(_) => codes::unread_channel(span, name),
@@ -170,7 +155,7 @@ impl Streams<'_, '_> {
 
     /// The messages that can reach one input.
     fn side(&self, part: PartId, port: u32, reach: &[Reach]) -> Reach {
-        let links = self.links(part, port, Side::In).iter();
+        let links = self.ports.into(part, port as usize).iter();
         let from = links.filter_map(|link| self.draft.links.get(*link));
         let come = from.filter_map(|link| reach.get(link.from.0).copied());
         come.max().unwrap_or(Reach::Nothing)
@@ -189,7 +174,7 @@ impl Streams<'_, '_> {
         }
         let port = u32::try_from(dead).unwrap_or(u32::MAX);
         let mut diagnostic = codes::never_fills(drafted.span);
-        let link = self.links(part, port, Side::In).first();
+        let link = self.ports.into(part, port as usize).first();
         if let Some(link) = link.and_then(|link| self.draft.links.get(*link)) {
             diagnostic = diagnostic.label(link.from_span, "no message ever comes from here");
         }
@@ -232,7 +217,7 @@ impl Streams<'_, '_> {
                 continue;
             };
             let mut seen = vec![false; links.len()];
-            let mut waiting: Vec<usize> = self.links(part, 0, Side::Out).to_vec();
+            let mut waiting: Vec<usize> = self.ports.out_of(part, 0).to_vec();
             while let Some(link) = waiting.pop() {
                 let fresh = seen.get_mut(link).filter(|seen| !**seen);
                 let Some(fresh) = fresh else {
@@ -290,7 +275,7 @@ impl Streams<'_, '_> {
         };
         let links = outs
             .iter()
-            .flat_map(|out| self.links(part, *out, Side::Out));
+            .flat_map(|out| self.ports.out_of(part, *out as usize));
         links.copied().collect()
     }
 
@@ -311,12 +296,6 @@ impl Streams<'_, '_> {
             self.out.push(codes::never_stops(span));
         }
     }
-}
-
-#[derive(Clone, Copy)]
-enum Side {
-    In,
-    Out,
 }
 
 fn number(index: usize) -> u32 {

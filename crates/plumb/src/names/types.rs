@@ -121,7 +121,13 @@ impl TypeNames {
         kind: &ast::Type,
         out: &mut Vec<Diagnostic>,
     ) -> Type {
-        let resolved = self.resolve(units, unit, kind, out);
+        let mut resolver = Resolver {
+            names: self,
+            units,
+            unit,
+            out,
+        };
+        let resolved = resolver.resolve(kind);
         if measured(&resolved).is_some() {
             return resolved;
         }
@@ -152,68 +158,67 @@ impl TypeNames {
             _ => (self.plain(units, unit, kind, out), false),
         }
     }
+}
 
-    fn resolve(
-        &self,
-        units: &Units,
-        unit: UnitId,
-        kind: &ast::Type,
-        out: &mut Vec<Diagnostic>,
-    ) -> Type {
+/// Resolves the types that one unit writes.
+struct Resolver<'a> {
+    names: &'a TypeNames,
+    units: &'a Units,
+    unit: UnitId,
+    out: &'a mut Vec<Diagnostic>,
+}
+
+impl Resolver<'_> {
+    fn resolve(&mut self, kind: &ast::Type) -> Type {
         match &kind.kind {
-            TypeKind::Named(path) => self.named(units, unit, path, out),
+            TypeKind::Named(path) => self.named(path),
             TypeKind::Literal(text) => Type::Literal(text.clone()),
-            TypeKind::Record(fields) => self.record(units, unit, fields, out),
-            TypeKind::List(item) => Type::List(Arc::new(self.resolve(units, unit, item, out))),
-            TypeKind::Sum(parts) => self.sum(units, unit, parts, out),
-            TypeKind::Product(parts) => Type::Product(
-                parts
-                    .iter()
-                    .map(|part| self.resolve(units, unit, part, out))
-                    .collect(),
-            ),
+            TypeKind::Record(fields) => self.record(fields),
+            TypeKind::List(item) => Type::List(Arc::new(self.resolve(item))),
+            TypeKind::Sum(parts) => self.sum(parts),
+            TypeKind::Product(parts) => {
+                Type::Product(parts.iter().map(|part| self.resolve(part)).collect())
+            }
             TypeKind::Stream(inner) => {
-                out.push(codes::stream_in_type(kind.span));
-                self.resolve(units, unit, inner, out)
+                self.out.push(codes::stream_in_type(kind.span));
+                self.resolve(inner)
             }
             TypeKind::Broken => Type::Unknown,
         }
     }
 
-    fn named(&self, units: &Units, unit: UnitId, path: &Path, out: &mut Vec<Diagnostic>) -> Type {
+    fn named(&mut self, path: &Path) -> Type {
         if is_built_in(path) {
             let name = &*path.name.text;
             let found = BUILT_IN.iter().find(|(known, _)| *known == name);
             return found.map_or(Type::Unknown, |(_, kind)| kind.clone());
         }
-        match units.find(unit, path, Sort::Type) {
+        match self.units.find(self.unit, path, Sort::Type) {
             Ok(definition) => {
                 if path.name.span.source.0 == 0 {
-                    self.uses.borrow_mut().push((path.span(), definition));
+                    self.names.uses.borrow_mut().push((path.span(), definition));
                 }
-                self.done.get(&definition).cloned().unwrap_or(Type::Unknown)
+                self.names
+                    .done
+                    .get(&definition)
+                    .cloned()
+                    .unwrap_or(Type::Unknown)
             }
             Err(diagnostic) => {
-                out.push(diagnostic);
+                self.out.push(diagnostic);
                 Type::Unknown
             }
         }
     }
 
-    fn record(
-        &self,
-        units: &Units,
-        unit: UnitId,
-        fields: &[ast::Field],
-        out: &mut Vec<Diagnostic>,
-    ) -> Type {
+    fn record(&mut self, fields: &[ast::Field]) -> Type {
         let mut seen: HashMap<&str, Span> = HashMap::with_capacity(fields.len());
         let mut resolved = Vec::with_capacity(fields.len());
         for field in fields {
-            let kind = self.resolve(units, unit, &field.kind, out);
+            let kind = self.resolve(&field.kind);
             if let Some(first) = seen.insert(&field.name.text, field.name.span) {
                 let twice = codes::field_twice(field.name.span, &field.name.text);
-                out.push(twice.label(first, "here first"));
+                self.out.push(twice.label(first, "here first"));
                 continue;
             }
             resolved.push(Field {
@@ -225,17 +230,11 @@ impl TypeNames {
         Type::record(resolved)
     }
 
-    fn sum(
-        &self,
-        units: &Units,
-        unit: UnitId,
-        parts: &[ast::Type],
-        out: &mut Vec<Diagnostic>,
-    ) -> Type {
+    fn sum(&mut self, parts: &[ast::Type]) -> Type {
         let mut variants: Vec<(Type, Span)> = Vec::with_capacity(parts.len());
         let mut disjoint = true;
         for part in parts {
-            let kind = self.resolve(units, unit, part, out);
+            let kind = self.resolve(part);
             for variant in kind.variants() {
                 let common = variants
                     .iter()
@@ -244,11 +243,11 @@ impl TypeNames {
                     Some((span, value)) if disjoint => {
                         disjoint = false;
                         let told = codes::overlapping(part.span, &value);
-                        out.push(told.label(span, "the other one"));
+                        self.out.push(told.label(span, "the other one"));
                     }
                     Some(_) => {}
                     None if variants.len() >= VARIANTS => {
-                        out.push(codes::many_variants(part.span, &VARIANTS));
+                        self.out.push(codes::many_variants(part.span, &VARIANTS));
                         return Type::Unknown;
                     }
                     None => variants.push((variant.clone(), part.span)),

@@ -36,18 +36,35 @@ pub struct Step {
 
 /// The action of a step, and its successors.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum Action<N = Next> {
     /// `send T`.
-    Send(Type, Next),
+    Send(Type, N),
     /// `recv T`.
-    Recv(Type, Next),
+    Recv(Type, N),
     /// `select { l: … }`.
-    Select(Vec<Arm>),
+    Select(Vec<Arm<N>>),
     /// `offer { l: … }`.
-    Offer(Vec<Arm>),
+    Offer(Vec<Arm<N>>),
 }
 
-impl Action {
+impl<N> Action<N> {
+    /// The same action with other successors.
+    fn map<M>(self, next: impl Fn(N) -> M) -> Action<M> {
+        let arms = |arms: Vec<Arm<N>>| {
+            let arm = |Arm { label, next: to }| Arm {
+                label,
+                next: next(to),
+            };
+            arms.into_iter().map(arm).collect()
+        };
+        match self {
+            Self::Send(kind, to) => Action::Send(kind, next(to)),
+            Self::Recv(kind, to) => Action::Recv(kind, next(to)),
+            Self::Select(list) => Action::Select(arms(list)),
+            Self::Offer(list) => Action::Offer(arms(list)),
+        }
+    }
+
     /// Returns true if this side sends.
     pub(super) const fn sends(&self) -> bool {
         matches!(self, Self::Send(..) | Self::Select(_))
@@ -56,11 +73,11 @@ impl Action {
 
 /// An arm of a choice.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Arm {
+pub struct Arm<N = Next> {
     /// Its label.
     pub label: Name,
     /// The next step.
-    pub next: Next,
+    pub next: N,
 }
 
 /// The successor of a step.
@@ -125,7 +142,7 @@ impl Steps {
 }
 
 /// A jump while the targets are not all known yet.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Jump {
     Step(usize),
     Label(usize),
@@ -141,12 +158,7 @@ struct Target {
 }
 
 /// A step whose jumps may still be labels.
-enum Draft {
-    Send(Type, Jump),
-    Recv(Type, Jump),
-    Select(Vec<(Name, Jump)>),
-    Offer(Vec<(Name, Jump)>),
-}
+type Draft = Action<Jump>;
 
 /// The context of a part of a protocol.
 struct ChoiceContext {
@@ -300,16 +312,17 @@ impl Build<'_> {
             }
         };
         let jump = self.step(choice.span, draft(Vec::new()));
-        let mut done: Vec<(Name, Jump)> = Vec::with_capacity(arms.len());
+        let mut done: Vec<Arm<Jump>> = Vec::with_capacity(arms.len());
         for (label, arm) in arms {
-            if let Some((first, _)) = done.iter().find(|(other, _)| other.text == label.text) {
+            if let Some(first) = done.iter().find(|other| other.label.text == label.text) {
                 let twice = codes::duplicate_label(label.span, &label.text);
-                self.wrong(twice.label(first.span, "here first"));
+                self.wrong(twice.label(first.label.span, "here first"));
             }
             around.depth += 1;
             let next = self.protocol(arm, around);
             around.depth -= 1;
-            done.push((label.clone(), next));
+            let label = label.clone();
+            done.push(Arm { label, next });
         }
         if let Jump::Step(index) = jump
             && let Some((_, slot)) = self.steps.get_mut(index)
@@ -362,23 +375,12 @@ impl Build<'_> {
             return Err(self.diagnostics);
         }
         let next = |jump: Jump| resolve(&self.labels, jump).unwrap_or(Next::End);
-        let arms = |drafts: &[(Name, Jump)]| {
-            let arm = |(label, jump): &(Name, Jump)| Arm {
-                label: label.clone(),
-                next: next(*jump),
-            };
-            drafts.iter().map(arm).collect()
+        let steps = std::mem::take(&mut self.steps).into_iter();
+        let step = |(span, draft): (Span, Draft)| Step {
+            span,
+            action: draft.map(next),
         };
-        let step = |(span, draft): &(Span, Draft)| Step {
-            span: *span,
-            action: match draft {
-                Draft::Send(kind, jump) => Action::Send(kind.clone(), next(*jump)),
-                Draft::Recv(kind, jump) => Action::Recv(kind.clone(), next(*jump)),
-                Draft::Select(drafts) => Action::Select(arms(drafts)),
-                Draft::Offer(drafts) => Action::Offer(arms(drafts)),
-            },
-        };
-        let steps = self.steps.iter().map(step).collect();
+        let steps = steps.map(step).collect();
         let first = next(Jump::Label(top));
         Ok((Steps { first, steps }, self.diagnostics))
     }

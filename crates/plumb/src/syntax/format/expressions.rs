@@ -3,10 +3,10 @@
 use super::Writer;
 use super::layout::Doc;
 use super::lists::Delimiters;
-use super::types::quoted;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Name, Unary};
 use crate::syntax::strength::{self, Strength};
 use crate::syntax::token::Keyword;
+use crate::value::quoted;
 
 impl Writer<'_> {
     pub(super) fn expression(&mut self, expression: &Expr) -> Doc {

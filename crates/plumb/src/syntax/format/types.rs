@@ -5,6 +5,7 @@ use super::declarations::path;
 use super::layout::Doc;
 use super::lists::{Delimiters, Link};
 use crate::syntax::ast::{Field, Presence, Type, TypeKind};
+use crate::value::quoted;
 
 impl Writer<'_> {
     pub(super) fn type_of(&mut self, kind: &Type) -> Doc {
@@ -58,9 +59,4 @@ pub(super) fn link_of(variants: &[Type]) -> Link {
     } else {
         Link::Before("| ")
     }
-}
-
-/// A string as JSON writes it.
-pub(super) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
