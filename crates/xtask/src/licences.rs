@@ -29,10 +29,7 @@ const ACCEPTED: [&str; 13] = [
 
 /// Checks every package in the lock file.
 pub fn run(root: &Path) -> anyhow::Result<()> {
-    let metadata = command::output(cargo(
-        &["metadata", "--format-version", "1", "--locked"],
-        root,
-    ))?;
+    let metadata = command::output(cargo("metadata --format-version 1 --locked", root))?;
     let metadata: serde_json::Value =
         serde_json::from_str(&metadata).context("cargo metadata printed no JSON")?;
     let packages = metadata
@@ -60,11 +57,11 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
 
 /// `cargo xtask advisories`: checks the dependencies for known vulnerabilities.
 pub fn advisories(root: &Path) -> anyhow::Result<()> {
-    let installed = |tool: &str| command::answers(cargo(&[tool, "--version"], root));
+    let installed = |tool: &str| command::answers(cargo(&format!("{tool} --version"), root));
     if installed("deny") {
-        command::run(cargo(&["deny", "check", "advisories"], root))
+        command::run(cargo("deny check advisories", root))
     } else if installed("audit") {
-        command::run(cargo(&["audit"], root))
+        command::run(cargo("audit", root))
     } else {
         bail!("install cargo-deny or cargo-audit first: `cargo install --locked cargo-deny`")
     }

@@ -120,7 +120,7 @@ fn targets(manifest: &str) -> anyhow::Result<Vec<Target>> {
 
 /// The host's target triple. Cargo exempts build scripts from the flags only if a target is named.
 fn host() -> anyhow::Result<String> {
-    let version = command::output(command::program("rustc", &["-vV"], Path::new(".")))?;
+    let version = command::output(command::program("rustc -vV", Path::new(".")))?;
     version
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
@@ -129,12 +129,12 @@ fn host() -> anyhow::Result<String> {
 }
 
 fn build(folder: &Path, triple: &str, target: Option<&str>) -> anyhow::Result<()> {
-    let mut arguments = vec!["build", "--release", "--target", triple];
+    let mut line = format!("build --release --target {triple}");
     if let Some(target) = target {
-        arguments.extend(["--bin", target]);
+        line += &format!(" --bin {target}");
     }
     say("building the fuzz targets");
-    let mut command = cargo(&arguments, folder);
+    let mut command = cargo(&line, folder);
     command.env("RUSTFLAGS", FLAGS);
     command::run(command)
 }

@@ -54,17 +54,8 @@ pub struct Tree {
 impl Tree {
     /// Reads the workspace at `root`.
     pub fn read(root: &Path) -> anyhow::Result<Self> {
-        let listed = command::output(command::program(
-            "git",
-            &[
-                "ls-files",
-                "-z",
-                "--cached",
-                "--others",
-                "--exclude-standard",
-            ],
-            root,
-        ))?;
+        let tracked = "git ls-files -z --cached --others --exclude-standard";
+        let listed = command::output(command::program(tracked, root))?;
         let mut files = Vec::new();
         for path in listed.split('\0').filter(|path| !path.is_empty()) {
             // A file that is deleted but not committed so is listed; one that is no text is not ours.
@@ -80,16 +71,8 @@ impl Tree {
                 role: role(path),
             });
         }
-        let metadata = command::output(command::cargo(
-            &[
-                "metadata",
-                "--format-version",
-                "1",
-                "--no-deps",
-                "--offline",
-            ],
-            root,
-        ))?;
+        let metadata = "metadata --format-version 1 --no-deps --offline";
+        let metadata = command::output(command::cargo(metadata, root))?;
         let packages = packages(root, &metadata)?;
         mark_test_modules(&mut files);
         Ok(Self { files, packages })
