@@ -191,7 +191,7 @@ impl Memory {
         }
     }
 
-    /// Does not keep it any more; whether it was pinned.
+    /// Unpins a text. Returns true if it was pinned.
     pub fn unpin(&mut self, text: &Value) -> bool {
         let before = self.pinned.len();
         self.pinned.retain(|pinned| pinned != text);
