@@ -1,12 +1,12 @@
-//! Checking: from a text to graphs, or to all that is wrong with it.
+//! The checker: from a text to graphs, or to diagnostics.
 //!
 //! ```text
 //!  load ──► names ──► sessions ──► signatures ──► bodies ──► fragments ──► graph
 //!   parse    types     desugar      processes      draft, infer, live        inline
 //! ```
 //!
-//! Each body is checked once, by itself: what it knows of other processes are their signatures. A fragment
-//! has calls where other processes stand; [`Checked::graph`] puts them in.
+//! Each body is checked once and sees only the signatures of other processes. A fragment calls other
+//! processes; [`Checked::graph`] inlines them.
 
 mod ask;
 mod bodies;
@@ -50,7 +50,7 @@ pub struct Checked {
     pub sources: Sources,
     /// The program as it was written.
     pub program: Program,
-    /// All that is wrong with it, in the order of the text.
+    /// Its mistakes, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
     processes: Vec<Process>,
     fragments: Vec<Fragment>,
@@ -76,7 +76,7 @@ pub fn check(name: &str, text: &str, modules: &dyn Modules) -> Checked {
     check_with(name, text, modules, Processing::Skipped)
 }
 
-/// Alike, with the processes of `mem` or, where nothing names them, without.
+/// Checks a program. The processes of `mem` may be skipped if nothing names them.
 fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing) -> Checked {
     let mut out = Vec::new();
     let (mut units, sources) = load(name, text, modules, of_mem, &mut out);

@@ -81,7 +81,7 @@ pub enum Severity {
     Warning,
 }
 
-/// Another place that has to do with it.
+/// A related place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     /// The place.
@@ -101,14 +101,14 @@ pub struct Diagnostic {
     pub span: Span,
     /// The problem, as a phrase: lower case, no full stop.
     pub message: String,
-    /// Other places that have to do with it.
+    /// Related places.
     pub labels: Vec<Label>,
     /// The remedy, as a sentence.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// Something because of which the program does not run.
+    /// An error: the program does not run.
     #[must_use]
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self {
@@ -121,7 +121,7 @@ impl Diagnostic {
         }
     }
 
-    /// Something that is probably not as meant.
+    /// A warning: the program runs, but probably not as intended.
     #[must_use]
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self {

@@ -4,8 +4,8 @@
 //! (`defined(x) && …`, `if is(value, T) then …`) is a list of [facts](facts), each of which says of a place
 //! in the message what type it has there.
 //!
-//! Where `json` stands where something narrower is wanted, the value decides when the program runs: a filter
-//! drops the message, a map sends it to the error stream.
+//! If an expression of type `json` is used as a narrower type, the value decides at run time: a filter drops the
+//! message, a map sends it to the error stream.
 
 mod facts;
 mod operators;

@@ -23,7 +23,7 @@ pub mod modules;
 mod names;
 mod nearest;
 pub mod picture;
-pub mod session;
+pub(crate) mod session;
 pub mod source;
 pub mod span;
 pub mod syntax;

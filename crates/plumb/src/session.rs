@@ -13,8 +13,8 @@
 //! looks at any wiring, and `ebbtide plumb desugar` prints the result. `tests/traces.rs` defines the same
 //! semantics without a network; property tests compare the two.
 //!
-//! What a session's endpoints carry: `s@trigger` any message, which the source of that name gives on when
-//! the run has started; `s@send(T)` and `s@recv(T)` messages of type `T`; `s@done(T)` `null`;
+//! The messages of endpoints: `s@trigger` takes any message, and its source passes it on when the run has
+//! started; `s@send(T)` and `s@recv(T)` messages of type `T`; `s@done(T)` `null`;
 //! `s@select(l)` and `s@offer(l)` any message, which travels as `{ tag: "l", value: message }`; `s@error`
 //! `{ error, category, detail, message }`, where `error` is `unexpected_message` or `timeout`.
 
@@ -23,7 +23,7 @@ mod gate;
 mod make;
 mod network;
 mod rewrite;
-pub mod steps;
+mod steps;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -164,16 +164,14 @@ impl Pass<'_> {
                 rewrite.look_for_unbound(wire);
             }
         }
-        let mut kept = Vec::with_capacity(plumb.statements.len());
-        for statement in &plumb.statements {
-            kept.push(match &statement.kind {
-                StatementKind::Wire(wire) => Statement {
-                    span: statement.span,
-                    kind: StatementKind::Wire(rewrite.statement(wire)),
-                },
-                _ => statement.clone(),
-            });
-        }
+        let rewritten = plumb.statements.iter().map(|statement| Statement {
+            span: statement.span,
+            kind: match &statement.kind {
+                StatementKind::Wire(wire) => StatementKind::Wire(rewrite.statement(wire)),
+                other => other.clone(),
+            },
+        });
+        let kept: Vec<Statement> = rewritten.collect();
         let mut statements = Vec::with_capacity(kept.len());
         for statement in kept {
             let StatementKind::Bind(bind) = &statement.kind else {

@@ -1,8 +1,8 @@
 //! The types of all streams of a body, from their sources on.
 //!
 //! Every stream begins at something that has a type: a boundary port, a channel, a process, an expression.
-//! What leads back leads to one of these, since nothing else has a name. So types go forward, once; `empty`
-//! has the type without values, which fits wherever it leads.
+//! Feedback leads to one of these too, since nothing else has a name. So one pass forward is enough. `empty` has
+//! the type without values, which fits everywhere.
 
 use crate::diagnostic::Diagnostic;
 use crate::expr::{self, Typed};

@@ -14,7 +14,7 @@ use super::program::{Act, Program, Unit};
 use super::run::{Run, fault_at};
 use super::state::{NodeSet, State};
 
-/// Ends what has ended, with the network at rest; whether there was anything. What was on its way there is
+/// Ends the nodes that have ended, with the network at rest. Returns true if there were any. Their messages are
 /// left over, and nodes that waited for room may be ready now.
 pub(super) fn settle(run: &mut Run<'_>) -> bool {
     let mut gone = dead(run.program, run.state, Room::Always);

@@ -19,7 +19,6 @@ const DEEPEST: usize = 128;
 /// A well-formed protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
-    /// The first step.
     pub first: Next,
     /// The steps in the order of the text, those of named protocols behind.
     pub steps: Vec<Step>,
@@ -30,20 +29,15 @@ pub struct Steps {
 pub struct Step {
     /// The span of its type or choice.
     pub span: Span,
-    /// The action.
     pub action: Action,
 }
 
 /// The action of a step, and its successors.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action<N = Next> {
-    /// `send T`.
     Send(Type, N),
-    /// `recv T`.
     Recv(Type, N),
-    /// `select { l: … }`.
     Select(Vec<Arm<N>>),
-    /// `offer { l: … }`.
     Offer(Vec<Arm<N>>),
 }
 
@@ -74,18 +68,14 @@ impl<N> Action<N> {
 /// An arm of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm<N = Next> {
-    /// Its label.
     pub label: Name,
-    /// The next step.
     pub next: N,
 }
 
 /// The successor of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The step with this index.
     Step(usize),
-    /// The run is over.
     End,
 }
 

@@ -299,7 +299,7 @@ pub(super) fn describe(action: &Action) -> String {
     }
 }
 
-/// What an endpoint asks for, and its word.
+/// The step that an endpoint asks for, and the word of the endpoint.
 enum Asked<'a> {
     Type(&'a Type, &'static str),
     Label(&'a Name, &'static str),

@@ -16,9 +16,7 @@ impl Writer<'_> {
             TypeKind::Record(fields) => {
                 self.list(Delimiters::Braces, kind.span.end, fields, Self::type_field)
             }
-            TypeKind::List(inner) => {
-                Doc::All(vec![Doc::text("["), self.type_of(inner), Doc::text("]")])
-            }
+            TypeKind::List(inner) => self.type_of(inner).within("[", "]"),
             TypeKind::Sum(variants) => self
                 .chain(link_of(variants), variants, Self::variant)
                 .nest()
@@ -36,7 +34,7 @@ impl Writer<'_> {
     pub(super) fn variant(&mut self, kind: &Type) -> Doc {
         let doc = self.type_of(kind);
         match &kind.kind {
-            TypeKind::Sum(_) => Doc::All(vec![Doc::text("("), doc, Doc::text(")")]),
+            TypeKind::Sum(_) => doc.within("(", ")"),
             _ => doc,
         }
     }
