@@ -1,4 +1,4 @@
-//! What is counted while a strategy runs.
+//! Counters of one strategy's replay.
 
 use context::{Pressure, Tokens};
 use conversation::homunculus::{Limits, MINIMUM_SUMMARY, Path};
