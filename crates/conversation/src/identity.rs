@@ -13,7 +13,7 @@ use crate::element::Element;
 
 /// The keyed hash of one message's raw bytes. Two messages with one key in one place of a conversation
 /// are taken for the same, which concerns how large they are and nothing else: what is sent is always
-/// the client's own message. Nobody outside knows the secret, so that nobody can look for such a pair.
+/// the client's own message. The secret is unknown outside, so such a pair cannot be searched for.
 pub type Key = u64;
 
 /// Makes keys: a chain of folded 128-bit products over 16 bytes at a time, as in wyhash. A megabyte takes

@@ -80,7 +80,7 @@ impl PinBook {
         removable
     }
 
-    /// Takes a pin away, whoever set it: the strategy does not keep it.
+    /// Removes a pin of any origin: the strategy does not keep it.
     pub(crate) fn refuse(&mut self, id: PinId) {
         if self.pins.remove(id).is_ok() {
             self.said.retain(|&(said, _)| said != id);

@@ -133,7 +133,7 @@ fn side_by_side(
                 let sender = sender.clone();
                 scope.spawn(move || {
                     drive::replay(scene, strategy, &mut |step| {
-                        // The receiver outlives the threads; nobody listening is no reason to stop.
+                        // The receiver outlives the threads; a closed channel is no reason to stop.
                         let _ = sender.send(step);
                     })
                 })

@@ -157,7 +157,7 @@ fn tokens(one: TokenUse, two: TokenUse) -> TokenUse {
     }
 }
 
-/// A shorter wait is nobody's, in seconds.
+/// The shortest wait that a person notices, in seconds.
 const NOTICED: f64 = 0.25;
 
 impl Compaction {

@@ -7,8 +7,8 @@ use jiff::SignedDuration;
 /// The weight of an observation when the next one comes.
 const MEMORY: f32 = 0.95;
 
-/// A longer pause between two requests counts as one of so many seconds: it says that nobody was at work,
-/// not that work is slow.
+/// A longer pause between two requests counts as one of so many seconds: it is a break,
+/// not slow work.
 const LONGEST_GAP: f32 = 60.0;
 
 /// The weight of the newest duration against all earlier ones.

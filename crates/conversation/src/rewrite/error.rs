@@ -32,7 +32,7 @@ pub(crate) const CODES: &[CodeEntry] = &[
     },
 ];
 
-/// Why a request could not be shown as a recipe says. Whoever gets it sends the client's own bytes.
+/// The reason why a view could not be written as bytes. The caller then sends the client's own bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RewriteError {
     /// The wire would not have it.

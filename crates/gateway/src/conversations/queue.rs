@@ -22,7 +22,7 @@ const SOON: Duration = Duration::from_millis(10);
 /// Waking it takes longer than writing.
 const LOOKS: u32 = 100;
 
-/// Whoever brings something writes at most about so many bytes himself: some 50 pages, a tenth of a
+/// The largest write, in bytes, that a caller makes on its own thread: some 50 pages, a tenth of a
 /// millisecond. An async thread should not be kept for longer.
 pub(super) const SMALL: usize = 32 << 10;
 
@@ -255,7 +255,7 @@ impl Shared {
         false
     }
 
-    /// Tells whoever gave them that writes were kept together or, where that failed, keeps them one by
+    /// Answers the callers of writes that were committed together. If that failed, commits them one by
     /// one, so that one bad write does not undo the others.
     fn answer(&self, tenant: Tenant, group: &mut [Write], together: &Result<(), HistoryError>) {
         for write in group {
@@ -265,7 +265,7 @@ impl Shared {
             };
             self.remember(&kept);
             let (done, _) = oneshot::channel();
-            // Nobody may be waiting any more.
+            // The caller may be gone.
             let _ = std::mem::replace(&mut write.done, done).send(kept);
             write.place = None;
         }

@@ -1,4 +1,4 @@
-//! Conversations that nobody came back to leave the store, where `limits.retention` says so.
+//! Removes abandoned conversations from the store after `limits.retention`.
 
 use std::sync::Arc;
 

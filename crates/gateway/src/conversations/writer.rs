@@ -122,7 +122,7 @@ impl Writer {
         F: FnOnce(&dyn Store) -> Result<T, HistoryError> + Send + 'static,
     {
         let engine = Arc::clone(&self.engine);
-        // It is never closed. A read goes on where whoever wanted it went away, and keeps its place.
+        // It is never closed. A read whose caller went away continues and keeps its permit.
         let place = Arc::clone(&self.reads).acquire_owned().await.ok();
         let reading = spawn_blocking(move || {
             let _place = place;
@@ -152,7 +152,7 @@ impl Writer {
     /// Waits until everything given so far is written.
     pub(super) async fn flush(&self) {
         let nothing = Box::new(|_: &mut dyn Store| Ok(()));
-        // What failed was told to whoever gave it.
+        // Callers have heard of their failed writes.
         let _ = self.write(Tenant::ANONYMOUS, nothing).await.kept().await;
     }
 }

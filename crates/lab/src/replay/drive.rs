@@ -176,6 +176,8 @@ impl<'a> Drive<'a> {
             }
         };
         self.sent(&mut pending, &sending);
+        // Stored, as far as the conversation knows: else it would give all of itself with each request.
+        pending.flight.take_pending();
         self.on(Input::Landed(&pending.flight), self.clock.now());
     }
 
