@@ -1,7 +1,7 @@
 //! Strategies as programs: checked and compiled once, shared by all conversations.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use plumb::check::{Checked, check};
 use plumb::diagnostic::{Colour, Diagnostic, render};
@@ -47,14 +47,9 @@ pub const SHIPPED: [(&str, &str); 8] = [
 /// The name of the default.
 const DEFAULT: &str = "prepared";
 
-/// The default strategy, which takes the place of one that fails.
-static DEFAULT_PROGRAM: LazyLock<Arc<StrategyProgram>> = LazyLock::new(|| {
-    #[expect(
-        clippy::expect_used,
-        reason = "what is shipped checks: a test sees to it"
-    )]
-    StrategyProgram::shipped(DEFAULT).expect("the default is shipped")
-});
+/// The shipped strategies, each compiled when it is first asked for: compiling one takes milliseconds.
+static COMPILED: [OnceLock<Option<Arc<StrategyProgram>>>; SHIPPED.len()] =
+    [const { OnceLock::new() }; SHIPPED.len()];
 
 /// The shipped strategies as modules: `use prepared` names them, behind the caller's own.
 struct Beside<'a>(&'a dyn Modules);
@@ -222,8 +217,10 @@ impl StrategyProgram {
             "keep_last_20" => "keep_last_n",
             name => name,
         };
-        let (name, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
-        Self::new(name, text, &BuiltIn).ok()
+        let mut all = SHIPPED.iter().zip(&COMPILED);
+        let (&(name, text), compiled) = all.find(|((known, _), _)| *known == name)?;
+        let program = compiled.get_or_init(|| Self::new(name, text, &BuiltIn).ok());
+        program.clone()
     }
 
     /// All that are built in, the default first.
@@ -234,7 +231,8 @@ impl StrategyProgram {
     /// The default, `prepared`.
     #[must_use]
     pub fn default_one() -> Arc<Self> {
-        Arc::clone(&DEFAULT_PROGRAM)
+        #[expect(clippy::expect_used, reason = "the default checks: a test sees to it")]
+        Self::shipped(DEFAULT).expect("the default is shipped")
     }
 
     /// The name.
