@@ -213,10 +213,10 @@ impl Reader<'_> {
         let unit = process.definition.unit;
         let commands = self.of_mem(unit, "CtrlCmd", span);
         let answers = self.of_mem(unit, "CtrlResp", span);
-        if let Some((kind, span)) = inputs.get(1) {
-            if fits(kind, &commands) == Fit::Never {
-                self.out.push(codes::agent_input(*span, &Shown(kind)));
-            }
+        if let Some((kind, span)) = inputs.get(1)
+            && fits(kind, &commands) == Fit::Never
+        {
+            self.out.push(codes::agent_input(*span, &Shown(kind)));
         }
         let both = matches!(outputs.as_slice(), [_, (Type::Json, _)]);
         let wide = [&answers, &Type::Json];
