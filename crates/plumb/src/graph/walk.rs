@@ -7,7 +7,7 @@ pub(crate) fn left(
     starts: impl IntoIterator<Item = usize>,
     seen: &mut [bool],
 ) -> Vec<usize> {
-    let mut order = Vec::new();
+    let mut order = Vec::with_capacity(next.len());
     let mut open = Vec::new();
     for start in starts {
         open.push((start, false));
@@ -35,12 +35,14 @@ pub(crate) fn components(next: &[Vec<usize>]) -> Vec<usize> {
     let edges = edges.flat_map(|(from, ahead)| ahead.iter().map(move |to| (*to, from)));
     let back = successors(count, edges);
     let order = left(next, 0..count, &mut vec![false; count]);
-    let mut component = vec![0; count];
-    let mut seen = vec![false; count];
+    let mut component = vec![usize::MAX; count];
+    let mut open = Vec::new();
     for (label, start) in order.into_iter().rev().enumerate() {
-        for member in left(&back, [start], &mut seen) {
-            if let Some(component) = component.get_mut(member) {
+        open.push(start);
+        while let Some(node) = open.pop() {
+            if let Some(component) = component.get_mut(node).filter(|it| **it == usize::MAX) {
                 *component = label;
+                open.extend(back.get(node).into_iter().flatten());
             }
         }
     }
