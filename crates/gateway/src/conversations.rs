@@ -40,25 +40,25 @@ use writer::StoreFailure;
 /// Tells the time. Only the binary knows a real one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How often conversations at rest are looked for.
+/// The interval at which idle conversations are looked for.
 const ROUND: Duration = Duration::from_secs(15);
 
 /// The time without a request after which the texts of a conversation leave memory.
 const REST: SignedDuration = SignedDuration::from_secs(45);
 
-/// How long preparations may take to notice that they are no longer wanted.
+/// The time that preparations have to notice that they are no longer wanted.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What conversations are kept with.
+/// The services that conversations rely on.
 #[derive(Clone)]
 pub struct Parts {
     /// The configuration.
     pub config: Arc<Config>,
-    /// Where the history is stored.
+    /// The history.
     pub engine: Arc<dyn Engine>,
     /// The time, for what is not called with one.
     pub clock: Clock,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Arc<Metrics>,
 }
 
@@ -68,7 +68,7 @@ pub struct Conversations {
     inner: Arc<Inner>,
 }
 
-/// What requests, preparations and reports share.
+/// State that requests, preparations and reports share.
 struct Inner {
     parts: Parts,
     terms: Arc<Terms>,
@@ -78,9 +78,9 @@ struct Inner {
     answers: Answers,
     reading: reading::Reading,
     jobs: jobs::Jobs,
-    /// How many conversations were begun.
+    /// The number of conversations begun.
     begun: AtomicU64,
-    /// Whether a task looks for conversations at rest.
+    /// True if a task looks for idle conversations.
     is_watched: AtomicBool,
 }
 
@@ -113,13 +113,13 @@ impl Conversations {
         })
     }
 
-    /// What they are kept with.
+    /// The services that they rely on.
     #[must_use]
     pub fn parts(&self) -> &Parts {
         &self.inner.parts
     }
 
-    /// Whether the store refused the newest thing that was to be stored.
+    /// Returns true if the store refused the newest write.
     #[must_use]
     pub fn is_forgetting(&self) -> bool {
         self.inner.writer.is_failing()

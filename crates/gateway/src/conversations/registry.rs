@@ -22,9 +22,10 @@ pub(super) struct Shared {
     pub tenant: Tenant,
     /// Wakes requests that are held when a preparation has ended.
     pub settled: Notify,
-    /// Whether a provider ever answered it. Reports leave out one that was only refused.
+    /// True once a provider has answered it. Reports leave out a conversation that was only
+    /// refused.
     answered: AtomicBool,
-    /// When it was last seen, in milliseconds; read without the lock.
+    /// The time when it was last seen, in milliseconds; read without the lock.
     seen: AtomicI64,
     /// The preparation under way, and what ends it.
     job: Mutex<Option<(JobId, CancellationToken)>>,
@@ -230,7 +231,7 @@ impl Registry {
         }
     }
 
-    /// How many there are.
+    /// The number of conversations.
     pub(super) fn len(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }

@@ -24,11 +24,11 @@ const LONGEST_ANSWER: usize = 16 << 20;
 /// One request under way.
 pub(super) struct Passage {
     inner: Arc<Inner>,
-    /// Its conversation.
+    /// The conversation.
     pub shared: Arc<Shared>,
-    /// Its place there.
+    /// Its flight in the conversation.
     pub flight: Flight,
-    /// As it came. A refusal can make it necessary to send it differently.
+    /// The request as received. After a refusal it may have to be sent differently.
     pub arrival: Arrival,
     /// The summary to begin with the answer, and what it is made from once the request is sent.
     pub prepare: Option<(Preparation, Start, Option<Source>)>,
@@ -53,7 +53,7 @@ impl Passage {
         }
     }
 
-    /// What tells its model at its upstream from others.
+    /// The key of its model at its upstream.
     pub(super) fn model_key(&self) -> Key {
         let (arrival, name) = (&self.arrival, self.flight.model_name());
         let commons = &self.inner.commons;
@@ -87,13 +87,13 @@ impl Drop for Passage {
     }
 }
 
-/// How an answer is heard.
+/// The state of an answer that is being read.
 enum Hearing {
     /// Not at all.
     Off,
-    /// As an event stream.
+    /// An event stream.
     Stream(Box<(Decoder, Accumulator, Proof)>),
-    /// As a body, and how long it says it is.
+    /// A body, with the length that it announced.
     Body(Vec<u8>, Option<usize>),
 }
 
@@ -127,8 +127,8 @@ impl Ticket {
         }
     }
 
-    /// Whether the provider may find the request too long: it takes half of the window that is believed
-    /// in, or more, and could be made smaller.
+    /// Returns true if the provider may find the request too long: it takes at least half of the
+    /// presumed window and could be made smaller.
     #[must_use]
     pub fn may_overflow(&self) -> bool {
         self.passage.as_ref().is_some_and(|passage| {
