@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use context::{Text, Tokens, Turn, TurnId};
 use history::ConversationId;
+use jiff::Timestamp;
 use tokens::Model;
 use wire::api::{Dialect, Reply};
 
@@ -28,6 +29,8 @@ pub struct Flight {
     pub(crate) unchanged: Tokens,
     /// The request before it.
     pub(crate) before: Option<Sent>,
+    /// When the conversation was last seen before it.
+    pub(crate) after: Option<Timestamp>,
     /// Whether something left the view with it.
     pub(crate) swapped: bool,
     /// Whether it waited for a summary.
@@ -80,6 +83,7 @@ impl Flight {
             shown: Extent::default(),
             unchanged: Tokens::ZERO,
             before: None,
+            after: None,
             swapped: false,
             waited: false,
             did: Vec::new(),
