@@ -1,5 +1,6 @@
 //! The conversations of one process: those in memory, and the way of a request to its own.
 
+mod question;
 mod registry;
 mod search;
 
@@ -13,8 +14,9 @@ use crate::continuation::Answers;
 use crate::effect::Input;
 use crate::terms::Terms;
 
+pub use question::{Found, Question, Read};
 pub use registry::{Registry, Shared};
-pub use search::{Found, Joined, Question, Read, Search};
+pub use search::{Joined, Search};
 
 /// The time without a request after which the texts of a conversation leave memory.
 const REST: SignedDuration = SignedDuration::from_secs(45);

@@ -8,86 +8,24 @@ use std::sync::atomic::Ordering;
 
 use context::pin::Pin;
 use context::{Turn, TurnId};
-use history::{Conversation as Record, ConversationId, Edition, HistoryError, Store};
+use history::{Conversation as Record, ConversationId, Edition};
 use jiff::Timestamp;
-use tokens::Model;
 
 use super::Directory;
+use super::question::{Found, Question, Read};
 use super::registry::Shared;
 use crate::batch::Batch;
-use crate::begin::{Kin, Recovered, Stored, new_id, stored_pins};
-use crate::continuation::{Answer, continued, stored_answers};
+use crate::begin::{Kin, Recovered, Stored, new_id};
+use crate::continuation::continued;
 use crate::conversation::Conversation;
 use crate::effect::Input;
 use crate::flight::Flight;
 use crate::incoming::Incoming;
 use crate::join::{Joining, Relation};
-use crate::overlay::{Overlay, Wanted};
 use crate::view::View;
 
 /// A request in its conversation.
 pub type Joined<X> = (Arc<Shared<X>>, Flight);
-
-/// Something that has to be known before a search goes on.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Question<X> {
-    /// Read the turns of the request ([`Incoming::turns`]), which takes time for a long one.
-    Turns,
-    /// Read this from the store of its tenant.
-    Store(Read<X>),
-}
-
-/// A read from a tenant's store.
-#[derive(Debug)]
-pub enum Read<X> {
-    /// The texts of a conversation that have left memory.
-    Overlay(Arc<Shared<X>>, Wanted),
-    /// The changes of turns.
-    Editions(Vec<TurnId>),
-    /// The conversations whose newest turn is one of these.
-    Headed(Vec<TurnId>),
-    /// A conversation.
-    Conversation(Box<Stored>),
-    /// The answers to compactions that clients made.
-    Answers(Timestamp),
-    /// The pins of a conversation.
-    Pins(ConversationId, Arc<Model>),
-}
-
-/// The answer of a store.
-#[derive(Debug)]
-pub enum Found {
-    /// Texts.
-    Overlay(Overlay),
-    /// Changes.
-    Editions(Vec<Edition>),
-    /// Conversations.
-    Headed(Vec<Record>),
-    /// A conversation.
-    Conversation(Box<Recovered>),
-    /// Answers to compactions.
-    Answers(Vec<Answer>),
-    /// Pins; `None` where there is no such conversation.
-    Pins(Option<Vec<Pin>>),
-}
-
-impl<X> Read<X> {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// Where the store fails.
-    pub fn from(&self, store: &dyn Store) -> Result<Found, HistoryError> {
-        Ok(match self {
-            Self::Overlay(_, wanted) => Found::Overlay(wanted.load(store)?),
-            Self::Editions(of) => Found::Editions(store.editions(of)?),
-            Self::Headed(path) => Found::Headed(store.headed(path)?),
-            Self::Conversation(stored) => Found::Conversation(Box::new(stored.load(store)?)),
-            Self::Answers(now) => Found::Answers(stored_answers(store, *now)?),
-            Self::Pins(of, model) => Found::Pins(stored_pins(store, *of, &model.counter())?),
-        })
-    }
-}
 
 /// How far a search is. In this order: what changes least comes first.
 #[derive(Debug)]
@@ -177,23 +115,6 @@ impl<X: Default> Directory<X> {
     }
 }
 
-impl<X> Shared<X> {
-    /// The read that brings its texts back, where they have left memory.
-    fn wanted(self: &Arc<Self>) -> Result<(), Read<X>> {
-        let missing = self.lock().missing();
-        match missing {
-            Some(wanted) => Err(Read::Overlay(Arc::clone(self), wanted)),
-            None => Ok(()),
-        }
-    }
-}
-
-impl<X> From<Read<X>> for Question<X> {
-    fn from(read: Read<X>) -> Self {
-        Self::Store(read)
-    }
-}
-
 impl<X: Default> Search<'_, '_, X> {
     /// Goes on: the conversation, or `None` where none takes the request.
     ///
@@ -262,24 +183,15 @@ impl<X: Default> Search<'_, '_, X> {
                 (self.offered(&linked)?, Stage::Alike)
             }
             Stage::Alike => {
-                self.alike = directory.registry.beginning(
-                    incoming.tenant,
-                    incoming.dialect(),
-                    first(self.turns()?),
-                );
+                let (dialect, first) = (incoming.dialect(), first(self.turns()?));
+                let registry = &directory.registry;
+                self.alike = registry.beginning(incoming.tenant, dialect, first);
                 (self.offered(&self.alike)?, Stage::Stored)
             }
-            Stage::Stored => match self.recovered()? {
-                Some(back) => (None, Stage::Back(self.entered(back)?)),
-                None => (None, Stage::New),
-            },
+            Stage::Stored | Stage::New => (None, self.another()?),
             Stage::Back(shared) => {
                 shared.was_answered();
                 (self.offered(std::slice::from_ref(shared))?, Stage::New)
-            }
-            Stage::New => {
-                let (begun, batch) = self.begun()?;
-                (None, Stage::Begun(self.entered(begun)?, Box::new(batch)))
             }
             Stage::Begun(shared, batch) => {
                 // A conversation that is new goes on with any request.
@@ -293,6 +205,18 @@ impl<X: Default> Search<'_, '_, X> {
         };
         self.stage = next;
         Ok(joined)
+    }
+
+    /// A conversation that is not in memory: from the store, or a new one.
+    fn another(&mut self) -> Result<Stage<X>, Question<X>> {
+        if let Stage::Stored = self.stage {
+            return Ok(match self.recovered()? {
+                Some(back) => Stage::Back(self.entered(back)?),
+                None => Stage::New,
+            });
+        }
+        let (begun, batch) = self.begun()?;
+        Ok(Stage::Begun(self.entered(begun)?, Box::new(batch)))
     }
 
     fn turns(&self) -> Result<&[Turn], Question<X>> {
