@@ -1,7 +1,7 @@
 //! The summary: its template, its validator, its marker, the never-grow check.
 //!
-//! A summary has fixed fields, so that it can be checked and completed field by field whoever wrote
-//! it. As text it is Markdown: a marker line, then one heading a field, one list item an entry, and
+//! A summary has fixed fields, so that it can be checked and completed field by field whatever
+//! wrote it. As text it is Markdown: a marker line, then one heading a field, one list item an entry, and
 //! `none` under a heading without entries. [`Summary::render`] and [`Summary::parse`] are inverse.
 //!
 //! The marker says that this is a summary, that a compaction made it, and that it carries no

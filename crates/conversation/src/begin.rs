@@ -21,7 +21,7 @@ use crate::overlay::{Overlay, Wanted, pins_key};
 use crate::pins::PinBook;
 use crate::terms::Terms;
 
-/// What a new conversation has to do with others.
+/// Other conversations that a new one is related to.
 #[derive(Debug, Default)]
 pub struct Kin {
     /// The conversation that it branches off from, what it inherits, and how many turns they share.
@@ -32,7 +32,7 @@ pub struct Kin {
     pub started_by: Option<ConversationId>,
 }
 
-/// What a conversation takes over from the store, or from the one it branched off from.
+/// State that a conversation takes over from the store, or from the conversation it branched off.
 #[derive(Debug)]
 pub struct Inherited {
     standing: Standing,
@@ -72,14 +72,14 @@ pub fn new_id(
 #[derive(Clone, Debug)]
 pub struct Stored {
     record: Record,
-    /// How many turns of the request it knows.
+    /// The number of turns of the request that it knows.
     known: usize,
     wanted: Wanted,
     /// The turns that are shown, on which a newer summary may stand.
     behind: Vec<TurnId>,
 }
 
-/// What was read from the store of a conversation.
+/// The rows of one conversation, read from the store.
 #[derive(Debug)]
 pub struct Recovered {
     overlay: Overlay,
@@ -348,7 +348,7 @@ impl Conversation {
         }
     }
 
-    /// What a branch takes over with the first `common` turns.
+    /// State that a branch takes over with the first `common` turns.
     #[must_use]
     pub fn bequeath(&self, common: usize) -> Inherited {
         let standing = self.record.standing;
@@ -382,7 +382,7 @@ impl Conversation {
         }
     }
 
-    /// How many leading turns it shares with these.
+    /// Returns the number of leading turns that it shares with these.
     #[must_use]
     pub fn shares(&self, turns: &[Turn]) -> usize {
         let pairs = turns.iter().zip(self.said.outline.ids());

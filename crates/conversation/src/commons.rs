@@ -1,4 +1,5 @@
-//! What the conversations of one process share: how requests are read, and what was learned about models.
+//! State that the conversations of one process share: caches for reading requests, and lessons
+//! about models.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +28,7 @@ const MOST: usize = 1_024;
 /// The most model names that are remembered.
 const MODELS: usize = 256;
 
-/// What the conversations of one process share.
+/// State that the conversations of one process share.
 #[derive(Debug)]
 pub struct Commons {
     secret: [u8; 32],
@@ -44,7 +45,7 @@ struct Window {
     until: Timestamp,
 }
 
-/// Where a request comes from and goes to.
+/// The sender and the destination of a request.
 #[derive(Clone, Debug)]
 pub struct Origin<'a> {
     /// The tenant.
@@ -53,7 +54,7 @@ pub struct Origin<'a> {
     pub url: &'a str,
     /// The names that its headers give.
     pub labels: Labels,
-    /// Whether the client names its agents in headers.
+    /// True if the client names its agents in headers.
     pub names_agents: bool,
 }
 
@@ -62,12 +63,13 @@ pub struct Origin<'a> {
 pub struct Found {
     /// Its size.
     pub tokens: Tokens,
-    /// Whether the provider stated it; else it is only known to be smaller than what was refused.
+    /// True if the provider stated the size. Otherwise the window is only known to be smaller than
+    /// a refused request.
     pub is_stated: bool,
 }
 
 impl Commons {
-    /// Nothing learned yet. The secret keys all hashes.
+    /// Starts with no lessons. The secret keys all hashes.
     #[must_use]
     pub fn new(secret: [u8; 32]) -> Self {
         Self {
@@ -213,7 +215,7 @@ impl Commons {
         }
     }
 
-    /// How long summaries of a model take.
+    /// The time that summaries of a model take.
     #[must_use]
     pub fn duration(&self, key: Key) -> Writing {
         let known = self.durations.lock();

@@ -21,12 +21,12 @@ pub use search::{Joined, Search};
 /// The time without a request after which the texts of a conversation leave memory.
 const REST: SignedDuration = SignedDuration::from_secs(45);
 
-/// How many conversations stay in memory, and how long.
+/// The room for conversations in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// So many; those not seen for longest leave first.
+    /// The most conversations; those not seen for longest leave first.
     pub most: usize,
-    /// So long after their last request.
+    /// The time after the last request for which one stays.
     pub idle: SignedDuration,
 }
 
@@ -35,14 +35,14 @@ pub struct Room {
 pub struct Directory<X> {
     /// The settings of every conversation.
     pub terms: Arc<Terms>,
-    /// What conversations share.
+    /// State that conversations share.
     pub commons: Commons,
     /// Those in memory.
     pub registry: Registry<X>,
     /// The answers to compactions that clients made by themselves.
     pub answers: Answers,
     room: Room,
-    /// How many were begun.
+    /// The number of conversations begun.
     begun: AtomicU64,
 }
 

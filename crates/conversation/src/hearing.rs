@@ -7,7 +7,7 @@ use crate::proof::Proof;
 /// The longest answer that is read where it is no stream, in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// How an answer is heard.
+/// An answer that is being heard.
 #[derive(Default)]
 pub struct Hearing(As);
 
@@ -16,9 +16,9 @@ enum As {
     /// Not at all.
     #[default]
     Off,
-    /// As an event stream.
+    /// An event stream.
     Stream(Box<(Decoder, Accumulator, Proof)>),
-    /// As a body, and how long it says it is.
+    /// A body, with the length that it announced.
     Body(Vec<u8>, Option<usize>),
 }
 

@@ -13,7 +13,7 @@ use crate::incoming::Incoming;
 use crate::rewrite::{self, Addition};
 use crate::words::Did;
 
-/// Nothing is added to a body this near to the largest that the provider takes, in bytes.
+/// Nothing is added to a body that is within this many bytes of the provider's limit.
 const ROOM: usize = 1 << 20;
 
 impl Conversation {
@@ -65,8 +65,9 @@ impl Conversation {
         }
     }
 
-    /// Whether the agent is told the state of its memory: with a user's new words once there was an
-    /// answer, after a swap, and when the soft threshold is crossed. Not when the same request comes again.
+    /// Decides if the agent is told the state of its memory: with a user's new words once there was
+    /// an answer, after a swap, and when the view crosses the soft threshold. A repeated request
+    /// gets no new note.
     fn is_note_due(&mut self, incoming: &Incoming<'_>, flight: &Flight, shown: Extent) -> bool {
         let room = self.terms.longest_body.saturating_sub(ROOM);
         if self.flights.noted == flight.turns.number

@@ -18,27 +18,27 @@ use crate::journal::Happened;
 use crate::overlay::{Overlay, Wanted};
 use crate::rewrite;
 
-/// How a request relates to a conversation.
+/// The relation of a request to a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// It goes on from the newest turn, or is the same request again.
+    /// The request continues from the newest turn, or is the same request again.
     GoesOn,
-    /// It goes on from an earlier turn, but behind the request before the newest.
+    /// The request continues from an earlier turn, but later than the previous request.
     GoesBack,
-    /// It belongs elsewhere, though both may begin alike.
+    /// The request belongs to another conversation, though both may begin alike.
     Apart,
 }
 
 /// The result of offering a request to a conversation.
 #[derive(Debug)]
 pub enum Joining {
-    /// It joined. What it brings is pending in the flight.
+    /// The request joined. The flight holds the turns that it brings.
     Joined(Box<Flight>),
     /// These texts have to be read from the store first; offer it again after [`crate::Input::Overlay`].
     WantsOverlay(Wanted),
     /// The stored changes of these turns have to be read first; offer it again with them.
     WantsEditions(Vec<TurnId>),
-    /// It does not go on with this conversation in the way asked for.
+    /// The request does not continue this conversation in the way asked for.
     Other,
 }
 
@@ -363,8 +363,9 @@ impl Conversation {
         }
     }
 
-    /// Whether the summary in front was made with turns in view that are not among the first `common`: it
-    /// tells of them, and leaves out what they named.
+    /// Returns true if the summary in front was made while turns were in view that are not among
+    /// the first `common`. Such a summary tells of those turns and leaves out names that stood in
+    /// them.
     pub(crate) fn tells_of_others(&self, common: usize) -> bool {
         let mark = self.overlay.as_ref();
         let mark = mark.and_then(|overlay| overlay.mark.as_ref());
@@ -382,7 +383,8 @@ impl Conversation {
         self.supervisor.machine = Homunculus::resume(strategy, limits, shown, &path);
     }
 
-    /// What has to be read from the store before it can be shown. `None` where it is in memory.
+    /// Texts that must be read from the store before the conversation can be shown. `None` if they
+    /// are in memory.
     #[must_use]
     pub fn missing(&self) -> Option<Wanted> {
         self.overlay.is_none().then(|| self.wanted())

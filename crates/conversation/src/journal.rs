@@ -1,4 +1,5 @@
-//! What happened in a conversation, as far as the dashboard shows it: bounded, without any text of it.
+//! The events of a conversation that the dashboard shows. The journal is bounded and holds no
+//! message text.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,10 +8,10 @@ use context::Tokens;
 use history::Route;
 use jiff::{SignedDuration, Timestamp};
 
-/// So many entries are remembered.
+/// The number of entries that are kept.
 const ENTRIES: usize = 48;
 
-/// So many requests are remembered.
+/// The number of requests that are kept.
 pub const SAMPLES: usize = 240;
 
 /// Something that happened.
@@ -20,9 +21,9 @@ pub enum Happened {
     Began,
     /// The first request came, and goes on with a conversation that its client compacted.
     GoesOn,
-    /// It branched off from another conversation after so many turns.
+    /// Branched off from another conversation after this many turns.
     Branched(usize),
-    /// It came back from the store.
+    /// Came back from the store.
     CameBack,
     /// The client went back to an earlier turn.
     WentBack,
@@ -46,7 +47,7 @@ pub enum Happened {
     StrategyFailed(String),
     /// The provider refused a request with this status.
     Refused(u16),
-    /// It was refused as too long.
+    /// Refused by the provider as too long.
     Overflowed,
     /// The strategy left it too long, so it was made smaller without it.
     Rescued,
@@ -129,7 +130,7 @@ pub struct Sent {
     pub tokens: u32,
     /// Tokens of the conversation as it was said.
     pub unchanged: u32,
-    /// Whether the view got smaller with it.
+    /// True if the view got smaller with it.
     pub swapped: bool,
 }
 
@@ -151,7 +152,7 @@ impl Sent {
     }
 }
 
-/// What is remembered of what happened.
+/// The newest events of a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     entries: VecDeque<(Timestamp, Happened)>,
@@ -184,7 +185,7 @@ impl Journal {
         self.sent.push_back(sent);
     }
 
-    /// What happened, newest first.
+    /// The events, newest first.
     pub fn entries(&self) -> impl Iterator<Item = &(Timestamp, Happened)> {
         self.entries.iter().rev()
     }

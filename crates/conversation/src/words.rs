@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// What was done to one request.
+/// One change to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Did {
     /// Sent as it was received: nothing was due.
@@ -14,7 +14,7 @@ pub enum Did {
     Passed,
     /// Sent as it was received, since something of ours failed.
     Failed,
-    /// Nothing was due; what was added to it before was added again, byte for byte.
+    /// Nothing was due; earlier additions were repeated byte for byte.
     Replayed,
     /// A summary was swapped in with this request.
     Swapped,
@@ -96,7 +96,7 @@ impl Did {
 }
 
 impl Did {
-    /// What it means, as one sentence.
+    /// The meaning, in one sentence.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {

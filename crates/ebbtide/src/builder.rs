@@ -14,7 +14,7 @@ use plumb::modules::BuiltIn;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
-/// How summaries are made.
+/// The maker of summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Summaries {
@@ -87,13 +87,13 @@ impl Builder {
         self
     }
 
-    /// Whether requests are changed. Default: [`Mode::On`].
+    /// Changes requests, or only observes them. Default: [`Mode::On`].
     pub const fn mode(mut self, mode: Mode) -> Self {
         self.terms.mode = mode;
         self
     }
 
-    /// How summaries are made. Default: [`Summaries::Extractive`].
+    /// The maker of summaries. Default: [`Summaries::Extractive`].
     pub const fn summaries(mut self, summaries: Summaries) -> Self {
         self.terms.route = match summaries {
             Summaries::Extractive => RouteChoice::Extractive,
@@ -109,7 +109,7 @@ impl Builder {
         self
     }
 
-    /// Whether the model is told the state of its memory, in notes beside messages. Default: yes.
+    /// Tells the model the state of its memory, in notes beside messages. Default: yes.
     pub const fn notes(mut self, notes: bool) -> Self {
         self.terms.notes = notes;
         self

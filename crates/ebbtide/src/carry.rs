@@ -82,7 +82,7 @@ impl Engine {
                 return Next::Hold(Held {
                     work,
                     until,
-                    ticket: ticket(passage),
+                    passage,
                 });
             }
             Decided::Overtaken => {
@@ -142,14 +142,7 @@ impl Engine {
         let (mut decided, mut at_once, mut order) = (None, false, None);
         for effect in effects {
             match effect {
-                Effect::Store(batch) => {
-                    if self.write(passage.shared.tenant, &batch).is_err() {
-                        // It is right in memory; only a restart would not know of it.
-                        let mut conversation = passage.shared.lock();
-                        conversation.on(Input::NotStored, now);
-                        conversation.on(Input::Unkept, now);
-                    }
-                }
+                Effect::Store(batch) => self.keep(passage, &batch, now),
                 Effect::Send(sending) => decided = Some(Decided::Sent(Box::new(sending))),
                 Effect::Overtaken => decided = Some(Decided::Overtaken),
                 Effect::Hold(Hold::OnTheSpot) => at_once = true,
@@ -182,10 +175,17 @@ impl Engine {
 
     /// Stores what a request brings, before a summary of it is.
     fn keep_pending(&self, passage: &mut Passage, now: Timestamp) {
-        if let Some(batch) = passage.flight.take_pending()
-            && self.write(passage.shared.tenant, &batch).is_err()
-        {
-            passage.shared.lock().on(Input::NotStored, now);
+        if let Some(batch) = passage.flight.take_pending() {
+            self.keep(passage, &batch, now);
+        }
+    }
+
+    fn keep(&self, passage: &Passage, batch: &Batch, now: Timestamp) {
+        if self.write(passage.shared.tenant, batch).is_err() {
+            // It is right in memory; only a restart would not know of it.
+            let mut conversation = passage.shared.lock();
+            conversation.on(Input::NotStored, now);
+            conversation.on(Input::Unkept, now);
         }
     }
 
@@ -207,7 +207,7 @@ impl Engine {
         effects.into_iter().filter_map(learned).collect()
     }
 
-    /// What tells the model of a request from others.
+    /// The key of the model of a request.
     fn key(&self, passage: &Passage) -> conversation::identity::Key {
         let name = passage.flight.model_name();
         let commons = &self.directory.commons;
@@ -248,20 +248,25 @@ impl Engine {
     }
 
     /// Stores a summary and gives it to its conversation.
-    pub(crate) fn deliver(&self, work: &Work, made: Made, fallen: Option<String>, now: Timestamp) {
-        let (shared, order) = (&work.shared, &work.preparation);
+    pub(crate) fn deliver(&self, work: Work, made: Made, fallen: Option<String>, now: Timestamp) {
+        let Work {
+            shared,
+            preparation: order,
+            key,
+            ..
+        } = work;
         let summary = summary(made, fallen, now);
         // Before it can be shown: a summary that is shown must survive a restart.
-        let stored = match self.write(shared.tenant, &summary.batch(order)) {
+        let stored = match self.write(shared.tenant, &summary.batch(&order)) {
             Ok(()) => Stored::Yes,
             Err(_) => Stored::No,
         };
         let commons = &self.directory.commons;
         let mut conversation = shared.lock();
         // Another conversation may have learned more since.
-        conversation.on(Input::Learned(commons.duration(work.key)), now);
-        conversation.on(Input::Prepared(order, summary, stored), now);
-        commons.learn_duration(work.key, conversation.writing());
+        conversation.on(Input::Learned(commons.duration(key)), now);
+        conversation.on(Input::Prepared(&order, summary, stored), now);
+        commons.learn_duration(key, conversation.writing());
         if shared.beside.compacts.swap(false, Ordering::Relaxed) {
             conversation.on(Input::Order(Order::Swap), now);
         }

@@ -53,12 +53,6 @@ impl Client {
         self
     }
 
-    /// The tenant.
-    #[must_use]
-    pub const fn tenant(&self) -> Tenant {
-        self.tenant
-    }
-
     pub(crate) fn origin(&self) -> Origin<'static> {
         Origin {
             tenant: self.tenant,

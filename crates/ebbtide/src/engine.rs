@@ -27,7 +27,7 @@ pub(crate) type Shared = directory::Shared<Beside>;
 /// Beside a conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
-    /// Whether the next summary is swapped in as soon as it is ready.
+    /// True if the next summary is swapped in as soon as it is ready.
     pub compacts: AtomicBool,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// What a conversation decided about a request.
+/// The decision of a conversation about a request.
 pub(crate) enum Decided {
     Sent(Box<Sending>),
     Held(Option<Preparation>, Option<Timestamp>),
@@ -103,9 +103,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Store`] where the store fails. Send your own body then.
     pub fn resume(&self, held: Held, now: Timestamp) -> Result<Next, EngineError> {
-        let Some(passage) = held.ticket.passage else {
-            return Ok(as_it_came(Bytes::new(), Did::Failed, Ticket::default()));
-        };
+        let passage = held.passage;
         let (client, body) = (passage.client.clone(), passage.body.clone());
         let commons = &self.directory.commons;
         let Some((request, elements)) = commons.read(client.tenant, client.dialect, &body) else {
@@ -152,7 +150,7 @@ impl Engine {
                 Decided::Held(order, _) => {
                     if let Some(order) = order {
                         let work = self.begun(&incoming, &passage.shared, (order, now));
-                        self.deliver(&work, model::extractive(&work.order), None, now);
+                        self.extract(work, now);
                     }
                 }
             }
@@ -173,10 +171,10 @@ impl Engine {
         self.answered(ticket, now)
     }
 
-    /// As [`observe`](Self::observe), for an answer whose pieces the ticket has [heard](Ticket::hear).
+    /// Works like [`observe`](Self::observe), for an answer whose pieces the ticket has [heard](Ticket::hear).
     ///
     /// # Errors
-    /// As [`observe`](Self::observe).
+    /// Those of [`observe`](Self::observe).
     pub fn answered(
         &self,
         mut ticket: Ticket,
@@ -223,11 +221,11 @@ impl Engine {
     pub fn prepared(&self, work: Work, text: &str, now: Timestamp) -> Result<(), EngineError> {
         match model::written(&work.order, text) {
             Ok(made) => {
-                self.deliver(&work, made, None, now);
+                self.deliver(work, made, None, now);
                 Ok(())
             }
             Err(error) => {
-                self.fall(&work, error.code().to_string(), now);
+                self.failed(work, error.code().as_str(), now);
                 Err(EngineError::Rejected(error))
             }
         }
@@ -235,16 +233,14 @@ impl Engine {
 
     /// A summary could not be made, for this reason: one is made without a model.
     pub fn failed(&self, work: Work, why: &str, now: Timestamp) {
-        self.fall(&work, why.to_owned(), now);
+        let made = model::extractive(&work.order);
+        self.deliver(work, made, Some(why.to_owned()), now);
     }
 
     /// Makes a summary without a model.
     pub fn extract(&self, work: Work, now: Timestamp) {
-        self.deliver(&work, model::extractive(&work.order), None, now);
-    }
-
-    fn fall(&self, work: &Work, why: String, now: Timestamp) {
-        self.deliver(work, model::extractive(&work.order), Some(why), now);
+        let made = model::extractive(&work.order);
+        self.deliver(work, made, None, now);
     }
 }
 

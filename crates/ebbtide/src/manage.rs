@@ -15,7 +15,7 @@ use crate::engine::{Engine, Shared};
 use crate::error::EngineError;
 use crate::told::{Explanation, Original, Overview, SummaryReport};
 
-/// So many conversations of the store are listed.
+/// The most conversations of the store that are listed.
 const LISTED: usize = 1_000;
 
 impl Engine {
@@ -23,7 +23,7 @@ impl Engine {
         self.directory.registry.get(client.tenant, of)
     }
 
-    /// What is known of a conversation, in memory or not.
+    /// The record of a conversation, in memory or not.
     fn record(&self, client: &Client, of: ConversationId) -> Result<Record, EngineError> {
         if let Some(shared) = self.live(client, of) {
             return Ok(shared.lock().record().clone());
@@ -149,12 +149,12 @@ impl Engine {
             store.conversations(Timestamp::MAX, LISTED)
         })?;
         let stored = stored.iter().filter(|record| !known.contains(&record.id));
-        all.extend(stored.map(|record| Overview::stored(record)));
+        all.extend(stored.map(Overview::stored));
         all.sort_by_key(|line| (std::cmp::Reverse(line.seen), line.id));
         Ok(all)
     }
 
-    /// Why the view of a conversation is what it is: its figures, summaries and pins, and the journal.
+    /// Explains the view of a conversation: its figures, summaries and pins, and the journal.
     ///
     /// # Errors
     /// Where there is no such conversation, or the store fails.

@@ -26,7 +26,7 @@ pub enum Next {
     Hold(Held),
 }
 
-/// What is sent to the provider.
+/// A request as it is sent to the provider.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outgoing {
@@ -34,7 +34,7 @@ pub struct Outgoing {
     pub body: Bytes,
     /// Names to add to the header `anthropic-beta`.
     pub betas: Vec<&'static str>,
-    /// What was done to the body.
+    /// The changes to the body.
     pub did: Vec<Did>,
     /// The tokens of the body; `None` where it was not read.
     pub tokens: Option<Tokens>,
@@ -43,14 +43,13 @@ pub struct Outgoing {
 }
 
 /// A request that waits for a summary.
-#[derive(Debug)]
 #[non_exhaustive]
 pub struct Held {
     /// The summary to make; `None` where the caller was given it before.
     pub work: Option<Work>,
-    /// When the request goes out without it; `None`: when it is ready.
+    /// The time at which the request goes out without it; `None`: it waits until it is ready.
     pub until: Option<Timestamp>,
-    pub(crate) ticket: Ticket,
+    pub(crate) passage: Box<Passage>,
 }
 
 /// A request under way. Dropping it says that there was no answer.
@@ -65,12 +64,21 @@ pub(crate) struct Passage {
     pub shared: Arc<Shared>,
     pub flight: Flight,
     pub client: Client,
-    /// As it came.
+    /// The body as it came.
     pub body: Bytes,
     /// The summary to begin with the answer.
     pub prepare: Option<Preparation>,
-    /// When it was last heard of.
+    /// The time of its last call.
     pub seen: Timestamp,
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held")
+            .field("work", &self.work)
+            .field("until", &self.until)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Ticket {

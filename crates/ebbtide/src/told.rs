@@ -1,4 +1,4 @@
-//! What is told of a conversation.
+//! Reports on conversations.
 
 use context::pin::Pin;
 use context::{Role, Text, Tokens, Turn};
@@ -26,7 +26,7 @@ pub struct Overview {
     pub compactions: u32,
     /// The usage and cost that the provider reported.
     pub totals: Totals,
-    /// When it was last seen.
+    /// The time when it was last seen.
     pub seen: Timestamp,
 }
 
@@ -54,7 +54,7 @@ impl Overview {
     }
 }
 
-/// Why the view of a conversation is what it is.
+/// The reasons of a conversation's view.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -64,7 +64,7 @@ pub struct Explanation {
     pub pins: Vec<Pin>,
     /// Its summaries, those of fewer turns first.
     pub summaries: Vec<SummaryReport>,
-    /// What happened to it, newest first, in words and figures; empty where it is not in memory.
+    /// The events, newest first, in words and figures; empty where it is not in memory.
     pub journal: Vec<(Timestamp, String)>,
 }
 
@@ -92,13 +92,13 @@ pub struct SummaryReport {
     pub turns: usize,
     /// Its size as shown.
     pub tokens: Tokens,
-    /// How it was made.
+    /// The route by which it was made.
     pub route: Route,
-    /// When it was made.
+    /// The time when it was made.
     pub at: Timestamp,
     /// Its text.
     pub text: Text,
-    /// Whether it is in view.
+    /// True if it is in view.
     pub is_shown: bool,
 }
 
@@ -120,7 +120,7 @@ impl SummaryReport {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Original {
-    /// Who said it.
+    /// The speaker.
     pub role: Role,
     /// Its size.
     pub tokens: Tokens,

@@ -1,6 +1,6 @@
 //! The conversations of all tenants: carries out what each of them decides.
 //!
-//! A request is brought to its conversation (`::conversation::directory`), the conversation is asked until it lets the request
+//! A request is brought to its conversation (the crate's `directory`), which is asked until it lets the request
 //! go (`request`), the summaries that it orders are made in the background (`jobs`), and the answer is
 //! brought to it (`ticket`). What it gives to the store goes through one queue (`writer`).
 
@@ -39,22 +39,22 @@ use writer::StoreFailure;
 /// Tells the time. Only the binary knows a real one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How often conversations at rest are looked for.
+/// The interval at which idle conversations are looked for.
 const ROUND: Duration = Duration::from_secs(15);
 
-/// How long preparations may take to notice that they are no longer wanted.
+/// The time that preparations have to notice that they are no longer wanted.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What conversations are kept with.
+/// The services that conversations rely on.
 #[derive(Clone)]
 pub struct Parts {
     /// The configuration.
     pub config: Arc<Config>,
-    /// Where the history is stored.
+    /// The history.
     pub engine: Arc<dyn Engine>,
     /// The time, for what is not called with one.
     pub clock: Clock,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Arc<Metrics>,
 }
 
@@ -64,14 +64,14 @@ pub struct Conversations {
     inner: Arc<Inner>,
 }
 
-/// What requests, preparations and reports share.
+/// State that requests, preparations and reports share.
 struct Inner {
     parts: Parts,
     directory: Directory<Running>,
     writer: writer::Writer,
     reading: reading::Reading,
     jobs: jobs::Jobs,
-    /// Whether a task looks for conversations at rest.
+    /// True if a task looks for idle conversations.
     is_watched: AtomicBool,
 }
 
@@ -105,13 +105,13 @@ impl Conversations {
         })
     }
 
-    /// What they are kept with.
+    /// The services that they rely on.
     #[must_use]
     pub fn parts(&self) -> &Parts {
         &self.inner.parts
     }
 
-    /// Whether the store refused the newest thing that was to be stored.
+    /// Returns true if the store refused the newest write.
     #[must_use]
     pub fn is_forgetting(&self) -> bool {
         self.inner.writer.is_failing()
@@ -147,7 +147,7 @@ impl Conversations {
                 let Some(inner) = inner.upgrade() else { return };
                 let now = (inner.parts.clock)();
                 let pins = inner.directory.let_rest(now);
-                let live = inner.directory.registry.len();
+                let live = inner.directory.registry.count();
                 inner.parts.metrics.holds(live, pins);
                 inner.forget(&mut retention, now).await;
             }

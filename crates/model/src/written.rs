@@ -11,7 +11,7 @@ use crate::prompt::{Source, apart};
 use crate::readable::{finish, wish};
 use crate::transcript::{Fenced, fenced, fitting};
 
-/// What a model is given to write a summary.
+/// The text from which a model writes a summary.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Prompt {
     /// The instructions.

@@ -1,4 +1,4 @@
-//! What a search has to know: the questions, and the answers of the store.
+//! The questions of a search, and the answers of the store.
 
 use std::sync::Arc;
 

@@ -19,11 +19,12 @@ pub struct Shared<X> {
     pub id: ConversationId,
     /// Its owner.
     pub tenant: Tenant,
-    /// Its driver's own.
+    /// State of its driver.
     pub beside: X,
-    /// Whether a provider ever answered it. Reports leave out one that was only refused.
+    /// True once a provider has answered it. Reports leave out a conversation that was only
+    /// refused.
     answered: AtomicBool,
-    /// When it was last seen, in milliseconds; read without the lock.
+    /// The time when it was last seen, in milliseconds; read without the lock.
     seen: AtomicI64,
     conversation: Mutex<Conversation>,
 }
@@ -57,13 +58,13 @@ impl<X> Shared<X> {
         self.answered.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a provider ever answered it.
+    /// Returns true if a provider ever answered it.
     #[must_use]
     pub fn is_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// When it was last seen, in milliseconds since the epoch.
+    /// The time when it was last seen, in milliseconds since the epoch.
     #[must_use]
     pub fn seen(&self) -> i64 {
         self.seen.load(Ordering::Relaxed)
@@ -237,9 +238,9 @@ impl<X> Registry<X> {
         }
     }
 
-    /// How many there are.
+    /// The number of conversations.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 

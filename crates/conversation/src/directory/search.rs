@@ -27,7 +27,7 @@ use crate::view::View;
 /// A request in its conversation.
 pub type Joined<X> = (Arc<Shared<X>>, Flight);
 
-/// How far a search is. In this order: what changes least comes first.
+/// The stages of a search, in order: what changes least comes first.
 #[derive(Debug)]
 enum Stage<X> {
     /// By the bytes of its newest messages: nothing has to be read. Nearly every request ends here.
@@ -38,7 +38,7 @@ enum Stage<X> {
     Stored,
     /// In this one, which came back from the store.
     Back(Arc<Shared<X>>),
-    /// As a new one, which may branch off or go on from one that its client compacted.
+    /// In a new one, which may branch off or go on from one that its client compacted.
     New,
     /// In this one, which begins with it.
     Begun(Arc<Shared<X>>, Box<Batch>),
@@ -46,14 +46,14 @@ enum Stage<X> {
     Over,
 }
 
-/// What the store told so far.
+/// The answers of the store so far.
 #[derive(Debug, Default)]
 struct Known {
     editions: Option<(Vec<TurnId>, Vec<Edition>)>,
     headed: Option<Vec<Record>>,
     recovered: Option<(Stored, Recovered)>,
     pins: Option<Option<Vec<Pin>>>,
-    /// Whether the store failed. It then counts as one that knows nothing.
+    /// True once the store failed. It then counts as one that knows nothing.
     is_silent: bool,
 }
 
@@ -268,7 +268,7 @@ impl<X: Default> Search<'_, '_, X> {
         // Before it is added: one that comes back must not be the first to be swept.
         shared.see(incoming.now);
         let shared = registry.add(shared, (incoming.dialect(), first), &labels);
-        if registry.len() > self.directory.room.most {
+        if registry.count() > self.directory.room.most {
             registry.sweep(incoming.now, self.directory.room);
         }
         Ok(shared)

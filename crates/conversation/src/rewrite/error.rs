@@ -32,7 +32,7 @@ pub(crate) const CODES: &[CodeEntry] = &[
     },
 ];
 
-/// Why a request could not be shown as a recipe says. Whoever gets it sends the client's own bytes.
+/// The reason why a view could not be written as bytes. The caller then sends the client's own bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RewriteError {
     /// The wire would not have it.
@@ -41,17 +41,17 @@ pub enum RewriteError {
     /// The recipe shows none of the messages.
     #[error("the view would begin at message {from}, of {count} messages")]
     NothingKept {
-        /// Where it says the view begins.
+        /// The index at which the view would begin.
         from: usize,
-        /// How many messages there are.
+        /// The number of messages.
         count: usize,
     },
     /// The view would begin between a call and its result, or at a system message.
     #[error("the view would begin at message {from}: {why}")]
     IllegalCut {
-        /// Where it says the view begins.
+        /// The index at which the view would begin.
         from: usize,
-        /// What is wrong with the place.
+        /// The rule that the index breaks.
         why: &'static str,
     },
     /// A change names a message or a result that is not there, or that has no place for it.

@@ -2,10 +2,8 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stderr,
     clippy::disallowed_methods,
     reason = "what fails here fails the test, and a missing corpus is told"
 )]

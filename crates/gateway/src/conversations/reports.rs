@@ -23,7 +23,7 @@ mod figures;
 
 use figures::{all, classes, covered, described, line_of, mark_report, money, pin_report, sample};
 
-/// So many conversations that are not in memory are told of.
+/// The number of conversations outside memory that are reported.
 const STORED: usize = 200;
 
 impl From<StoreFailure> for ReportError {
@@ -78,7 +78,7 @@ struct Found {
     ready: Option<MarkId>,
 }
 
-/// What is read of a conversation's past.
+/// The past of a conversation, from the store.
 struct Past {
     path: Vec<Turn>,
     marks: Vec<Mark>,
@@ -182,7 +182,7 @@ impl Inner {
         Err(ReportError::NoConversation)
     }
 
-    /// What the store has of a conversation.
+    /// Reads the past of a conversation from the store.
     async fn past(&self, found: &Found, id: ConversationId) -> Result<Past, ReportError> {
         let (mut said, is_live) = (found.path.clone(), found.shared.is_some());
         let read = self.writer.read(found.tenant, move |store: &dyn Store| {

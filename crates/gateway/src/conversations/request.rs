@@ -22,17 +22,17 @@ use super::writer::StoreFailure;
 use super::{Arrival, Inner, Outgoing, Ticket, Verdict};
 use crate::metrics::Failure;
 
-/// How long a request waits at most for a summary that is made without a model.
+/// The longest time that a request waits for a summary that is made without a model.
 const ON_THE_SPOT: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// What becomes of a request that was asked about.
+/// The outcome of asking a conversation about a request.
 enum Decided {
     Send(Box<Sending>),
     /// The conversation went elsewhere: the client's own bytes.
     Overtaken,
 }
 
-/// What a refused request is asked about: whether it may go out, and how it is changed.
+/// The rescue of a refused request, if there is one.
 type Rescued<'a> = Option<&'a mut Rescue>;
 
 impl Inner {
@@ -334,8 +334,8 @@ impl Inner {
         })
     }
 
-    /// What is sent to have a request counted: its view, so that a client that watches the count does not
-    /// compact by itself. It changes nothing in its conversation.
+    /// The request that asks the provider to count the view, so that a client that watches the
+    /// count does not compact by itself. The conversation does not change.
     pub(super) async fn count(
         &self,
         arrival: Arrival,
@@ -396,7 +396,7 @@ impl Inner {
     }
 }
 
-/// Where a request comes from and goes to.
+/// The sender and the destination of a request.
 fn origin(arrival: &Arrival) -> Origin<'_> {
     let headers: &HeaderMap = &arrival.headers;
     let (labels, names_agents) = labels(|name| headers.get(name)?.to_str().ok());
@@ -408,7 +408,7 @@ fn origin(arrival: &Arrival) -> Origin<'_> {
     }
 }
 
-/// Whether a result was stored.
+/// Converts the result of a write.
 pub(super) const fn stored<E>(kept: &Result<(), E>) -> Stored {
     match kept {
         Ok(()) => Stored::Yes,

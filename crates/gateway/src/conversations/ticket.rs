@@ -22,11 +22,11 @@ use super::{Arrival, Inner};
 /// One request under way.
 pub(super) struct Passage {
     inner: Arc<Inner>,
-    /// Its conversation.
+    /// The conversation.
     pub shared: Arc<Shared>,
-    /// Its place there.
+    /// Its flight in the conversation.
     pub flight: Flight,
-    /// As it came. A refusal can make it necessary to send it differently.
+    /// The request as received. After a refusal it may have to be sent differently.
     pub arrival: Arrival,
     /// The summary to begin with the answer, and what it is made from once the request is sent.
     pub prepare: Option<(Preparation, Start, Option<Source>)>,
@@ -51,7 +51,7 @@ impl Passage {
         }
     }
 
-    /// What tells its model at its upstream from others.
+    /// The key of its model at its upstream.
     pub(super) fn model_key(&self) -> Key {
         let (arrival, name) = (&self.arrival, self.flight.model_name());
         let commons = &self.inner.directory.commons;
@@ -115,8 +115,8 @@ impl Ticket {
         }
     }
 
-    /// Whether the provider may find the request too long: it takes half of the window that is believed
-    /// in, or more, and could be made smaller.
+    /// Returns true if the provider may find the request too long: it takes at least half of the
+    /// presumed window and could be made smaller.
     #[must_use]
     pub fn may_overflow(&self) -> bool {
         self.passage.as_ref().is_some_and(|passage| {

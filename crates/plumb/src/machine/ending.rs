@@ -158,7 +158,7 @@ fn end(run: &mut Run<'_>, gone: &[u32]) {
             while run.state.queues.pop(*edge).is_some() {
                 run.state.counters.left_over += 1;
             }
-            // Whoever waited for room there may go on.
+            // A sender that waited for room there may go on.
             if let Some(pipe) = run.program.pipe(*edge) {
                 run.state.ready.put(pipe.from);
             }
