@@ -7,7 +7,7 @@
 
 use context::{TokenCounter, Tokens, TurnId};
 use serde::Serialize;
-use tokens::{Encoding, ExactCounter};
+use tokens::{ModelCounter, Tokenizer};
 use wire::session::Session;
 
 use crate::compare::Comparison;
@@ -75,7 +75,7 @@ pub struct Pooled {
 }
 
 /// The vocabulary that everything here is counted with.
-const VOCABULARY: Encoding = Encoding::Cl100k;
+const VOCABULARY: Tokenizer = Tokenizer::Cl100k;
 
 /// Measures a session, unless that is not asked for.
 pub(crate) fn measure(session: &Session, wanted: RecallMeasure) -> EqualSize {
@@ -90,7 +90,7 @@ pub(crate) fn measure(session: &Session, wanted: RecallMeasure) -> EqualSize {
         found.absent = Some("recall was not requested".to_owned());
         return found;
     }
-    let counter = ExactCounter::new(VOCABULARY);
+    let counter = ModelCounter::new(VOCABULARY);
     let session = &recounted(session, &counter);
     let fixed = Cut::at_tokens(&session.turns, options.cut, options.tail);
     if fixed.is_none() {

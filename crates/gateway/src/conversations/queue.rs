@@ -276,11 +276,7 @@ impl Shared {
         let fault = match kept {
             Ok(()) => None,
             // What was given does not fit to what is there; the store is well.
-            Err(
-                HistoryError::UnknownNode(_)
-                | HistoryError::NotItsChild { .. }
-                | HistoryError::NotOnPath(_),
-            ) => return,
+            Err(HistoryError::UnknownNode(_) | HistoryError::NotItsChild { .. }) => return,
             Err(fault) => Some(fault),
         };
         let was = self.is_failing.swap(fault.is_some(), Ordering::Relaxed);

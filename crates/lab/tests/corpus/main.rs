@@ -11,7 +11,6 @@
     reason = "a test stops at the first surprise; clippy knows test functions, not what they call"
 )]
 
-mod calibration;
 mod locate;
 mod recall;
 mod replay;
