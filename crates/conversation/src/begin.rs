@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use crate::batch::Batch;
 use crate::conversation::{Conversation, Flights, Said, Supervisor};
+use crate::homunculus::hosted::StoredStrategy;
 use crate::homunculus::{Extent, Homunculus, Path, Restored, When};
 use crate::incoming::Incoming;
 use crate::journal::{Happened, Journal};
@@ -221,19 +222,30 @@ impl Conversation {
             pins: recovered.pins.into_iter().map(|it| it.pin).collect(),
         };
         let old = incoming.turns().get(..known).unwrap_or_default();
+        let (standing, strategy) = (record.standing, record.strategy.clone());
         let mut live = Self::revive(terms, incoming, record, (old, inherited));
         live.journal.note(incoming.now, Happened::CameBack);
         if live.record.model == incoming.name {
-            // The provider accepted this view before; its count of it is no longer known.
-            live.note_overhead(incoming);
-            let outline = &live.said.outline;
-            let path = Path::new(outline, outline.len(), live.pins.places());
-            live.supervisor.machine.accepted(&path);
+            let counted = strategy.filter(|_| live.record.standing == standing);
+            live.come_back(incoming, counted.as_deref());
         }
         if let Some((made, ledger)) = recovered.made {
             live.restore(made, ledger);
         }
         live
+    }
+
+    /// The provider accepted this view before. What it counted stands beside the stored strategy.
+    fn come_back(&mut self, incoming: &Incoming<'_>, strategy: Option<&str>) {
+        self.note_overhead(incoming);
+        let stored = strategy.and_then(|text| serde_json::from_str::<StoredStrategy>(text).ok());
+        let counted = stored.and_then(|stored| stored.sent).map(Tokens::new);
+        let outline = &self.said.outline;
+        let path = Path::new(outline, outline.len(), self.pins.places());
+        let machine = &mut self.supervisor.machine;
+        machine.accepted(&path, counted, self.record.seen);
+        let window = machine.limits().window;
+        self.flights.was_soft = machine.sent().all() >= window.scaled(self.supervisor.soft);
     }
 
     /// A conversation of the turns that were said so far. The request's own are taken when it joins.

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokens::{Model, ModelTable};
 use wire::api::{Dialect, Limits, Request};
 
+use crate::effect::Lesson;
 use crate::element::{Element, Head, KnownElements, Reader};
 use crate::homunculus::Writing;
 use crate::identity::{Key, Keyed};
@@ -178,7 +179,7 @@ impl Commons {
     }
 
     /// Remembers a window that was found.
-    pub fn learn_window(&self, key: Key, found: Found, now: Timestamp) {
+    fn learn_window(&self, key: Key, found: Found, now: Timestamp) {
         let holds = match found.is_stated {
             true => STATED,
             false => CONCLUDED,
@@ -198,8 +199,16 @@ impl Commons {
         known.insert(key, window);
     }
 
+    /// Remembers what one conversation learned about a model.
+    pub fn learn(&self, key: Key, lesson: Lesson, now: Timestamp) {
+        match lesson {
+            Lesson::Window(found) => self.learn_window(key, found, now),
+            Lesson::Accepted(input) => self.accepted(key, input),
+        }
+    }
+
     /// Widens a remembered window: the provider accepted an input of this size.
-    pub fn accepted(&self, key: Key, input: Tokens) {
+    fn accepted(&self, key: Key, input: Tokens) {
         let mut known = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get_mut(&key) {
             found.tokens = found.tokens.max(input);

@@ -443,7 +443,10 @@ impl Conversation {
 
     /// The row for the store, as of now.
     pub(crate) fn to_record(&self) -> Record {
-        let stored = self.supervisor.machine.strategy().to_stored();
+        let mut stored = self.supervisor.machine.strategy().to_stored();
+        let sent = self.supervisor.machine.sent();
+        // A guess is made again.
+        stored.sent = (sent.guessed == Tokens::ZERO).then(|| sent.known.get());
         Record {
             // A program that cannot be written begins anew after a restart.
             strategy: serde_json::to_string(&stored).ok().map(Text::from),

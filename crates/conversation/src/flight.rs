@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use context::{Text, Tokens, Turn, TurnId};
 use history::ConversationId;
+use jiff::Timestamp;
 use tokens::Model;
 use wire::api::{Dialect, Reply};
 
@@ -29,6 +30,8 @@ pub struct Flight {
     pub(crate) unchanged: Tokens,
     /// The request before it.
     pub(crate) before: Option<Sent>,
+    /// The time when the conversation was last seen before it.
+    pub(crate) after: Option<Timestamp>,
     /// True if something left the view with it.
     pub(crate) swapped: bool,
     /// True if it waited for a summary.
@@ -81,6 +84,7 @@ impl Flight {
             shown: Extent::default(),
             unchanged: Tokens::ZERO,
             before: None,
+            after: None,
             swapped: false,
             waited: false,
             did: Vec::new(),

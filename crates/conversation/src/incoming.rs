@@ -183,6 +183,18 @@ fn user(request: &Request<'_>) -> Option<Text> {
     label(metadata.get("user_id")?.as_str()?)
 }
 
+/// The names that a client gives in its headers, and whether it names its agents.
+pub fn labels<'h>(header: impl Fn(&str) -> Option<&'h str>) -> (Labels, bool) {
+    let name = |key: &str| label(header(key)?);
+    let labels = Labels {
+        session: name("x-ebbtide-session").or_else(|| name("x-claude-code-session-id")),
+        agent: name("x-claude-code-agent-id"),
+        parent_agent: name("x-claude-code-parent-agent-id"),
+        user: None,
+    };
+    (labels, header("x-claude-code-session-id").is_some())
+}
+
 /// A name as it is shown to people: one line of at most 128 characters. `None` where nothing is left.
 #[must_use]
 pub fn label(text: &str) -> Option<Text> {

@@ -4,7 +4,6 @@
 use context::note::{Removed, RuntimeContext};
 use context::{Role, TokenCounter, Turn};
 use history::{Change, Edition};
-use jiff::SignedDuration;
 
 use crate::batch::Batch;
 use crate::conversation::Conversation;
@@ -48,7 +47,7 @@ impl Conversation {
         }
         if self.terms.notes
             && self.is_note_due(incoming, flight, shown)
-            && let Some(addition) = self.note_for(incoming, shown, flight.turns.len)
+            && let Some(addition) = self.note_for(incoming, flight, shown)
         {
             did.push(Did::Noted);
             self.flights.noted = flight.turns.number;
@@ -87,7 +86,13 @@ impl Conversation {
     }
 
     /// The note about the agent's own memory.
-    fn note_for(&self, incoming: &Incoming<'_>, shown: Extent, len: usize) -> Option<Addition> {
+    fn note_for(
+        &self,
+        incoming: &Incoming<'_>,
+        flight: &Flight,
+        shown: Extent,
+    ) -> Option<Addition> {
+        let len = flight.turns.len;
         let path = self.path(len);
         let (_, view) = self.sizes(shown, len);
         let labels: Vec<&str> = self.pins.iter().map(|pin| pin.text.as_str()).collect();
@@ -96,13 +101,9 @@ impl Conversation {
             tokens: path.covered(shown.from),
             recover: "ask the user, or read the files and run the commands again",
         });
-        let last = self.journal.last().and_then(|sent| {
-            let since = SignedDuration::from_millis(i64::from(sent.at) * 100);
-            self.record.began.checked_add(since).ok()
-        });
         let facts = RuntimeContext {
             now: Some(incoming.now),
-            last_message: last,
+            last_message: flight.after,
             used: Some(view),
             window: Some(self.supervisor.machine.limits().window),
             compactions: Some(self.record.standing.compactions),

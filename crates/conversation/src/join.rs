@@ -126,6 +126,7 @@ impl Conversation {
     ) -> Flight {
         let common = compared.common;
         let mut flight = Flight::new(incoming, &compared.new);
+        flight.after = (!self.said.outline.is_empty()).then_some(self.record.seen);
         let parent = self.id_before(common);
         let is_unkept = std::mem::take(&mut self.said.is_unkept);
         let new = compared.new.clone();
@@ -423,7 +424,8 @@ impl Conversation {
     }
 }
 
-/// A turn's tokens with one more change.
+/// A turn's tokens with one more change. Notes and pins that stand beside it are no part of it: what they
+/// take is in the provider's count of the view.
 pub(crate) fn resized(
     turn: &Turn,
     tokens: Tokens,
@@ -431,7 +433,7 @@ pub(crate) fn resized(
     counter: &dyn TokenCounter,
 ) -> Tokens {
     match change {
-        Change::Appended(text) | Change::Followed(text) => tokens + counter.count(text),
+        Change::Appended(_) | Change::Followed(_) => tokens,
         Change::Shrunk { result, text } => {
             let nth = usize::try_from(*result).unwrap_or(usize::MAX);
             let result = turn.results().nth(nth);

@@ -8,10 +8,12 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`commons`] | what conversations share: parsing, models, learned windows |
+//! | [`directory`] | the conversations in memory, and the way of a request to its own |
 //! | [`incoming`], [`identity`], [`element`] | a request, and how it is recognised |
 //! | `join`, `begin` | taking a request into a conversation; new, branched and stored ones |
 //! | `decide`, `inject`, `rescue` | what is sent, what is added, what a refusal changes |
 //! | `answer` | hearing answers and summaries |
+//! | [`hearing`] | an answer as it comes |
 //! | [`view`], `overlay` | how it is shown, and the texts beside the turns |
 //! | [`rewrite`] | the bytes of a view |
 //! | [`homunculus`] | the supervisor: when to prepare and when to swap |
@@ -26,10 +28,12 @@ pub mod commons;
 pub mod continuation;
 mod conversation;
 mod decide;
+pub mod directory;
 mod dispatch;
 mod effect;
 pub mod element;
 mod flight;
+pub mod hearing;
 pub mod homunculus;
 pub mod identity;
 pub mod incoming;

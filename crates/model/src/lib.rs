@@ -8,6 +8,7 @@
 //! | set timeouts and retries | [`Settings`] |
 //! | make a summary by the first route that works | [`summarise`] with an [`Order`] and [`Routes`] |
 //! | make one by one route | [`native`], [`readable`], [`extractive`] |
+//! | have a summary written without a client | [`prompt()`], [`written()`] |
 //! | keep the summaries of chunks | [`Chunks`]: [`ChunksOfTenant`], [`ChunksInMemory`] |
 //!
 //! # The three routes
@@ -41,6 +42,7 @@ mod summarise;
 mod transcript;
 mod tree;
 mod work;
+mod written;
 
 pub use chunk::{Chunks, ChunksInMemory, ChunksOfTenant};
 pub use client::{Answer, Client, Events, Restart};
@@ -52,3 +54,4 @@ pub use order::{Order, Routes, Sent, Shows, Writer};
 pub use outward::Outward;
 pub use settings::{Retries, Settings, Timeouts};
 pub use summarise::{native, readable, summarise};
+pub use written::{Prompt, prompt, written};

@@ -161,11 +161,18 @@ impl Gauge {
         }
     }
 
-    /// The provider took this view before, so that it is smaller than `below` whatever we count.
-    pub(crate) fn accept(&mut self, shown: &Extent, path: &Path<'_>, below: Tokens) {
+    /// The provider took this view before: as large as it counted, or, where that is not known, smaller
+    /// than `below` whatever we count.
+    pub(crate) fn accept(
+        &mut self,
+        (shown, path): (&Extent, &Path<'_>),
+        counted: Option<Tokens>,
+        below: Tokens,
+    ) {
         self.send(shown, path);
         let size = self.last().all();
-        self.report(size.min(below.saturating_sub(Tokens::new(1))));
+        let estimate = size.min(below.saturating_sub(Tokens::new(1)));
+        self.report(counted.unwrap_or(estimate));
     }
 
     /// Something else is sent besides the turns.

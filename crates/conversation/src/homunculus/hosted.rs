@@ -114,6 +114,9 @@ pub struct StoredStrategy {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     owed: Vec<Value>,
     state: State,
+    /// The tokens of the last view, as the provider counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sent: Option<u64>,
 }
 
 /// A fault of a strategy. The default then takes its place.
@@ -205,6 +208,7 @@ impl Hosted {
             paused: self.paused,
             owed: self.owed.iter().filter_map(Said::command).collect(),
             state: self.machine.state().clone(),
+            sent: None,
         }
     }
 

@@ -22,8 +22,8 @@ use tokio_util::task::TaskTracker;
 use wire::api::{Dialect, Request};
 
 use super::Inner;
-use super::registry::Shared;
 use super::request::stored;
+use super::running::Shared;
 use super::ticket::Passage;
 use super::writer::work;
 use crate::config::Summariser;
@@ -223,12 +223,14 @@ impl Inner {
                 return;
             }
             // A preparation that takes too long teaches something before it ends.
-            self.commons.learn_duration(key, conversation.writing());
+            self.directory
+                .commons
+                .learn_duration(key, conversation.writing());
             effects
         };
         self.settle(shared, key, effects);
         let cancel = self.jobs.cancel.child_token();
-        shared.begin(order.job, cancel.clone());
+        shared.beside.begin(order.job, cancel.clone());
         let (inner, shared) = (Arc::clone(self), Arc::clone(shared));
         self.jobs.tracker.spawn(async move {
             let made = tokio::select! {
@@ -237,12 +239,12 @@ impl Inner {
                 made = inner.make(&order, &source) => made,
             };
             inner.made(&shared, (&order, key), made).await;
-            shared.settled.notify_waiters();
+            shared.beside.settled.notify_waiters();
         });
     }
 
     fn key_of(&self, source: &Source) -> Key {
-        let commons = &self.commons;
+        let commons = &self.directory.commons;
         commons.model_key(source.tenant, &source.url, &source.name)
     }
 
@@ -321,10 +323,12 @@ impl Inner {
                 metrics.prepared(route, metrics::Preparation::Ready);
                 let mut conversation = shared.lock();
                 // Another conversation may have learned more since.
-                conversation.on(Input::Learned(self.commons.duration(key)), now);
+                conversation.on(Input::Learned(self.directory.commons.duration(key)), now);
                 let input = Input::Prepared(order, summary, stored(&kept));
                 let effects = conversation.on(input, now);
-                self.commons.learn_duration(key, conversation.writing());
+                self.directory
+                    .commons
+                    .learn_duration(key, conversation.writing());
                 effects
             }
             Err(fault) => {

@@ -10,7 +10,7 @@ use context::{Turn, TurnId};
 use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
 use jiff::Timestamp;
 
-use super::registry::Shared;
+use super::running::Shared;
 use super::writer::StoreFailure;
 use super::{Conversations, Inner};
 use crate::config::Mode;
@@ -94,7 +94,7 @@ impl Inner {
         };
         let mut lines: Vec<(Timestamp, Line, Totals)> = Vec::new();
         let mut told = HashSet::new();
-        let in_memory = self.registry.all(tenant).into_iter();
+        let in_memory = self.directory.registry.all(tenant).into_iter();
         for shared in in_memory.filter(|shared| shared.is_answered()) {
             let live = shared.lock();
             told.insert(shared.id);
@@ -143,9 +143,9 @@ impl Inner {
     async fn find(&self, asker: Viewer, id: ConversationId) -> Result<Found, ReportError> {
         let now = (self.parts.clock)();
         let in_memory = match asker {
-            Viewer::Tenant(tenant) => self.registry.get(tenant, id),
+            Viewer::Tenant(tenant) => self.directory.registry.get(tenant, id),
             Viewer::All => {
-                let mut all = self.registry.all(None).into_iter();
+                let mut all = self.directory.registry.all(None).into_iter();
                 all.find(|shared| shared.id == id)
             }
         };
@@ -215,7 +215,10 @@ impl Inner {
             .map(|mark| mark_report(mark, &past.path, &found))
             .collect();
         let Some(shared) = &found.shared else {
-            let model = self.commons.model(&found.line.model.as_str().into());
+            let model = self
+                .directory
+                .commons
+                .model(&found.line.model.as_str().into());
             let book = PinBook::of(&past.pins, &past.path, &model.counter());
             let pins = book.iter();
             return Ok(Detail {
@@ -302,7 +305,10 @@ impl Inner {
         } else {
             let stored = self.past(&found, id).await?.pins;
             let mut pins: Pins = stored.into_iter().map(|pinned| pinned.pin).collect();
-            let model = self.commons.model(&found.line.model.as_str().into());
+            let model = self
+                .directory
+                .commons
+                .model(&found.line.model.as_str().into());
             pins.add(&text, Origin::Api, None, &model.counter())
                 .map_err(refused)?;
             let pin = pins.get(PinId::of(&text)).cloned();
@@ -365,13 +371,16 @@ impl Inner {
     }
 
     fn line_of_record(&self, record: &Conversation) -> Line {
-        let limits = self.terms.limits(&self.commons.model(&record.model));
+        let limits = self
+            .directory
+            .terms
+            .limits(&self.directory.commons.model(&record.model));
         let window = limits.window;
         Line {
             state: "idle",
             gauge: Gauge {
                 window: window.get(),
-                soft: window.scaled(self.terms.acts_from()).get(),
+                soft: window.scaled(self.directory.terms.acts_from()).get(),
                 hard: limits.hard_tokens().get(),
                 // What its view takes is known again with its next request.
                 tokens: 0,

@@ -226,12 +226,15 @@ impl<S: Strategy> Homunculus<S> {
         self.machine.limits = limits;
     }
 
-    /// The provider took the view of this path before, whatever we count: nothing is done about its size
-    /// until there is more of it, or the provider reports it. For what comes back after a restart.
-    pub fn accepted(&mut self, path: &Path<'_>) {
+    /// The provider took the view of this path before, at this time, and counted so many tokens. Where the
+    /// count is not known, nothing is done about its size until there is more of it, or the provider
+    /// reports it. For what comes back after a restart.
+    pub fn accepted(&mut self, path: &Path<'_>, counted: Option<Tokens>, at: Timestamp) {
         let machine = &mut self.machine;
         let below = machine.limits.hard_tokens();
-        machine.gauge.accept(&machine.shown, path, below);
+        let view = (&machine.shown, path);
+        machine.gauge.accept(view, counted, below);
+        machine.sending.last = Some(at);
     }
 
     /// The size of a view as the provider counts it, as far as that is known.
