@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const WINDOW: u64 = 8_000;
 
-/// Talks, and says what became of it.
+/// Talks, and reports the figures.
 pub fn run() -> Result<String, Box<dyn Error>> {
     let engine = Engine::builder().window(WINDOW).open()?;
     let client = engine.client("my key");
@@ -25,9 +25,8 @@ pub fn run() -> Result<String, Box<dyn Error>> {
         let task = format!("Read src/part_{turn}.rs and mend what fails there. ").repeat(40);
         messages.push(json!({"role": "user", "content": task}));
         let body = json!({"model": "claude-opus-4-5", "max_tokens": 500, "messages": messages});
-        let body = body.to_string();
-        said = body.len();
-        let Next::Send(out) = engine.request(&client, body, now)? else {
+        said = body.to_string().len();
+        let Next::Send(out) = engine.request(&client, body.to_string(), now)? else {
             return Err("without a model's summaries nothing is held".into());
         };
         sent = out.body.len().max(sent);
