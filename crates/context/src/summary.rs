@@ -273,12 +273,12 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: ErrorCode::new("E0410"),
         meaning: "a heading of the summary template is missing",
-        remedy: "The summary is asked for once more, then completed from the extractive one.",
+        remedy: "The model is asked once more; extraction then fills in what is still missing.",
     },
     CodeEntry {
         code: ErrorCode::new("E0411"),
         meaning: "the summary does not say which task is in progress",
-        remedy: "The summary is asked for once more, then completed from the extractive one.",
+        remedy: "The model is asked once more; extraction then fills in what is still missing.",
     },
     CodeEntry {
         code: ErrorCode::new("E0412"),

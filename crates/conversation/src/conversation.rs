@@ -218,7 +218,7 @@ impl Conversation {
     fn unpin(&mut self, id: &str, now: Timestamp) {
         if let Some(id) = PinId::parse(id) {
             self.pins.refuse(id);
-            let why = "the strategy keeps no more".to_owned();
+            let why = "the strategy accepts no more pins".to_owned();
             self.journal.note(now, Happened::PinRefused(why));
         }
     }

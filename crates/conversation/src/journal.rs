@@ -1,5 +1,4 @@
-//! The events of a conversation that the dashboard shows. The journal is bounded and holds no
-//! message text.
+//! The newest events and request sizes of a conversation, for the dashboard. Bounded; no message text.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -84,7 +83,7 @@ impl fmt::Display for Happened {
                 write!(f, "a summary of {tokens} tokens is ready ({route})")
             }
             Self::PreparationFailed(why) => write!(f, "no summary was made: {why}"),
-            Self::Fell(route, code) => write!(f, "the {route} way to a summary failed: {code}"),
+            Self::Fell(route, code) => write!(f, "the {route} route failed: {code}"),
             Self::Swapped(before, after) => {
                 write!(f, "swapped: {before} tokens before, {after} after")
             }
@@ -94,15 +93,15 @@ impl fmt::Display for Happened {
                 write!(f, "the strategy's command `{command}` was refused: {why}")
             }
             Self::StrategyFailed(why) => {
-                write!(f, "the strategy failed, the default goes on: {why}")
+                write!(f, "the strategy failed; the default replaced it: {why}")
             }
             Self::Refused(status) => write!(f, "the provider refused a request: {status}"),
             Self::Overflowed => f.write_str("the provider found a request too long"),
             Self::Rescued => {
-                f.write_str("made smaller without the strategy, which left it too long")
+                f.write_str("shortened by the gateway, because the strategy left it too long")
             }
             Self::ThinkingRefused => {
-                f.write_str("sent without its thinking, which the provider took for another's")
+                f.write_str("sent without its thinking, because the provider rejected it")
             }
             Self::Window(tokens) => write!(f, "the window is taken to be {tokens} tokens"),
             Self::OwnCompaction(client, true) => {
@@ -111,9 +110,9 @@ impl fmt::Display for Happened {
             Self::OwnCompaction(client, false) => {
                 write!(f, "the compaction of {client} was sent on")
             }
-            Self::PinRefused(why) => write!(f, "a pin line was not obeyed: {why}"),
+            Self::PinRefused(why) => write!(f, "a pin line was rejected: {why}"),
             Self::NotKept => f.write_str("the store failed"),
-            Self::NotRewritten(why) => write!(f, "a request was sent as it came: {why}"),
+            Self::NotRewritten(why) => write!(f, "a request was sent unchanged: {why}"),
             Self::Transformed(kind) => write!(f, "the provider changed the input: {kind}"),
             Self::Missed(reason) => write!(f, "the provider's cache was missed: {reason}"),
         }

@@ -1,4 +1,4 @@
-//! Everything that is decided about one conversation, as a pure machine.
+//! The state machine of one conversation: requests, answers and summaries go in, effects come out.
 //!
 //! A [`Conversation`] holds what its client said, how that is shown to the model, and the supervisor that
 //! decides when to summarise. [`Conversation::on`] takes an [`Input`] and the time and gives the

@@ -1,4 +1,4 @@
-//! Reads an agent's text as a value of the requested type.
+//! Asks for an answer in the output's type, and reads the agent's text as one.
 
 use std::sync::Arc;
 

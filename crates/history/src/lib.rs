@@ -1,4 +1,4 @@
-//! The append-only tree of turns, the marks on it and the store traits, with an in-memory engine.
+//! The append-only tree of turns, the summaries on it (marks) and the store traits, with an in-memory engine.
 //!
 //! A node's id is a hash over its parent's id and its own content ([`context::TurnId`]), as in git: a
 //! resent conversation is recognized, branches share their common prefix, and each turn is stored once.

@@ -1,5 +1,4 @@
-//! Calling models: streaming clients for Anthropic and OpenAI-compatible endpoints, and the three ways to
-//! make a summary.
+//! Calls models and makes summaries: a streaming client for all dialects, and three routes to a summary.
 //!
 //! | to | use |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! plumb: a small typed language for wiring processes together.
+//! plumb: a small typed language for agent networks and memory strategies, with its checker and machine.
 //!
 //! Objects are typed channels, morphisms are processes, composition is sequential (`;`) or parallel
 //! (`*`). Everything is checked before anything runs:

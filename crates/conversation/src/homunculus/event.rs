@@ -178,7 +178,7 @@ pub enum Refusal {
     #[error("the conversation may not be cut there")]
     IllegalCut,
     /// The cut is not behind the mark that stands.
-    #[error("the cut is not behind the mark that stands")]
+    #[error("the cut is not after the current mark")]
     NoProgress,
     /// No summary is ready.
     #[error("no summary is ready")]
@@ -187,7 +187,7 @@ pub enum Refusal {
     #[error("the prepared summary is too old")]
     Stale,
     /// Too much was said since the prepared summary.
-    #[error("{0} tokens were said since the prepared summary")]
+    #[error("{0} tokens were added since the summary was prepared")]
     TailTooLong(Tokens),
     /// The view would hardly get smaller.
     #[error("only {0} tokens would be freed")]

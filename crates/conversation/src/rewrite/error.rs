@@ -7,27 +7,27 @@ use wire::api::ApiError;
 pub(crate) const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: ErrorCode::new("E0850"),
-        meaning: "a request could not be put together again from its parts",
-        remedy: "The request was sent as it came. Report it: a request that could be read should be writable.",
+        meaning: "a request could not be rebuilt from its parts",
+        remedy: "The request was sent unchanged. This is a bug in Ebbtide; please report it.",
     },
     CodeEntry {
         code: ErrorCode::new("E0851"),
-        meaning: "a view would leave nothing of what the client said last",
-        remedy: "The request was sent as it came. Report it, with the strategy in use.",
+        meaning: "a view would contain none of the request's messages",
+        remedy: "The request was sent unchanged. Please report it, with the strategy in use.",
     },
     CodeEntry {
         code: ErrorCode::new("E0852"),
-        meaning: "a view would begin at a place that the provider refuses",
-        remedy: "The request was sent as it came. Report it, with the strategy in use.",
+        meaning: "a view would begin at a place that the provider rejects",
+        remedy: "The request was sent unchanged. Please report it, with the strategy in use.",
     },
     CodeEntry {
         code: ErrorCode::new("E0853"),
-        meaning: "a change that was made to a message earlier does not fit it any more",
-        remedy: "The request was sent as it came. Report it, with the client and its version.",
+        meaning: "an earlier change to a message no longer fits it",
+        remedy: "The request was sent unchanged. Please report it, with the client and its version.",
     },
     CodeEntry {
         code: ErrorCode::new("E0854"),
-        meaning: "the provider's own summary can not be carried by this request",
+        meaning: "this request cannot carry the provider's own summary",
         remedy: "Set `route = \"readable\"` for this client, or switch its own compaction off.",
     },
 ];
@@ -61,7 +61,7 @@ pub enum RewriteError {
         message: usize,
     },
     /// The provider's own summary may not stand in this request.
-    #[error("the provider's summary can not be carried: {0}")]
+    #[error("the request cannot carry the provider's summary: {0}")]
     NotCarried(&'static str),
 }
 

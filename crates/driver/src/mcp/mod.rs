@@ -107,7 +107,7 @@ impl Server {
             .spawn()
             .map_err(|error| format!("`{name}` does not start: {error}"))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(format!("`{name}` cannot be connected to"));
+            return Err(format!("cannot connect to `{name}`"));
         };
         let stderr = StderrTail::of(child.stderr.take());
         let mut server = Self {
@@ -228,7 +228,7 @@ impl Server {
         written.map_err(|error| match error.kind() {
             // It ended before it was asked: the same as if it ended instead of an answer.
             ErrorKind::BrokenPipe => NoReply::Ended,
-            _ => NoReply::Because(format!("it is gone: {error}")),
+            _ => NoReply::Because(format!("the connection broke: {error}")),
         })
     }
 
@@ -236,7 +236,7 @@ impl Server {
     async fn read(&mut self) -> Result<Vec<u8>, NoReply> {
         loop {
             let piece = self.output.fill_buf().await;
-            let piece = piece.map_err(|error| format!("it is gone: {error}"))?;
+            let piece = piece.map_err(|error| format!("the connection broke: {error}"))?;
             if piece.is_empty() {
                 return Err(NoReply::Ended);
             }

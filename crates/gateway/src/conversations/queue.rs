@@ -88,7 +88,7 @@ impl Queue {
             .name("ebbtide-store".to_owned())
             .spawn(move || own.0.write_all());
         if let Err(error) = thread {
-            tracing::error!(%error, "nothing will be kept: no thread to write with");
+            tracing::error!(%error, "no history will be stored: the writer thread cannot start");
         }
         Self(shared)
     }
@@ -282,9 +282,9 @@ impl Shared {
         let was = self.is_failing.swap(fault.is_some(), Ordering::Relaxed);
         match fault {
             Some(fault) if !was => {
-                tracing::warn!(%fault, "the store fails: what is said from now on is not kept");
+                tracing::warn!(%fault, "the store fails; new turns are not stored");
             }
-            None if was => tracing::info!("the store takes what is said again"),
+            None if was => tracing::info!("the store works again"),
             Some(_) | None => {}
         }
     }

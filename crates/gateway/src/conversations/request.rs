@@ -389,7 +389,7 @@ impl Inner {
 
     /// Something of ours failed: the client's own bytes.
     fn failed(&self, body: Bytes, fault: &dyn std::fmt::Display) -> Verdict {
-        tracing::warn!(%fault, "a request is sent as it came");
+        tracing::warn!(%fault, "forwarding a request unchanged");
         self.parts.metrics.failed(Failure::Deciding);
         let outgoing = Outgoing::as_it_came(body, vec![Did::Failed]);
         Verdict::Send(outgoing, Ticket::default())

@@ -118,7 +118,7 @@ mistakes! {
         "`{one}` and `{other}` come together here, and `{value}` would be both",
         "Put `tag(l)` on each of the streams first, or a `map` that tells them apart.";
     error recursive_type(why) = RECURSIVE_TYPE: "{why}",
-        "Types have an end here; use `json` for the part that may be of any depth.";
+        "Types cannot be recursive; use `json` for the part that may be of any depth.";
     error stream_in_type() = STREAM: "a stream cannot stand here",
         "Messages hold no streams: leave the `!` out. Several ports are `(!A, !B)`.";
     error streams_of_tool() = STREAM: "a tool has no streams",
@@ -136,7 +136,7 @@ mistakes! {
     error unguarded(why) = UNGUARDED: "{why}", "Let a `filter` drop what lacks it.";
     error unguarded_field(why, field) = UNGUARDED: "{why}",
         "Ask first: `if defined({field}) then … else …`, or let a `filter` drop what lacks it.";
-    error not_bool(kind) = NOT_BOOL: "this is `{kind}`, and a filter wants `bool`",
+    error not_bool(kind) = NOT_BOOL: "a filter needs `bool`, but this is `{kind}`",
         "Compare it with something: `filter(score > 85)`.";
     error branches(yes, no, value) = BRANCHES:
         "the branches give `{yes}` and `{no}`, which have `{value}` in common",
@@ -158,7 +158,7 @@ mistakes! {
     error never_fills() = NEVER_FILLS:
         "this barrier never fills: one of its sides never gets a message",
         "In a feedback loop, begin with `once(…)`: `(once(null) * loop) ; merge`.";
-    error arity(come, taken, hint) = ARITY: "{come} where {taken} taken", "{hint}";
+    error arity(come, taken, hint) = ARITY: "{come} in, but {taken} expected", "{hint}";
     error unknown_port(process, port) = UNKNOWN_PORT: "`{process}` has no port `{port}`";
     error port_of_channel(name) = UNKNOWN_PORT: "`{name}` is a channel or a port, and has no ports";
     error nothing_goes_in() = DIRECTION: "nothing can go in here";

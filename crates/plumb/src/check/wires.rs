@@ -189,7 +189,7 @@ impl<'a> Drafter<'a, '_> {
                 }
                 _ => "Each stream on the left needs one on the right.",
             };
-            let come = counted(outs.len(), "comes", "come");
+            let come = counted(outs.len(), "goes", "go");
             let taken = counted(ins.len(), "is", "are");
             codes::arity(to, &come, &taken, &hint).label(from, "from here")
         };
@@ -512,7 +512,7 @@ fn all(part: PartId, ends: (usize, usize), span: Span) -> Ends {
     }
 }
 
-/// `1 stream comes`, `2 streams come`.
+/// `1 stream goes`, `2 streams go`.
 fn counted(streams: usize, one: &str, several: &str) -> String {
     match streams {
         1 => format!("1 stream {one}"),

@@ -182,5 +182,5 @@ code_table! {
     pub(super) STATE = "P0813": "a stored state does not belong to this program",
         "Start over: a state survives restarts, but not changes to its program.";
     pub(super) GRAPH = "P0814": "a graph is inconsistent",
-        "Make graphs by checking a program; one that was made by hand names the part that is wrong.";
+        "Build graphs by checking a program; the detail names the inconsistent part.";
 }

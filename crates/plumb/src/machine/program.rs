@@ -48,7 +48,7 @@ pub enum GraphError {
     #[error("edge {0} does not join what its nodes say")]
     Edge(usize),
     /// A node has not the inputs and outputs of its kind, or names something that is not there.
-    #[error("node {0} has not the inputs and outputs that its kind has")]
+    #[error("node {0} has the wrong inputs or outputs for its kind")]
     Node(usize),
     /// An expression or a type is nested too deep.
     #[error("node {0} has an expression or a type that is nested too deep")]

@@ -80,7 +80,7 @@ mistakes! {
         "Add `… ; {endpoint}`.";
     error double_step() = DOUBLE_STEP: "this step is fed twice",
         "A step of a protocol happens once; merge several paths in a channel.";
-    error copied_step() = COPIED_STEP: "what this step receives is read twice",
+    error copied_step() = COPIED_STEP: "the message of this step is read twice",
         "A step of a protocol happens once; merge several paths in a channel.";
     error shared_stream(stream, session) = SHARED_STREAM: "`{stream}` is read by the session `{session}`",
         "Split the stream with filters into channels, and bind the session to one of them.";

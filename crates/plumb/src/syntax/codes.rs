@@ -24,12 +24,12 @@ code_table! {
         "Write the keyword that the message names.";
     pub WRONG_CASE = "P0110": "a name starts with the wrong case",
         "Types, protocols and modules start with a capital; processes, channels, ports and fields do not.";
-    pub KEYWORD_AS_NAME = "P0111": "a keyword stands where a name is given",
-        "Take another name; only fields may have the name of a keyword.";
+    pub KEYWORD_AS_NAME = "P0111": "a keyword is used as a name",
+        "Choose another name; only fields may be named like a keyword.";
     pub MIXED_COMPOSITION = "P0112": "`;` and `*` stand side by side in one pair of parentheses",
         "Put the parts of the one into parentheses: `((a ; b) * c)`.";
-    pub MISPLACED_STREAM = "P0113": "a stream stands where a message type must, or beside one",
-        "Streams are the ports of signatures and channels; inside `!(…)` stand message types.";
+    pub MISPLACED_STREAM = "P0113": "a stream is used as a message type, or next to one",
+        "Streams are the ports of signatures and channels; `!(…)` contains message types.";
     pub UNENDED_PROTOCOL = "P0114": "a protocol stops without `end`, `loop` or the name of another protocol",
         "Write what comes next behind a `.`, or `. end`.";
     pub LOOSE_SEMICOLON = "P0115": "a `;` joins nothing",
@@ -60,13 +60,13 @@ mistakes! {
         "Close it with `\"` on the same line; a line break in a string is `\\n`.";
     error bad_escape(fault, hint) = BAD_ESCAPE: "{fault}", "{hint}";
     error malformed_number(fault, hint) = BAD_NUMBER: "{fault}", "{hint}";
-    error foreign_quotes() = FOREIGN: "a string stands in other quotes than double ones",
-        "Strings stand in straight double quotes: `\"so\"`.";
-    error foreign_comment() = FOREIGN: "this is no comment of plumb",
-        "Comments are written `(* so *)`.";
+    error foreign_quotes() = FOREIGN: "this string is not in straight double quotes",
+        "Write it in straight double quotes: `\"text\"`.";
+    error foreign_comment() = FOREIGN: "this is not a plumb comment",
+        "Write comments as `(* … *)`.";
     error foreign(text) = FOREIGN: "`{text}` means nothing here";
 
-    error too_many() = TOO_MANY: "the mistakes behind this one are not shown";
+    error too_many() = TOO_MANY: "further errors are not shown";
     error expected(wanted, found) = UNEXPECTED: "expected {wanted}, found {found}";
     error misspelt(text, word) = MISSPELT: "`{text}` is not a keyword; `{word}` is",
         "Write `{word}`.";
@@ -85,10 +85,10 @@ mistakes! {
     error misplaced_declaration(word) = MISPLACED_DECLARATION:
         "a `{word}` declaration stands in the body of a `plumb`",
         "Declare it at the top level, and use its name here.";
-    error bad_duration() = BAD_DURATION: "this is no duration",
+    error bad_duration() = BAD_DURATION: "this is not a duration",
         "Write a whole number with its unit: `500ms`, `30s` or `2m`.";
 
-    error foreign_operator(sign, hint) = UNEXPECTED: "`{sign}` is no operator", "{hint}";
+    error foreign_operator(sign, hint) = UNEXPECTED: "`{sign}` is not an operator", "{hint}";
     error chained() = CHAINED_COMPARISON: "comparisons cannot be chained",
         "Write `a < b && b < c`.";
     error weak_operand(word) = UNEXPECTED: "`{word}` stands behind an operator without parentheses",
@@ -101,7 +101,7 @@ mistakes! {
 
     error unended() = UNENDED_PROTOCOL: "the protocol stops behind this step",
         "Write what comes next behind a `.`, or `. end`, or `. loop`.";
-    error after_choice() = UNEXPECTED: "nothing comes behind a choice; each arm goes on for itself",
+    error after_choice() = UNEXPECTED: "nothing can follow a choice; each arm has its own continuation",
         "Name what all arms have in common as a protocol, and end each arm with its name.";
 
     error plain_channel() = MISPLACED_STREAM: "the type of a channel is a stream",
@@ -117,10 +117,10 @@ mistakes! {
     error capital_field(name) = WRONG_CASE: "a field starts with a small letter, `{name}` does not",
         "A message with other fields is `json`.";
 
-    error loose_semicolon(found) = LOOSE_SEMICOLON: "nothing to compose with behind this `;`, but {found}",
+    error loose_semicolon(found) = LOOSE_SEMICOLON: "expected a process after this `;`, found {found}",
         "`;` composes and does not end a statement: remove it.";
     error keyword_in_wire(text) = KEYWORD_AS_NAME: "`{text}` is a keyword and cannot be a process or a channel",
-        "Take another name.";
+        "Choose another name.";
     error mixed() = MIXED_COMPOSITION: "`;` and `*` stand side by side",
         "Put the parts of the one into parentheses: `((a ; b) * c)`.";
     error port_of_module() = UNEXPECTED: "a process of a module is not addressed by its ports",

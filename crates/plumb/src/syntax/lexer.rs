@@ -302,7 +302,7 @@ impl<'a> Lexer<'a> {
 fn foreign_hint(first: char) -> Option<&'static str> {
     match first {
         '\'' | '\u{2018}'..='\u{201f}' | '`' | '«' | '»' => {
-            Some("Strings stand in straight double quotes: `\"so\"`.")
+            Some("Write strings in straight double quotes: `\"text\"`.")
         }
         '&' => Some("The logical `and` is written `&&`."),
         '→' => Some("Write `->`."),

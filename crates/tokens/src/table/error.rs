@@ -73,8 +73,8 @@ pub enum TableError {
         /// The place where the entry begins.
         at: Position,
     },
-    /// `like` names a model that does not stand above.
-    #[error("{at}: no model `{name}` stands above this one")]
+    /// `like` names a model that is not above the entry.
+    #[error("{at}: no model `{name}` above this entry")]
     UnknownModel {
         /// The place of the error.
         at: Position,
@@ -82,7 +82,7 @@ pub enum TableError {
         name: String,
     },
     /// Two entries of one text have the same name.
-    #[error("{at}: the model `{name}` stands here for the second time")]
+    #[error("{at}: the model `{name}` is defined twice")]
     Duplicate {
         /// The place of the second one.
         at: Position,
@@ -102,7 +102,7 @@ context::error_codes! {
         "Write what the message asks for: prices and factors as numbers from 0 on, sizes as whole numbers of tokens.";
     NAMELESS = "E0204", "a model in a model table has no name",
         "Add a `name` to the entry.";
-    UNKNOWN_MODEL = "E0205", "`like` names a model that does not stand above",
+    UNKNOWN_MODEL = "E0205", "`like` names a model that is not above the entry",
         "Name a shipped model, or move the entry below the one it starts from.";
     DUPLICATE = "E0206", "two models of one table have the same name",
         "Keep one of the two entries.";

@@ -103,7 +103,7 @@ pub struct StrategyProgram {
 #[derive(Debug, thiserror::Error)]
 pub enum StrategyError {
     /// The program does not check.
-    #[error("{name} does not check")]
+    #[error("{name} has errors")]
     Unsound {
         /// The name.
         name: String,
@@ -116,11 +116,11 @@ pub enum StrategyError {
     #[error("{0} has no process `main : (!CtrlResp, !json) -> !CtrlCmd`")]
     NoMain(String),
     /// The program's process `terms` says something else, or nothing.
-    #[error("{0} has a process `terms` that does not say its terms")]
+    #[error("the process `terms` of {0} does not declare its terms")]
     Terms(String),
     /// The program asks for something that a strategy cannot have.
     #[error(
-        "{name} cannot use `{process}`: of what is outside, a strategy has only the compressor"
+        "{name} cannot use `{process}`: a strategy can use no agents or tools except `Mem.compressor`"
     )]
     Outside {
         /// The name.
