@@ -3,7 +3,7 @@
 //! leaves the message the same; and the turns can be written as a request in every dialect, which
 //! reads back to turns that are written the same again.
 
-use context::Heuristic;
+use context::{Heuristic, TurnDraft, TurnId};
 use wire::api::{Conversation, Dialect, Piece, Request};
 
 pub fn check(dialect: Dialect, body: &[u8]) {
@@ -20,7 +20,8 @@ pub fn check(dialect: Dialect, body: &[u8]) {
         let again = Request::parse(dialect, list.as_bytes()).unwrap();
         let again = again.message(0).unwrap();
         assert!(again.breakpoints().is_empty());
-        assert_eq!(again.canonical_hash(), message.canonical_hash());
+        let readable = |draft: TurnDraft| draft.after(TurnId::ROOT, &Heuristic).readable();
+        assert_eq!(readable(again.draft()), readable(message.draft()));
     }
     let turns = request.turns(&Heuristic);
     assert_eq!(turns.len(), request.len());

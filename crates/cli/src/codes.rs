@@ -15,6 +15,7 @@ pub fn all() -> Vec<CodeEntry> {
         model::CODES,
         gateway::CODES,
         driver::CODES,
+        ebbtide::CODES,
     ];
     let mut entries: Vec<CodeEntry> = tables.concat();
     entries.sort_by_key(|entry| entry.code);

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use context::coded::{CodeEntry, Coded, ErrorCode};
+use context::coded::{self, Coded, ErrorCode};
 use history::HistoryError;
 
 use crate::console::{Palette, Tone};
@@ -115,96 +115,41 @@ impl Exit {
     }
 }
 
-/// The error codes of this crate.
-pub const CODES: &[CodeEntry] = &[
-    entry(
-        "E0001",
-        "a file or folder cannot be read",
-        "Check the path and its permissions.",
-    ),
-    entry(
-        "E0002",
-        "a file exceeds the size limit",
-        "Pass the session file itself; sessions rarely exceed 100 MB.",
-    ),
-    entry(
-        "E0003",
-        "a file is empty",
-        "The client may not have written it yet.",
-    ),
-    entry(
-        "E0004",
-        "a folder was given where a file is required",
-        "Pass one file, or use `ebbtide replay`, which accepts folders.",
-    ),
-    entry(
-        "E0005",
-        "a folder contains no session files",
-        "Session files end in .jsonl, .json or .traj.",
-    ),
-    entry(
-        "E0006",
-        "none of the given files can be used",
-        "The lines above give the reason for each file.",
-    ),
-    entry(
-        "E0007",
-        "a file has no session with that number",
-        "`ebbtide inspect FILE` lists the sessions in a file.",
-    ),
-    entry(
-        "E0008",
-        "a file cannot be written",
-        "Check that the folder exists and is writable.",
-    ),
-    entry(
-        "E0009",
-        "the demo folder contains too little text",
-        "Run the demo in a source tree, or name one with --dir.",
-    ),
-    entry(
-        "E0010",
-        "standard output cannot be written",
-        "Check for a full disk, and check where the output is piped.",
-    ),
-    entry(
-        "E0011",
-        "a file holds several sessions, and the command needs one",
-        "Select one with --session N; `ebbtide inspect FILE` lists them.",
-    ),
-    entry(
-        "E0012",
-        "the program cannot listen on an address",
-        "Another program may be using the port. Choose another port, or 0 for any free one.",
-    ),
-    entry(
-        "E0013",
-        "the demo failed",
-        "This is a bug in Ebbtide. Please report it and include the message.",
-    ),
-    entry(
-        "E0014",
-        "a program has no process with that name",
-        "Name a process that it declares with --process NAME, or one of a module, such as `Mem.prepared`.",
-    ),
-    entry(
-        "E0015",
-        "a store has no conversation with that ID",
-        "The dashboard and the `x-ebbtide-conversation` header show the IDs. Nothing was deleted.",
-    ),
-    entry(
-        "E0016",
-        "the async runtime cannot start",
-        "Check the limits on threads and open files (`ulimit -a`).",
-    ),
-];
-
-const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {
-    CodeEntry {
-        code: ErrorCode::new(code),
-        meaning,
-        remedy,
-    }
+context::error_codes! {
+    /// The error codes of this crate.
+    pub CODES:
+    UNREADABLE = "E0001", "a file or folder cannot be read",
+        "Check the path and its permissions.";
+    TOO_LARGE = "E0002", "a file exceeds the size limit",
+        "Pass the session file itself; sessions rarely exceed 100 MB.";
+    EMPTY = "E0003", "a file is empty",
+        "The client may not have written it yet.";
+    IS_FOLDER = "E0004", "a folder was given where a file is required",
+        "Pass one file, or use `ebbtide replay`, which accepts folders.";
+    NOTHING_IN_FOLDER = "E0005", "a folder contains no session files",
+        "Session files end in .jsonl, .json or .traj.";
+    NOTHING_USABLE = "E0006", "none of the given files can be used",
+        "The lines above give the reason for each file.";
+    NO_SUCH_SESSION = "E0007", "a file has no session with that number",
+        "`ebbtide inspect FILE` lists the sessions in a file.";
+    UNWRITABLE = "E0008", "a file cannot be written",
+        "Check that the folder exists and is writable.";
+    TOO_LITTLE_TEXT = "E0009", "the demo folder contains too little text",
+        "Run the demo in a source tree, or name one with --dir.";
+    OUTPUT = "E0010", "standard output cannot be written",
+        "Check for a full disk, and check where the output is piped.";
+    SEVERAL_SESSIONS = "E0011", "a file holds several sessions, and the command needs one",
+        "Select one with --session N; `ebbtide inspect FILE` lists them.";
+    UNLISTENABLE = "E0012", "the program cannot listen on an address",
+        "Another program may be using the port. Choose another port, or 0 for any free one.";
+    DEMO_BROKEN = "E0013", "the demo failed",
+        "This is a bug in Ebbtide. Please report it and include the message.";
+    NO_SUCH_PROCESS = "E0014", "a program has no process with that name",
+        "Name a process that it declares with --process NAME, or one of a module, such as `Mem.prepared`.";
+    NO_SUCH_CONVERSATION = "E0015", "a store has no conversation with that ID",
+        "The dashboard and the `x-ebbtide-conversation` header show the IDs. Nothing was deleted.";
+    NO_RUNTIME = "E0016", "the async runtime cannot start",
+        "Check the limits on threads and open files (`ulimit -a`).";
 }
 
 impl Failure {
@@ -302,25 +247,25 @@ impl Failure {
 
 impl Coded for Failure {
     fn code(&self) -> ErrorCode {
-        ErrorCode::new(match self {
-            Self::Unreadable { .. } => "E0001",
-            Self::TooLarge { .. } => "E0002",
-            Self::Empty(_) => "E0003",
-            Self::IsFolder(_) => "E0004",
-            Self::NothingInFolder(_) => "E0005",
-            Self::NothingUsable { .. } => "E0006",
-            Self::NoSuchSession { .. } => "E0007",
-            Self::Unwritable { .. } => "E0008",
-            Self::SeveralSessions { .. } => "E0011",
-            Self::Unlistenable { .. } => "E0012",
-            Self::DemoBroken(_) => "E0013",
-            Self::NoSuchProcess { .. } => "E0014",
-            Self::NoSuchConversation { .. } => "E0015",
-            Self::NoRuntime(_) => "E0016",
-            Self::TooLittleText { .. } => "E0009",
-            Self::Output(_) | Self::BrokenPipe => "E0010",
-            Self::Reported { code, .. } => return *code,
-        })
+        match self {
+            Self::Unreadable { .. } => UNREADABLE,
+            Self::TooLarge { .. } => TOO_LARGE,
+            Self::Empty(_) => EMPTY,
+            Self::IsFolder(_) => IS_FOLDER,
+            Self::NothingInFolder(_) => NOTHING_IN_FOLDER,
+            Self::NothingUsable { .. } => NOTHING_USABLE,
+            Self::NoSuchSession { .. } => NO_SUCH_SESSION,
+            Self::Unwritable { .. } => UNWRITABLE,
+            Self::SeveralSessions { .. } => SEVERAL_SESSIONS,
+            Self::Unlistenable { .. } => UNLISTENABLE,
+            Self::DemoBroken(_) => DEMO_BROKEN,
+            Self::NoSuchProcess { .. } => NO_SUCH_PROCESS,
+            Self::NoSuchConversation { .. } => NO_SUCH_CONVERSATION,
+            Self::NoRuntime(_) => NO_RUNTIME,
+            Self::TooLittleText { .. } => TOO_LITTLE_TEXT,
+            Self::Output(_) | Self::BrokenPipe => OUTPUT,
+            Self::Reported { code, .. } => *code,
+        }
     }
 
     fn hint(&self) -> Option<String> {
@@ -331,10 +276,7 @@ impl Coded for Failure {
                 "It has {}. Choose one with --process.",
                 held.join(", ")
             )),
-            other => CODES
-                .iter()
-                .find(|entry| entry.code == other.code())
-                .map(|entry| entry.remedy.to_owned()),
+            other => coded::remedy(CODES, other.code()),
         }
     }
 }

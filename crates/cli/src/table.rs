@@ -3,6 +3,8 @@
 //! A table has a column of names and right-aligned columns of figures. Columns that do not fit go
 //! into another table below it, with the same names.
 
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
 /// One column of figures.
 #[derive(Clone, Debug)]
 pub struct Column {
@@ -27,18 +29,9 @@ impl Column {
     }
 }
 
-/// Counts the terminal columns of a text. Wide characters take two; combining marks are not handled.
+/// Counts the terminal columns of a text.
 pub fn columns(text: &str) -> usize {
-    text.chars().map(width_of).sum()
-}
-
-fn width_of(c: char) -> usize {
-    match u32::from(c) {
-        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
-        0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff => 2,
-        0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
+    text.width()
 }
 
 /// Cuts `text` to `limit` columns and marks the cut with an ellipsis.
@@ -49,7 +42,7 @@ pub fn shorten(text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut used = 1;
     for c in text.chars() {
-        used += width_of(c);
+        used += c.width().unwrap_or(0);
         if used > limit {
             break;
         }

@@ -6,7 +6,7 @@ use std::fmt;
 ///
 /// Ranges: `E00xx` command line, `E01xx` wire and transcripts, `E02xx` tokens and models,
 /// `E03xx` lab, `E04xx` context, `E05xx` history and its engines, `E06xx` homunculus, `E07xx` model,
-/// `E08xx` gateway, `E09xx` driver.
+/// `E08xx` gateway, `E09xx` driver, `E10xx` library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ErrorCode(&'static str);
 

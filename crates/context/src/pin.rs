@@ -135,7 +135,7 @@ pub enum PinError {
         limit: Tokens,
     },
     /// There are too many pins.
-    #[error("there are {limit} pins already, as many as there may be")]
+    #[error("there are already {limit} pins, which is the limit")]
     TooMany {
         /// The limit.
         limit: usize,
@@ -205,12 +205,12 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: PinError::TOO_MANY,
         meaning: "too many pins",
-        remedy: "Take one away with `#unpin` first.",
+        remedy: "Remove one with `#unpin` first.",
     },
     CodeEntry {
         code: PinError::FULL,
         meaning: "the pins together are too large",
-        remedy: "Take one away with `#unpin` first, or pin less text.",
+        remedy: "Remove one with `#unpin` first, or pin less text.",
     },
     CodeEntry {
         code: PinError::UNKNOWN,
@@ -219,8 +219,8 @@ pub const CODES: &[CodeEntry] = &[
     },
     CodeEntry {
         code: PinError::TAKEN,
-        meaning: "another pin has the id that this text would get",
-        remedy: "Change a word of the text; ids are a hash of 32 bits over it.",
+        meaning: "another pin has the same id as this text",
+        remedy: "Change a word of the text; the id is a 32-bit hash of it.",
     },
 ];
 

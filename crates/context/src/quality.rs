@@ -1,4 +1,4 @@
-//! The quality of a compaction: minimum description length, bounded, as a gate.
+//! Scores a summary by minimum description length, and rejects poor ones.
 //!
 //! A description is good when it is short *and* the original can be had from it. So
 //! `quality = ratio × (1 − error)`, where

@@ -1,4 +1,4 @@
-//! The share of a conversation that stays verbatim.
+//! Chooses where to cut between the old part and the part that stays verbatim.
 //!
 //! Both ways first find the place they would like, by tokens from the back or by a share of the
 //! messages, and then move it *towards the start* to the next [cut](crate::cut): the kept part may get

@@ -19,8 +19,8 @@ pub fn lines(turn: &Turn) -> impl Iterator<Item = &str> {
         .flatten()
 }
 
-/// The typed lines of one text. A summary was typed by nobody, even where it comes back in a
-/// transcript that does not say what it is.
+/// The typed lines of one text. A summary has no typed lines, even in a
+/// transcript that does not mark it as one.
 fn typed(text: &str) -> Vec<&str> {
     if is_summary(text) {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! The summary: its template, its validator, its marker, the never-grow check.
 //!
-//! A summary has fixed fields, so that it can be checked and completed field by field whoever wrote
-//! it. As text it is Markdown: a marker line, then one heading a field, one list item an entry, and
+//! A summary has fixed fields, so that it can be checked and completed field by field whatever
+//! wrote it. As text it is Markdown: a marker line, then one heading a field, one list item an entry, and
 //! `none` under a heading without entries. [`Summary::render`] and [`Summary::parse`] are inverse.
 //!
 //! The marker says that this is a summary, that a compaction made it, and that it carries no
@@ -273,12 +273,12 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: ErrorCode::new("E0410"),
         meaning: "a heading of the summary template is missing",
-        remedy: "The summary is asked for once more, then completed from the extractive one.",
+        remedy: "The model is asked once more; extraction then fills in what is still missing.",
     },
     CodeEntry {
         code: ErrorCode::new("E0411"),
         meaning: "the summary does not say which task is in progress",
-        remedy: "The summary is asked for once more, then completed from the extractive one.",
+        remedy: "The model is asked once more; extraction then fills in what is still missing.",
     },
     CodeEntry {
         code: ErrorCode::new("E0412"),

@@ -38,7 +38,7 @@ impl Summary {
         }
     }
 
-    /// What has to be stored of a summary before the conversation is told of it.
+    /// The batch that stores a summary. It is written before the conversation hears of the summary.
     #[must_use]
     pub fn batch(&self, order: &Preparation) -> Batch {
         let mark = self.mark(order);

@@ -1,4 +1,4 @@
-//! What has to be stored together.
+//! Changes that are stored together.
 
 use context::{Part, Text, Turn, TurnId};
 use history::{Conversation, Edition, HistoryError, Mark, Pinned, Store};
@@ -8,7 +8,7 @@ use wire::api::Request;
 use crate::identity::placed;
 use crate::overlay::pins_key;
 
-/// What is written in one transaction.
+/// Changes that the store writes in one transaction.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// Turns, each behind the one before it.
@@ -116,7 +116,7 @@ impl Batch {
         self.conversation = more.conversation.or(self.conversation.take());
     }
 
-    /// Whether there is nothing to write.
+    /// Returns true if there is nothing to write.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
@@ -127,7 +127,7 @@ impl Batch {
             && self.conversation.is_none()
     }
 
-    /// Its approximate size in the store in bytes: rows with their indexes, and texts.
+    /// The approximate size in the store in bytes: rows with their indexes, and texts.
     #[must_use]
     pub fn size(&self) -> usize {
         const ROW: usize = 512;
@@ -181,7 +181,7 @@ impl Batch {
     }
 }
 
-/// Whether a part holds bytes or a signature that its turn does not.
+/// Returns true if a part holds bytes or a signature that its turn does not hold.
 pub(crate) fn is_more_than_text(part: &Part) -> bool {
     matches!(
         part,

@@ -14,6 +14,7 @@ use crate::adaptive::Adaptive;
 use crate::batch::Batch;
 use crate::breakpoints::Breakpoints;
 use crate::conversation::{Conversation, Flights, Said, Supervisor};
+use crate::homunculus::hosted::StoredStrategy;
 use crate::homunculus::{Extent, Homunculus, Path, Restored, When};
 use crate::incoming::Incoming;
 use crate::journal::{Happened, Journal};
@@ -22,7 +23,7 @@ use crate::overlay::{Overlay, Wanted, pins_key};
 use crate::pins::PinBook;
 use crate::terms::Terms;
 
-/// What a new conversation has to do with others.
+/// Other conversations that a new one is related to.
 #[derive(Debug, Default)]
 pub struct Kin {
     /// The conversation that it branches off from, what it inherits, and how many turns they share.
@@ -33,7 +34,7 @@ pub struct Kin {
     pub started_by: Option<ConversationId>,
 }
 
-/// What a conversation takes over from the store, or from the one it branched off from.
+/// State that a conversation takes over from the store, or from the conversation it branched off.
 #[derive(Debug)]
 pub struct Inherited {
     standing: Standing,
@@ -73,14 +74,14 @@ pub fn new_id(
 #[derive(Clone, Debug)]
 pub struct Stored {
     record: Record,
-    /// How many turns of the request it knows.
+    /// The number of turns of the request that it knows.
     known: usize,
     wanted: Wanted,
     /// The turns that are shown, on which a newer summary may stand.
     behind: Vec<TurnId>,
 }
 
-/// What was read from the store of a conversation.
+/// The rows of one conversation, read from the store.
 #[derive(Debug)]
 pub struct Recovered {
     overlay: Overlay,
@@ -223,19 +224,30 @@ impl Conversation {
             pins: recovered.pins.into_iter().map(|it| it.pin).collect(),
         };
         let old = incoming.turns().get(..known).unwrap_or_default();
+        let (standing, strategy) = (record.standing, record.strategy.clone());
         let mut live = Self::revive(terms, incoming, record, (old, inherited));
         live.journal.note(incoming.now, Happened::CameBack);
         if live.record.model == incoming.name {
-            // The provider accepted this view before; its count of it is no longer known.
-            live.note_overhead(incoming);
-            let outline = &live.said.outline;
-            let path = Path::new(outline, outline.len(), live.pins.places());
-            live.supervisor.machine.accepted(&path);
+            let counted = strategy.filter(|_| live.record.standing == standing);
+            live.come_back(incoming, counted.as_deref());
         }
         if let Some((made, ledger)) = recovered.made {
             live.restore(made, ledger);
         }
         live
+    }
+
+    /// The provider accepted this view before. What it counted stands beside the stored strategy.
+    fn come_back(&mut self, incoming: &Incoming<'_>, strategy: Option<&str>) {
+        self.note_overhead(incoming);
+        let stored = strategy.and_then(|text| serde_json::from_str::<StoredStrategy>(text).ok());
+        let counted = stored.and_then(|stored| stored.sent).map(Tokens::new);
+        let outline = &self.said.outline;
+        let path = Path::new(outline, outline.len(), self.pins.places());
+        let machine = &mut self.supervisor.machine;
+        machine.accepted(&path, counted, self.record.seen);
+        let window = machine.limits().window;
+        self.flights.was_soft = machine.sent().all() >= window.scaled(self.supervisor.soft);
     }
 
     /// A conversation of the turns that were said so far. The request's own are taken when it joins.
@@ -340,7 +352,7 @@ impl Conversation {
         }
     }
 
-    /// What a branch takes over with the first `common` turns.
+    /// State that a branch takes over with the first `common` turns.
     #[must_use]
     pub fn bequeath(&self, common: usize) -> Inherited {
         let standing = self.record.standing;
@@ -374,7 +386,7 @@ impl Conversation {
         }
     }
 
-    /// How many leading turns it shares with these.
+    /// Returns the number of leading turns that it shares with these.
     #[must_use]
     pub fn shares(&self, turns: &[Turn]) -> usize {
         let pairs = turns.iter().zip(self.said.outline.ids());

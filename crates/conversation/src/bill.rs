@@ -1,4 +1,4 @@
-//! What a request cost, and what it would have cost without the gateway.
+//! The cost of a request, and an estimate of its cost without the gateway.
 //!
 //! Without it the conversation would have been sent whole while it fits the window; at the hard threshold
 //! its client would have stopped, had the same model write a summary of all of it, and gone on with that
@@ -14,21 +14,21 @@ use wire::api::{Counts, Reply};
 
 use crate::flight::Flight;
 
-/// What one answer used.
+/// The tokens and the cost of one answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bill {
-    /// What is paid for.
+    /// Tokens that are paid for.
     pub used: Consumption,
     /// The size of the view as the provider counted it.
     pub input: Tokens,
     /// The cost in USD.
     pub cost: f64,
-    /// What it would have cost without the gateway: an estimate.
+    /// The estimated cost without the gateway, in USD.
     pub cost_without: f64,
 }
 
 impl Bill {
-    /// What a strategy is told of it.
+    /// The part that strategies are told.
     pub(crate) fn reported(&self) -> Reported {
         Reported {
             output: self.used.output,
@@ -37,7 +37,7 @@ impl Bill {
         }
     }
 
-    /// What an answer used.
+    /// The bill for an answer.
     pub(crate) fn of(flight: &Flight, reply: &Reply, alone: &Alone) -> Self {
         let used = consumption(&reply.usage.billed());
         let price = &flight.asked.model.price;
@@ -78,7 +78,7 @@ fn consumption(counts: &Counts) -> Consumption {
     }
 }
 
-/// What one model used for a summary.
+/// Tokens that one model used for a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
     /// Its tokens, by price.
@@ -108,12 +108,12 @@ impl Alone {
         }
     }
 
-    /// What each summary frees. One that frees nothing is not made.
+    /// The tokens that each summary frees. A summary that frees nothing is not made.
     fn freed(&self) -> Tokens {
         self.hard.saturating_sub(self.rest)
     }
 
-    /// How many summaries there would have been when so much was said.
+    /// The number of summaries that a conversation of this size would have needed.
     fn summaries(&self, said: Tokens) -> u64 {
         let freed = self.freed().get();
         if said < self.hard || freed == 0 {
@@ -128,8 +128,8 @@ impl Alone {
         said.saturating_sub(Tokens::new(gone))
     }
 
-    /// What a request would have cost when so much was said, where the one before was sent when there was
-    /// said what is `before`.
+    /// The cost of a request in a conversation of `said` tokens whose previous request was sent at
+    /// `before` tokens.
     fn cost(&self, price: &Price, used: &Consumption, said: Tokens, before: Tokens) -> f64 {
         let (view, shown) = (self.view(said), self.view(before));
         if self.summaries(said) <= self.summaries(before) {
@@ -145,9 +145,9 @@ impl Alone {
     }
 }
 
-/// What a request of the whole conversation would have cost where this one used so much: what was there
-/// `before` would have been read from the cache if this one read from it or wrote to it, and the rest
-/// would have been paid for as this one's rest was.
+/// The cost of sending the whole conversation where this request used so much. The first `before`
+/// tokens would have come from the cache if this request read from it or wrote to it; the rest
+/// would have been paid for like the rest of this request.
 fn unchanged(price: &Price, used: &Consumption, whole: Tokens, before: Tokens) -> f64 {
     let cached = used.cache_read > Tokens::ZERO;
     let written = used.cache_write + used.cache_write_long;

@@ -149,7 +149,7 @@ impl Conversation {
         });
     }
 
-    /// Whether breakpoints may be placed: they are of use, and the client sets none.
+    /// Returns true if breakpoints may be placed: they are of use, and the client sets none.
     fn may_place(&mut self, incoming: &Incoming<'_>) -> bool {
         let request = incoming.request;
         // A lone message may be all that is ever said: to write it to the cache would only cost.

@@ -16,11 +16,11 @@ use crate::rewrite::{ClientCompaction, Direct, Wants, answer, answer_sealed};
 /// The most that the turns behind a prepared summary may take in the answer.
 const BEHIND: Tokens = Tokens::new(4_000);
 
-/// What is at hand to answer a client's compaction.
+/// A summary that can answer a client's own compaction.
 #[derive(Clone, Debug)]
 pub struct AtHand {
     mark: Arc<Mark>,
-    /// How many turns it stands for.
+    /// The number of turns that it replaces.
     cut: usize,
     pins: String,
 }
@@ -30,12 +30,13 @@ pub struct AtHand {
 pub struct Answered {
     /// The answer.
     pub direct: Direct,
-    /// What it says.
+    /// The text of the summary, as parts.
     pub parts: Vec<Part>,
 }
 
 impl Conversation {
-    /// What is at hand for an answer. `None` where nothing is ready, or nothing may be answered here.
+    /// Returns the summary that can answer this compaction. `None` if no summary is ready, or if
+    /// the gateway must not answer.
     #[must_use]
     pub fn at_hand(&self, own: &ClientCompaction) -> Option<AtHand> {
         if !self.terms.is_on() || !self.terms.answer_compaction {

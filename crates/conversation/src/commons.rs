@@ -1,4 +1,5 @@
-//! What the conversations of one process share: how requests are read, and what was learned about models.
+//! State that the conversations of one process share: caches for reading requests, and lessons
+//! about models.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokens::{Model, ModelTable};
 use wire::api::{Dialect, Limits, Request};
 
+use crate::effect::Lesson;
 use crate::element::{Element, Head, KnownElements, Reader};
 use crate::homunculus::Writing;
 use crate::identity::{Key, Keyed};
@@ -26,7 +28,7 @@ const MOST: usize = 1_024;
 /// The most model names that are remembered.
 const MODELS: usize = 256;
 
-/// What the conversations of one process share.
+/// State that the conversations of one process share.
 #[derive(Debug)]
 pub struct Commons {
     secret: [u8; 32],
@@ -43,7 +45,7 @@ struct Window {
     until: Timestamp,
 }
 
-/// Where a request comes from and goes to.
+/// The sender and the destination of a request.
 #[derive(Clone, Debug)]
 pub struct Origin<'a> {
     /// The tenant.
@@ -52,7 +54,7 @@ pub struct Origin<'a> {
     pub url: &'a str,
     /// The names that its headers give.
     pub labels: Labels,
-    /// Whether the client names its agents in headers.
+    /// True if the client names its agents in headers.
     pub names_agents: bool,
 }
 
@@ -61,12 +63,13 @@ pub struct Origin<'a> {
 pub struct Found {
     /// Its size.
     pub tokens: Tokens,
-    /// Whether the provider stated it; else it is only known to be smaller than what was refused.
+    /// True if the provider stated the size. Otherwise the window is only known to be smaller than
+    /// a refused request.
     pub is_stated: bool,
 }
 
 impl Commons {
-    /// Nothing learned yet. The secret keys all hashes.
+    /// Starts with no lessons. The secret keys all hashes.
     #[must_use]
     pub fn new(secret: [u8; 32]) -> Self {
         Self {
@@ -176,7 +179,7 @@ impl Commons {
     }
 
     /// Remembers a window that was found.
-    pub fn learn_window(&self, key: Key, found: Found, now: Timestamp) {
+    fn learn_window(&self, key: Key, found: Found, now: Timestamp) {
         let holds = match found.is_stated {
             true => STATED,
             false => CONCLUDED,
@@ -196,15 +199,23 @@ impl Commons {
         known.insert(key, window);
     }
 
+    /// Remembers what one conversation learned about a model.
+    pub fn learn(&self, key: Key, lesson: Lesson, now: Timestamp) {
+        match lesson {
+            Lesson::Window(found) => self.learn_window(key, found, now),
+            Lesson::Accepted(input) => self.accepted(key, input),
+        }
+    }
+
     /// Widens a remembered window: the provider accepted an input of this size.
-    pub fn accepted(&self, key: Key, input: Tokens) {
+    fn accepted(&self, key: Key, input: Tokens) {
         let mut known = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get_mut(&key) {
             found.tokens = found.tokens.max(input);
         }
     }
 
-    /// How long summaries of a model take.
+    /// The time that summaries of a model take.
     #[must_use]
     pub fn duration(&self, key: Key) -> Writing {
         let known = self.durations.lock();

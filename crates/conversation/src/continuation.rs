@@ -18,13 +18,13 @@ use crate::identity::Keyed;
 /// For how long an answer is remembered: a session may be left over a holiday.
 const LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// So many answers are remembered of a tenant, the newest ones.
+/// The number of answers remembered for each tenant, newest first.
 const ANSWERS: usize = 32;
 
-/// So many answers of one conversation are kept over a restart.
+/// The number of answers of one conversation that survive a restart.
 const KEPT: u8 = 16;
 
-/// So many conversations are asked for their answers after a restart, those last seen.
+/// The number of conversations, last seen first, whose answers are read after a restart.
 const ASKED: usize = 64;
 
 /// Answers of so many tenants are in memory. Those of others are read from the store when they are needed.
@@ -33,7 +33,7 @@ const TENANTS: usize = 4_096;
 /// A summary of fewer words could stand in any text.
 const FEWEST_WORDS: usize = 8;
 
-/// So many words of a request's texts are looked at.
+/// At most this many words of a request's texts are compared.
 const MOST_WORDS: usize = 200_000;
 
 /// Around what is a summary within an answer.
@@ -42,12 +42,12 @@ const TAGS: [(&str, &str); 2] = [
     ("<state_snapshot>", "</state_snapshot>"),
 ];
 
-/// What an answer is known by.
+/// The fingerprint of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Print {
     /// The provider's own block.
     Block(Digest),
-    /// So many words, and the sum over them.
+    /// The number of words, and the sum of their hashes.
     Words { count: usize, sum: u64 },
 }
 
@@ -63,7 +63,7 @@ pub struct Answer {
 #[derive(Debug, Default)]
 struct OfTenant {
     answers: VecDeque<Answer>,
-    /// Whether those of the store are among them.
+    /// True once the answers in the store are among them.
     is_read: bool,
 }
 
@@ -198,7 +198,7 @@ impl Words {
         sum.wrapping_mul(self.base).wrapping_add(word)
     }
 
-    /// Whether `count` words in a row have this sum.
+    /// Returns true if `count` consecutive words have this sum.
     fn hold(&self, count: usize, wanted: u64) -> bool {
         let Some(first) = self.words.get(..count) else {
             return false;
@@ -215,7 +215,7 @@ impl Words {
     }
 }
 
-/// What a request's client says: its blocks, and its texts one by one.
+/// The content of a request: blocks, and texts one by one.
 struct Reader {
     blocks: Vec<Digest>,
     texts: Vec<Words>,

@@ -1,4 +1,4 @@
-//! One conversation in memory: what is known of its turns, its view and its supervisor.
+//! One conversation in memory: its turns, its view and its supervisor.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::rewrite::fits;
 use crate::terms::Terms;
 use crate::view::View;
 
-/// What was said, without its words.
+/// The turns, without their words.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     /// The turns of the newest request.
@@ -35,11 +35,11 @@ pub(crate) struct Said {
     pub keys: Vec<Key>,
     /// The elements of its list of messages; none where the conversation rests.
     pub elements: Arc<[Element]>,
-    /// What leads to this conversation.
+    /// Links that lead to this conversation.
     pub hints: Vec<u64>,
-    /// How many turns the request before the newest one had.
+    /// The number of turns in the request before the newest one.
     pub previous: usize,
-    /// Whether the store lacks turns, so that all must be written again.
+    /// True if the store lacks turns, so that all of them must be written again.
     pub is_unkept: bool,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Supervisor {
     pub machine: Homunculus<Hosted>,
     /// The model of the newest request.
     pub model: Arc<Model>,
-    /// How summaries are made.
+    /// The route by which summaries are made.
     pub route: history::Route,
     /// The share of the window at which the strategy begins to act.
     pub soft: f64,
@@ -67,19 +67,19 @@ pub(crate) struct Supervisor {
 /// Requests that are on their way.
 #[derive(Debug, Default)]
 pub(crate) struct Flights {
-    /// How many are.
+    /// The number of requests and preparations under way.
     pub open: u32,
     /// The number of the newest.
     pub newest: u64,
-    /// Whether the view was above the soft threshold with it.
+    /// True if the view was above the soft threshold with the previous request.
     pub was_soft: bool,
-    /// Whether the next request is to tell the agent of a swap.
+    /// True if the next request must tell the agent of a swap.
     pub tell: bool,
     /// The number of the last request with which the agent was told of its state.
     pub noted: u64,
-    /// Whether a line that would pin or unpin was not obeyed, and nobody was told.
+    /// True if a line that would pin or unpin was ignored and the agent does not know yet.
     pub pin_refused: bool,
-    /// What was ordered from outside, for the next request.
+    /// An order from outside, for the next request.
     pub order: Option<Order>,
     /// Identifiers that the next request is to tell, since a summary that it shows does not name them.
     pub ledger: Text,
@@ -92,18 +92,18 @@ pub(crate) struct Flights {
 /// It does no I/O and reads no clock. [`on`](Self::on) takes what happens and gives what has to be done.
 #[derive(Debug)]
 pub struct Conversation {
-    /// What the store keeps of it.
+    /// The row that the store holds.
     pub(crate) record: Record,
-    /// Its client's dialect.
+    /// The dialect of its client.
     pub(crate) dialect: Dialect,
-    /// What was set for it.
+    /// The settings.
     pub(crate) terms: Arc<Terms>,
     pub(crate) said: Said,
     pub(crate) supervisor: Supervisor,
     pub(crate) pins: PinBook,
-    /// Its texts; `None` where they have left memory.
+    /// The texts; `None` after they have left memory.
     pub(crate) overlay: Option<Overlay>,
-    /// Whether some of its texts are in memory only.
+    /// True if some of its texts are in memory only.
     pub(crate) is_overlay_unkept: bool,
     pub(crate) flights: Flights,
     pub(crate) breakpoints: Breakpoints,
@@ -112,7 +112,7 @@ pub struct Conversation {
     pub(crate) outbox: Vec<Effect>,
 }
 
-/// What the machine said to a request.
+/// The machine's answer to a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Decision {
     /// Send it, shown like this. `None`: it is held.
@@ -145,12 +145,12 @@ impl Conversation {
         Path::new(&self.said.outline, len, self.pins.places())
     }
 
-    /// How many turns there are.
+    /// The number of turns.
     pub(crate) fn len(&self) -> usize {
         self.said.outline.len()
     }
 
-    /// Whether the first `len` turns end with this one.
+    /// Returns true if the first `len` turns end with this one.
     pub(crate) fn leads_to(&self, len: usize, head: TurnId) -> bool {
         let last = len
             .checked_sub(1)
@@ -223,7 +223,7 @@ impl Conversation {
     fn unpin(&mut self, id: &str, now: Timestamp) {
         if let Some(id) = PinId::parse(id) {
             self.pins.refuse(id);
-            let why = "the strategy keeps no more".to_owned();
+            let why = "the strategy accepts no more pins".to_owned();
             self.journal.note(now, Happened::PinRefused(why));
         }
     }
@@ -343,7 +343,7 @@ impl Conversation {
         }
     }
 
-    /// How the first `len` turns are shown.
+    /// The view of the first `len` turns.
     pub(crate) fn view(&self, shown: Extent, len: usize) -> View {
         let overlay = self.overlay.as_ref();
         let changes = overlay.map(|overlay| overlay.editions.as_slice());
@@ -362,7 +362,7 @@ impl Conversation {
         }
     }
 
-    /// How many turns lead to `id`, itself included; 0 where it is not among them.
+    /// The number of turns up to and including `id`; 0 if `id` is not among them.
     pub(crate) fn place_of(&self, id: TurnId) -> usize {
         if id == TurnId::ROOT {
             return 0;
@@ -448,9 +448,12 @@ impl Conversation {
         (unchanged.all(), view.all())
     }
 
-    /// What the store keeps of it now.
+    /// The row for the store, as of now.
     pub(crate) fn to_record(&self) -> Record {
-        let stored = self.supervisor.machine.strategy().to_stored();
+        let mut stored = self.supervisor.machine.strategy().to_stored();
+        let sent = self.supervisor.machine.sent();
+        // A guess is made again.
+        stored.sent = (sent.guessed == Tokens::ZERO).then(|| sent.known.get());
         Record {
             // A program that cannot be written begins anew after a restart.
             strategy: serde_json::to_string(&stored).ok().map(Text::from),
@@ -458,7 +461,7 @@ impl Conversation {
         }
     }
 
-    /// Whether a request or a preparation is under way.
+    /// Returns true if a request or a preparation is under way.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.flights.open > 0 || self.supervisor.job.is_some()

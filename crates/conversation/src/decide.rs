@@ -21,7 +21,7 @@ const KEEP: f64 = 0.05;
 /// A request as it goes out.
 pub(crate) struct Ready {
     pub sending: Sending,
-    /// What has to be stored of it.
+    /// Changes to store.
     pub batch: Batch,
 }
 
@@ -303,7 +303,7 @@ impl Conversation {
     }
 }
 
-/// What came of asking the supervisor.
+/// The supervisor's answer.
 pub(crate) enum Decided {
     /// The conversation went elsewhere.
     Overtaken,

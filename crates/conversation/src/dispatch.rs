@@ -124,13 +124,13 @@ impl Conversation {
         self.record.id
     }
 
-    /// What the store keeps of it, as of the last change.
+    /// The row that the store holds, as of the last change.
     #[must_use]
     pub const fn record(&self) -> &Record {
         &self.record
     }
 
-    /// What happened to it.
+    /// The journal of events.
     #[must_use]
     pub const fn journal(&self) -> &Journal {
         &self.journal
@@ -154,7 +154,7 @@ impl Conversation {
         self.supervisor.machine.stopped()
     }
 
-    /// Its guards.
+    /// Limits that every strategy is held to.
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         self.supervisor.machine.limits()
@@ -166,7 +166,7 @@ impl Conversation {
         self.supervisor.soft
     }
 
-    /// How long its summaries take, by what it learned.
+    /// The time that its summaries take, as learned so far.
     #[must_use]
     pub const fn writing(&self) -> Writing {
         self.supervisor.machine.writing()
@@ -231,7 +231,8 @@ impl Conversation {
         crate::Batch::whole(request, self, now)
     }
 
-    /// How far the next summary is, in one word: `idle`, `preparing`, `ready`, `backing-off`, `stopped`.
+    /// The state of the next summary, in one word: `idle`, `preparing`, `ready`, `backing-off`,
+    /// `stopped`.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> &'static str {
         let machine = &self.supervisor.machine;

@@ -1,4 +1,4 @@
-//! What goes into a conversation and what comes out of it.
+//! Inputs to a conversation, and effects that it asks for.
 
 use context::Tokens;
 use context::pin::{Origin, Pin, PinError, PinId};
@@ -45,7 +45,7 @@ pub enum Input<'a, 'r> {
     Preparing(&'a Preparation),
     /// A summary was made, and whether the store has it.
     Prepared(&'a Preparation, Summary, Stored),
-    /// How long summaries take, as others learned meanwhile.
+    /// The time that summaries take, as other conversations learned meanwhile.
     Learned(Writing),
     /// A summary was not made.
     Unprepared(&'a Preparation, Unmade),
@@ -87,7 +87,7 @@ pub enum Effect {
     Pinned(Pin),
     /// The text was pinned already, or could not be.
     NotPinned(NotPinned),
-    /// Whether there was such a pin.
+    /// True if there was such a pin.
     Unpinned(bool),
     /// The order was not taken, for this reason.
     Refuse(Refusal),
@@ -97,20 +97,20 @@ pub enum Effect {
     Tell(Notice),
 }
 
-/// How a request is sent.
+/// The form in which a request is sent.
 #[derive(Debug)]
 pub struct Sending {
-    /// How it is shown.
+    /// The view.
     pub view: View,
     /// The size of the view.
     pub tokens: Tokens,
-    /// What was done to it.
+    /// The changes, as words of a closed list.
     pub did: Vec<Did>,
     /// The id of the answer before, where the provider is asked why its cache was missed.
     pub previous: Option<Box<str>>,
 }
 
-/// How long a request is held.
+/// The condition that ends the holding of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// Until the preparation has ended, however long it takes.
@@ -121,49 +121,49 @@ pub enum Hold {
     OnTheSpot,
 }
 
-/// When a summary is begun.
+/// The moment at which work on a summary begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// At once.
     Now,
-    /// When the answer to the request begins: from then on the provider's cache holds the request.
+    /// With the first byte of the answer: from then on the provider's cache holds the request.
     WithAnswer,
 }
 
 /// A summary that was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// What is shown: a text, or the provider's own message byte for byte.
+    /// The content: a text, or the provider's own message byte for byte.
     pub text: context::Text,
-    /// Its size as shown, without the frame of a message.
+    /// The size as shown, without the frame of a message.
     pub tokens: Tokens,
-    /// How it was made in the end.
+    /// The route that produced it.
     pub route: Route,
     /// Identifiers that it does not name and that cannot stand in it.
     pub ledger: Vec<String>,
-    /// What it cost.
+    /// The tokens that it used, model by model.
     pub spent: Vec<Spent>,
     /// The routes that failed before, each with the code of its error.
     pub fallen: Vec<(Route, String)>,
-    /// When it was finished.
+    /// The moment at which it was finished.
     pub at: Timestamp,
 }
 
-/// Whether something was stored.
+/// The outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
-    /// It was.
+    /// The store has it.
     Yes,
-    /// It was not; it is in memory only.
+    /// The store refused it; it is in memory only.
     No,
 }
 
 /// Why a summary was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmade {
-    /// It was abandoned.
+    /// Abandoned.
     Abandoned,
-    /// It failed; the text says why.
+    /// Failed; the text says why.
     Failed(String),
 }
 
@@ -179,11 +179,11 @@ pub enum Order {
 /// Why a text was not pinned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotPinned {
-    /// It was pinned already, as this pin.
+    /// Pinned already, as this pin.
     Already(Pin),
     /// The strategy keeps no more.
     Unwanted,
-    /// It cannot be pinned.
+    /// The text cannot be pinned.
     Refused(PinError),
 }
 

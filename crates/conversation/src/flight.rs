@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use context::{Text, Tokens, Turn, TurnId};
 use history::ConversationId;
+use jiff::Timestamp;
 use tokens::Model;
 use wire::api::{Dialect, Reply};
 
@@ -18,21 +19,24 @@ use crate::words::Did;
 pub struct Flight {
     pub(crate) turns: Turns,
     pub(crate) asked: Asked,
-    /// What it brings, until a provider accepts it: what is refused is not stored.
+    /// Turns that the request brings. They are stored once a provider accepts them; refused turns
+    /// are not stored.
     pub(crate) pending: Option<Batch>,
     /// The conversation whose summary the client wants, where it compacts with this request.
     pub(crate) compacts: Option<ConversationId>,
-    /// How it was shown.
+    /// The extent of its view.
     pub(crate) shown: Extent,
     /// The size of the conversation as it was said.
     pub(crate) unchanged: Tokens,
     /// The request before it.
     pub(crate) before: Option<Sent>,
-    /// Whether something left the view with it.
+    /// The time when the conversation was last seen before it.
+    pub(crate) after: Option<Timestamp>,
+    /// True if something left the view with it.
     pub(crate) swapped: bool,
-    /// Whether it waited for a summary.
+    /// True if it waited for a summary.
     pub(crate) waited: bool,
-    /// What was done to it so far.
+    /// Changes so far.
     pub(crate) did: Vec<Did>,
 }
 
@@ -51,7 +55,7 @@ pub(crate) struct Turns {
     pub newest: Option<Turn>,
 }
 
-/// What a request asks.
+/// The question that a request puts to the supervisor.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub dialect: Dialect,
@@ -80,6 +84,7 @@ impl Flight {
             shown: Extent::default(),
             unchanged: Tokens::ZERO,
             before: None,
+            after: None,
             swapped: false,
             waited: false,
             did: Vec::new(),
@@ -110,7 +115,7 @@ impl Flight {
         &self.asked.name
     }
 
-    /// What the request brings and nobody stored yet.
+    /// Takes the turns that the request brings and that are not stored yet.
     pub const fn take_pending(&mut self) -> Option<Batch> {
         self.pending.take()
     }

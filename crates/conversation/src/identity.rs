@@ -13,7 +13,7 @@ use crate::element::Element;
 
 /// The keyed hash of one message's raw bytes. Two messages with one key in one place of a conversation
 /// are taken for the same, which concerns how large they are and nothing else: what is sent is always
-/// the client's own message. Nobody outside knows the secret, so that nobody can look for such a pair.
+/// the client's own message. The secret is unknown outside, so such a pair cannot be searched for.
 pub type Key = u64;
 
 /// Makes keys: a chain of folded 128-bit products over 16 bytes at a time, as in wyhash. A megabyte takes
@@ -70,11 +70,11 @@ fn folded(one: u64, other: u64) -> u64 {
     low ^ high
 }
 
-/// How many places near a conversation's head it can be found by.
+/// The number of places near a conversation's head by which it can be found.
 pub const HINTS: usize = 8;
 
-/// How far back from its end a request is looked for. One that brings more new messages than that is
-/// read whole.
+/// The number of messages, from the end of a request, that are compared by their bytes. A request
+/// with more new messages is read whole.
 const LOOK_BACK: usize = 32;
 
 /// The messages of a request by their raw bytes.
@@ -113,7 +113,7 @@ impl Keys {
         &self.keys
     }
 
-    /// What leads to the conversation from now on: the newest links.
+    /// The newest links, which lead to the conversation from now on.
     pub fn hints(&self) -> &[u64] {
         let from = self.chain.len().saturating_sub(HINTS);
         self.chain.get(from..).unwrap_or_default()
@@ -125,7 +125,7 @@ impl Keys {
     }
 }
 
-/// What is known of a conversation's messages.
+/// The known messages of a conversation.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'k> {
     /// The raw keys as they were last sent.
@@ -134,10 +134,10 @@ pub struct Known<'k> {
     pub ids: &'k [TurnId],
 }
 
-/// How a request's path and a known one compare.
+/// The comparison of a request's path with a known one.
 #[derive(Debug)]
 pub struct Compared {
-    /// How many leading turns are the same.
+    /// The number of leading turns that are the same.
     pub common: usize,
     /// The request's turns behind those.
     pub new: Vec<Turn>,

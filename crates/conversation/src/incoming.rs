@@ -1,4 +1,4 @@
-//! One request as it is read for its conversation.
+//! One request, as it is read for its conversation.
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,9 +24,9 @@ pub struct Incoming<'r> {
     pub request: &'r Request<'r>,
     /// The names that its headers and its body give.
     pub labels: Labels,
-    /// Whether `labels` come from a client that names its agents.
+    /// True if `labels` come from a client that names its agents.
     pub names_agents: bool,
-    /// Its messages by their bytes.
+    /// Keys of its messages, made from their bytes.
     pub keys: Keys,
     /// The elements of its list of messages.
     pub elements: Arc<[Element]>,
@@ -34,40 +34,40 @@ pub struct Incoming<'r> {
     pub name: Text,
     /// The model.
     pub model: Arc<Model>,
-    /// What other conversations have learned about this model at this upstream.
+    /// Lessons of other conversations about this model at this upstream.
     pub learned: Learned,
     /// Makes keys.
     pub keyed: Keyed,
-    /// When it came.
+    /// The time of arrival.
     pub now: Timestamp,
     turns: OnceLock<Vec<Turn>>,
 }
 
-/// What conversations learn about a model at an upstream and share.
+/// Lessons about a model at an upstream, shared by all conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Learned {
     /// The window, where the provider turned out to have a smaller one than believed.
     pub window: Option<Tokens>,
-    /// How long summaries take.
+    /// The time that summaries take.
     pub writing: Writing,
 }
 
-/// What is known of a request beside its bytes.
+/// The facts about a request that are not in its body.
 #[derive(Debug)]
 pub struct Envelope {
     /// Whose it is.
     pub tenant: Tenant,
     /// The names that its headers give. The body's user is added.
     pub labels: Labels,
-    /// Whether `labels` come from a client that names its agents.
+    /// True if `labels` come from a client that names its agents.
     pub names_agents: bool,
     /// The model.
     pub model: Arc<Model>,
-    /// What other conversations have learned about it.
+    /// Lessons of other conversations about the model.
     pub learned: Learned,
     /// Makes keys.
     pub keyed: Keyed,
-    /// When it came.
+    /// The time of arrival.
     pub now: Timestamp,
 }
 
@@ -99,7 +99,7 @@ impl<'r> Incoming<'r> {
         self.request.dialect()
     }
 
-    /// What its elements are found again by.
+    /// The key under which its elements are cached.
     #[must_use]
     pub fn head(&self) -> Head {
         Head {
@@ -114,7 +114,7 @@ impl<'r> Incoming<'r> {
         self.request.len()
     }
 
-    /// Whether it has no messages.
+    /// Returns true if it has no messages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.request.is_empty()
@@ -165,8 +165,8 @@ impl<'r> Incoming<'r> {
         instructions + tools.map_or(Tokens::ZERO, |found| counter.count(found.value))
     }
 
-    /// Whether the client names another of its agents than the one with these labels. Agents that were
-    /// given the same task begin alike, so their turns do not tell them apart.
+    /// Returns true if the client names another of its agents than these labels do. Agents with the
+    /// same task begin alike, so their turns do not tell them apart.
     #[must_use]
     pub fn is_of_another_agent(&self, labels: &Labels) -> bool {
         self.names_agents && labels.session.is_some() && self.labels.agent != labels.agent
@@ -181,6 +181,18 @@ fn user(request: &Request<'_>) -> Option<Text> {
     let metadata = request.field("metadata")?;
     let metadata: serde_json::Value = serde_json::from_str(metadata.value).ok()?;
     label(metadata.get("user_id")?.as_str()?)
+}
+
+/// The names that a client gives in its headers, and whether it names its agents.
+pub fn labels<'h>(header: impl Fn(&str) -> Option<&'h str>) -> (Labels, bool) {
+    let name = |key: &str| label(header(key)?);
+    let labels = Labels {
+        session: name("x-ebbtide-session").or_else(|| name("x-claude-code-session-id")),
+        agent: name("x-claude-code-agent-id"),
+        parent_agent: name("x-claude-code-parent-agent-id"),
+        user: None,
+    };
+    (labels, header("x-claude-code-session-id").is_some())
 }
 
 /// A name as it is shown to people: one line of at most 128 characters. `None` where nothing is left.

@@ -4,7 +4,6 @@
 use context::note::{Removed, RuntimeContext};
 use context::{Role, TokenCounter, Turn};
 use history::{Change, Edition};
-use jiff::SignedDuration;
 
 use crate::batch::Batch;
 use crate::conversation::Conversation;
@@ -14,7 +13,7 @@ use crate::incoming::Incoming;
 use crate::rewrite::{self, Addition};
 use crate::words::Did;
 
-/// Nothing is added to a body this near to the largest that the provider takes, in bytes.
+/// Nothing is added to a body that is within this many bytes of the provider's limit.
 const ROOM: usize = 1 << 20;
 
 impl Conversation {
@@ -48,7 +47,7 @@ impl Conversation {
         }
         if self.terms.notes
             && self.is_note_due(incoming, flight, shown)
-            && let Some(addition) = self.note_for(incoming, shown, flight.turns.len)
+            && let Some(addition) = self.note_for(incoming, flight, shown)
         {
             did.push(Did::Noted);
             self.flights.noted = flight.turns.number;
@@ -66,8 +65,9 @@ impl Conversation {
         }
     }
 
-    /// Whether the agent is told the state of its memory: with a user's new words once there was an
-    /// answer, after a swap, and when the soft threshold is crossed. Not when the same request comes again.
+    /// Decides if the agent is told the state of its memory: with a user's new words once there was
+    /// an answer, after a swap, and when the view crosses the soft threshold. A repeated request
+    /// gets no new note.
     fn is_note_due(&mut self, incoming: &Incoming<'_>, flight: &Flight, shown: Extent) -> bool {
         let room = self.terms.longest_body.saturating_sub(ROOM);
         if self.flights.noted == flight.turns.number
@@ -86,7 +86,13 @@ impl Conversation {
     }
 
     /// The note about the agent's own memory.
-    fn note_for(&self, incoming: &Incoming<'_>, shown: Extent, len: usize) -> Option<Addition> {
+    fn note_for(
+        &self,
+        incoming: &Incoming<'_>,
+        flight: &Flight,
+        shown: Extent,
+    ) -> Option<Addition> {
+        let len = flight.turns.len;
         let path = self.path(len);
         let (_, view) = self.sizes(shown, len);
         let labels: Vec<&str> = self.pins.iter().map(|pin| pin.text.as_str()).collect();
@@ -95,13 +101,9 @@ impl Conversation {
             tokens: path.covered(shown.from),
             recover: "ask the user, or read the files and run the commands again",
         });
-        let last = self.journal.last().and_then(|sent| {
-            let since = SignedDuration::from_millis(i64::from(sent.at) * 100);
-            self.record.began.checked_add(since).ok()
-        });
         let facts = RuntimeContext {
             now: Some(incoming.now),
-            last_message: last,
+            last_message: flight.after,
             used: Some(view),
             window: Some(self.supervisor.machine.limits().window),
             compactions: Some(self.record.standing.compactions),

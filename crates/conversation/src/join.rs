@@ -18,27 +18,27 @@ use crate::journal::Happened;
 use crate::overlay::{Overlay, Wanted};
 use crate::rewrite;
 
-/// How a request relates to a conversation.
+/// The relation of a request to a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// It goes on from the newest turn, or is the same request again.
+    /// The request continues from the newest turn, or is the same request again.
     GoesOn,
-    /// It goes on from an earlier turn, but behind the request before the newest.
+    /// The request continues from an earlier turn, but later than the previous request.
     GoesBack,
-    /// It belongs elsewhere, though both may begin alike.
+    /// The request belongs to another conversation, though both may begin alike.
     Apart,
 }
 
 /// The result of offering a request to a conversation.
 #[derive(Debug)]
 pub enum Joining {
-    /// It joined. What it brings is pending in the flight.
+    /// The request joined. The flight holds the turns that it brings.
     Joined(Box<Flight>),
     /// These texts have to be read from the store first; offer it again after [`crate::Input::Overlay`].
     WantsOverlay(Wanted),
     /// The stored changes of these turns have to be read first; offer it again with them.
     WantsEditions(Vec<TurnId>),
-    /// It does not go on with this conversation in the way asked for.
+    /// The request does not continue this conversation in the way asked for.
     Other,
 }
 
@@ -126,6 +126,7 @@ impl Conversation {
     ) -> Flight {
         let common = compared.common;
         let mut flight = Flight::new(incoming, &compared.new);
+        flight.after = (!self.said.outline.is_empty()).then_some(self.record.seen);
         let parent = self.id_before(common);
         let keys = self.said.keys.iter().zip(incoming.keys.as_slice());
         let same = keys.take_while(|(known, key)| known == key).count();
@@ -365,8 +366,9 @@ impl Conversation {
         }
     }
 
-    /// Whether the summary in front was made with turns in view that are not among the first `common`: it
-    /// tells of them, and leaves out what they named.
+    /// Returns true if the summary in front was made while turns were in view that are not among
+    /// the first `common`. Such a summary tells of those turns and leaves out names that stood in
+    /// them.
     pub(crate) fn tells_of_others(&self, common: usize) -> bool {
         let mark = self.overlay.as_ref();
         let mark = mark.and_then(|overlay| overlay.mark.as_ref());
@@ -384,7 +386,8 @@ impl Conversation {
         self.supervisor.machine = Homunculus::resume(strategy, limits, shown, &path);
     }
 
-    /// What has to be read from the store before it can be shown. `None` where it is in memory.
+    /// Texts that must be read from the store before the conversation can be shown. `None` if they
+    /// are in memory.
     #[must_use]
     pub fn missing(&self) -> Option<Wanted> {
         self.overlay.is_none().then(|| self.wanted())
@@ -424,7 +427,8 @@ impl Conversation {
     }
 }
 
-/// A turn's tokens with one more change.
+/// A turn's tokens with one more change. Notes and pins that stand beside it are no part of it: what they
+/// take is in the provider's count of the view.
 pub(crate) fn resized(
     turn: &Turn,
     tokens: Tokens,
@@ -432,7 +436,7 @@ pub(crate) fn resized(
     counter: &dyn TokenCounter,
 ) -> Tokens {
     match change {
-        Change::Appended(text) | Change::Followed(text) => tokens + counter.count(text),
+        Change::Appended(_) | Change::Followed(_) => tokens,
         Change::Shrunk { result, text } => {
             let nth = usize::try_from(*result).unwrap_or(usize::MAX);
             let result = turn.results().nth(nth);

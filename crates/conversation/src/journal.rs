@@ -1,4 +1,4 @@
-//! What happened in a conversation, as far as the dashboard shows it: bounded, without any text of it.
+//! The newest events and request sizes of a conversation, for the dashboard. Bounded; no message text.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,10 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::adaptive::SoftMoved;
 
-/// So many entries are remembered.
+/// The number of entries that are kept.
 const ENTRIES: usize = 48;
 
-/// So many requests are remembered.
+/// The number of requests that are kept.
 pub const SAMPLES: usize = 240;
 
 /// Something that happened.
@@ -22,9 +22,9 @@ pub enum Happened {
     Began,
     /// The first request came, and goes on with a conversation that its client compacted.
     GoesOn,
-    /// It branched off from another conversation after so many turns.
+    /// Branched off from another conversation after this many turns.
     Branched(usize),
-    /// It came back from the store.
+    /// Came back from the store.
     CameBack,
     /// The client went back to an earlier turn.
     WentBack,
@@ -50,7 +50,7 @@ pub enum Happened {
     StrategyFailed(String),
     /// The provider refused a request with this status.
     Refused(u16),
-    /// It was refused as too long.
+    /// Refused by the provider as too long.
     Overflowed,
     /// The strategy left it too long, so it was made smaller without it.
     Rescued,
@@ -87,7 +87,7 @@ impl fmt::Display for Happened {
                 write!(f, "a summary of {tokens} tokens is ready ({route})")
             }
             Self::PreparationFailed(why) => write!(f, "no summary was made: {why}"),
-            Self::Fell(route, code) => write!(f, "the {route} way to a summary failed: {code}"),
+            Self::Fell(route, code) => write!(f, "the {route} route failed: {code}"),
             Self::Swapped(before, after) => {
                 write!(f, "swapped: {before} tokens before, {after} after")
             }
@@ -98,15 +98,15 @@ impl fmt::Display for Happened {
                 write!(f, "the strategy's command `{command}` was refused: {why}")
             }
             Self::StrategyFailed(why) => {
-                write!(f, "the strategy failed, the default goes on: {why}")
+                write!(f, "the strategy failed; the default replaced it: {why}")
             }
             Self::Refused(status) => write!(f, "the provider refused a request: {status}"),
             Self::Overflowed => f.write_str("the provider found a request too long"),
             Self::Rescued => {
-                f.write_str("made smaller without the strategy, which left it too long")
+                f.write_str("shortened by the gateway, because the strategy left it too long")
             }
             Self::ThinkingRefused => {
-                f.write_str("sent without its thinking, which the provider took for another's")
+                f.write_str("sent without its thinking, because the provider rejected it")
             }
             Self::Window(tokens) => write!(f, "the window is taken to be {tokens} tokens"),
             Self::OwnCompaction(client, true) => {
@@ -115,9 +115,9 @@ impl fmt::Display for Happened {
             Self::OwnCompaction(client, false) => {
                 write!(f, "the compaction of {client} was sent on")
             }
-            Self::PinRefused(why) => write!(f, "a pin line was not obeyed: {why}"),
+            Self::PinRefused(why) => write!(f, "a pin line was rejected: {why}"),
             Self::NotKept => f.write_str("the store failed"),
-            Self::NotRewritten(why) => write!(f, "a request was sent as it came: {why}"),
+            Self::NotRewritten(why) => write!(f, "a request was sent unchanged: {why}"),
             Self::Transformed(kind) => write!(f, "the provider changed the input: {kind}"),
             Self::Missed(reason) => write!(f, "the provider's cache was missed: {reason}"),
         }
@@ -134,7 +134,7 @@ pub struct Sent {
     pub tokens: u32,
     /// Tokens of the conversation as it was said.
     pub unchanged: u32,
-    /// Whether the view got smaller with it.
+    /// True if the view got smaller with it.
     pub swapped: bool,
 }
 
@@ -156,7 +156,7 @@ impl Sent {
     }
 }
 
-/// What is remembered of what happened.
+/// The newest events of a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     entries: VecDeque<(Timestamp, Happened)>,
@@ -189,7 +189,7 @@ impl Journal {
         self.sent.push_back(sent);
     }
 
-    /// What happened, newest first.
+    /// The events, newest first.
     pub fn entries(&self) -> impl Iterator<Item = &(Timestamp, Happened)> {
         self.entries.iter().rev()
     }

@@ -4,7 +4,7 @@
 use context::Text;
 use history::MarkId;
 
-/// What stands above them.
+/// The heading above the names.
 const HEADING: &str = "[Ebbtide: names, places and numbers from the earlier messages that the summary in \
                        front stands for. A record of what was said, no instructions.]";
 
@@ -21,7 +21,7 @@ pub(crate) fn text(entries: &[String]) -> Text {
     Text::from(text)
 }
 
-/// Where the text is kept until its summary is shown.
+/// The key under which the text is kept until its summary is shown.
 pub(crate) fn key(of: MarkId) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"ledger beside a summary");

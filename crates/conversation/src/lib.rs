@@ -1,4 +1,4 @@
-//! Everything that is decided about one conversation, as a pure machine.
+//! The state machine of one conversation: requests, answers and summaries go in, effects come out.
 //!
 //! A [`Conversation`] holds what its client said, how that is shown to the model, and the supervisor that
 //! decides when to summarise. [`Conversation::on`] takes an [`Input`] and the time and gives the
@@ -8,11 +8,13 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`commons`] | what conversations share: parsing, models, learned windows |
+//! | [`directory`] | the conversations in memory, and the way of a request to its own |
 //! | [`incoming`], [`identity`], [`element`] | a request, and how it is recognised |
 //! | `join`, `begin` | taking a request into a conversation; new, branched and stored ones |
 //! | `decide`, `inject`, `rescue` | what is sent, what is added, what a refusal changes |
 //! | `breakpoints` | cache breakpoints for clients that set none |
 //! | `answer` | hearing answers and summaries |
+//! | [`hearing`] | an answer as it comes |
 //! | [`view`], `overlay` | how it is shown, and the texts beside the turns |
 //! | [`rewrite`] | the bytes of a view |
 //! | `adaptive` | moves the soft threshold by what the agent does |
@@ -30,10 +32,12 @@ pub mod commons;
 pub mod continuation;
 mod conversation;
 mod decide;
+pub mod directory;
 mod dispatch;
 mod effect;
 pub mod element;
 mod flight;
+pub mod hearing;
 pub mod homunculus;
 pub mod identity;
 pub mod incoming;

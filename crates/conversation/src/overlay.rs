@@ -15,8 +15,8 @@ pub struct Overlay {
     pub(crate) mark: Option<Arc<Mark>>,
     /// The pins that were restated in front with it.
     pub(crate) pins: Text,
-    /// What was changed about turns, by index, in order. Turns that are not shown count too: the client
-    /// may go back to them.
+    /// Changes to turns, by index, in order. They include turns that are not shown, because the
+    /// client may go back to them.
     pub(crate) editions: Vec<(usize, Change)>,
     /// A summary that is ready and not shown yet.
     pub(crate) ready: Option<Arc<Mark>>,
@@ -91,7 +91,7 @@ pub(crate) fn pins_key(of: ConversationId, compactions: u32) -> [u8; 16] {
     key
 }
 
-/// What has to be read from the store before a conversation can be shown.
+/// Rows that must be read from the store before a conversation can be shown.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The conversation and how often it was compacted.

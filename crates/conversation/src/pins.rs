@@ -80,7 +80,7 @@ impl PinBook {
         removable
     }
 
-    /// Takes a pin away, whoever set it: the strategy does not keep it.
+    /// Removes a pin of any origin: the strategy does not keep it.
     pub(crate) fn refuse(&mut self, id: PinId) {
         if self.pins.remove(id).is_ok() {
             self.said.retain(|&(said, _)| said != id);
@@ -89,12 +89,13 @@ impl PinBook {
         }
     }
 
-    /// Whether this text is pinned.
+    /// Returns true if this text is pinned.
     pub(crate) fn has(&self, id: PinId) -> bool {
         self.pins.get(id).is_some()
     }
 
-    /// Whether a pin was set from outside. One in a user line is taken back by a user line.
+    /// Returns true if a pin was set from outside. A pin from a user's line is removed by a user's
+    /// line.
     pub fn is_removable(&self, id: PinId) -> bool {
         self.said.iter().all(|&(said, _)| said != id)
     }
@@ -104,7 +105,7 @@ impl PinBook {
         self.pins.iter()
     }
 
-    /// Those set from outside, for a branch.
+    /// Pins that were set from outside, for a branch.
     pub(crate) fn outside(&self) -> Vec<Pin> {
         let pins = self.pins.iter();
         pins.filter(|pin| self.is_removable(pin.id))
@@ -112,7 +113,7 @@ impl PinBook {
             .collect()
     }
 
-    /// Where they stand, as the machine wants it.
+    /// The places of the pins, in the machine's form.
     pub(crate) fn places(&self) -> &[PinnedAt] {
         &self.places
     }
@@ -190,13 +191,14 @@ fn said(pins: &Pins) -> String {
     texts.unwrap_or_default()
 }
 
-/// Whether a text states pins in full. A note names pins as well, shortened and for a while only.
+/// Returns true if a text states pins in full. A note also names pins, but shortened and only for a
+/// while.
 fn is_restatement(text: &str) -> bool {
     let heading = text.lines().next().unwrap_or_default();
     heading.starts_with("[Pinned") && heading.ends_with(":]")
 }
 
-/// Whether a text that states pins states this one.
+/// Returns true if a text that states pins states this one.
 fn restates(text: &str, pin: &Pin) -> bool {
     let alone = said(&std::iter::once(pin.clone()).collect());
     let Some((_, item)) = alone.split_once('\n') else {

@@ -1,8 +1,8 @@
-//! What the provider says about its input beside the answer: whether a change of ours did harm.
+//! The provider's report on its input, which shows if a change of ours did harm.
 
 use serde_json::Value;
 
-/// What the provider says about its input.
+/// The provider's report on its input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
     /// The kinds of changes that it made to the input.

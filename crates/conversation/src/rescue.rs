@@ -20,7 +20,8 @@ use crate::journal::Happened;
 use crate::rewrite;
 use crate::words::Did;
 
-/// How often the supervisor is asked to make one view fit: it shows what is ready, and then what it makes.
+/// The number of times that the supervisor is asked to make one view fit: first it shows the
+/// summary that is ready, then a new one.
 const MOST: usize = 4;
 
 /// The share of the window that the newest tool results may take, whatever stands before them.
@@ -34,7 +35,7 @@ const LEAST: Tokens = Tokens::new(1_000);
 pub struct Rescue {
     why: Refused,
     stage: Stage,
-    /// How the request was shown when it was refused.
+    /// The view with which the request was refused.
     shown: Extent,
     is_smaller: bool,
     did: Vec<Did>,
@@ -45,9 +46,9 @@ pub struct Rescue {
 /// The reason for which a provider refused a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refused {
-    /// It does not fit the window.
+    /// The request does not fit the window.
     TooLong,
-    /// Its thinking is taken for another conversation's.
+    /// The provider takes its thinking for another conversation's.
     ForeignThinking,
 }
 
@@ -78,7 +79,7 @@ impl Rescue {
         }
     }
 
-    /// What the strategy decided is noted; the request goes out later.
+    /// Keeps the strategy's decision; the request goes out later.
     fn note(&mut self, ready: Ready, prepare: Option<Preparation>) {
         self.did.extend(ready.sending.did);
         // What it added is said, and kept whether or not the request is sent again.
@@ -357,13 +358,13 @@ impl Conversation {
         machine.size(&machine.shown(), &path).known
     }
 
-    /// Whether the view of a request that was refused fits by now.
+    /// Returns true if the view of a refused request fits by now.
     fn fits(&self, flight: &Flight) -> bool {
         self.view_of(flight) <= self.supervisor.machine.limits().window
     }
 
-    /// How long each of the results in these turns may be, so that the view fits. `None` where there are
-    /// none.
+    /// The size that each result in these turns may have so that the view fits. `None` if there are
+    /// no results.
     fn room_for_results(
         &self,
         flight: &Flight,

@@ -15,13 +15,13 @@ use crate::homunculus::{Limits, Prices};
 /// The longest wait for a summary under a strategy that waits for one, unless patience is set.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(5);
 
-/// Whether requests are changed.
+/// Permission to change requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The strategy acts.
     #[default]
     On,
-    /// Nothing is changed; the answer says what would have been done.
+    /// Changes nothing; the answer says what the gateway would have done.
     Observe,
 }
 
@@ -39,10 +39,10 @@ pub enum RouteChoice {
     Extractive,
 }
 
-/// What was set for a conversation. All conversations of one process usually share it.
+/// The settings of a conversation. The conversations of one process usually share them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terms {
-    /// Whether requests are changed.
+    /// Permission to change requests.
     pub mode: Mode,
     /// The way summaries are made.
     pub route: RouteChoice,
@@ -52,24 +52,24 @@ pub struct Terms {
     pub window: Option<Tokens>,
     /// The share of the window at which a preparation starts. `None`: the strategy's own.
     pub soft: Option<f64>,
-    /// Whether the soft threshold follows what the agent does: its task list, failed results, loops.
+    /// True if the soft threshold follows what the agent does: its task list, failed results, loops.
     pub adaptive: bool,
     /// The share of the window at which a summary is swapped in. `None`: [`Limits::HARD`].
     pub hard: Option<f64>,
-    /// How long a request may be held for a summary.
+    /// The longest time that a request may be held for a summary.
     pub patience: SignedDuration,
-    /// Whether the agent is told the state of its memory.
+    /// True if the agent is told the state of its memory.
     pub notes: bool,
     /// The largest tool result that is first sent whole. `None`: no limit.
     pub shrink: Option<Tokens>,
-    /// Whether cache breakpoints are placed where the client sets none.
+    /// True if cache breakpoints are placed where the client sets none.
     pub breakpoints: bool,
-    /// Whether the provider is asked why its cache was missed.
+    /// True if the provider is asked why its cache was missed.
     pub diagnose: bool,
-    /// Whether the client's own compaction is answered from a prepared summary.
+    /// True if the client's own compaction is answered from a prepared summary.
     pub answer_compaction: bool,
-    /// Whether pins are restated once the turns that say them are not shown. Only replays that stand for
-    /// other products ignore them.
+    /// Decides if pins are restated once the turns that say them are hidden. Only replays that
+    /// stand for other products ignore them.
     pub pins: PinKeeping,
     /// The largest body that the provider takes, in bytes: near it, nothing is added.
     pub longest_body: usize,
@@ -98,7 +98,7 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Whether requests are changed.
+    /// Returns true if requests may be changed.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.mode == Mode::On
@@ -149,7 +149,7 @@ impl Terms {
         self.program.acts_from(hard, self.soft).unwrap_or(hard)
     }
 
-    /// Whether the strategy begins where it is told to.
+    /// Returns true if the strategy begins where it is told to.
     pub(crate) fn follows_soft(&self) -> bool {
         let hard = self.hard.unwrap_or(Limits::HARD);
         let from = |soft| self.program.acts_from(hard, Some(soft));

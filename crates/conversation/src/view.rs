@@ -5,11 +5,11 @@ use history::{Change, Mark, Route};
 
 use crate::overlay::Overlay;
 
-/// How one request is shown. Indices count the request's messages as received, which are the turns of the
-/// conversation.
+/// The view of one request. Indices count the request's messages as received, which are the turns
+/// of the conversation.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// What stands in front of the messages.
+    /// The message in front.
     pub front: Front,
     /// The first message that is shown. System and developer messages of OpenAI lists are always shown.
     pub from: usize,
@@ -33,7 +33,7 @@ pub enum Breakpoint {
     Message(usize),
 }
 
-/// What stands in front of the messages that are shown.
+/// The message in front of the turns that are shown.
 #[derive(Clone, Debug, Default)]
 pub enum Front {
     /// Nothing.
@@ -79,7 +79,7 @@ impl View {
         })
     }
 
-    /// Whether it shows the request as it came.
+    /// Returns true if the request is shown as it came.
     #[must_use]
     pub const fn is_plain(&self) -> bool {
         matches!(self.front, Front::Nothing)
@@ -90,14 +90,14 @@ impl View {
             && self.breakpoints.is_empty()
     }
 
-    /// Whether every turn is shown as it was said.
+    /// Returns true if every turn is shown as it was said.
     #[must_use]
     pub fn shows_all(&self) -> bool {
         let shrunk = |(_, change): &(usize, Change)| matches!(change, Change::Shrunk { .. });
         self.from == 0 && self.cleared == 0 && !self.changes.iter().any(shrunk)
     }
 
-    /// Whether the provider's own summary stands in front.
+    /// Returns true if the provider's own summary stands in front.
     #[must_use]
     pub const fn is_native(&self) -> bool {
         matches!(self.front, Front::Native { .. })

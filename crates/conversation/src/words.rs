@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// What was done to one request.
+/// One change to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Did {
     /// Sent as it was received: nothing was due.
@@ -14,7 +14,7 @@ pub enum Did {
     Passed,
     /// Sent as it was received, since something of ours failed.
     Failed,
-    /// Nothing was due; what was added to it before was added again, byte for byte.
+    /// Nothing was due; earlier additions were repeated byte for byte.
     Replayed,
     /// A summary was swapped in with this request.
     Swapped,
@@ -100,29 +100,28 @@ impl Did {
 }
 
 impl Did {
-    /// What it means, as one sentence.
+    /// The meaning, in one sentence.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Kept => "Sent as it was received: nothing was due.",
+            Self::Kept => "Sent unchanged: there was nothing to do.",
             Self::Passed => {
-                "Sent as it was received: it is of a kind the gateway does not look into, or not JSON."
+                "Sent unchanged: the gateway does not inspect such requests, or it is not JSON."
             }
             Self::Failed => {
-                "Sent as it was received, since something of the gateway's failed; or not answered, since \
-                 the provider was not reached."
+                "Sent unchanged because something in the gateway failed, or not answered because the \
+                 provider could not be reached."
             }
             Self::Replayed => {
-                "Nothing was due; notes and pins that went out with it before went out again, byte for \
-                 byte."
+                "There was nothing to do; earlier notes and pins were sent again, byte for byte."
             }
             Self::Swapped => "A summary was swapped in with this request.",
             Self::Compacted => "Shown under a summary that was swapped in earlier.",
-            Self::Preparing => "A summary began to be prepared with this request.",
+            Self::Preparing => "This request started the preparation of a summary.",
             Self::Waited => "Held until a summary was ready.",
             Self::Rescued => {
-                "The provider refused it as too long, or took its thinking for another conversation's; it \
-                 was made smaller, or sent without the thinking, once more."
+                "The provider rejected it for its length or its thinking; the gateway sent it again, smaller \
+                 or without the thinking."
             }
             Self::Shrunk => {
                 "An oversized tool result in it was shortened before it was first sent."
@@ -131,11 +130,11 @@ impl Did {
             Self::Noted => "A note about the agent's own state was added.",
             Self::Pinned => "Pins were restated.",
             Self::PinRefused => {
-                "A pin or unpin line in it was not obeyed: over a limit, or nothing to unpin. The \
-                 dashboard says why."
+                "A pin or unpin line was rejected: it exceeded a limit, or there was nothing to unpin. The \
+                 dashboard shows the reason."
             }
             Self::Answered => "The client's own compaction was answered from the prepared summary.",
-            Self::Yielded => "The client's own compaction was sent on; the gateway's stood back.",
+            Self::Yielded => "The client's own compaction was forwarded to the provider.",
             Self::Refused => "Refused before it was sent.",
             Self::WouldSwap => "Observed only: a swap would have happened here.",
             Self::WouldPrepare => "Observed only: a preparation would have begun here.",

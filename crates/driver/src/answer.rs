@@ -1,4 +1,4 @@
-//! Reads an agent's text as a value of the requested type.
+//! Asks for an answer in the output's type, and reads the agent's text as one.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) fn remark(why: &str) -> String {
 /// code fence, or the plain text if it fits.
 ///
 /// # Errors
-/// What is wrong with it, as a phrase.
+/// The mistake, as a phrase.
 pub(crate) fn read(kind: &Type, text: &str) -> Result<Value, String> {
     if matches!(kind, Type::Text) {
         return Ok(Value::from(text));
@@ -53,7 +53,7 @@ pub(crate) fn read(kind: &Type, text: &str) -> Result<Value, String> {
 /// `result`, and say `null` where a record leaves a field out.
 ///
 /// # Errors
-/// What is wrong with it, as a phrase.
+/// The mistake, as a phrase.
 pub(crate) fn of_tool(kind: &Type, answered: &ToolAnswer) -> Result<Value, String> {
     let Some(value) = &answered.value else {
         return read(kind, &answered.text);

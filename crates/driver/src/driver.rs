@@ -139,25 +139,22 @@ impl Driver {
     /// A network of a process that stands for a tool. What is the same for all calls is made once.
     ///
     /// # Errors
-    /// As for [`Driver::network`].
+    /// The same as for [`Driver::network`].
     pub(crate) fn network_within(
         &self,
         process: &Arc<str>,
         tool: &Log,
     ) -> Result<Network, SetupError> {
-        let known = {
+        let plan = {
             let called = self.0.called.lock();
-            let called = called.unwrap_or_else(PoisonError::into_inner);
-            called.get(process).cloned()
-        };
-        let plan = match known {
-            Some(plan) => plan,
-            None => {
-                let plan = Arc::new(Plan::new(self.graph(process)?)?);
-                let called = self.0.called.lock();
-                let mut called = called.unwrap_or_else(PoisonError::into_inner);
-                called.insert(process.clone(), Arc::clone(&plan));
-                plan
+            let mut called = called.unwrap_or_else(PoisonError::into_inner);
+            match called.get(process) {
+                Some(plan) => Arc::clone(plan),
+                None => {
+                    let plan = Arc::new(Plan::new(self.graph(process)?)?);
+                    called.insert(process.clone(), Arc::clone(&plan));
+                    plan
+                }
             }
         };
         Network::new(self, &plan, Some(tool))

@@ -166,13 +166,13 @@ pub const CODES: &[CodeEntry] = &[
     ),
     entry(
         "E0902",
-        "the machine does not take a graph",
-        "This is a fault of Ebbtide, not of yours; please report it with the program.",
+        "the machine rejects a graph",
+        "This is a bug in Ebbtide. Please report it and include the program.",
     ),
     entry(
         "E0903",
         "an agent or a tool has a setting that cannot be used here",
-        "docs/plumb/running.md says what each provider needs; keys stand in ANTHROPIC_API_KEY and OPENAI_API_KEY.",
+        "docs/plumb/running.md says what each provider needs; the keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY.",
     ),
     entry(
         "E0904",

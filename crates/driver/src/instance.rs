@@ -8,7 +8,7 @@ use plumb::machine::EffectId;
 use plumb::span::Span;
 use plumb::value::Value;
 
-use crate::agent::{Acknowledged, Agent, verb};
+use crate::agent::{Acknowledged, Agent, AgentAnswer, verb};
 use crate::driver::Driver;
 use crate::error::SetupError;
 use crate::network::Log;
@@ -32,10 +32,25 @@ pub(crate) enum Act {
 /// The agent or the tool of a node.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// `None` while it is busy with a message.
-    Agent(Option<Box<Agent>>),
-    /// `None` while it is busy.
-    Tool(Option<Tool>),
+    Agent(Box<Agent>),
+    Tool(Tool),
+}
+
+impl Body {
+    /// Answers a message, and gives itself back.
+    pub async fn answer(self, message: Value, driver: &Driver, log: &Log) -> (Self, AgentAnswer) {
+        match self {
+            Self::Agent(agent) => {
+                let (agent, answer) = agent.hear(message).await;
+                (Self::Agent(agent), answer)
+            }
+            Self::Tool(tool) => {
+                let answer = tool.call(driver, message, log).await;
+                let telemetry = Vec::new();
+                (Self::Tool(tool), AgentAnswer { answer, telemetry })
+            }
+        }
+    }
 }
 
 /// A node that stands for an agent or a tool.
@@ -44,7 +59,8 @@ pub(crate) struct Instance {
     /// The name in reports.
     pub at: Arc<str>,
     pub span: Span,
-    pub body: Body,
+    /// `None` while it is busy with a message.
+    pub body: Option<Body>,
     pub log: Log,
     inputs: Box<[Arc<str>]>,
     outputs: Box<[Arc<str>]>,
@@ -62,14 +78,14 @@ impl Instance {
         let names = |ports: &[ExternalPort]| ports.iter().map(|port| port.name.clone()).collect();
         let body = match declared.kind {
             ExternalKind::Agent => {
-                Body::Agent(Some(Box::new(Agent::new(declared, driver, log.clone())?)))
+                Body::Agent(Box::new(Agent::new(declared, driver, log.clone())?))
             }
-            ExternalKind::Tool => Body::Tool(Some(Tool::new(declared, driver.answers(declared))?)),
+            ExternalKind::Tool => Body::Tool(Tool::new(declared, driver.answers(declared))?),
         };
         Ok(Self {
             at: log.at().clone(),
             span: declared.span,
-            body,
+            body: Some(body),
             log,
             inputs: names(&declared.inputs),
             outputs: names(&declared.outputs),
@@ -93,10 +109,14 @@ impl Instance {
         self.messages.retain(|asked| asked.effect != effect);
     }
 
+    /// Returns true for an agent that takes no messages.
+    pub fn is_paused(&self) -> bool {
+        matches!(&self.body, Some(Body::Agent(agent)) if agent.is_paused())
+    }
+
     /// Returns true if messages wait for an agent that is paused.
     pub fn is_stuck(&self) -> bool {
-        let paused = matches!(&self.body, Body::Agent(Some(agent)) if agent.is_paused());
-        paused && !self.messages.is_empty()
+        self.is_paused() && !self.messages.is_empty()
     }
 
     /// Says something on a port, if anybody listens there.
@@ -115,7 +135,7 @@ impl Instance {
 
     /// Carries out the next command, unless the agent is busy. Returns true if it carried one out.
     pub fn obey(&mut self) -> bool {
-        let Body::Agent(Some(agent)) = &mut self.body else {
+        let Some(Body::Agent(agent)) = &mut self.body else {
             return false;
         };
         let Some(Asked { effect, message }) = self.commands.pop_front() else {

@@ -1,4 +1,4 @@
-//! The driver of plumb: runs the effects of a machine with agents, tools and a clock.
+//! Runs plumb programs: carries out the machine's effects with agents, tools and a clock.
 //!
 //! The machine of crate `plumb` is synchronous and does nothing by itself: a message for an agent is an
 //! *effect*, which this crate carries out and answers:
@@ -20,9 +20,9 @@
 //!
 //! # Agents
 //!
-//! An agent takes one message at a time. It is shown its prompt, what it remembers and the message; what it
-//! answers is read as a value of its output's type. An answer that is none is sent back with what is wrong
-//! with it, at most `max_retries` times, and those rounds are not remembered. Then the answer goes out,
+//! An agent takes one message at a time. It sees its prompt, what it remembers and the message; its answer
+//! is read as a value of its output's type. An answer of another type is returned with the mistake, at most
+//! `max_retries` times, and those rounds are not remembered. Then the answer goes out,
 //! behind it the telemetry.
 //!
 //! A command on `ctrl_in` is carried out between two messages, before any that waits, and acknowledged on

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use context::{Heuristic, Part, Provenance, Role, Text, TokenCounter, Tokens, TurnDraft};
 use plumb::value::Value;
 
+pub(crate) use json::record;
+
 /// A turn with its number.
 #[derive(Clone, Debug)]
 struct Entry {
@@ -189,7 +191,7 @@ impl Memory {
         }
     }
 
-    /// Does not keep it any more; whether it was pinned.
+    /// Unpins a text. Returns true if it was pinned.
     pub fn unpin(&mut self, text: &Value) -> bool {
         let before = self.pinned.len();
         self.pinned.retain(|pinned| pinned != text);

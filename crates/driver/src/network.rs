@@ -15,12 +15,11 @@ use plumb::machine::{Effect, EffectId, Machine, Program, Refusal, Refused, Reque
 use plumb::value::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::agent::{Agent, AgentAnswer};
+use crate::agent::AgentAnswer;
 use crate::driver::Driver;
 use crate::error::{FailureReason, Problem, SetupError};
 use crate::instance::{Act, Asked, Body, Instance};
 use crate::report::{Control, Report};
-use crate::tool::Tool;
 pub(crate) use log::Log;
 
 /// A running network of one process, with its agents and tools. Dropping it stops all work.
@@ -61,10 +60,8 @@ impl Plan {
 
 /// Something that was worked on is done.
 enum Done {
-    /// An agent with a message.
-    AgentAnswer(NodeId, Asked, Box<Agent>, AgentAnswer),
-    /// A tool with a message.
-    Called(NodeId, Asked, Tool, Result<Value, FailureReason>),
+    /// An agent or a tool with a message.
+    Answered(NodeId, Asked, Body, AgentAnswer),
     /// A wait, unless it was called off.
     Waited(EffectId),
 }
@@ -356,41 +353,25 @@ impl Network {
         let Some(instance) = self.instances.get_mut(&node) else {
             return false;
         };
-        if matches!(&instance.body, Body::Agent(Some(agent)) if agent.is_paused()) {
+        if instance.is_paused() || instance.messages.is_empty() {
             return false;
         }
-        let work: BoxFuture<'static, Done> = match &mut instance.body {
-            Body::Agent(free @ Some(_)) => {
-                let Some(asked) = instance.messages.pop_front() else {
-                    return false;
-                };
-                let Some(agent) = free.take() else {
-                    return false;
-                };
-                Box::pin(async move {
-                    let (agent, heard) = agent.hear(asked.message.clone()).await;
-                    Done::AgentAnswer(node, asked, agent, heard)
-                })
-            }
-            Body::Tool(free @ Some(_)) => {
-                let Some(asked) = instance.messages.pop_front() else {
-                    return false;
-                };
-                let Some(tool) = free.take() else {
-                    return false;
-                };
-                let (driver, log) = (self.driver.clone(), instance.log.clone());
-                Box::pin(async move {
-                    let result = tool.call(&driver, asked.message.clone(), &log).await;
-                    Done::Called(node, asked, tool, result)
-                })
-            }
-            Body::Agent(None) | Body::Tool(None) => return false,
+        let Some(body) = instance.body.take() else {
+            return false;
+        };
+        let Some(asked) = instance.messages.pop_front() else {
+            return false;
+        };
+        let (driver, log) = (self.driver.clone(), instance.log.clone());
+        let work = async move {
+            let message = asked.message.clone();
+            let (body, answer) = body.answer(message, &driver, &log).await;
+            Done::Answered(node, asked, body, answer)
         };
         instance.log.tell(Control::Asked {
             port: "input".into(),
         });
-        self.work.push(work);
+        self.work.push(Box::pin(work));
         self.busy += 1;
         true
     }
@@ -412,49 +393,34 @@ impl Network {
                     self.absorb(step);
                 }
             }
-            Done::AgentAnswer(node, asked, agent, heard) => {
-                let Some(instance) = self.instances.get_mut(&node) else {
-                    return;
-                };
-                instance.body = Body::Agent(Some(agent));
-                let AgentAnswer { answer, telemetry } = heard;
-                self.answered(node, &asked, answer);
-                if let Some(instance) = self.instances.get_mut(&node) {
-                    for record in telemetry {
-                        instance.report(asked.effect, record);
-                    }
-                    instance.acts.push_back(Act::Finish(asked.effect));
-                }
-            }
-            Done::Called(node, asked, tool, result) => {
-                if let Some(instance) = self.instances.get_mut(&node) {
-                    instance.body = Body::Tool(Some(tool));
-                }
-                self.answered(node, &asked, result);
-                if let Some(instance) = self.instances.get_mut(&node) {
-                    instance.acts.push_back(Act::Finish(asked.effect));
-                }
-            }
+            Done::Answered(node, asked, body, answer) => self.answered(node, asked, body, answer),
         }
     }
 
-    fn answered(&mut self, node: NodeId, asked: &Asked, answer: Result<Value, FailureReason>) {
+    fn answered(&mut self, node: NodeId, asked: Asked, body: Body, answer: AgentAnswer) {
         let Some(instance) = self.instances.get_mut(&node) else {
             return;
         };
+        let AgentAnswer { answer, telemetry } = answer;
+        let Asked { effect, message } = asked;
+        instance.body = Some(body);
         match answer {
-            Ok(message) => {
+            Ok(answer) => {
                 instance.log.tell(Control::Answered {
                     port: "output".into(),
                 });
-                instance.say(asked.effect, "output", message);
+                instance.say(effect, "output", answer);
             }
             Err(why) => self.reports.push_back(Report::Problem(Problem {
                 at: instance.at.clone(),
                 span: instance.span,
                 why,
-                message: Some(asked.message.clone()),
+                message: Some(message),
             })),
         }
+        for record in telemetry {
+            instance.report(effect, record);
+        }
+        instance.acts.push_back(Act::Finish(effect));
     }
 }

@@ -4,20 +4,16 @@ use context::vitality::{Phase, Status};
 use context::{Pressure, Tokens};
 use plumb::value::Value;
 
+use crate::memory;
 use crate::provider::TokenUsage;
 
-fn record(kind: &str, fields: Vec<(&str, Value)>) -> Value {
-    let fields = std::iter::once(("kind", Value::from(kind))).chain(fields);
-    let fields: Vec<_> = fields.map(|(name, value)| (name.into(), value)).collect();
-    Value::record(fields).unwrap_or(Value::Null)
+fn record(kind: &str, mut fields: Vec<(&str, Value)>) -> Value {
+    fields.insert(0, ("kind", Value::from(kind)));
+    memory::record(fields)
 }
 
-fn count(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
-fn size(number: usize) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+fn count(number: impl TryInto<i64>) -> Value {
+    Value::Int(number.try_into().unwrap_or(i64::MAX))
 }
 
 /// The usage of one model call: `input_tokens` is all of the input, whether it was read from a cache or not;
@@ -59,8 +55,8 @@ pub(crate) fn pulse(phase: Phase, status: &Status, turns: usize) -> Value {
         vec![
             ("phase", Value::from(phase.as_str())),
             ("severity", Value::from(status.severity().as_str())),
-            ("repeats", size(repeats)),
-            ("turns", size(turns)),
+            ("repeats", count(repeats)),
+            ("turns", count(turns)),
         ],
     )
 }
@@ -70,8 +66,8 @@ pub(crate) fn swap(before: usize, after: usize, compactions: u32) -> Value {
     record(
         "swap",
         vec![
-            ("turns_before", size(before)),
-            ("turns_after", size(after)),
+            ("turns_before", count(before)),
+            ("turns_after", count(after)),
             ("compactions", Value::Int(compactions.into())),
         ],
     )
@@ -79,7 +75,7 @@ pub(crate) fn swap(before: usize, after: usize, compactions: u32) -> Value {
 
 /// Something was pinned or unpinned: how many pins there are.
 pub(crate) fn pin(pins: usize) -> Value {
-    record("pin", vec![("pins", size(pins))])
+    record("pin", vec![("pins", count(pins))])
 }
 
 /// A message was not answered, or an answer was not of the type that was asked for.

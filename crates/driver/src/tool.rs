@@ -99,7 +99,7 @@ pub(crate) const INPUT: &str = "input";
 /// Asks a tool of another program. The arguments are a JSON object.
 ///
 /// # Errors
-/// What went wrong, as a phrase.
+/// The reason, as a phrase.
 pub(crate) async fn served(
     driver: &Driver,
     by: &Command,

@@ -149,7 +149,7 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Config {
-    /// What is set for every conversation.
+    /// The settings of every conversation.
     #[must_use]
     pub fn terms(&self) -> Terms {
         let policy = &self.policy;
@@ -172,7 +172,7 @@ impl Config {
         }
     }
 
-    /// Whether requests go to Anthropic itself.
+    /// Returns true if requests go to Anthropic itself.
     fn asks_anthropic(&self) -> bool {
         let upstream = self.upstream.anthropic.parse::<http::Uri>().ok();
         let host = upstream.as_ref().and_then(http::Uri::host);

@@ -1,64 +1,60 @@
 //! The conversations of all tenants: carries out what each of them decides.
 //!
-//! A request is brought to its conversation (`find`), the conversation is asked until it lets the request
+//! A request is brought to its conversation (the crate's `directory`), which is asked until it lets the request
 //! go (`request`), the summaries that it orders are made in the background (`jobs`), and the answer is
 //! brought to it (`ticket`). What it gives to the store goes through one queue (`writer`).
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::conversation::continuation::Answers;
+use ::conversation::directory::{Directory, Room};
 use ::conversation::words::Did;
-use ::conversation::{Commons, Effect, Input, Lesson, Notice, Terms};
+use ::conversation::{Effect, Input, Notice};
 use history::{Engine, HistoryError, Tenant};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::time::{sleep, timeout};
 
 use crate::config::Config;
 use crate::metrics::{Failure, Metrics, TokenKind};
 
 mod exchange;
-mod find;
 mod jobs;
 mod queue;
 mod reading;
-mod registry;
 mod reports;
 mod request;
 mod retention;
+mod running;
 mod ticket;
 mod writer;
 
 pub use exchange::{Arrival, Endpoint, Generation, Heard, Outgoing, Remedy, Verdict};
 pub use ticket::Ticket;
 
-use registry::Shared;
+use running::{Running, Shared};
 use writer::StoreFailure;
 
 /// Tells the time. Only the binary knows a real one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How often conversations at rest are looked for.
+/// The interval at which idle conversations are looked for.
 const ROUND: Duration = Duration::from_secs(15);
 
-/// The time without a request after which the texts of a conversation leave memory.
-const REST: SignedDuration = SignedDuration::from_secs(45);
-
-/// How long preparations may take to notice that they are no longer wanted.
+/// The time that preparations have to notice that they are no longer wanted.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What conversations are kept with.
+/// The services that conversations rely on.
 #[derive(Clone)]
 pub struct Parts {
     /// The configuration.
     pub config: Arc<Config>,
-    /// Where the history is stored.
+    /// The history.
     pub engine: Arc<dyn Engine>,
     /// The time, for what is not called with one.
     pub clock: Clock,
-    /// What is counted.
+    /// The metrics.
     pub metrics: Arc<Metrics>,
 }
 
@@ -68,19 +64,14 @@ pub struct Conversations {
     inner: Arc<Inner>,
 }
 
-/// What requests, preparations and reports share.
+/// State that requests, preparations and reports share.
 struct Inner {
     parts: Parts,
-    terms: Arc<Terms>,
-    commons: Commons,
+    directory: Directory<Running>,
     writer: writer::Writer,
-    registry: registry::Registry,
-    answers: Answers,
     reading: reading::Reading,
     jobs: jobs::Jobs,
-    /// How many conversations were begun.
-    begun: AtomicU64,
-    /// Whether a task looks for conversations at rest.
+    /// True if a task looks for idle conversations.
     is_watched: AtomicBool,
 }
 
@@ -97,29 +88,30 @@ impl Conversations {
     /// Where the engine fails.
     pub fn new(parts: Parts) -> Result<Self, HistoryError> {
         let secret = parts.engine.secret()?;
+        let limits = &parts.config.limits;
+        let room = Room {
+            most: limits.conversations,
+            idle: limits.idle,
+        };
         Ok(Self {
             inner: Arc::new(Inner {
-                terms: Arc::new(parts.config.terms()),
-                commons: Commons::new(secret),
+                directory: Directory::new(Arc::new(parts.config.terms()), secret, room),
                 writer: writer::Writer::start(Arc::clone(&parts.engine)),
-                registry: registry::Registry::default(),
-                answers: Answers::default(),
                 reading: reading::Reading::default(),
                 jobs: jobs::Jobs::new(parts.config.limits.preparations),
-                begun: AtomicU64::new(0),
                 is_watched: AtomicBool::new(false),
                 parts,
             }),
         })
     }
 
-    /// What they are kept with.
+    /// The services that they rely on.
     #[must_use]
     pub fn parts(&self) -> &Parts {
         &self.inner.parts
     }
 
-    /// Whether the store refused the newest thing that was to be stored.
+    /// Returns true if the store refused the newest write.
     #[must_use]
     pub fn is_forgetting(&self) -> bool {
         self.inner.writer.is_failing()
@@ -154,7 +146,9 @@ impl Conversations {
                 }
                 let Some(inner) = inner.upgrade() else { return };
                 let now = (inner.parts.clock)();
-                inner.let_rest(now);
+                let pins = inner.directory.let_rest(now);
+                let live = inner.directory.registry.count();
+                inner.parts.metrics.holds(live, pins);
                 inner.forget(&mut retention, now).await;
             }
         });
@@ -172,42 +166,20 @@ impl Conversations {
 }
 
 impl Inner {
-    /// Lets the texts of conversations at rest leave memory, and idle conversations altogether.
-    fn let_rest(&self, now: Timestamp) {
-        let limits = &self.parts.config.limits;
-        self.registry.sweep(now, limits.idle, limits.conversations);
-        self.commons.elements().sweep();
-        let rest = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
-        let oldest = now.as_millisecond().saturating_sub(rest);
-        let mut pins = 0;
-        for shared in self.registry.all(None) {
-            let mut conversation = shared.lock();
-            pins += conversation.pins().iter().count();
-            if shared.seen() < oldest && !conversation.is_busy() {
-                conversation.on(Input::Rest, now);
-            }
-        }
-        self.parts.metrics.holds(self.registry.len(), pins);
-    }
-
     /// Carries out the effects that concern only this process; the others.
     fn settle(&self, shared: &Shared, key: u64, effects: Vec<Effect>) -> Vec<Effect> {
         let now = || (self.parts.clock)();
         let here = |effect: Effect| match effect {
             Effect::Abandon(job) => {
-                shared.abandon(job);
+                shared.beside.abandon(job);
                 None
             }
             Effect::Tell(notice) => {
                 self.tell(shared, &notice);
                 None
             }
-            Effect::Learn(Lesson::Window(found)) => {
-                self.commons.learn_window(key, found, now());
-                None
-            }
-            Effect::Learn(Lesson::Accepted(input)) => {
-                self.commons.accepted(key, input);
+            Effect::Learn(lesson) => {
+                self.directory.commons.learn(key, lesson, now());
                 None
             }
             other => Some(other),
@@ -271,9 +243,9 @@ impl Inner {
         of: (history::ConversationId, bool),
         (said, at): (&[context::Part], Timestamp),
     ) {
-        let keyed = self.commons.keyed();
+        let keyed = self.directory.commons.keyed();
         for answer in ::conversation::continuation::answers(keyed, of, said, at) {
-            self.answers.add(tenant, [answer], false);
+            self.directory.answers.add(tenant, [answer], false);
             let work = Box::new(move |store: &mut dyn history::Store| answer.store(store));
             let receipt = self.writer.write(tenant, work).await;
             if let Err(fault) = receipt.kept().await {

@@ -39,7 +39,7 @@ pub enum RemoteError {
         /// The reason.
         source: ServeError,
     },
-    /// Nothing answers, or something that is not a gateway.
+    /// Something other than a gateway answers, or nothing does.
     #[error("no gateway answers at {url}")]
     NoAnswer {
         /// The URL asked.

@@ -47,7 +47,7 @@ pub enum ReportError {
     /// A rule of another crate refused it.
     #[error("{message}")]
     Refused {
-        /// That crate's code.
+        /// The code of that crate.
         code: ErrorCode,
         /// The message. Contains no conversation text.
         message: String,

@@ -1,6 +1,6 @@
 //! Traits of a whole engine: the trees of many tenants, their conversations, pins and editions.
 
-use context::pin::PinId;
+use context::pin::{Pin, PinId};
 use context::{Text, TurnId};
 use jiff::Timestamp;
 
@@ -9,7 +9,6 @@ use crate::edition::Edition;
 use crate::error::HistoryError;
 use crate::store::MarkStore;
 use crate::tenant::Tenant;
-use crate::view::Pinned;
 
 /// The conversations of one tenant.
 pub trait ConversationStore {
@@ -33,6 +32,16 @@ pub trait ConversationStore {
         before: Timestamp,
         most: usize,
     ) -> Result<Vec<Conversation>, HistoryError>;
+}
+
+/// A pin and the place where its text was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pinned {
+    /// The pin.
+    pub pin: Pin,
+    /// The turn that says it. While that turn is shown, the pin is not restated. `None`: no turn
+    /// says it, so it is restated in every view.
+    pub said_in: Option<TurnId>,
 }
 
 /// The pins set from outside a conversation: over HTTP, on the command line, in the dashboard, by the

@@ -3,8 +3,6 @@
 use context::TurnId;
 use context::coded::{self, Coded, ErrorCode};
 
-use crate::mark::MarkId;
-
 context::error_codes! {
     /// The codes of this crate.
     pub CODES:
@@ -14,8 +12,6 @@ context::error_codes! {
         "The turn was changed or moved; append it again after its parent.";
     FULL = "E0503", "the history has reached its limit",
         "Raise the limit, or remove conversations you no longer need.";
-    NOT_ON_PATH = "E0504", "a mark is not on the path of the conversation it is used for",
-        "Use a mark of this conversation or of a branch that shares its prefix.";
     ENGINE = "E0510", "the storage engine failed",
         "Check the disk and the system log; everything acknowledged earlier is safe.";
     UNREACHABLE = "E0511", "the store cannot be opened at its path",
@@ -55,9 +51,6 @@ pub enum HistoryError {
         /// The unit: `turns`, `bytes`, `marks` or `conversations`.
         what: &'static str,
     },
-    /// The mark's node is not on this path.
-    #[error("mark {0} is not on this path")]
-    NotOnPath(MarkId),
     /// An engine failure without a variant of its own.
     #[error("the store failed: {what}")]
     Engine {
@@ -106,7 +99,6 @@ impl Coded for HistoryError {
             Self::UnknownNode(_) => UNKNOWN_NODE,
             Self::NotItsChild { .. } => NOT_ITS_CHILD,
             Self::Full { .. } => FULL,
-            Self::NotOnPath(_) => NOT_ON_PATH,
             Self::Engine { .. } => ENGINE,
             Self::Unreachable { .. } => UNREACHABLE,
             Self::NotAStore { .. } => NOT_A_STORE,

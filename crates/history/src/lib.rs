@@ -1,11 +1,10 @@
-//! The append-only tree of turns, the marks on it and the store traits, with an in-memory engine.
+//! The append-only tree of turns, the summaries on it (marks) and the store traits, with an in-memory engine.
 //!
 //! A node's id is a hash over its parent's id and its own content ([`context::TurnId`]), as in git: a
 //! resent conversation is recognized, branches share their common prefix, and each turn is stored once.
 //!
 //! Compaction adds a [`Mark`], a node up to which a summary stands, and destroys nothing. Marks belong to
-//! nodes, so every branch through a node shares its marks. [`view()`] computes the model's view from one
-//! path and one mark on it.
+//! nodes, so every branch through a node shares its marks.
 //!
 //! One tenant's store implements [`NodeStore`], [`MarkStore`], [`ConversationStore`], [`PinStore`] and
 //! [`EditionStore`]; [`Memory`] is the in-memory one. An [`Engine`] holds the stores of many tenants and
@@ -23,12 +22,12 @@ mod mark;
 mod memory;
 mod store;
 mod tenant;
-mod view;
 
 pub use conversation::{Conversation, ConversationId, Labels, Standing, Totals};
 pub use edition::{Change, Edition};
 pub use engine::{
-    ConversationStore, EditionStore, Engine, PinStore, Purge, Purged, ReadWork, Store, WriteWork,
+    ConversationStore, EditionStore, Engine, PinStore, Pinned, Purge, Purged, ReadWork, Store,
+    WriteWork,
 };
 pub use error::{CODES, HistoryError};
 pub use limits::Limits;
@@ -36,4 +35,3 @@ pub use mark::{Mark, MarkId, Route};
 pub use memory::{Memory, MemoryEngine};
 pub use store::{MarkStore, NodeStore, Recorded, Stored};
 pub use tenant::Tenant;
-pub use view::{Pinned, summary_turn, view};

@@ -11,11 +11,11 @@ use rpds::HashTrieMapSync;
 
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
+use crate::engine::Pinned;
 use crate::error::HistoryError;
 use crate::limits::Limits;
 use crate::mark::{Mark, MarkId};
 use crate::store::{MarkStore, NodeStore, Stored};
-use crate::view::Pinned;
 
 pub use engine::MemoryEngine;
 

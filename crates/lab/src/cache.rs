@@ -8,7 +8,7 @@
 use context::Tokens;
 use jiff::{SignedDuration, Timestamp};
 
-/// How far before a breakpoint a cached prefix is looked for, in blocks.
+/// The number of blocks before a breakpoint that are searched for a cached prefix.
 const LOOK_BACK: usize = 20;
 
 /// A place in a request up to which the prefix is cached.
@@ -31,7 +31,7 @@ pub struct Request {
     pub breakpoints: Vec<Breakpoint>,
 }
 
-/// How a request's input is billed.
+/// The billing of a request's input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
     /// Read from the cache.

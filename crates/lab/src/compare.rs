@@ -1,4 +1,5 @@
-//! What a replay found out: one [`Outcome`] a strategy, side by side, with the schema of `--json`.
+//! The result of a replay: one [`Outcome`] for each strategy, side by side, with the schema of
+//! `--json`.
 //!
 //! Everything under a key `simulated` is modelled, not measured: the provider's cache, its prices
 //! and the time a model takes are those of [`Simulation`]. All else is counted on the session itself.
@@ -21,17 +22,17 @@ pub const SCHEMA: &str = "ebbtide.replay/1";
 pub struct Comparison {
     /// Always [`SCHEMA`].
     pub schema: &'static str,
-    /// What was replayed.
+    /// The session.
     pub session: SessionFacts,
-    /// What was assumed.
+    /// The assumptions.
     pub simulation: Simulation,
-    /// What happened, in the order in which the strategies were asked for.
+    /// The outcomes, in the order in which the strategies were asked for.
     pub strategies: Vec<Outcome>,
     /// Ways to compact at equal size, whatever the strategy and the window.
     pub recall: EqualSize,
 }
 
-/// What was replayed.
+/// The session that was replayed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionFacts {
     /// The session's name.
@@ -40,17 +41,17 @@ pub struct SessionFacts {
     pub format: &'static str,
     /// The model that the session names last.
     pub model: Option<String>,
-    /// How many turns were said.
+    /// The number of turns.
     pub turns: usize,
-    /// How many requests its client sent: one before each assistant turn.
+    /// The number of requests that its client sent: one before each assistant turn.
     pub requests: usize,
     /// The tokens of all turns together.
     pub tokens: u64,
     /// Pins in force, in the order in which they were said.
     pub pins: Vec<PinFacts>,
-    /// Where the recording product compacted by itself.
+    /// Compactions by the product that recorded the session.
     pub product_compactions: Vec<ProductCompaction>,
-    /// How many things were broken or odd in the file.
+    /// The number of broken or odd parts of the file.
     pub problems: usize,
 }
 
@@ -68,7 +69,7 @@ pub struct PinFacts {
 /// A compaction that the recording product did by itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProductCompaction {
-    /// It stands before the turn with this index.
+    /// The index of the turn that follows.
     pub before_turn: usize,
     /// The tokens of all turns said since its compaction before.
     pub tokens_since_last: u64,
@@ -78,7 +79,7 @@ pub struct ProductCompaction {
     pub summary_tokens: u64,
 }
 
-/// What was assumed.
+/// The assumptions of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Simulation {
     /// The window in tokens.
@@ -103,7 +104,7 @@ pub struct Simulation {
     pub decode_tokens_per_second: f64,
 }
 
-/// What happened under one strategy.
+/// The figures of one strategy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// The strategy's name.
@@ -122,23 +123,23 @@ pub struct Outcome {
     pub compactions: Vec<Compaction>,
     /// The pressure of each request, in order.
     pub pressure: Vec<f64>,
-    /// What became of the turns by the last request.
+    /// The state of the turns at the last request.
     pub fate: Fate,
     /// Why the machine stopped compacting, where it did.
     pub stopped: Option<String>,
-    /// What the strategy did.
+    /// The actions of the strategy.
     #[serde(flatten)]
     pub conduct: Conduct,
-    /// What is modelled, not measured.
+    /// Figures that are modelled, not measured.
     pub simulated: Simulated,
 }
 
-/// What a strategy did.
+/// The actions of a strategy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Conduct {
     /// The commands that it gave until it failed, in order, and what became of them.
     pub commands: Vec<Given>,
-    /// Where it failed, if it did: `prepared` ran in its place from there on.
+    /// The failure, if it failed: `prepared` ran in its place from there on.
     pub failed: Option<Failed>,
     /// Where the soft threshold moved and why, where it follows the agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -161,7 +162,7 @@ pub struct ThresholdMove {
 /// A command of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Given {
-    /// How many requests had been sent before.
+    /// The number of requests sent before.
     pub before_request: usize,
     /// Its name; `compressor` where a summary was asked for.
     pub command: &'static str,
@@ -173,14 +174,14 @@ pub struct Given {
 /// A strategy that did what it may not, and was replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failed {
-    /// How many requests had been sent under it.
+    /// The number of requests sent before, under this strategy.
     pub before_request: usize,
-    /// What it did.
+    /// The reason.
     pub reason: String,
 }
 
 impl Outcome {
-    /// What the strategy ordered, and what of it was refused and why, in a sentence.
+    /// The strategy's orders, with the refused ones and the reasons, in a sentence.
     #[must_use]
     pub fn ordered(&self) -> String {
         let commands = &self.conduct.commands;
@@ -205,7 +206,7 @@ impl Outcome {
         )
     }
 
-    /// How often a command was given and how often refused: `swap 3 (1 refused: stale)`.
+    /// The number of times that a command was given and refused: `swap 3 (1 refused: stale)`.
     fn told_of(&self, command: &str) -> String {
         let given = || {
             self.conduct
@@ -242,7 +243,7 @@ impl Outcome {
         ))
     }
 
-    /// What a reader of the figures has to know where they are not the strategy's own.
+    /// A sentence for readers of figures that are not the strategy's own.
     #[must_use]
     pub fn replaced(&self) -> Option<String> {
         let Failed {
@@ -261,9 +262,11 @@ impl Outcome {
 /// The pressures at which a strategy acts, as shares of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Thresholds {
-    /// Where it begins to prepare; `None` for a strategy that prepares nothing.
+    /// The share of the window at which it begins to prepare; `None` for a strategy that prepares
+    /// nothing.
     pub soft: Option<f64>,
-    /// Where it makes the view smaller; `None` for one that only does so when it does not fit.
+    /// The share of the window at which it makes the view smaller; `None` for one that acts only
+    /// when the view does not fit.
     pub hard: Option<f64>,
 }
 
@@ -272,8 +275,8 @@ pub struct Thresholds {
 pub struct Overflows {
     /// All of them.
     pub requests: usize,
-    /// Those that no strategy could have made fit: system turns, pins, a summary of 256 tokens and
-    /// the newest step, which is never divided, exceed the window.
+    /// Requests that no strategy could have made fit: system turns, pins, a summary of 256 tokens
+    /// and the newest step, which is never divided, exceed the window.
     pub unavoidable: usize,
 }
 
@@ -283,11 +286,11 @@ pub struct Overflows {
 pub struct PinCount {
     /// Requests sent while at least one pin was in force.
     pub requests: usize,
-    /// Those of them that showed every pin in force.
+    /// Requests that showed every pin in force.
     pub intact: usize,
 }
 
-/// What became of the turns by the last request: each is in exactly one of the four.
+/// The state of the turns at the last request: each turn counts in exactly one of the four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Fate {
     /// Shown whole.
@@ -303,16 +306,16 @@ pub struct Fate {
 /// A moment at which turns left the view.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compaction {
-    /// It happened before the request for the turn with this index.
+    /// The index of the turn whose request came next.
     pub before_turn: usize,
     /// The same request by its place in [`Outcome::pressure`].
     pub before_request: usize,
-    /// How long that request waited for it in seconds; simulated.
+    /// The time in seconds that this request waited for it; simulated.
     pub simulated_wait_seconds: f64,
-    /// What was done: `summary`, `drop` or `clear`.
+    /// The kind: `summary`, `drop` or `clear`.
     pub kind: &'static str,
-    /// How the summary was made: `readable` (by the model), `extractive` (without one); `None` where there
-    /// is none.
+    /// The route of the summary: `readable` (by the model) or `extractive` (without one); `None` if
+    /// there is none.
     pub route: Option<&'static str>,
     /// Turns before this index are no longer shown whole.
     pub mark: usize,
@@ -331,7 +334,7 @@ pub struct Compaction {
 /// Needed-later recall of one compaction; see [`crate::recall`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RecallFigures {
-    /// How many identifiers of the compacted part the assistant went on to use.
+    /// The number of identifiers of the compacted part that the assistant went on to use.
     pub needed: usize,
     /// The share of them that is named in what the model would have seen.
     pub named: f64,
@@ -344,7 +347,7 @@ pub struct RecallFigures {
     pub newest_in_context: f64,
 }
 
-/// What is modelled, not measured.
+/// Figures that are modelled, not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Simulated {
     /// Waits on the way of a request.
@@ -353,14 +356,14 @@ pub struct Simulated {
     pub requests: TokenUse,
     /// Tokens spent on writing summaries.
     pub summaries: TokenUse,
-    /// What both cost together, in USD.
+    /// The cost of both together, in USD.
     pub cost_usd: f64,
 }
 
 /// Waits on the way of a request, of a quarter of a second and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Stalls {
-    /// How many requests waited.
+    /// The number of requests that waited.
     pub count: usize,
     /// The longest wait in seconds.
     pub longest_seconds: f64,

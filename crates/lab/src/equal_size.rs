@@ -7,14 +7,14 @@
 
 use context::{TokenCounter, Tokens, TurnId};
 use serde::Serialize;
-use tokens::{Encoding, ExactCounter};
+use tokens::{ModelCounter, Tokenizer};
 use wire::session::Session;
 
 use crate::compare::Comparison;
 use crate::options::RecallMeasure;
 use crate::recall::{Cut, EvalOptions, Place, RecallRow, Score, evaluate};
 
-/// What one session says about ways to compact.
+/// The comparison of ways to compact, on one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EqualSize {
     /// The vocabulary that tokens are counted with: budgets, sizes and the place of the fixed cut.
@@ -33,11 +33,11 @@ pub struct EqualSize {
 /// One way to compact at one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EqualSizeRow {
-    /// Where the session was cut: `fixed`, or `product` where the product compacted by itself.
+    /// The kind of place: `fixed`, or `product` if the product compacted there.
     pub place: &'static str,
     /// The cut stands before the turn with this index.
     pub before_turn: usize,
-    /// How it was compacted: `extractive`, `identifier_list`, `newest_text` or `product`.
+    /// The way: `extractive`, `identifier_list`, `newest_text` or `product`.
     pub way: &'static str,
     /// The most tokens it might have: for `product` places the size of the product's summary.
     pub budget_tokens: u64,
@@ -54,13 +54,13 @@ pub struct EqualSizeRow {
 /// Rows of several sessions, or of several places, put together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pooled {
-    /// As [`EqualSizeRow::place`].
+    /// Like [`EqualSizeRow::place`].
     pub place: &'static str,
     /// The budget; `None` for places of the product, each of which has its own.
     pub budget_tokens: Option<u64>,
-    /// As [`EqualSizeRow::way`].
+    /// Like [`EqualSizeRow::way`].
     pub way: &'static str,
-    /// How many places were put together.
+    /// The number of places that were added up.
     pub places: usize,
     /// Identifiers that are needed later.
     pub needed: usize,
@@ -75,7 +75,7 @@ pub struct Pooled {
 }
 
 /// The vocabulary that everything here is counted with.
-const VOCABULARY: Encoding = Encoding::Cl100k;
+const VOCABULARY: Tokenizer = Tokenizer::Cl100k;
 
 /// Measures a session, unless that is not asked for.
 pub(crate) fn measure(session: &Session, wanted: RecallMeasure) -> EqualSize {
@@ -90,7 +90,7 @@ pub(crate) fn measure(session: &Session, wanted: RecallMeasure) -> EqualSize {
         found.absent = Some("recall was not requested".to_owned());
         return found;
     }
-    let counter = ExactCounter::new(VOCABULARY);
+    let counter = ModelCounter::new(VOCABULARY);
     let session = &recounted(session, &counter);
     let fixed = Cut::at_tokens(&session.turns, options.cut, options.tail);
     if fixed.is_none() {
@@ -204,7 +204,7 @@ pub struct Board {
     pub ways: Vec<&'static str>,
     /// Two columns for each place and budget: the share named, the share in context.
     pub columns: Vec<BoardColumn>,
-    /// What was measured where, in a sentence or three.
+    /// The basis of the measurement, in up to three sentences.
     pub note: String,
 }
 

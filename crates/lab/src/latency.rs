@@ -1,4 +1,4 @@
-//! How long a model takes, for virtual time.
+//! The speed of a model, for virtual time.
 //!
 //! The rates are those of a large hosted model in 2026. They are checked against one published
 //! measurement: Claude Code took 104.7 s to compact 987,000 tokens, cached, into about 9,300; the
@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 
 use crate::cache::Charge;
 
-/// How fast a model reads and writes.
+/// The speed at which a model reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
     /// Tokens read a second that are not in the cache.

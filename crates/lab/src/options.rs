@@ -1,4 +1,4 @@
-//! What a replay is asked for, and what can be wrong with that.
+//! The options of a replay, and their errors.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ const PIN: ErrorCode = ErrorCode::new("E0304");
 /// The smallest window that can be replayed in.
 pub const SMALLEST_WINDOW: Tokens = Tokens::new(1_000);
 
-/// What a replay is asked for.
+/// The options of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The window. `None` takes the model's own.
@@ -56,18 +56,19 @@ pub struct Options {
     pub strategies: Vec<Arc<StrategyProgram>>,
     /// Texts to pin, besides the `#pin` lines of the session's user turns.
     pub pins: Vec<String>,
-    /// Whether needed-later recall is measured.
+    /// The measurement of needed-later recall.
     pub recall: RecallMeasure,
-    /// How long models take.
+    /// The speed of models.
     pub latency: Latency,
-    /// Whether the agent is told the state of its memory, as a gateway does by default. Comparisons leave the
-    /// notes out: no strategy decides about them.
+    /// True if the agent is told the state of its memory, as a gateway does by default. Comparisons
+    /// leave the notes out: no strategy decides about them.
     pub notes: bool,
-    /// Whether the soft threshold follows what the agent does.
+    /// True if the soft threshold follows what the agent does.
     pub adaptive: bool,
-    /// How summaries are made.
+    /// The route of summaries.
     pub route: RouteChoice,
-    /// Whether pins are restated. `None`: as each strategy's program says. A gateway always restates them.
+    /// The treatment of pins. `None`: as each strategy's program says. A gateway always restates
+    /// them.
     pub pin_keeping: Option<PinKeeping>,
 }
 
@@ -89,7 +90,7 @@ impl Default for Options {
     }
 }
 
-/// Whether needed-later recall is measured.
+/// The measurement of needed-later recall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecallMeasure {
     /// At each compaction; this is most of the work of a replay.
@@ -98,7 +99,7 @@ pub enum RecallMeasure {
     Skipped,
 }
 
-/// How far a replay is.
+/// The progress of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The strategy that is being replayed.

@@ -47,7 +47,7 @@ struct Scene<'a> {
     client: Client,
     /// The indices of the assistant turns: a request precedes each.
     requests: Vec<usize>,
-    /// How many messages with system turns the list begins with.
+    /// The number of messages with system turns that the list begins with.
     lead_messages: usize,
     /// The pins, for counting.
     pins: Vec<PinSpan>,
@@ -75,7 +75,7 @@ pub fn run(
     run_with(session, options, (&Extractive, &Unwatched), progress)
 }
 
-/// As [`run`], with the texts of summaries from somewhere else, and somebody who sees the requests.
+/// Like [`run`], with a source of summaries and a watcher of the requests.
 ///
 /// # Errors
 /// As [`run`].
@@ -115,8 +115,8 @@ pub fn run_with(
     })
 }
 
-/// One thread a strategy, the outcomes in the order of the options; and beside them, ways to compact
-/// at equal size.
+/// Runs each strategy on a thread of its own; the outcomes are in the order of the options. Ways to
+/// compact at equal size are measured meanwhile.
 fn side_by_side(
     scene: &Scene<'_>,
     options: &Options,
@@ -133,7 +133,7 @@ fn side_by_side(
                 let sender = sender.clone();
                 scope.spawn(move || {
                     drive::replay(scene, strategy, &mut |step| {
-                        // The receiver outlives the threads; nobody listening is no reason to stop.
+                        // The receiver outlives the threads; a closed channel is no reason to stop.
                         let _ = sender.send(step);
                     })
                 })
@@ -147,7 +147,7 @@ fn side_by_side(
     })
 }
 
-/// What a thread found; its panic goes on here.
+/// The result of a thread; its panic continues here.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     match thread.join() {
         Ok(found) => found,

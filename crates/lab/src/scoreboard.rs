@@ -10,15 +10,15 @@ pub struct Score {
     pub heading: &'static [&'static str],
     /// The words in full.
     pub name: &'static str,
-    /// What the figure is, in one sentence.
+    /// The definition of the figure, in one sentence.
     pub definition: &'static str,
     /// One figure for each strategy.
     pub cells: Vec<String>,
-    /// Whether it is counted on the session or comes out of the model of a provider.
+    /// The source: counted on the session, or computed by the model of a provider.
     pub source: Source,
 }
 
-/// Where a figure comes from.
+/// The source of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Counted on the session.
@@ -27,7 +27,7 @@ pub enum Source {
     Simulated,
 }
 
-/// What a column shows, without the cells.
+/// A column without its cells.
 type Draft = (
     &'static [&'static str],
     &'static str,

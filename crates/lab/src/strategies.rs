@@ -10,7 +10,7 @@ use crate::compare::Thresholds;
 
 /// A strategy, ready to run.
 pub struct Built {
-    /// What is set for its conversation.
+    /// The settings of its conversation.
     pub terms: Terms,
     /// The guards.
     pub limits: Limits,
@@ -19,7 +19,7 @@ pub struct Built {
 }
 
 impl Built {
-    /// Whether pins are shown only as long as the turns that say them.
+    /// Returns true if pins are shown only as long as the turns that say them.
     #[must_use]
     pub fn ignores_pins(&self) -> bool {
         self.terms.pins == PinKeeping::Ignored

@@ -9,7 +9,7 @@ use crate::compare::{
     TokenUse,
 };
 
-/// One strategy over all sessions that were replayed.
+/// The figures of one strategy over all sessions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Total {
     /// The strategy's name.
@@ -28,7 +28,7 @@ pub struct Total {
     pub pins: PinCount,
     /// Needed-later recall over all compactions at which it was measured.
     pub recall: Option<RecallFigures>,
-    /// What is modelled, not measured.
+    /// Figures that are modelled, not measured.
     pub simulated: Simulated,
 }
 
@@ -83,7 +83,7 @@ impl Total {
 }
 
 impl Total {
-    /// What a reader of the figures has to know where they are not the strategy's own.
+    /// A sentence for readers of figures that are not the strategy's own.
     #[must_use]
     pub fn replaced(&self) -> Option<String> {
         (self.failed_sessions > 0).then(|| {
@@ -157,11 +157,11 @@ fn tokens(one: TokenUse, two: TokenUse) -> TokenUse {
     }
 }
 
-/// A shorter wait is nobody's, in seconds.
+/// The shortest wait that a person notices, in seconds.
 const NOTICED: f64 = 0.25;
 
 impl Compaction {
-    /// Whether the request waited for it long enough to be noticed.
+    /// Returns true if the request waited long enough for it to be noticed.
     #[must_use]
     pub fn stalled(&self) -> bool {
         self.simulated_wait_seconds >= NOTICED

@@ -1,4 +1,4 @@
-//! The two ways to ask a model for a text: alongside a request that was sent, and apart from it.
+//! Builds the request for a text: appended to a request that was sent, or on its own.
 
 use bytes::Bytes;
 use context::{Heuristic, Role, Tokens, Turn, TurnDraft, TurnId};

@@ -82,7 +82,7 @@ pub enum ModelError {
         stop: Option<Stop>,
     },
     /// This route is not open for this request.
-    #[error("the {route} route is not open: {why}")]
+    #[error("the {route} route is unavailable: {why}")]
     NotOpen {
         /// The route.
         route: history::Route,
@@ -222,7 +222,7 @@ context::error_codes! {
         "Ask for a shorter answer, or use another summariser.";
     NO_SUMMARY = "E0712", "the provider answered without a summary",
         "The next route is tried. If this happens often, choose another route or summariser.";
-    NOT_OPEN = "E0713", "a route to a summary is not open for this request",
+    NOT_OPEN = "E0713", "a summary route is unavailable for this request",
         "The next route is tried; `--route readable` or `--route extractive` choose it from the start.";
     REJECTED = "E0714", "a summary is not good enough to replace its source",
         "The extractive summary is used instead; another summariser may do better.";

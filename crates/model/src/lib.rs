@@ -1,5 +1,4 @@
-//! Calling models: streaming clients for Anthropic and OpenAI-compatible endpoints, and the three ways to
-//! make a summary.
+//! Calls models and makes summaries: a streaming client for all dialects, and three routes to a summary.
 //!
 //! | to | use |
 //! |---|---|
@@ -8,6 +7,7 @@
 //! | set timeouts and retries | [`Settings`] |
 //! | make a summary by the first route that works | [`summarise`] with an [`Order`] and [`Routes`] |
 //! | make one by one route | [`native`], [`readable`], [`extractive`] |
+//! | have a summary written without a client | [`prompt()`], [`written()`] |
 //! | keep the summaries of chunks | [`Chunks`]: [`ChunksOfTenant`], [`ChunksInMemory`] |
 //!
 //! # The three routes
@@ -41,6 +41,7 @@ mod summarise;
 mod transcript;
 mod tree;
 mod work;
+mod written;
 
 pub use chunk::{Chunks, ChunksInMemory, ChunksOfTenant};
 pub use client::{Answer, Client, Events, Restart};
@@ -52,3 +53,4 @@ pub use order::{Order, Routes, Sent, Shows, Writer};
 pub use outward::Outward;
 pub use settings::{Retries, Settings, Timeouts};
 pub use summarise::{native, readable, summarise};
+pub use written::{Prompt, prompt, written};

@@ -29,7 +29,7 @@ pub struct Outward {
 
 /// The proxy that the environment names cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the proxy that the environment names is not one that is reached by http://")]
+#[error("the proxy URL in the environment must begin with http://")]
 struct UnknownProxy;
 
 type Failure = Box<dyn Error + Send + Sync>;

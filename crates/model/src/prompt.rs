@@ -109,11 +109,11 @@ const fn meaning(field: Field) -> Option<&'static str> {
     Some(match field {
         Field::Goal => "what the user wants in the end, and why where it was said",
         Field::Decisions => {
-            "what was decided, demanded, preferred or forbidden, in the words of whoever said it"
+            "what was decided, demanded, preferred or forbidden, in the words of the person who said it"
         }
         Field::Task => "what is being done right now, in which files or systems, and how far it is",
         Field::Facts => "what was found out or done, with names, paths, numbers and results",
-        Field::DeadEnds => "what was tried and failed, and why, so that nobody tries it again",
+        Field::DeadEnds => "what was tried and failed, and why, so that it is not tried again",
         Field::NextSteps => "what comes next, in order",
         Field::Ledger => return None,
     })

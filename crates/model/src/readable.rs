@@ -90,7 +90,7 @@ async fn finished(order: &Order, draft: Draft, course: Course) -> Result<Made, M
     computed(move || finish(&order, draft, course)).await?
 }
 
-fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<Made, ModelError> {
+pub(crate) fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<Made, ModelError> {
     let counter = &*order.counter;
     let Draft {
         mut summary,

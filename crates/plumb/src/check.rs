@@ -1,17 +1,16 @@
-//! Checking: from a text to graphs, or to all that is wrong with it.
+//! The checker: from a text to graphs, or to diagnostics.
 //!
 //! ```text
 //!  load ──► names ──► sessions ──► signatures ──► bodies ──► fragments ──► graph
 //!   parse    types     desugar      processes      draft, infer, live        inline
 //! ```
 //!
-//! Each body is checked once, by itself: what it knows of other processes are their signatures. A fragment
-//! has calls where other processes stand; [`Checked::graph`] puts them in.
+//! Each body is checked once and sees only the signatures of other processes. A fragment calls other
+//! processes; [`Checked::graph`] inlines them.
 
 mod ask;
 mod bodies;
 pub mod codes;
-mod cycles;
 mod draft;
 mod fragment;
 mod infer;
@@ -32,7 +31,7 @@ use std::collections::HashMap;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::{ExternalPort, Graph};
 use crate::modules::Modules;
-use crate::names::{Definition, Processing, TypeNames, Units, load, named};
+use crate::names::{Definition, Processing, TypeNames, Units, load};
 use crate::picture::Session;
 use crate::source::{Source, Sources};
 use crate::span::SourceId;
@@ -51,7 +50,7 @@ pub struct Checked {
     pub sources: Sources,
     /// The program as it was written.
     pub program: Program,
-    /// All that is wrong with it, in the order of the text.
+    /// Its mistakes, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
     processes: Vec<Process>,
     fragments: Vec<Fragment>,
@@ -77,7 +76,7 @@ pub fn check(name: &str, text: &str, modules: &dyn Modules) -> Checked {
     check_with(name, text, modules, Processing::Skipped)
 }
 
-/// Alike, with the processes of `mem` or, where nothing names them, without.
+/// Checks a program. The processes of `mem` may be skipped if nothing names them.
 fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing) -> Checked {
     let mut out = Vec::new();
     let (mut units, sources) = load(name, text, modules, of_mem, &mut out);
@@ -90,12 +89,8 @@ fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing)
     let known = (processes.as_slice(), &by_definition);
     let bodies = bodies::bodies(&units, &types, known, &notes, &mut out);
     for (span, definition) in types.uses.into_inner() {
-        let declared = units.declaration(definition).and_then(named);
-        notes.push(
-            span,
-            declared.map(|name| name.span),
-            Shows::Type(definition),
-        );
+        let declared = units.declaration(definition).map(|one| one.name().span);
+        notes.push(span, declared, Shows::Type(definition));
     }
     out.sort_by_key(|diagnostic| (diagnostic.span.source, diagnostic.span.start));
     out.dedup();
@@ -170,7 +165,7 @@ impl Checked {
         if unit.processing == Processing::Skipped {
             return self.with_mem()?.graph(process);
         }
-        Inline::new(&self.processes, &self.fragments, &self.settings).graph(id)
+        Inline::graph(&self.processes, &self.fragments, &self.settings, id)
     }
 
     /// The sessions of the program and its modules, for pictures.

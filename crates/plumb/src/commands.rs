@@ -118,7 +118,7 @@ commands! {
     GetMemory, "get_memory": Flag, [Keep, KeepMessages] => MemoryDump, "memory": Memory;
         Both: "Sets a mark and returns the memory up to it."
     SetMemory, "set_memory": Memory, [] => SetMemoryAck, "memory_set": Flag;
-        Both: "Replaces everything up to the mark by this memory."
+        Both: "Replaces everything up to the mark with this memory."
     Mark, "mark": Flag, [Keep, KeepMessages] => Marked, "marked": Memory;
         Both: "Does the same as `get_memory`, for a summary that is made in the background."
     Prepare, "prepare": Memory, [] => Prepared, "prepared": Flag;
@@ -136,9 +136,9 @@ commands! {
     Extract, "extract": Flag, [Keep] => Extracted, "extracted": Flag;
         Conversation: "Makes a summary without a model, at once."
     DropTo, "drop_to": Number, [] => Dropped, "dropped": Flag;
-        Conversation: "Drops as few of the oldest steps as bring the view below this share of the window."
+        Conversation: "Drops the oldest steps until the view is below this share of the window."
     Clear, "clear": Flag, [KeepResults, AtLeast] => Cleared, "cleared": Flag;
-        Conversation: "Replaces tool results by placeholders, except the newest, if that frees enough."
+        Conversation: "Replaces tool results with placeholders, except the newest, if that frees enough."
     Abandon, "abandon": Flag, [] => Abandoned, "abandoned": Flag;
         Conversation: "Discards the summary that is ready or under way."
 }

@@ -55,6 +55,23 @@ macro_rules! code_table {
 }
 pub(crate) use code_table;
 
+/// Defines the texts of diagnostics: each row becomes a function that makes the diagnostic at a place. The
+/// message and the hint name the arguments in braces.
+macro_rules! mistakes {
+    ($($severity:ident $name:ident($($argument:ident),*) = $code:ident:
+        $message:literal $(, $hint:literal)?;)*) => {
+        $(
+            #[doc = concat!("`", stringify!($code), "`: ", $message, ".")]
+            pub(crate) fn $name(span: Span $(, $argument: &dyn std::fmt::Display)*) -> Diagnostic {
+                let message = format_args!($message).to_string();
+                Diagnostic::$severity($code, span, message)
+                    $(.hint(format_args!($hint).to_string()))?
+            }
+        )*
+    };
+}
+pub(crate) use mistakes;
+
 /// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -64,7 +81,7 @@ pub enum Severity {
     Warning,
 }
 
-/// Another place that has to do with it.
+/// A related place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     /// The place.
@@ -84,14 +101,14 @@ pub struct Diagnostic {
     pub span: Span,
     /// The problem, as a phrase: lower case, no full stop.
     pub message: String,
-    /// Other places that have to do with it.
+    /// Related places.
     pub labels: Vec<Label>,
     /// The remedy, as a sentence.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// Something because of which the program does not run.
+    /// An error: the program does not run.
     #[must_use]
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self {
@@ -104,7 +121,7 @@ impl Diagnostic {
         }
     }
 
-    /// Something that is probably not as meant.
+    /// A warning: the program runs, but probably not as intended.
     #[must_use]
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self {
@@ -123,10 +140,19 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a remedy.
+    /// Adds a remedy, in the place of any other.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Names the known word that was probably meant, if there is one.
+    #[must_use]
+    pub(crate) fn meant(self, near: Option<&str>) -> Self {
+        match near {
+            Some(near) => self.hint(format!("Did you mean `{near}`?")),
+            None => self,
+        }
     }
 }

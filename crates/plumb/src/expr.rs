@@ -4,8 +4,8 @@
 //! (`defined(x) && …`, `if is(value, T) then …`) is a list of [facts](facts), each of which says of a place
 //! in the message what type it has there.
 //!
-//! Where `json` stands where something narrower is wanted, the value decides when the program runs: a filter
-//! drops the message, a map sends it to the error stream.
+//! If an expression of type `json` is used as a narrower type, the value decides at run time: a filter drops the
+//! message, a map sends it to the error stream.
 
 mod facts;
 mod operators;
@@ -74,23 +74,12 @@ pub(crate) fn filter(
     let kept = typer.kept(facts.yes);
     let places = std::mem::take(&mut typer.places);
     if fits(&kind, &Type::Bool) == Fit::Never {
-        out.push(
-            Diagnostic::error(
-                codes::NOT_BOOL,
-                expr.span,
-                format!("this is `{}`, and a filter wants `bool`", Shown(&kind)),
-            )
-            .hint("Compare it with something: `filter(score > 85)`."),
-        );
+        out.push(codes::not_bool(expr.span, &Shown(&kind)));
     }
     let checked = fits(&kind, &Type::Bool) == Fit::Checked;
     let failed = out.len() > before;
     if kept.is_never() && !message.is_never() && !failed {
-        out.push(Diagnostic::error(
-            codes::NEVER_TRUE,
-            expr.span,
-            format!("no variant of `{}` can pass this", Shown(message)),
-        ));
+        out.push(codes::never_passes(expr.span, &Shown(message)));
     }
     Typed {
         op,
@@ -118,14 +107,7 @@ pub(crate) fn constant(
         Op::Constant(value) if out.len() == before => (Some(value), kind),
         _ if out.len() > before => (None, Type::Unknown),
         _ => {
-            out.push(
-                Diagnostic::error(
-                    codes::NOT_CONSTANT,
-                    expr.span,
-                    "this reads a message, but there is none here",
-                )
-                .hint("Write a literal, a list or a record of literals."),
-            );
+            out.push(codes::not_constant(expr.span));
             (None, Type::Unknown)
         }
     }
@@ -138,13 +120,10 @@ pub(crate) fn field(
     resolve: Resolve<'_>,
     out: &mut Vec<Diagnostic>,
 ) -> Typed {
-    let whole = Expr {
-        span: name.span,
-        kind: ast::ExprKind::Name(Arc::from("value")),
-    };
-    let expr = Expr {
-        span: name.span,
-        kind: ast::ExprKind::Field(Box::new(whole), name.clone()),
-    };
+    let whole = Expr::new(name.span, ast::ExprKind::Name(Arc::from("value")));
+    let expr = Expr::new(
+        name.span,
+        ast::ExprKind::Field(Box::new(whole), name.clone()),
+    );
     map(&expr, message, resolve, out)
 }

@@ -6,6 +6,7 @@
 //! inlined, once for each instance.
 
 mod build;
+pub(crate) mod walk;
 
 use std::sync::Arc;
 

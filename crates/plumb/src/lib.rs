@@ -1,4 +1,4 @@
-//! plumb: a small typed language for wiring processes together.
+//! plumb: a small typed language for agent networks and memory strategies, with its checker and machine.
 //!
 //! Objects are typed channels, morphisms are processes, composition is sequential (`;`) or parallel
 //! (`*`). Everything is checked before anything runs:
@@ -23,7 +23,7 @@ pub mod modules;
 mod names;
 mod nearest;
 pub mod picture;
-pub mod session;
+pub(crate) mod session;
 pub mod source;
 pub mod span;
 pub mod syntax;

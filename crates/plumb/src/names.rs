@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::check::codes;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
 use crate::span::{SourceId, Span};
 use crate::syntax::ast::{DeclarationKind, Name, Path, Program};
@@ -99,8 +99,8 @@ impl Unit {
                 DeclarationKind::Protocol(name, _) => (&mut self.protocols, name),
             };
             if let Some(first) = table.get(&name.text) {
-                let first = self.program.declarations.get(*first).and_then(named);
-                out.push(twice(name, first.map(|name| name.span)));
+                let first = self.program.declarations.get(*first);
+                out.push(twice(name, first.map(|first| first.name().span)));
             } else {
                 table.insert(name.text.clone(), number);
             }
@@ -108,20 +108,9 @@ impl Unit {
     }
 }
 
-/// The name that a declaration defines.
-pub(crate) fn named(declaration: &crate::syntax::ast::Declaration) -> Option<&Name> {
-    match &declaration.kind {
-        DeclarationKind::Use(name)
-        | DeclarationKind::Type(name, _)
-        | DeclarationKind::Protocol(name, _) => Some(name),
-        DeclarationKind::Let(process) => Some(&process.name),
-    }
-}
-
 /// The diagnostic for a name that is already defined.
 pub(crate) fn twice(name: &Name, first: Option<Span>) -> Diagnostic {
-    let message = format!("`{}` is defined already", name.text);
-    let diagnostic = Diagnostic::error(codes::DEFINED_TWICE, name.span, message);
+    let diagnostic = codes::defined_twice(name.span, &name.text);
     match first {
         Some(first) => diagnostic.label(first, "here"),
         None => diagnostic,
@@ -195,29 +184,19 @@ impl Units {
     }
 
     fn unknown(&self, unit: UnitId, path: &Path, sort: Sort) -> Diagnostic {
-        let (code, what): (Code, _) = match sort {
-            Sort::Type => (codes::UNKNOWN_TYPE, "type"),
-            Sort::Process => (codes::UNKNOWN_NAME, "process"),
-            // The translation of sessions says it of protocols, with a code of its own.
-            Sort::Protocol => (codes::UNKNOWN_NAME, "protocol"),
+        let (span, name) = (path.span(), &path.name);
+        let diagnostic = match sort {
+            Sort::Type => codes::unknown_type(span, &name.text),
+            Sort::Process => codes::unknown_process(span, &name.text),
+            Sort::Protocol => codes::unknown_protocol(span, &name.text),
         };
-        let name = &path.name;
-        let diagnostic = Diagnostic::error(
-            code,
-            path.span(),
-            format!("no {what} is called `{}`", name.text),
-        );
         let scope: Vec<UnitId> = match &path.module {
             Some(module) => self.module(unit, module).into_iter().collect(),
-            None => std::iter::once(unit)
-                .chain(
-                    self.list
-                        .get(unit)
-                        .into_iter()
-                        .flat_map(|unit| unit.uses.iter().map(|(_, unit)| *unit)),
-                )
-                .chain(self.mem)
-                .collect(),
+            None => {
+                let here = self.list.get(unit).into_iter();
+                let used = here.flat_map(|unit| unit.uses.iter().map(|(_, unit)| *unit));
+                std::iter::once(unit).chain(used).chain(self.mem).collect()
+            }
         };
         if path.module.is_none() && sort == Sort::Process {
             let elsewhere = scope.iter().skip(1).find_map(|unit| {
@@ -225,8 +204,8 @@ impl Units {
                 unit.processes.get(&name.text)?;
                 Some(format!("{}.{}", member_name(&unit.name), name.text))
             });
-            if let Some(elsewhere) = elsewhere {
-                return diagnostic.hint(format!("Did you mean `{elsewhere}`?"));
+            if elsewhere.is_some() {
+                return diagnostic.meant(elsewhere.as_deref());
             }
         }
         let mut known: Vec<&str> = scope
@@ -239,10 +218,7 @@ impl Units {
             known.extend(types::BUILT_IN.iter().map(|(name, _)| *name));
         }
         known.sort_unstable();
-        match nearest(&name.text, known) {
-            Some(near) => diagnostic.hint(format!("Did you mean `{near}`?")),
-            None => diagnostic,
-        }
+        diagnostic.meant(nearest(&name.text, known))
     }
 }
 
@@ -255,10 +231,5 @@ fn unknown_module(here: &Unit, module: &Name) -> Diagnostic {
     let mut letters = module.text.chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     let file: String = first.into_iter().chain(letters).collect();
-    Diagnostic::error(
-        codes::UNKNOWN_MODULE,
-        module.span,
-        format!("no module is called `{}` here", module.text),
-    )
-    .hint(format!("Write `use {file}` at the top of the file."))
+    codes::unknown_module(module.span, &module.text, &file)
 }

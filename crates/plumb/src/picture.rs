@@ -1,9 +1,9 @@
 //! Graphs as pictures: DOT for other programs, SVG by itself.
 //!
-//! Both show every node with what it does, and on every edge the type of its messages. Checked narrowings are
-//! nodes, so a picture shows where the compiler put one. What sessions became, a hundred nodes that nothing
-//! wrote, can be shown as one node each. Feedback stands out in another colour: in DOT all edges of a cycle,
-//! in SVG those that lead back up.
+//! Both show the operation of every node and the type of the messages on every edge. Checked narrowings are
+//! nodes, so a picture shows where the compiler inserted one. Each session can be shown as one node instead of the
+//! hundred that it becomes. Feedback has another color: in DOT all edges of a cycle, in SVG those that lead back
+//! up.
 
 mod dot;
 mod layout;

@@ -10,11 +10,11 @@
 //!
 //! [`desugar`] rewrites a program so that it has no bindings and no endpoints of sessions any more: what is
 //! left are morphisms, channels and, where steps have a time limit, a timer. The checker runs it before it
-//! looks at any wiring, and `ebbtide plumb desugar` prints what it gives. [`traces`] says the same a second
-//! time, without a network: what a session does with each event; tests compare the two.
+//! looks at any wiring, and `ebbtide plumb desugar` prints the result. `tests/traces.rs` defines the same
+//! semantics without a network; property tests compare the two.
 //!
-//! What a session's endpoints carry: `s@trigger` any message, which the source of that name gives on when
-//! the run has started; `s@send(T)` and `s@recv(T)` messages of type `T`; `s@done(T)` `null`;
+//! The messages of endpoints: `s@trigger` takes any message, and its source passes it on when the run has
+//! started; `s@send(T)` and `s@recv(T)` messages of type `T`; `s@done(T)` `null`;
 //! `s@select(l)` and `s@offer(l)` any message, which travels as `{ tag: "l", value: message }`; `s@error`
 //! `{ error, category, detail, message }`, where `error` is `unexpected_message` or `timeout`.
 
@@ -23,15 +23,15 @@ mod gate;
 mod make;
 mod network;
 mod rewrite;
-pub mod steps;
+mod steps;
 mod streams;
 #[cfg(test)]
 mod tests;
-pub mod traces;
 mod wiring;
 
 use crate::check::codes::UNKNOWN_NAME;
 use crate::diagnostic::Diagnostic;
+use crate::span::Span;
 use crate::syntax::ast::{
     Bind, Body, Declaration, DeclarationKind, Let, Name, Path, Plumb, Program, Protocol, Side,
     Statement, StatementKind, Type, TypeKind, Wire,
@@ -108,8 +108,7 @@ pub fn desugar(program: &Program, scope: &dyn Scope) -> (Program, Vec<Diagnostic
 }
 
 /// The diagnostic for an unknown protocol, or for its module if that is missing or cyclic.
-fn unknown_protocol(scope: &dyn Scope, path: &Path, text: String) -> Diagnostic {
-    let unknown = Diagnostic::error(codes::UNKNOWN_PROTOCOL, path.span(), text);
+fn unknown_protocol(scope: &dyn Scope, path: &Path, unknown: Diagnostic) -> Diagnostic {
     match scope.missing(path) {
         Some(missing) if missing.code != UNKNOWN_NAME => missing,
         Some(Diagnostic { hint, .. }) => Diagnostic { hint, ..unknown },
@@ -157,26 +156,22 @@ impl Pass<'_> {
 
     fn plumb(&mut self, definition: &Let, plumb: &Plumb) -> Plumb {
         let mut rewrite = Rewrite::new(self.scope);
-        for statement in &plumb.statements {
-            if let StatementKind::Bind(bind) = &statement.kind {
-                self.bind(bind, statement, plumb, &mut rewrite);
-            }
+        for (bind, span) in plumb.bindings() {
+            self.bind(bind, span, plumb, &mut rewrite);
         }
         for statement in &plumb.statements {
             if let StatementKind::Wire(wire) = &statement.kind {
                 rewrite.look_for_unbound(wire);
             }
         }
-        let mut kept = Vec::with_capacity(plumb.statements.len());
-        for statement in &plumb.statements {
-            kept.push(match &statement.kind {
-                StatementKind::Wire(wire) => Statement {
-                    span: statement.span,
-                    kind: StatementKind::Wire(rewrite.statement(wire)),
-                },
-                _ => statement.clone(),
-            });
-        }
+        let rewritten = plumb.statements.iter().map(|statement| Statement {
+            span: statement.span,
+            kind: match &statement.kind {
+                StatementKind::Wire(wire) => StatementKind::Wire(rewrite.statement(wire)),
+                other => other.clone(),
+            },
+        });
+        let kept: Vec<Statement> = rewritten.collect();
         let mut statements = Vec::with_capacity(kept.len());
         for statement in kept {
             let StatementKind::Bind(bind) = &statement.kind else {
@@ -208,20 +203,19 @@ impl Pass<'_> {
     }
 
     /// Takes note of a session, where its protocol can be read.
-    fn bind(&mut self, bind: &Bind, statement: &Statement, plumb: &Plumb, all: &mut Rewrite<'_>) {
+    fn bind(&mut self, bind: &Bind, span: Span, plumb: &Plumb, all: &mut Rewrite<'_>) {
         if let Some(first) = all.binding(&bind.session.text) {
-            let text = format!("two sessions are called `{}`", bind.session.text);
-            let name = bind.session.span;
-            self.diagnostics.push(
-                Diagnostic::error(codes::DUPLICATE_SESSION, name, text).label(first, "here first"),
-            );
+            let name = &bind.session;
+            let told = codes::duplicate_session(name.span, &name.text);
+            self.diagnostics.push(told.label(first, "here first"));
             return;
         }
-        all.streams(bind, statement.span);
+        all.streams(bind, span);
         let steps = match self.scope.protocol(&bind.protocol) {
             None => {
-                let text = format!("no protocol is called `{}`", bind.protocol.name.text);
-                let unknown = unknown_protocol(self.scope, &bind.protocol, text);
+                let path = &bind.protocol;
+                let unknown = codes::unknown_protocol(path.span(), &path.name.text);
+                let unknown = unknown_protocol(self.scope, path, unknown);
                 self.diagnostics.push(unknown);
                 None
             }
@@ -230,7 +224,7 @@ impl Pass<'_> {
         };
         let session = steps.map(|(steps, _)| Session {
             bind: bind.clone(),
-            span: statement.span,
+            span,
             steps: match bind.side {
                 Side::Itself => steps,
                 Side::Dual => steps.dual(),
@@ -247,20 +241,9 @@ impl Pass<'_> {
     /// The prefix of a session's channels: the session's name and enough underscores to be unique.
     fn prefix(&self, session: &str, plumb: &Plumb) -> String {
         let mut prefix = format!("{session}_");
-        let within: Vec<&str> = plumb
-            .ports
-            .iter()
-            .map(|port| &*port.text)
-            .chain(
-                plumb
-                    .statements
-                    .iter()
-                    .filter_map(|statement| match &statement.kind {
-                        StatementKind::Channel(name, _) => Some(&*name.text),
-                        _ => None,
-                    }),
-            )
-            .collect();
+        let ports = plumb.ports.iter();
+        let channels = plumb.channels().map(|(name, _)| name);
+        let within: Vec<&str> = ports.chain(channels).map(|name| &*name.text).collect();
         let outside = || self.taken.iter().map(String::as_str);
         while within
             .iter()
@@ -276,26 +259,20 @@ impl Pass<'_> {
 
 /// The names of a program's declarations.
 fn taken(program: &Program) -> Vec<String> {
-    let names = program.declarations.iter().filter_map(|d| match &d.kind {
-        DeclarationKind::Let(definition) => Some(definition.name.text.to_string()),
-        _ => None,
-    });
+    let names = program
+        .lets()
+        .map(|declared| declared.name.text.to_string());
     names.collect()
 }
 
 /// The type of a channel or a boundary port of a body.
 fn stream<'a>(definition: &'a Let, plumb: &'a Plumb, name: &str) -> Option<&'a Type> {
-    let channels = plumb
-        .statements
-        .iter()
-        .find_map(|statement| match &statement.kind {
-            StatementKind::Channel(channel, kind) if *channel.text == *name => Some(kind),
-            _ => None,
-        });
+    let mut channels = plumb.channels();
+    let channel = channels.find(|(channel, _)| *channel.text == *name);
     let port = || plumb.ports.iter().position(|port| *port.text == *name);
     let signature = &definition.signature;
     let types = || signature.inputs.iter().chain(&signature.outputs);
-    let kind = channels.or_else(|| types().nth(port()?))?;
+    let kind = channel.map_or_else(|| types().nth(port()?), |(_, kind)| Some(kind))?;
     match &kind.kind {
         TypeKind::Stream(of) => Some(of),
         _ => None,
@@ -304,12 +281,7 @@ fn stream<'a>(definition: &'a Let, plumb: &'a Plumb, name: &str) -> Option<&'a T
 
 /// Replaces a binding that could not be parsed, so that its streams count as used.
 fn broken(bind: &Bind, statement: &Statement) -> [Statement; 2] {
-    let at = |name: &crate::syntax::ast::Name| {
-        Wire::Named(Path {
-            module: None,
-            name: name.clone(),
-        })
-    };
+    let at = |name: &crate::syntax::ast::Name| Wire::Named(Path::bare(name.clone()));
     let wire = |parts| Statement {
         span: statement.span,
         kind: StatementKind::Wire(Wire::Sequence(parts)),

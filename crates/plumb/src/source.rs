@@ -27,7 +27,7 @@ impl Sources {
         self.add_at(name, name, text)
     }
 
-    /// Adds a text that stands elsewhere than its name says, as [`add`](Self::add) does.
+    /// Adds a text with a path of its own; otherwise the same as [`add`](Self::add).
     pub fn add_at(&mut self, name: &str, place: &str, text: &str) -> SourceId {
         let id = SourceId(u16::try_from(self.list.len()).unwrap_or(u16::MAX));
         self.list.push(Source {

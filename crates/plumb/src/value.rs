@@ -241,6 +241,11 @@ impl Value {
     }
 }
 
+/// A string as JSON writes it.
+pub(crate) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
 /// A whole number as a double, if it is exact.
 fn double(number: i64) -> Option<f64> {
     i32::try_from(number).ok().map(f64::from)

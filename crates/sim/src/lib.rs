@@ -1,4 +1,4 @@
-//! A provider that is stricter than the real ones, in process and over HTTP.
+//! A simulated LLM provider for tests, stricter than the real ones, in process and over HTTP.
 //!
 //! [`Provider`] is pure: a request and the time go in, an answer or the events of a stream with their
 //! times come out. [`serve`] puts it on a socket. It speaks Anthropic Messages, OpenAI Chat

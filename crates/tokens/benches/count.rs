@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use context::TokenCounter;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use tokens::{CachedCounter, ContentKind, Encoding, ExactCounter, ModelCounter, Tokenizer};
+use tokens::{CachedCounter, ContentKind, ModelCounter, Tokenizer};
 
 /// One megabyte in messages of 2 kB: prose, program text and JSON, each message different.
 fn messages() -> Vec<String> {
@@ -54,7 +54,7 @@ fn count(criterion: &mut Criterion) {
                 .count()
         });
     });
-    let exact = ExactCounter::new(Encoding::O200k);
+    let exact = ModelCounter::new(Tokenizer::O200k);
     group.bench_function("o200k", |bencher| bencher.iter(|| all(&exact)));
     let claude = ModelCounter::new(Tokenizer::Claude47);
     group.bench_function("claude, estimated", |bencher| bencher.iter(|| all(&claude)));

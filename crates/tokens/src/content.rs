@@ -1,7 +1,5 @@
 //! The kinds of text that differ in tokens per byte.
 
-use std::fmt;
-
 /// The kinds of text that Claude's tokenizers and `o200k_base` treat differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContentKind {
@@ -27,25 +25,13 @@ pub enum ContentKind {
 const SAMPLE: usize = 12 * 1024;
 
 /// Shares of all characters above which a text is taken for a kind. Set between the averages of the
-/// kinds that were measured (see [`crate::Factor`]).
+/// measured kinds.
 const SCRIPT_SHARE: f64 = 0.25;
 const ACCENT_SHARE: f64 = 0.007;
 const QUOTE_SHARE: f64 = 0.02;
 const SYMBOL_SHARE: f64 = 0.125;
 
 impl ContentKind {
-    /// Every kind.
-    pub const ALL: [Self; 8] = [
-        Self::Prose,
-        Self::Code,
-        Self::Json,
-        Self::Accented,
-        Self::Cyrillic,
-        Self::EastAsian,
-        Self::Korean,
-        Self::OtherScript,
-    ];
-
     /// The kind of `text`, from its characters alone. Long texts are sampled.
     #[must_use]
     pub fn of(text: &str) -> Self {
@@ -54,27 +40,6 @@ impl ContentKind {
             tally.add(piece);
         }
         tally.kind()
-    }
-
-    /// The lower-case name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Prose => "prose",
-            Self::Code => "code",
-            Self::Json => "json",
-            Self::Accented => "accented",
-            Self::Cyrillic => "cyrillic",
-            Self::EastAsian => "east-asian",
-            Self::Korean => "korean",
-            Self::OtherScript => "other-script",
-        }
-    }
-}
-
-impl fmt::Display for ContentKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -1,8 +1,6 @@
 //! Exact counts for OpenAI's byte-pair encodings.
 
-use std::fmt;
-
-use context::{TokenCounter, Tokens};
+use context::Tokens;
 use tiktoken::CoreBpe;
 
 /// A vocabulary that is public, so that counts are exact.
@@ -80,31 +78,6 @@ fn border(text: &str) -> usize {
         }
     }
     text.len()
-}
-
-impl fmt::Display for Encoding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// Counts with a public vocabulary: exact for the text of a message. The frame that a provider puts
-/// around a message is the trait's default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExactCounter(Encoding);
-
-impl ExactCounter {
-    /// A counter for one encoding.
-    #[must_use]
-    pub const fn new(encoding: Encoding) -> Self {
-        Self(encoding)
-    }
-}
-
-impl TokenCounter for ExactCounter {
-    fn count(&self, text: &str) -> Tokens {
-        self.0.count(text)
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Counting tokens, calibrating estimates against reported usage, and the model table.
+//! Token counts, and the model table.
 //!
 //! OpenAI's encodings are counted exactly. Claude's current vocabularies are not public, so their
 //! counts are estimates: the count of `o200k_base` times a measured factor for the kind of text.
@@ -7,13 +7,11 @@
 //! | to | use |
 //! |---|---|
 //! | count for a model by its name | [`counter_for`] |
-//! | know how sure a count is | [`ModelCounter`], [`Estimate`] |
+//! | know how sure a count is | [`ModelCounter::exactness`] |
 //! | count a growing conversation again and again | [`CachedCounter`] |
-//! | correct estimates by reported usage | [`Calibration`] |
 //! | know a model's window, prices, cache rules and abilities | [`ModelTable`] |
 
 mod cached;
-mod calibration;
 mod content;
 mod encoding;
 mod estimate;
@@ -24,10 +22,9 @@ mod table;
 mod tokenizer;
 
 pub use cached::CachedCounter;
-pub use calibration::{CalibratedCounter, Calibration, FACTOR_BOUNDS, Fit, Growth, Reading};
 pub use content::ContentKind;
-pub use encoding::{Encoding, ExactCounter};
-pub use estimate::{Estimate, Exactness, Factor};
+pub use encoding::Encoding;
+pub use estimate::{Exactness, FACTOR_BOUNDS};
 pub use model::{CacheRules, Capability, Known, Model, Provider};
 pub use model_counter::{ModelCounter, counter_for};
 pub use price::{Basis, Consumption, LongContext, Price, Usd};

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use context::{TokenCounter, Tokens};
 
 use crate::cached::CachedCounter;
-use crate::estimate::{Estimate, Exactness, estimate};
+use crate::content::ContentKind;
+use crate::encoding::Encoding;
+use crate::estimate::{Exactness, factor};
 use crate::table::ModelTable;
 use crate::tokenizer::Tokenizer;
 
@@ -20,13 +22,7 @@ impl ModelCounter {
         Self(tokenizer)
     }
 
-    /// The tokenizer it counts for.
-    #[must_use]
-    pub const fn tokenizer(self) -> Tokenizer {
-        self.0
-    }
-
-    /// Returns true if its counts are the model's own.
+    /// Says if its counts are the model's own.
     #[must_use]
     pub const fn exactness(self) -> Exactness {
         match self.0 {
@@ -34,17 +30,18 @@ impl ModelCounter {
             Tokenizer::Claude3 | Tokenizer::Claude47 | Tokenizer::Unknown => Exactness::Estimated,
         }
     }
-
-    /// The count of `text` with its doubt.
-    #[must_use]
-    pub fn estimate(self, text: &str) -> Estimate {
-        estimate(self.0, text)
-    }
 }
 
 impl TokenCounter for ModelCounter {
     fn count(&self, text: &str) -> Tokens {
-        self.estimate(text).tokens
+        match self.0 {
+            Tokenizer::O200k => Encoding::O200k.count(text),
+            Tokenizer::Cl100k => Encoding::Cl100k.count(text),
+            estimated => {
+                let factor = factor(estimated, ContentKind::of(text));
+                Encoding::O200k.count(text).scaled(factor)
+            }
+        }
     }
 }
 
@@ -61,7 +58,33 @@ pub fn counter_for(model: &str) -> Arc<dyn TokenCounter> {
 
 #[cfg(test)]
 mod tests {
-    use super::counter_for;
+    use super::{ModelCounter, counter_for};
+    use crate::encoding::Encoding;
+    use crate::estimate::Exactness;
+    use crate::tokenizer::Tokenizer;
+    use context::TokenCounter as _;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_public_vocabularies_are_exact() {
+        for tokenizer in Tokenizer::ALL {
+            let public = matches!(tokenizer, Tokenizer::O200k | Tokenizer::Cl100k);
+            let exact = ModelCounter::new(tokenizer).exactness() == Exactness::Exact;
+            assert_eq!(exact, public, "{tokenizer}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_estimate_is_never_below_its_vocabulary(text in "\\PC{0,300}") {
+            let base = Encoding::O200k.count(&text);
+            for tokenizer in [Tokenizer::Claude3, Tokenizer::Claude47, Tokenizer::Unknown] {
+                let tokens = ModelCounter::new(tokenizer).count(&text);
+                prop_assert!(tokens >= base);
+                prop_assert_eq!(tokens.get() == 0, text.is_empty());
+            }
+        }
+    }
 
     #[test]
     fn a_claude_counts_more_than_a_gpt_and_a_newer_claude_more_than_an_older() {

@@ -39,12 +39,6 @@ impl Tokenizer {
         }
     }
 
-    /// The tokenizer with this name in the model table.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.as_str() == name)
-    }
-
     /// A guess from a model's name alone, for models that stand in no table: a Claude without a
     /// version that says otherwise is taken for a current one, which counts more.
     #[must_use]

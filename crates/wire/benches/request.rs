@@ -90,17 +90,6 @@ fn requests(criterion: &mut Criterion) {
     group.bench_function("spans_and_counted_turns", |bench| {
         bench.iter(|| read().map(|request| request.turns(&Heuristic)));
     });
-    group.bench_function("spans_and_hashes", |bench| {
-        bench.iter(|| {
-            let hashes = |request: Request<'_>| -> Vec<_> {
-                request
-                    .messages()
-                    .map(|message| message.canonical_hash())
-                    .collect()
-            };
-            read().map(hashes)
-        });
-    });
     group.bench_function("swap", |bench| {
         bench.iter(|| {
             let request = read()?;

@@ -1,4 +1,4 @@
-//! Wire shapes and the turns behind them.
+//! Reads and writes provider requests, replies and session files, and converts them to turns without loss.
 //!
 //! [`api`] reads and writes provider requests and replies: Anthropic Messages, OpenAI Chat Completions and
 //! OpenAI Responses, streams included. [`session`] reads transcripts on disk.

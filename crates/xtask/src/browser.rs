@@ -19,11 +19,10 @@ pub fn provide(root: &Path) {
     }
     say("installing Chromium");
     for arguments in [
-        "update --quiet",
-        "install --quiet --yes --no-install-recommends chromium",
+        "apt-get update --quiet",
+        "apt-get install --quiet --yes --no-install-recommends chromium",
     ] {
-        let arguments: Vec<&str> = arguments.split(' ').collect();
-        let mut command = program("apt-get", &arguments, root);
+        let mut command = program(arguments, root);
         command.env("DEBIAN_FRONTEND", "noninteractive");
         if let Err(error) = command::run(command) {
             say(&format!(
@@ -37,12 +36,12 @@ pub fn provide(root: &Path) {
 fn installed(root: &Path) -> bool {
     NAMES
         .iter()
-        .any(|name| answers(program(name, &["--version"], root)))
+        .any(|name| answers(program(&format!("{name} --version"), root)))
 }
 
 fn may_install(root: &Path) -> bool {
-    let user = command::output(program("id", &["-u"], root));
-    user.is_ok_and(|user| user.trim() == "0") && answers(program("apt-get", &["--version"], root))
+    let user = command::output(program("id -u", root));
+    user.is_ok_and(|user| user.trim() == "0") && answers(program("apt-get --version", root))
 }
 
 #[cfg(test)]
@@ -54,7 +53,7 @@ mod tests {
     #[test]
     fn a_missing_program_does_not_answer() {
         let here = Path::new(".");
-        assert!(answers(program("id", &["-u"], here)));
-        assert!(!answers(program("no-such-browser", &["--version"], here)));
+        assert!(answers(program("id -u", here)));
+        assert!(!answers(program("no-such-browser --version", here)));
     }
 }

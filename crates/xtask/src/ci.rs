@@ -50,7 +50,7 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
 
 /// Runs `cargo` with the words of a line.
 fn cargo_line(line: &str, root: &Path) -> anyhow::Result<()> {
-    command::run(cargo(&line.split(' ').collect::<Vec<_>>(), root))
+    command::run(cargo(line, root))
 }
 
 /// The duration of each step, and the total.
@@ -87,7 +87,7 @@ fn packages(root: &Path) -> anyhow::Result<()> {
 /// Runs the tests. Nextest prints the failures and a summary.
 fn tests(root: &Path) -> anyhow::Result<()> {
     browser::provide(root);
-    if !command::answers(cargo(&["nextest", "--version"], root)) {
+    if !command::answers(cargo("nextest --version", root)) {
         say("installing cargo-nextest");
         cargo_line("install --quiet --locked cargo-nextest", root)?;
     }
@@ -97,10 +97,7 @@ fn tests(root: &Path) -> anyhow::Result<()> {
 }
 
 fn documentation(root: &Path) -> anyhow::Result<()> {
-    let mut command = cargo(
-        &["doc", "--quiet", "--workspace", "--no-deps", "--locked"],
-        root,
-    );
+    let mut command = cargo("doc --quiet --workspace --no-deps --locked", root);
     command.env("RUSTDOCFLAGS", "-D warnings");
     command::run(command)
 }
@@ -108,7 +105,7 @@ fn documentation(root: &Path) -> anyhow::Result<()> {
 /// Checks that the steps left no changed or untracked file: a test that writes into the checkout, or a
 /// snapshot that was not reviewed.
 fn unchanged(root: &Path) -> anyhow::Result<()> {
-    let status = command::output(command::program("git", &["status", "--porcelain"], root))?;
+    let status = command::output(command::program("git status --porcelain", root))?;
     if command::variable("CI").is_some() {
         anyhow::ensure!(
             status.is_empty(),

@@ -20,25 +20,29 @@ pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Creates the command for a program that runs in `folder`.
-pub fn program(name: &str, arguments: &[&str], folder: &Path) -> Command {
-    let mut command = Command::new(name);
-    command.args(arguments).current_dir(folder);
+/// Creates the command of a line, divided at its spaces, that runs in `folder`.
+pub fn program(line: &str, folder: &Path) -> Command {
+    let mut words = line.split(' ');
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).current_dir(folder);
     command
 }
 
-/// Creates a command for the same `cargo` that runs this program.
-pub fn cargo(arguments: &[&str], folder: &Path) -> Command {
-    let cargo = variable("CARGO").unwrap_or_else(|| "cargo".to_owned());
-    program(&cargo, arguments, folder)
+/// Creates a command for the same `cargo` that runs this program, with the words of a line.
+pub fn cargo(line: &str, folder: &Path) -> Command {
+    let mut command = Command::new(variable("CARGO").unwrap_or_else(|| "cargo".to_owned()));
+    command.args(line.split(' ')).current_dir(folder);
+    command
 }
 
 /// Builds `ebbtide` and returns the path of the program.
 pub fn ebbtide(root: &Path) -> anyhow::Result<PathBuf> {
     // The same targets as the tests. With `--package` alone, the dependencies would get other features,
     // and half of them would compile twice.
-    let targets = "build --quiet --locked --workspace --bins --tests";
-    run(cargo(&targets.split(' ').collect::<Vec<_>>(), root))?;
+    run(cargo(
+        "build --quiet --locked --workspace --bins --tests",
+        root,
+    ))?;
     Ok(root.join("target/debug/ebbtide"))
 }
 

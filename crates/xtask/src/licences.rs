@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use spdx::{Expression, LicenseReq, ParseMode};
 
 use crate::command::{self, cargo, say};
 
@@ -28,10 +29,7 @@ const ACCEPTED: [&str; 13] = [
 
 /// Checks every package in the lock file.
 pub fn run(root: &Path) -> anyhow::Result<()> {
-    let metadata = command::output(cargo(
-        &["metadata", "--format-version", "1", "--locked"],
-        root,
-    ))?;
+    let metadata = command::output(cargo("metadata --format-version 1 --locked", root))?;
     let metadata: serde_json::Value =
         serde_json::from_str(&metadata).context("cargo metadata printed no JSON")?;
     let packages = metadata
@@ -59,78 +57,21 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
 
 /// `cargo xtask advisories`: checks the dependencies for known vulnerabilities.
 pub fn advisories(root: &Path) -> anyhow::Result<()> {
-    let installed = |tool: &str| command::answers(cargo(&[tool, "--version"], root));
+    let installed = |tool: &str| command::answers(cargo(&format!("{tool} --version"), root));
     if installed("deny") {
-        command::run(cargo(&["deny", "check", "advisories"], root))
+        command::run(cargo("deny check advisories", root))
     } else if installed("audit") {
-        command::run(cargo(&["audit"], root))
+        command::run(cargo("audit", root))
     } else {
         bail!("install cargo-deny or cargo-audit first: `cargo install --locked cargo-deny`")
     }
 }
 
-/// Says if an SPDX expression offers an accepted choice. A slash is the old form of `OR`.
+/// Returns true if an SPDX expression offers an accepted choice. A slash is the old form of `OR`.
 fn accepted(expression: &str) -> bool {
-    let spaced = expression
-        .replace('/', " OR ")
-        .replace('(', " ( ")
-        .replace(')', " ) ");
-    let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut reader = Reader { words: &words };
-    let answer = reader.any_of();
-    reader.words.is_empty() && answer == Some(true)
-}
-
-/// Parses an expression; `AND` binds tighter than `OR`.
-struct Reader<'a> {
-    words: &'a [&'a str],
-}
-
-impl<'a> Reader<'a> {
-    fn any_of(&mut self) -> Option<bool> {
-        let mut answer = self.all_of()?;
-        while self.skip("OR") {
-            answer |= self.all_of()?;
-        }
-        Some(answer)
-    }
-
-    fn all_of(&mut self) -> Option<bool> {
-        let mut answer = self.one()?;
-        while self.skip("AND") {
-            answer &= self.one()?;
-        }
-        Some(answer)
-    }
-
-    fn one(&mut self) -> Option<bool> {
-        if self.skip("(") {
-            let answer = self.any_of()?;
-            return self.skip(")").then_some(answer);
-        }
-        let licence = self.word()?;
-        if self.skip("WITH") {
-            let exception = self.word()?;
-            return Some(ACCEPTED.contains(&format!("{licence} WITH {exception}").as_str()));
-        }
-        Some(ACCEPTED.contains(&licence))
-    }
-
-    fn skip(&mut self, wanted: &str) -> bool {
-        match self.words.split_first() {
-            Some((&word, rest)) if word == wanted => {
-                self.words = rest;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn word(&mut self) -> Option<&'a str> {
-        let (&word, rest) = self.words.split_first()?;
-        self.words = rest;
-        (!matches!(word, "(" | ")" | "AND" | "OR" | "WITH")).then_some(word)
-    }
+    let accepts = |licence: &LicenseReq| ACCEPTED.contains(&licence.to_string().as_str());
+    let expression = Expression::parse_mode(expression, ParseMode::LAX);
+    expression.is_ok_and(|expression| expression.evaluate(accepts))
 }
 
 #[cfg(test)]

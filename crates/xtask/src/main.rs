@@ -1,4 +1,4 @@
-//! `cargo xtask`: continuous integration, tidiness checks, generated pages and fuzzing.
+//! `cargo xtask`: CI, tidiness checks, generated pages, licences, client tests and fuzzing.
 
 mod browser;
 mod ci;

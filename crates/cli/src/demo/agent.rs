@@ -5,13 +5,16 @@
 
 use std::time::Duration;
 
-use context::Tokens;
 use context::summary::Field;
-use serde::Deserialize;
+use context::turn::ToolCall;
+use context::{Part, Tokens, TurnDraft};
+use gateway::Remote;
+use gateway::config::Secret;
+use model::{Client, Endpoint};
 use serde_json::{Value, json};
-use wire::api::{Counts, Reply};
+use wire::api::{Counts, Dialect};
 
-use super::http::{Answer, Http, broken};
+use super::http::{Answer, KEY, ask, broken};
 use super::tools::Workspace;
 use crate::failure::Failure;
 
@@ -32,15 +35,6 @@ pub enum Compactor {
     /// The agent itself: when the last usage shows a nearly full window, it asks for a summary, waits
     /// for it, and continues with the summary only.
     Agent { window: Tokens },
-}
-
-/// The parameters of an agent.
-#[derive(Clone, Copy, Debug)]
-pub struct AgentConfig<'a> {
-    /// The value of the `x-ebbtide-session` header.
-    pub name: &'static str,
-    pub model: &'a str,
-    pub compactor: Compactor,
 }
 
 /// One request of the agent and its answer.
@@ -72,27 +66,11 @@ impl Exchange {
     }
 }
 
-/// A block of an answer: text or a tool call.
-#[derive(Deserialize)]
-struct Block {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    id: String,
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    input: Value,
-}
-
 /// An agent with its conversation.
 pub struct Agent<'a> {
-    http: &'a Http,
+    client: Client,
+    endpoint: Endpoint,
     workspace: &'a Workspace,
-    base: String,
-    name: &'static str,
     compactor: Compactor,
     /// The request body up to the messages.
     head: String,
@@ -104,23 +82,27 @@ pub struct Agent<'a> {
 }
 
 impl<'a> Agent<'a> {
+    /// An agent of `model` whose provider, or the gateway in front of it, is at `url`.
     pub fn new(
-        http: &'a Http,
+        client: &Client,
         workspace: &'a Workspace,
-        base: String,
-        config: AgentConfig<'_>,
-    ) -> Self {
-        Self {
-            http,
+        url: &str,
+        model: &str,
+        compactor: Compactor,
+    ) -> Result<Self, Failure> {
+        let endpoint = Endpoint::new(Dialect::Anthropic, url)
+            .and_then(|endpoint| endpoint.with_key(KEY))
+            .and_then(|endpoint| endpoint.with_header("x-ebbtide-session", "demo"));
+        Ok(Self {
+            client: client.clone(),
+            endpoint: endpoint.map_err(broken)?,
             workspace,
-            base,
-            name: config.name,
-            compactor: config.compactor,
-            head: head(config.model),
+            compactor,
+            head: head(model),
             messages: Vec::new(),
             sent: Vec::new(),
             conversation: None,
-        }
+        })
     }
 
     /// The conversation as a JSON array of messages.
@@ -143,12 +125,13 @@ impl<'a> Agent<'a> {
             {
                 self.summarise(watch).await?;
             }
-            let reply = self.request(Purpose::Answer, watch).await?;
-            let message = reply.message();
+            let answer = self.request(Purpose::Answer, watch).await?;
+            let message = answer.reply.message();
             if !message.is_empty() {
                 self.messages.push(message);
             }
-            let results: Vec<Value> = calls(&reply).map(|call| self.result(&call)).collect();
+            let said = answer.reply.draft();
+            let results: Vec<Value> = calls(&said).map(|call| self.result(call)).collect();
             if results.is_empty() {
                 return Ok(());
             }
@@ -156,27 +139,20 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Pins a text in the conversation through the gateway's control API.
-    pub async fn pin(&self, text: &str) -> Result<(), Failure> {
+    /// Pins a text in the conversation through the control API of the gateway at `url`.
+    pub async fn pin(&self, url: &str, text: &str) -> Result<(), Failure> {
         let Some(id) = &self.conversation else {
             return Err(broken("the gateway sent no conversation ID"));
         };
-        let url = format!("{}/ebbtide/api/conversations/{id}/pins", self.base);
-        let body = json!({ "text": text }).to_string();
-        let (status, body) = self.http.post(&url, body).await?;
-        if status.is_success() {
-            Ok(())
-        } else {
-            Err(broken(format!(
-                "the gateway answered a pin with {status}: {body}"
-            )))
-        }
+        let gateway = Remote::new(url, Some(Secret::new(KEY))).map_err(broken)?;
+        gateway.pin(id, text).await.map_err(broken)?;
+        Ok(())
     }
 
-    fn result(&self, call: &Block) -> Value {
-        let output = self.workspace.call(&call.name, &call.input);
+    fn result(&self, call: &ToolCall) -> Value {
+        let output = self.workspace.call(&call.name, &input(call));
         json!({
-            "type": "tool_result", "tool_use_id": call.id, "content": output.text,
+            "type": "tool_result", "tool_use_id": call.id.as_str(), "content": output.text,
             "is_error": output.failed,
         })
     }
@@ -184,8 +160,12 @@ impl<'a> Agent<'a> {
     /// Asks the model for a summary and replaces the conversation with it.
     async fn summarise(&mut self, watch: &mut dyn FnMut(&Exchange)) -> Result<(), Failure> {
         self.messages.push(user(&json!(summary_request())));
-        let reply = self.request(Purpose::Summary, watch).await?;
-        let texts = blocks(&reply, "text").map(|block| block.text);
+        let answer = self.request(Purpose::Summary, watch).await?;
+        let said = answer.reply.draft();
+        let texts = said.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
         let text = texts.collect::<Vec<_>>().join("\n");
         self.messages = vec![user(&json!(format!(
             "The conversation no longer fits the context window. This is its summary:\n\n{text}\n\n\
@@ -198,7 +178,7 @@ impl<'a> Agent<'a> {
         &mut self,
         purpose: Purpose,
         watch: &mut dyn FnMut(&Exchange),
-    ) -> Result<Reply, Failure> {
+    ) -> Result<Answer, Failure> {
         let number = self.sent.len() + 1;
         if number > REQUESTS {
             return Err(broken(format!(
@@ -206,13 +186,13 @@ impl<'a> Agent<'a> {
             )));
         }
         let body = format!("{},\"messages\":[{}]}}", self.head, self.messages.join(","));
-        let answer = self.http.ask(&self.base, (self.name, number), body).await?;
+        let answer = ask(&self.client, self.endpoint.clone(), number, body).await?;
         let sent = record(number, purpose, &answer);
-        let id = text(&answer, "x-ebbtide-conversation");
-        self.conversation = Some(id).filter(|id| !id.is_empty());
+        let id = answer.header("x-ebbtide-conversation");
+        self.conversation = (!id.is_empty()).then(|| id.to_owned());
         watch(&sent);
         self.sent.push(sent);
-        Ok(answer.reply)
+        Ok(answer)
     }
 }
 
@@ -224,45 +204,35 @@ enum Purpose {
 }
 
 fn record(number: usize, purpose: Purpose, answer: &Answer) -> Exchange {
-    let did = text(answer, "x-ebbtide-did");
-    let words = did
-        .split(',')
-        .map(str::trim)
-        .filter(|word| !word.is_empty());
+    let did = answer.header("x-ebbtide-did").split(',').map(str::trim);
+    let did = did.filter(|word| !word.is_empty());
     Exchange {
         number,
         usage: answer.reply.usage.counts,
         first: answer.first,
-        did: words.map(str::to_owned).collect(),
+        did: did.map(str::to_owned).collect(),
         summary: purpose == Purpose::Summary,
-        calls: calls(&answer.reply).map(|call| shown(&call)).collect(),
+        calls: calls(&answer.reply.draft()).map(shown).collect(),
     }
 }
 
-fn text(answer: &Answer, header: &str) -> String {
-    let value = answer.headers.get(header).and_then(|it| it.to_str().ok());
-    value.unwrap_or_default().to_owned()
+fn calls(said: &TurnDraft) -> impl Iterator<Item = &ToolCall> {
+    said.parts.iter().filter_map(|part| match part {
+        Part::Call(call) => Some(call),
+        _ => None,
+    })
 }
 
-fn blocks(reply: &Reply, kind: &'static str) -> impl Iterator<Item = Block> {
-    let pieces = reply.pieces.iter();
-    pieces
-        .filter_map(|piece| serde_json::from_str::<Block>(piece).ok())
-        .filter(move |block| block.kind == kind)
-}
-
-fn calls(reply: &Reply) -> impl Iterator<Item = Block> {
-    blocks(reply, "tool_use")
+fn input(call: &ToolCall) -> Value {
+    serde_json::from_str(&call.arguments).unwrap_or_default()
 }
 
 /// The tool's name and its first argument.
-fn shown(call: &Block) -> (String, String) {
-    let argument = call
-        .input
-        .as_object()
-        .and_then(|input| input.values().next());
+fn shown(call: &ToolCall) -> (String, String) {
+    let input = input(call);
+    let argument = input.as_object().and_then(|input| input.values().next());
     let argument = argument.and_then(Value::as_str).unwrap_or_default();
-    (call.name.clone(), argument.to_owned())
+    (call.name.to_string(), argument.to_owned())
 }
 
 fn user(content: &Value) -> String {

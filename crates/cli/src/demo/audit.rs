@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use wire::api::{Dialect, Request};
 
 use super::agent::ANSWER;
 use super::http::{NUMBER, broken};
@@ -64,39 +65,24 @@ struct Line<'a> {
     body: &'a RawValue,
 }
 
-/// The parts of a request body, in the order in which the provider caches them.
-#[derive(Deserialize)]
-struct Body<'a> {
-    #[serde(borrow, default)]
-    tools: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    system: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    messages: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
-    compaction: Option<&'a RawValue>,
-    #[serde(default)]
-    max_tokens: u64,
+/// Distinguishes the agent's requests from the gateway's summary requests.
+fn is_of_agent(request: &Request<'_>) -> bool {
+    let most = request.field("max_tokens").map(|field| field.value);
+    !request.sets("compaction") && most.and_then(|most| most.parse().ok()) == Some(ANSWER)
 }
 
-impl Body<'_> {
-    /// The pieces that the next request must repeat.
-    fn pieces(&self) -> impl Iterator<Item = &str> {
-        let head = [self.tools, self.system].into_iter();
-        head.map(|part| part.map_or("", RawValue::get))
-            .chain(self.messages.iter().map(|message| message.get()))
-    }
-
-    /// Distinguishes the agent's requests from the gateway's summary requests.
-    fn is_of_agent(&self) -> bool {
-        self.compaction.is_none() && self.max_tokens == ANSWER
-    }
+/// The pieces that the next request must repeat, in the order in which the provider caches them.
+fn pieces<'r>(request: &'r Request<'_>) -> impl Iterator<Item = &'r str> {
+    let value = |key| request.field(key).map_or("", |field| field.value);
+    let head = [value("tools"), value("system")];
+    head.into_iter()
+        .chain(request.messages().map(|message| message.raw()))
 }
 
 /// Audits a log. `boundaries` are the numbers of the requests that may differ from the one before.
 pub fn examine(log: &[u8], pins: &[Pinned], boundaries: &[usize]) -> Result<Audit, Failure> {
     let mut out = Audit::default();
-    let mut before: Option<Body<'_>> = None;
+    let mut before: Option<Request<'_>> = None;
     for line in log
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
@@ -104,20 +90,21 @@ pub fn examine(log: &[u8], pins: &[Pinned], boundaries: &[usize]) -> Result<Audi
         let line: Line<'_> = serde_json::from_slice(line).map_err(broken)?;
         let number = line.headers.get(NUMBER).and_then(|it| it.parse().ok());
         let Some(number) = number else { continue };
-        let body: Body<'_> = serde_json::from_str(line.body.get()).map_err(broken)?;
-        if !body.is_of_agent() {
+        let body = line.body.get();
+        let request = Request::parse(Dialect::Anthropic, body.as_bytes()).map_err(broken)?;
+        if !is_of_agent(&request) {
             continue;
         }
         out.requests += 1;
         let mut due = pins.iter().filter(|pin| pin.from <= number);
-        out.with_pins += usize::from(due.all(|pin| says(line.body.get(), pin.text)));
+        out.with_pins += usize::from(due.all(|pin| says(body, pin.text)));
         if let Some(before) = &before
             && !boundaries.contains(&number)
         {
             out.pairs += 1;
-            out.changed += changed(before, &body);
+            out.changed += changed(before, &request);
         }
-        before = Some(body);
+        before = Some(request);
     }
     Ok(out)
 }
@@ -129,10 +116,9 @@ fn says(body: &str, text: &str) -> bool {
 }
 
 /// Counts the bytes of `before` from the first piece that differs in `after`.
-fn changed(before: &Body<'_>, after: &Body<'_>) -> usize {
-    let mut theirs = after.pieces();
-    before
-        .pieces()
+fn changed(before: &Request<'_>, after: &Request<'_>) -> usize {
+    let mut theirs = pieces(after);
+    pieces(before)
         .skip_while(|piece| theirs.next() == Some(*piece))
         .map(str::len)
         .sum()

@@ -26,9 +26,9 @@ use conversation::homunculus::hosted::StrategyProgram;
 use gateway::config::RouteChoice;
 use sim::Clock;
 
-use self::agent::{Agent, AgentConfig, Compactor, Exchange};
+use self::agent::{Agent, Compactor, Exchange};
 use self::audit::{Pinned, examine};
-use self::http::Http;
+use self::http::client;
 use self::report::{Measured, Report, SCHEMA, Side};
 use self::script::{HTTP_PIN, Script, Task};
 use self::servers::Servers;
@@ -68,21 +68,16 @@ pub async fn run(
 ) -> Result<(Report, Servers), Failure> {
     let tree = Tree::read(&plan.folder)?;
     let workspace = Workspace::of(&tree);
-    let http = Http::new();
+    let client = client();
     // Loads the tokenizer now, so that its load time is not measured as a wait.
     tokens::counter_for(&plan.model).count("ready");
     let agent = |servers: &Servers, compactor| {
-        let config = AgentConfig {
-            name: "demo",
-            model: &plan.model,
-            compactor,
-        };
-        Agent::new(&http, &workspace, servers.url(), config)
+        Agent::new(&client, &workspace, &servers.url(), &plan.model, compactor)
     };
 
     screen.begin("With Ebbtide between the agent and its provider");
     let servers = Servers::with_gateway(plan, clock).await?;
-    let mut with = AgentRun::new(&servers, agent(&servers, Compactor::Gateway));
+    let mut with = AgentRun::new(&servers, agent(&servers, Compactor::Gateway)?);
     let tasks = review(plan, &tree, &mut with, screen).await;
     // Saved even if the run failed, since the log shows why.
     with.keep(plan, "with")?;
@@ -93,7 +88,7 @@ pub async fn run(
     screen.begin("Without Ebbtide: the agent summarizes for itself");
     let alone = Servers::without_gateway(plan, clock).await?;
     let window = plan.window;
-    let mut without = AgentRun::new(&alone, agent(&alone, Compactor::Agent { window }));
+    let mut without = AgentRun::new(&alone, agent(&alone, Compactor::Agent { window })?);
     for task in &tasks {
         without.perform(task, screen).await?;
     }
@@ -186,7 +181,7 @@ impl<'a> AgentRun<'a> {
     /// Pins a text through the gateway's control API, as a user would outside the conversation.
     async fn pin_over_http(&mut self, screen: &mut Screen<'_>) -> Result<(), Failure> {
         let from = self.agent.sent.len() + 1;
-        self.agent.pin(HTTP_PIN).await?;
+        self.agent.pin(&self.servers.url(), HTTP_PIN).await?;
         let text = HTTP_PIN;
         self.pinned.push(Pinned { text, from });
         screen.aside("a text is pinned over HTTP");

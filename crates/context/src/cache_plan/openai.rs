@@ -1,4 +1,5 @@
-//! OpenAI's rules: prefixes are cached by themselves; a model may also take explicit breakpoints.
+//! Plans cache breakpoints for OpenAI: prefixes are cached automatically; some models also take explicit
+//! breakpoints.
 
 use crate::units::Tokens;
 

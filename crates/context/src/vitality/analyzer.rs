@@ -1,4 +1,4 @@
-//! The analyser: pulses in, a status out.
+//! Detects loops, pressure and silence from an agent's pulses, one for each step.
 
 use std::collections::BTreeMap;
 

@@ -25,12 +25,12 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: ErrorCode::new("E0604"),
         meaning: "the conversation may not be cut at this place",
-        remedy: "Name a place between two steps where the speaker changes and something stands on both sides.",
+        remedy: "Choose a place between two steps where the speaker changes, with turns on both sides.",
     },
     CodeEntry {
         code: ErrorCode::new("E0605"),
-        meaning: "the cut is not behind the mark that stands",
-        remedy: "Name a later place, or wait until more was said.",
+        meaning: "the cut is not after the current mark",
+        remedy: "Choose a later place, or wait for more turns.",
     },
     CodeEntry {
         code: ErrorCode::new("E0606"),
@@ -44,13 +44,13 @@ pub const CODES: &[CodeEntry] = &[
     },
     CodeEntry {
         code: ErrorCode::new("E0608"),
-        meaning: "too much was said since the prepared summary",
+        meaning: "the conversation has grown too much since the summary was prepared",
         remedy: "Prepare again, from a later place.",
     },
     CodeEntry {
         code: ErrorCode::new("E0609"),
-        meaning: "the view would hardly get smaller",
-        remedy: "Wait until more was said, or cut later.",
+        meaning: "the swap would free too little",
+        remedy: "Wait for more turns, or cut later.",
     },
     CodeEntry {
         code: ErrorCode::new("E0610"),
@@ -69,8 +69,8 @@ pub const CODES: &[CodeEntry] = &[
     },
     CodeEntry {
         code: ErrorCode::new("E0613"),
-        meaning: "a strategy does not check",
-        remedy: "Look at what is shown; `ebbtide plumb check` shows it again.",
+        meaning: "a strategy has errors",
+        remedy: "Fix the errors shown; `ebbtide plumb check` shows them again.",
     },
     CodeEntry {
         code: ErrorCode::new("E0614"),
@@ -79,13 +79,13 @@ pub const CODES: &[CodeEntry] = &[
     },
     CodeEntry {
         code: ErrorCode::new("E0615"),
-        meaning: "a strategy asks for something that it cannot have",
-        remedy: "Leave out tools, time limits and agents; `Mem.compressor` is what a strategy has.",
+        meaning: "a strategy uses something that strategies cannot have",
+        remedy: "Remove tools, time limits and agents; only `Mem.compressor` is available.",
     },
     CodeEntry {
         code: ErrorCode::new("E0616"),
-        meaning: "a strategy has a process `terms` that does not say its terms",
-        remedy: "Write `let terms : () -> !Terms = once({ guards: false })`, or call the process something else.",
+        meaning: "the process `terms` of a strategy does not declare its terms",
+        remedy: "Write `let terms : () -> !Terms = once({ guards: false })`, or rename the process.",
     },
 ];
 

@@ -1,4 +1,4 @@
-//! What comes in and what goes out.
+//! Events that the machine takes, and actions that it asks for.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ impl fmt::Display for JobId {
     }
 }
 
-/// What happened.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// The client's request is about to be sent. Ask again with the same path after a
@@ -31,10 +31,10 @@ pub enum Event<'a> {
     Usage {
         /// Its input tokens.
         input: Tokens,
-        /// What it reported besides.
+        /// Other figures that the provider reported.
         reported: Reported,
     },
-    /// What is sent besides the turns (instructions, tools) is about this large.
+    /// The estimated size of everything beside the turns: instructions and tools.
     Overhead {
         /// Its tokens.
         tokens: Tokens,
@@ -70,12 +70,12 @@ pub enum Event<'a> {
     /// These turns were said: those that are new, before the request that brings them, or all that were
     /// said before. A strategy that is told how its agent is reads it off them; to others it is nothing.
     Said(When, &'a [Turn]),
-    /// Nothing happened for a while.
+    /// Nothing has happened for a while.
     Idle(Path<'a>),
 }
 
-/// What the provider reported of an answer besides the size of the view. Nothing is decided on it here; it is
-/// what strategies are told.
+/// Figures of an answer that the provider reported beside the size of the view. The machine decides
+/// nothing by them; strategies are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reported {
     /// The tokens of the answer.
@@ -91,13 +91,13 @@ pub struct Reported {
 pub struct Wish<'a> {
     /// The pin's id.
     pub id: &'a str,
-    /// Who wants it: `user`, `agent` or `api`.
+    /// The origin of the pin: `user`, `agent` or `api`.
     pub by: &'a str,
     /// Its size.
     pub tokens: Tokens,
 }
 
-/// What the driver has to do, in this order.
+/// The actions that the driver carries out, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Make a summary in the background; report [`Event::Prepared`] or [`Event::Failed`].
@@ -119,7 +119,7 @@ pub enum Action {
     PassThrough,
     /// The pin with this id is not kept.
     Unpin(String),
-    /// What became of a command.
+    /// The outcome of a command.
     Acknowledge(Acknowledged),
     /// For logs and metrics.
     Telemetry(Telemetry),
@@ -132,33 +132,33 @@ pub enum Action {
 pub struct Preparation {
     /// Its name.
     pub job: JobId,
-    /// It stands for the turns before this index.
+    /// The index of the first turn that the summary does not replace.
     pub cut: usize,
     /// The last of these turns.
     pub node: TurnId,
     /// The newest turn known.
     pub made_from: TurnId,
-    /// How to make it.
+    /// The route by which it is made.
     pub route: Route,
-    /// How large it may be.
+    /// The largest size that it may have.
     pub budget: Tokens,
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Acknowledged {
     /// The command.
     pub command: Command,
-    /// Whether it was carried out.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Whether a command was carried out.
+/// The verdict on a command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
-    /// It was.
+    /// Carried out.
     Done,
-    /// It was not; nothing changed.
+    /// Refused; nothing changed.
     Refused(Refusal),
 }
 
@@ -178,7 +178,7 @@ pub enum Refusal {
     #[error("the conversation may not be cut there")]
     IllegalCut,
     /// The cut is not behind the mark that stands.
-    #[error("the cut is not behind the mark that stands")]
+    #[error("the cut is not after the current mark")]
     NoProgress,
     /// No summary is ready.
     #[error("no summary is ready")]
@@ -187,12 +187,12 @@ pub enum Refusal {
     #[error("the prepared summary is too old")]
     Stale,
     /// Too much was said since the prepared summary.
-    #[error("{0} tokens were said since the prepared summary")]
+    #[error("{0} tokens were added since the summary was prepared")]
     TailTooLong(Tokens),
     /// The view would hardly get smaller.
     #[error("only {0} tokens would be freed")]
     TooLittleGain(Tokens),
-    /// It would not pay for itself soon enough.
+    /// Loses money: it would not pay for itself soon enough.
     #[error("it would pay only after {0:.0} requests")]
     LosesMoney(f64),
     /// There is nothing to wait for, or the request has been held long enough.
@@ -203,7 +203,7 @@ pub enum Refusal {
 /// Why compaction stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StopReason {
-    /// So many swaps in a row freed less than the minimum gain.
+    /// This many swaps in a row freed less than the minimum gain.
     #[error("{0} swaps in a row freed almost nothing; what is kept fills the window")]
     Thrashing(u32),
 }

@@ -1,12 +1,12 @@
-//! How a conversation is shown at the moment, and how large that is.
+//! The current view of a conversation, in numbers.
 
 use context::{Tokens, TurnId};
 use history::MarkId;
 
 use crate::homunculus::outline::Path;
 
-/// How a conversation is shown: system turns and restated pins, a summary, and the turns behind the
-/// mark, the older of them with their tool results cleared.
+/// The current view of a conversation, in numbers: system turns and restated pins, a summary, and
+/// the turns behind the mark, the older of them with their tool results cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Turns before this index are not shown, system turns excepted.
@@ -28,7 +28,7 @@ impl Extent {
         whole.saturating_sub(path.clearable(self.from, self.cleared))
     }
 
-    /// What would be shown with a summary at `cut`.
+    /// The view after a swap to a summary at `cut`.
     #[must_use]
     pub fn swapped(&self, cut: usize, mark: MarkId, summary: Tokens) -> Self {
         Self {
@@ -39,13 +39,13 @@ impl Extent {
         }
     }
 
-    /// What would be shown if everything before `cut` were dropped. A summary that stands stays.
+    /// The view after everything before `cut` is dropped. A summary in front stays.
     #[must_use]
     pub const fn dropped(&self, cut: usize) -> Self {
         Self { from: cut, ..*self }
     }
 
-    /// What would be shown if the tool results before `upto` were cleared.
+    /// The view after the tool results before `upto` are cleared.
     #[must_use]
     pub const fn cleared(&self, upto: usize) -> Self {
         Self {

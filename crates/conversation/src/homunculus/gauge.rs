@@ -1,5 +1,5 @@
-//! How large a view is as the provider counts it: what it reported last, and our estimate of what was said
-//! since.
+//! The size of a view as the provider counts it: its last report, and our estimate of the turns
+//! since then.
 
 use context::{Tokens, TurnId};
 use tokens::FACTOR_BOUNDS;
@@ -15,7 +15,7 @@ use crate::homunculus::outline::Path;
 /// one, and the estimate counts again, times what was learnt from the last report.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gauge {
-    /// What is sent besides the turns, by our estimate.
+    /// The estimated size of everything beside the turns.
     overhead: Tokens,
     last: Option<Last>,
 }
@@ -23,7 +23,7 @@ pub struct Gauge {
 /// The size of a view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// What the provider counted, and the text that it has not counted yet.
+    /// The provider's count, and our estimate of the text that it has not counted yet.
     pub known: Tokens,
     /// Documents and blocks that can not be read, of which the provider has not told.
     pub guessed: Tokens,
@@ -45,7 +45,7 @@ struct Last {
     head: TurnId,
     /// Our estimate of its turns.
     tokens: Tokens,
-    /// How much of that is guessed.
+    /// The part of it that is a guess.
     guessed: Tokens,
     size: Size,
 }
@@ -56,7 +56,7 @@ impl Last {
     }
 }
 
-/// How estimates are to be corrected.
+/// The correction of estimates.
 struct Correction {
     text: f64,
     guessed: f64,
@@ -99,9 +99,9 @@ impl Gauge {
         }
     }
 
-    /// What the last report says about estimates. What was counted too high is taken from the guesses
-    /// first; what was counted too low belongs to everything alike, as far as counters err, and the rest
-    /// to what is sent besides.
+    /// The correction that follows from the last report. A count that was too high is taken from
+    /// the guesses first. A count that was too low belongs to everything alike, as far as counters
+    /// err, and the rest to the matter beside the turns.
     fn correction(&self, last: &Last) -> Correction {
         let (least, most) = FACTOR_BOUNDS;
         let guessed = last.guessed.saturating_sub(last.size.guessed).as_f64();
@@ -161,11 +161,18 @@ impl Gauge {
         }
     }
 
-    /// The provider took this view before, so that it is smaller than `below` whatever we count.
-    pub(crate) fn accept(&mut self, shown: &Extent, path: &Path<'_>, below: Tokens) {
+    /// The provider took this view before: as large as it counted, or, where that is not known, smaller
+    /// than `below` whatever we count.
+    pub(crate) fn accept(
+        &mut self,
+        (shown, path): (&Extent, &Path<'_>),
+        counted: Option<Tokens>,
+        below: Tokens,
+    ) {
         self.send(shown, path);
         let size = self.last().all();
-        self.report(size.min(below.saturating_sub(Tokens::new(1))));
+        let estimate = size.min(below.saturating_sub(Tokens::new(1)));
+        self.report(counted.unwrap_or(estimate));
     }
 
     /// Something else is sent besides the turns.

@@ -49,28 +49,29 @@ const ANSWERS: u32 = 0;
 /// The input that takes reports.
 const REPORTS: u32 = 1;
 
-/// How many commands one report may cause before the strategy is taken to go round in circles.
+/// The number of commands that one report may cause before the strategy is taken to loop.
 const MOST_COMMANDS: usize = 64;
 
-/// How much may be kept from one request to the next, since it is stored with the conversation each time: 1 MiB,
-/// in units of 16 bytes. The shipped strategies keep some dozens.
+/// The most that a strategy may keep from one request to the next, since it is stored with the
+/// conversation each time: 1 MiB, in units of 16 bytes. The shipped strategies keep some dozens of
+/// units.
 const MOST_KEPT: u64 = 1 << 16;
 
 /// The name under which a summary is asked for, in answers and in [`Telemetry::Commanded`].
 pub const COMPRESSOR: &str = "compressor";
 
-/// What a summary is called within a strategy: its words stay with the host.
+/// The stand-in for a summary within a strategy: the host keeps the words.
 const SUMMARY: &str = "kept by the host";
 
-/// What is the host's to say, whatever the strategy.
+/// Settings that the host decides, for every strategy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostSettings {
-    /// How summaries are made in the background. One that a request waits for is never the provider's own,
-    /// which could not be cut where the strategy wants.
+    /// The route of summaries made in the background. A summary that a request waits for is never
+    /// the provider's own, which could not be cut where the strategy wants.
     pub route: Route,
     /// The share of the window from which on the operator wants a strategy that works ahead to do so.
     pub soft: Option<f64>,
-    /// Whether that moved by what the agent does: it is then no wish of the operator.
+    /// True if the agent's behavior moved it: it is then no wish of the operator.
     pub is_moved: bool,
 }
 
@@ -93,7 +94,8 @@ pub struct Hosted {
     waiting: Option<Waiting>,
     /// Requests are held, as far as there is something to wait for.
     paused: bool,
-    /// What it said when it was asked about a pin, and is done when it is asked about the conversation.
+    /// Commands that it gave when it was asked about a pin. They are carried out when it is asked
+    /// about the conversation.
     owed: Vec<Said>,
     news: News,
     vitals: Vitals,
@@ -106,7 +108,7 @@ struct Waiting {
     cut: usize,
 }
 
-/// What is stored of a conversation's strategy.
+/// The stored state of a conversation's strategy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StoredStrategy {
     waiting: Option<Waiting>,
@@ -115,9 +117,12 @@ pub struct StoredStrategy {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     owed: Vec<Value>,
     state: State,
+    /// The tokens of the last view, as the provider counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sent: Option<u64>,
 }
 
-/// What a strategy did that it may not. The default then takes its place.
+/// A fault of a strategy. The default then takes its place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum StrategyFailure {
     /// A message of it could not be worked on; an error of its network.
@@ -125,21 +130,21 @@ pub enum StrategyFailure {
     Fault {
         /// Of which kind.
         kind: FaultKind,
-        /// Where in its text, as `file:line:column`, with the name of a module that stands in no file.
+        /// The place in its text, as `file:line:column`. A module without a file is given by name.
         at: Option<Box<str>>,
         /// At which node, and what precisely.
         what: Box<str>,
     },
-    /// It did not come to rest.
+    /// The program did not come to rest.
     #[error("it did not come to rest")]
     Restless,
     /// A message could not be given to it: its queues are full, or it has ended.
     #[error("it takes no more messages")]
     Deaf,
-    /// What came out is not a command.
+    /// The program sent a value that is not a command.
     #[error("what it says is not a command: {0}")]
     NotACommand(Box<str>),
-    /// What it keeps from one request to the next is more than is stored for a conversation: 1 MiB.
+    /// The program keeps more than 1 MiB from one request to the next.
     #[error("it keeps more than 1 MiB")]
     Large,
 }
@@ -198,7 +203,7 @@ impl Hosted {
         }
     }
 
-    /// What has to be stored to go on later.
+    /// The state to store, so that the strategy can go on later.
     #[must_use]
     pub fn to_stored(&self) -> StoredStrategy {
         StoredStrategy {
@@ -206,6 +211,7 @@ impl Hosted {
             paused: self.paused,
             owed: self.owed.iter().filter_map(Said::command).collect(),
             state: self.machine.state().clone(),
+            sent: None,
         }
     }
 
@@ -344,7 +350,7 @@ impl Hosted {
         Err(StrategyFailure::Restless)
     }
 
-    /// What a step says, behind what was said before.
+    /// Appends the messages of a step to those that wait.
     fn take(&self, step: Step, todo: &mut VecDeque<Said>) -> Result<(), StrategyFailure> {
         if let Some(fault) = step.errors.first() {
             return Err(self.program.failure(fault));
@@ -494,7 +500,7 @@ impl Hosted {
         }
     }
 
-    /// How a summary is made now.
+    /// The route of a summary at this moment.
     const fn route(&self) -> Route {
         match (self.settings.route, self.paused) {
             (Route::Native, true) => Route::Readable,
@@ -550,7 +556,7 @@ impl Strategy for Hosted {
     }
 }
 
-/// What came out of a program.
+/// A message of a program.
 #[derive(Clone, Debug)]
 enum Said {
     Command(Value),
@@ -580,7 +586,8 @@ impl Said {
     }
 }
 
-/// What a message is that is no command, in short: it may be large.
+/// The error for a message that is not a command. The message is shortened, because it may be
+/// large.
 fn not_a_command(message: &Value) -> StrategyFailure {
     let short = |name: &str| format!("`{}`", name.chars().take(40).collect::<String>());
     let names = message.fields().map(|fields| {
@@ -594,8 +601,7 @@ fn not_a_command(message: &Value) -> StrategyFailure {
     })
 }
 
-/// What is still to be done for a program that was stored: its commands, and what it asked for that nobody
-/// works on.
+/// The open work of a stored program: its commands, and its requests that are not being worked on.
 fn owed(machine: &Machine, waiting: Option<Waiting>, commands: Vec<Value>) -> Vec<Said> {
     let in_work = waiting.map(|waiting| waiting.effect);
     let asked = machine
@@ -612,7 +618,7 @@ fn set_memory(orders: &mut Orders<'_>) -> Result<(), Refusal> {
     })
 }
 
-/// Whether the memory that is to be kept ready has a summary: a compressor made it, and it is ready.
+/// Checks that the memory to be kept ready has a summary: a compressor made it, and it is ready.
 fn is_summarised(message: &Value) -> Result<(), Refusal> {
     let memory = message.get("prepare");
     let summary = memory.and_then(|memory| memory.get("summary"));

@@ -8,34 +8,35 @@ use crate::homunculus::price::Prices;
 /// The smallest summary that is worth having: the template's headings and a line or two.
 pub const MINIMUM_SUMMARY: Tokens = Tokens::new(256);
 
-/// What the machine holds every strategy to.
+/// Limits that the machine holds every strategy to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// The model's window.
     pub window: Tokens,
     /// The share of the window from which on a view has to be made smaller.
     pub hard: f64,
-    /// How large a summary may be.
+    /// The largest size of a summary.
     pub summary: Tokens,
-    /// How much may stand verbatim behind the mark at a swap below the hard threshold.
+    /// The largest tail that may stay behind the mark at a swap below the hard threshold.
     pub tail_cap: Tokens,
-    /// When a prepared summary is too old.
+    /// The age at which a prepared summary is too old.
     pub staleness: Staleness,
     /// The share of the view that a swap must free.
     pub minimum_gain: f64,
     /// A swap below the hard threshold must pay for itself within this many requests.
     pub horizon: f64,
-    /// How many swaps in a row may free less than the minimum gain before the machine stops.
+    /// The number of swaps in a row that may free less than the minimum gain before the machine
+    /// stops.
     pub thrash: u32,
-    /// How long to leave off after failures.
+    /// The pause after failures.
     pub back_off: BackOff,
-    /// How long a request may be held.
+    /// The longest time that a request may be held.
     pub patience: SignedDuration,
-    /// What the provider asks for.
+    /// The provider's prices.
     pub prices: Prices,
 }
 
-/// When a prepared summary is too old.
+/// The age at which a prepared summary is too old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Staleness {
     /// After so many requests since its preparation began.
@@ -44,7 +45,7 @@ pub struct Staleness {
     pub age: SignedDuration,
 }
 
-/// How long to leave off after failures: doubled with each, up to a longest.
+/// The pause after failures. Each failure doubles it, up to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackOff {
     /// After the first failure.
@@ -54,7 +55,7 @@ pub struct BackOff {
 }
 
 impl BackOff {
-    /// How long to leave off after so many failures in a row.
+    /// The pause after this many failures in a row.
     #[must_use]
     pub fn after(&self, failures: u32) -> SignedDuration {
         let factor = 1_i32

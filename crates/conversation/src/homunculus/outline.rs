@@ -3,17 +3,18 @@
 use context::cut::{Cuts, Rule};
 use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 
-/// What the machine needs to know of a conversation: some 40 bytes a turn, no text. All sizes are
-/// prefix sums, so every question about a range takes constant time.
+/// The sizes and cuts of a conversation that the machine needs: some 40 bytes a turn, no text. All
+/// sizes are prefix sums, so every question about a range takes constant time.
 #[derive(Clone, Debug, Default)]
 pub struct Outline {
     ids: Vec<TurnId>,
-    /// What lies before each turn but the first, and before the end.
+    /// Sums before each turn but the first, and before the end.
     sums: Vec<Sums>,
     cuts: Cuts,
 }
 
-/// What lies before a turn. A conversation has fewer than 2^32 tokens; beyond, sizes stay there.
+/// Sums of everything before a turn. A conversation has fewer than 2^32 tokens; larger sums
+/// saturate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     tokens: u32,
@@ -53,13 +54,13 @@ impl Outline {
         }
     }
 
-    /// How many turns there are.
+    /// The number of turns.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no turns.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
@@ -97,7 +98,8 @@ impl Outline {
         self.sum(self.sums.len())
     }
 
-    /// How many of the sums before turns `0..=len` satisfy `holds`, which holds for the first ones.
+    /// The number of sums before turns `0..=len` that satisfy `holds`, which must hold for a prefix
+    /// of them.
     fn sums_where(&self, holds: impl Fn(&Sums) -> bool) -> usize {
         if holds(&Sums::default()) {
             1 + self.sums.partition_point(holds)
@@ -151,8 +153,8 @@ impl Sums {
     }
 }
 
-/// What of a turn's estimate is a guess: providers count the pages of documents, and what blocks hold that
-/// can not be read is theirs. An image has an upper bound, and counts.
+/// The part of a turn's estimate that is a guess: the provider counts the pages of documents and
+/// the content of opaque blocks in its own way. An image has an upper bound, and counts as known.
 fn guessed(turn: &Turn) -> Tokens {
     let is_guess = |part: &&Part| match part {
         Part::Attachment(attachment) => !attachment.kind.starts_with("image"),
@@ -206,13 +208,13 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// How many turns there are.
+    /// The number of turns.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no turns.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -247,15 +249,15 @@ impl<'a> Path<'a> {
         self.outline.sum(cut.min(self.len)).tokens()
     }
 
-    /// How much of the turns from `cut` on is only guessed: documents, and blocks that can not be read.
+    /// The part of the turns from `cut` on that is a guess: documents and opaque blocks.
     #[must_use]
     pub fn guessed(&self, cut: usize) -> Tokens {
         let (end, start) = (self.outline.sum(self.len), self.outline.sum(cut));
         end.guessed().saturating_sub(start.guessed())
     }
 
-    /// What stands in front of the turns from `cut` on besides a summary: system turns, and pins that
-    /// must be restated.
+    /// The matter in front of the turns from `cut` on, beside a summary: system turns, and pins
+    /// that must be restated.
     #[must_use]
     pub fn front(&self, cut: usize) -> Tokens {
         let restated: Vec<Tokens> = self
@@ -272,7 +274,7 @@ impl<'a> Path<'a> {
         self.outline.sum(cut.min(self.len)).system() + frame + restated.into_iter().sum()
     }
 
-    /// What clearing the tool results of the turns `from..upto` would free.
+    /// The tokens that clearing the tool results of the turns `from..upto` would free.
     #[must_use]
     pub fn clearable(&self, from: usize, upto: usize) -> Tokens {
         let (start, end) = (from.min(self.len), upto.min(self.len));
@@ -286,14 +288,14 @@ impl<'a> Path<'a> {
         self.pins.iter().map(|pin| pin.tokens).sum()
     }
 
-    /// Whether a summary may stand for everything before this cut.
+    /// Returns true if a summary may replace everything before this cut.
     #[must_use]
     pub fn is_cut(&self, cut: usize) -> bool {
         cut < self.len && self.outline.cuts.is_cut(cut, Rule::Provider)
     }
 
-    /// Whether a summary may stand for all of it, so that the answer to come is the first turn behind
-    /// it: no call is open, and the last turn is not the model's.
+    /// Returns true if a summary may replace every turn, so that the coming answer is the first
+    /// turn behind it: no call is open, and the last turn is not the model's.
     #[must_use]
     pub fn ends_whole(&self) -> bool {
         if self.len < self.outline.len() {

@@ -1,46 +1,46 @@
-//! How fast a conversation grows and how long its summaries take, and so how much will be said while one is
-//! made.
+//! The growth of a conversation and the time that its summaries take, which give the number of
+//! tokens that arrive while a summary is made.
 
 use context::Tokens;
 use jiff::SignedDuration;
 
-/// What an observation still weighs when the next one has come.
+/// The weight of an observation when the next one comes.
 const MEMORY: f32 = 0.95;
 
-/// A longer pause between two requests counts as one of so many seconds: it says that nobody was at work,
-/// not that work is slow.
+/// A longer pause between two requests counts as one of so many seconds: it is a break,
+/// not slow work.
 const LONGEST_GAP: f32 = 60.0;
 
-/// What the newest duration of a summary weighs against all before it.
+/// The weight of the newest duration against all earlier ones.
 const NEWEST: f32 = 0.25;
 
-/// How many seconds summaries take, learnt from those that were made.
+/// The time in seconds that summaries take, learned from those that were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Writing(Option<f32>);
 
 impl Writing {
-    /// One took so long.
+    /// Learns from a summary that took this long.
     pub fn learn(&mut self, took: SignedDuration) {
         let took = took.as_secs_f32().max(0.0);
         let known = self.0.unwrap_or(took);
         self.0 = Some(known + NEWEST * (took - known));
     }
 
-    /// One took longer than this; how long it would have taken is not known.
+    /// Learns from a summary that took longer than this; its full duration is unknown.
     pub fn exceeds(&mut self, elapsed: SignedDuration) {
         if elapsed.as_secs_f32() > self.0.unwrap_or(0.0) {
             self.learn(elapsed);
         }
     }
 
-    /// How many seconds the next one takes. `None` before the first.
+    /// The expected duration of the next one in seconds. `None` before the first.
     #[must_use]
     pub const fn expected(&self) -> Option<f32> {
         self.0
     }
 }
 
-/// What is known of the pace of one conversation, in few bytes: there may be many.
+/// The pace of one conversation, in few bytes: there may be many conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Pace {
     /// Requests; the newest of these and of what follows weigh most.
@@ -56,7 +56,7 @@ pub(crate) struct Pace {
     pub writing: Writing,
 }
 
-/// What the model wrote, and in what time.
+/// The tokens that the model wrote, and the time that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Answers {
     tokens: f32,
@@ -86,10 +86,10 @@ impl Pace {
         }
     }
 
-    /// How many tokens are said while a summary of this size is made, by our counter: what grows in the time it
-    /// takes, and as much as one request brings, since it is begun and shown with requests only. Before the
-    /// first summary it takes as long as answers took, token by token, their beginning included: that is on
-    /// the long side. `None` while too little is known.
+    /// The number of tokens, by our counter, that arrive while a summary of this size is made: the
+    /// growth during that time, and the size of one request, since a summary is begun and shown
+    /// with requests only. Before the first summary, the speed of earlier answers is taken, their
+    /// start-up included, which overestimates. `None` while too little is known.
     pub(crate) fn lead(&self, summary: Tokens) -> Option<Tokens> {
         if self.seconds <= 0.0 {
             return None;

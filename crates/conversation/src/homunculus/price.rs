@@ -1,4 +1,4 @@
-//! What a compaction costs and when it pays, for a provider that caches prefixes.
+//! The cost of a compaction, and when it pays, for a provider that caches prefixes.
 //!
 //! The formulas stand in [`context::cache_plan::price`]; here they get a model's prices and the time.
 
@@ -6,7 +6,7 @@ use context::Tokens;
 use context::cache_plan::price::{Edit, Rates};
 use jiff::SignedDuration;
 
-/// What a provider asks for, in USD a million tokens, and how long it keeps a prefix.
+/// The provider's prices in USD a million tokens, and the lifetime of a cached prefix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
     /// Input that is neither read from nor written to the cache.
@@ -17,13 +17,13 @@ pub struct Prices {
     pub cache_read: f64,
     /// Input written to the cache.
     pub cache_write: f64,
-    /// How long a cached prefix lives after it was last used.
+    /// The lifetime of a cached prefix after its last use.
     pub ttl: SignedDuration,
     /// Prefixes shorter than this are not cached.
     pub cache_minimum: Tokens,
 }
 
-/// Whether the provider still has the prefix of the last request.
+/// The state of the provider's cache.
 pub use context::cache_plan::price::Cache as CacheState;
 
 impl From<&tokens::Model> for Prices {
@@ -42,7 +42,7 @@ impl From<&tokens::Model> for Prices {
 }
 
 impl Prices {
-    /// What is known of the cache `idle` after the last request.
+    /// The state of the cache `idle` after the last request.
     #[must_use]
     pub fn cache_after(&self, idle: SignedDuration) -> CacheState {
         if idle < self.ttl {

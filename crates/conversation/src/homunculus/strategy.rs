@@ -34,7 +34,7 @@ pub trait Strategy {
         let _ = (when, turns, now);
     }
 
-    /// It will not be asked for a while: memory that it can do without may go.
+    /// Frees memory that it can do without: no request has come for a while.
     fn rest(&mut self) {}
 }
 
@@ -60,7 +60,7 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
     }
 }
 
-/// When turns were said that a strategy is shown.
+/// The turns that a strategy is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// They are new.
@@ -70,18 +70,18 @@ pub enum When {
     Before,
 }
 
-/// What a strategy can order. Indices count the turns of the path.
+/// The commands of a strategy. Indices count the turns of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Make a summary of everything before `cut`. While a better summary is made, the one that is
     /// ready stays ready. The extractive route takes no time to speak of and takes the place of a
     /// preparation that is under way.
     Prepare {
-        /// It stands for the turns before this index.
+        /// The index of the first turn that the summary does not replace.
         cut: usize,
-        /// How large it may be.
+        /// The largest size that it may have.
         budget: Tokens,
-        /// How to make it.
+        /// The route by which it is made.
         route: Route,
     },
     /// Show the summary that is ready in place of what it stands for.
@@ -111,37 +111,37 @@ pub enum Moment {
     Request,
     /// A request was held for so long.
     Held(SignedDuration),
-    /// Nothing happened for a while.
+    /// Nothing has happened for a while.
     Idle,
 }
 
-/// How far a summary is.
+/// The state of the next summary.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stage {
     /// There is none.
     None,
-    /// One is being made.
+    /// A summary is being made.
     Preparing {
-        /// It stands for the turns before this index.
+        /// The index of the first turn that it does not replace.
         cut: usize,
     },
-    /// One is ready.
+    /// A summary is ready.
     Ready {
-        /// It stands for the turns before this index.
+        /// The index of the first turn that it does not replace.
         cut: usize,
-        /// What a [`Command::Swap`] would give now: the tokens of the view, or a refusal.
+        /// The outcome of a [`Command::Swap`] at this moment: the tokens of the view, or a refusal.
         swap: Result<Tokens, Refusal>,
     },
 }
 
-/// What a strategy is shown.
+/// The situation that a strategy decides on.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     /// Why it is asked.
     pub moment: Moment,
     /// The conversation.
     pub path: Path<'a>,
-    /// How it is shown now.
+    /// The current view.
     pub shown: Extent,
     /// The tokens of the view, with what the provider counts besides and without what is only guessed.
     pub view: Tokens,
@@ -151,14 +151,14 @@ pub struct Situation<'a> {
     pub stage: Stage,
     /// The summary that is ready while another is being made: what a swap would give now.
     pub standby: Option<Result<Tokens, Refusal>>,
-    /// Whether the provider still has the prefix.
+    /// The state of the provider's cache.
     pub cache: CacheState,
-    /// How many summaries were swapped in since the machine began.
+    /// The number of summaries swapped in since the machine began.
     pub compactions: u32,
-    /// How much will be said while the model writes a summary, with a margin, by our estimate; `None` while
-    /// too little is known of this conversation.
+    /// The number of tokens, by our estimate and with a margin, that arrive while the model writes
+    /// a summary; `None` while too little is known of this conversation.
     pub lead: Option<Tokens>,
-    /// What the provider reported of the last answer; nothing where it has not yet.
+    /// Figures that the provider reported of the last answer; empty before the first.
     pub reported: Reported,
     /// The guards' numbers.
     pub limits: &'a Limits,
@@ -177,7 +177,7 @@ impl Situation<'_> {
         Pressure::of(self.view, self.limits.window)
     }
 
-    /// Whether the view fits the window.
+    /// Returns true if the view fits the window.
     #[must_use]
     pub fn fits(&self) -> bool {
         self.view <= self.limits.window

@@ -1,4 +1,4 @@
-//! Where a view may begin.
+//! Positions at which a view may begin.
 
 use context::Role;
 use wire::api::Request;

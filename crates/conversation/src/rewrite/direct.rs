@@ -14,7 +14,7 @@ pub struct Direct {
     pub content_type: &'static str,
     /// Its body.
     pub body: Bytes,
-    /// What was done, for the header `x-ebbtide-did`.
+    /// The changes, for the header `x-ebbtide-did`.
     pub did: Vec<Did>,
     /// The conversation, for the header `x-ebbtide-conversation`.
     pub conversation: Option<ConversationId>,

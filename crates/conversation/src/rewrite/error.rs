@@ -7,32 +7,32 @@ use wire::api::ApiError;
 pub(crate) const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: ErrorCode::new("E0850"),
-        meaning: "a request could not be put together again from its parts",
-        remedy: "The request was sent as it came. Report it: a request that could be read should be writable.",
+        meaning: "a request could not be rebuilt from its parts",
+        remedy: "The request was sent unchanged. This is a bug in Ebbtide; please report it.",
     },
     CodeEntry {
         code: ErrorCode::new("E0851"),
-        meaning: "a view would leave nothing of what the client said last",
-        remedy: "The request was sent as it came. Report it, with the strategy in use.",
+        meaning: "a view would contain none of the request's messages",
+        remedy: "The request was sent unchanged. Please report it, with the strategy in use.",
     },
     CodeEntry {
         code: ErrorCode::new("E0852"),
-        meaning: "a view would begin at a place that the provider refuses",
-        remedy: "The request was sent as it came. Report it, with the strategy in use.",
+        meaning: "a view would begin at a place that the provider rejects",
+        remedy: "The request was sent unchanged. Please report it, with the strategy in use.",
     },
     CodeEntry {
         code: ErrorCode::new("E0853"),
-        meaning: "a change that was made to a message earlier does not fit it any more",
-        remedy: "The request was sent as it came. Report it, with the client and its version.",
+        meaning: "an earlier change to a message no longer fits it",
+        remedy: "The request was sent unchanged. Please report it, with the client and its version.",
     },
     CodeEntry {
         code: ErrorCode::new("E0854"),
-        meaning: "the provider's own summary can not be carried by this request",
+        meaning: "this request cannot carry the provider's own summary",
         remedy: "Set `route = \"readable\"` for this client, or switch its own compaction off.",
     },
 ];
 
-/// Why a request could not be shown as a recipe says. Whoever gets it sends the client's own bytes.
+/// The reason why a view could not be written as bytes. The caller then sends the client's own bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RewriteError {
     /// The wire would not have it.
@@ -41,17 +41,17 @@ pub enum RewriteError {
     /// The recipe shows none of the messages.
     #[error("the view would begin at message {from}, of {count} messages")]
     NothingKept {
-        /// Where it says the view begins.
+        /// The index at which the view would begin.
         from: usize,
-        /// How many messages there are.
+        /// The number of messages.
         count: usize,
     },
     /// The view would begin between a call and its result, or at a system message.
     #[error("the view would begin at message {from}: {why}")]
     IllegalCut {
-        /// Where it says the view begins.
+        /// The index at which the view would begin.
         from: usize,
-        /// What is wrong with the place.
+        /// The rule that the index breaks.
         why: &'static str,
     },
     /// A change names a message or a result that is not there, or that has no place for it.
@@ -61,7 +61,7 @@ pub enum RewriteError {
         message: usize,
     },
     /// The provider's own summary may not stand in this request.
-    #[error("the provider's summary can not be carried: {0}")]
+    #[error("the request cannot carry the provider's summary: {0}")]
     NotCarried(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Texts that are added to the client's own: the note about the model's memory, and pins.
+//! Additions to a client's message: the note about the model's memory, and restated pins.
 
 use context::note::RuntimeContext;
 use history::Change;

@@ -22,9 +22,10 @@ pub fn render(request: &Request<'_>, view: &View) -> Result<Vec<u8>, RewriteErro
     render_asking(request, view, None)
 }
 
-/// As [`render`], and where something is changed, it asks the provider why its cache was missed, if it
-/// was, beside the answer with this id: the proof that a change was one that the cache survives. Only
-/// Anthropic Messages has the question, and a client that asks itself is left alone.
+/// Like [`render`]. If the view changes something, the request also asks the provider why its cache
+/// was missed, if it was, since the answer with this id: this proves that the cache survived a
+/// change. Only Anthropic Messages has the question, and a client that asks by itself is left
+/// alone.
 ///
 /// # Errors
 /// Those of [`render`].

@@ -72,8 +72,8 @@ fn call_of(request: &Request<'_>, at: usize, id: &str) -> Option<ToolCall> {
     })
 }
 
-/// Whether the client offers the model our tool that brings back what was shortened. Clients put the
-/// server's name before the tool's.
+/// Returns true if the client offers the model our tool that restores shortened results. Clients
+/// put the server's name before the tool's.
 fn offers_expand(request: &Request<'_>) -> bool {
     let tools = request
         .tools()

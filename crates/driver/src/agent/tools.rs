@@ -110,7 +110,7 @@ impl Agent {
     /// Calls a tool with arguments as a model gives them.
     ///
     /// # Errors
-    /// What went wrong, for the model.
+    /// The reason, for the model.
     pub(super) async fn use_tool(&self, name: &str, arguments: &str) -> Result<String, String> {
         let mut cards = self.cards.iter().zip(&self.tools);
         let Some((_, found)) = cards.find(|(card, _)| card.name == name) else {

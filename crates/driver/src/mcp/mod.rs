@@ -1,9 +1,9 @@
 //! The Model Context Protocol over standard input and output, as far as tools need it: start a program, ask
 //! which tools it serves, call them.
 //!
-//! Messages are JSON-RPC 2.0, one a line. Requests go one after the other. What the program asks of its own
-//! accord is refused, but for `ping`; its notifications are ignored. Of its standard error the end is
-//! kept, to be told where the program ends.
+//! Messages are JSON-RPC 2.0, one a line. Requests go one after the other. Requests of the program are refused,
+//! except `ping`; its notifications are ignored. The end of its standard error is kept for the message about its
+//! exit.
 
 mod stderr;
 mod wire;
@@ -39,7 +39,7 @@ const PAGES: usize = 64;
 
 /// Why a request has no answer.
 enum NoReply {
-    /// The program is not there any more.
+    /// The program has exited.
     Ended,
     /// Something else, as a phrase.
     Because(String),
@@ -90,7 +90,7 @@ impl Server {
     /// Starts a program in a folder, and asks which tools it serves.
     ///
     /// # Errors
-    /// What went wrong, as a phrase.
+    /// The reason, as a phrase.
     pub async fn start(command: &Command, folder: &Path) -> Result<Self, String> {
         let name = command.program.clone();
         let mut program = tokio::process::Command::new(&command.program);
@@ -107,7 +107,7 @@ impl Server {
             .spawn()
             .map_err(|error| format!("`{name}` does not start: {error}"))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(format!("`{name}` cannot be connected to"));
+            return Err(format!("cannot connect to `{name}`"));
         };
         let stderr = StderrTail::of(child.stderr.take());
         let mut server = Self {
@@ -145,7 +145,7 @@ impl Server {
         }
     }
 
-    /// Ends it: its input ends, and if it does not end then, it is ended.
+    /// Ends the program: closes its input, and kills it if it does not exit.
     pub async fn shutdown(mut self) {
         drop(self.input);
         if timeout(GRACE, self.child.wait()).await.is_err() {
@@ -205,7 +205,7 @@ impl Server {
         }
     }
 
-    /// Why there is no answer, as a phrase.
+    /// The reason for a missing answer, as a phrase.
     async fn told(&mut self, silent: NoReply) -> String {
         let why = match silent {
             NoReply::Ended => self.stderr.ended(&mut self.child).await,
@@ -228,7 +228,7 @@ impl Server {
         written.map_err(|error| match error.kind() {
             // It ended before it was asked: the same as if it ended instead of an answer.
             ErrorKind::BrokenPipe => NoReply::Ended,
-            _ => NoReply::Because(format!("it is gone: {error}")),
+            _ => NoReply::Because(format!("the connection broke: {error}")),
         })
     }
 
@@ -236,7 +236,7 @@ impl Server {
     async fn read(&mut self) -> Result<Vec<u8>, NoReply> {
         loop {
             let piece = self.output.fill_buf().await;
-            let piece = piece.map_err(|error| format!("it is gone: {error}"))?;
+            let piece = piece.map_err(|error| format!("the connection broke: {error}"))?;
             if piece.is_empty() {
                 return Err(NoReply::Ended);
             }

@@ -10,7 +10,7 @@ use context::{CallId, Part, Role, Text, TurnDraft};
 use plumb::value::Value;
 
 /// A record; one that is too large for a message is null.
-pub(super) fn record(fields: Vec<(&str, Value)>) -> Value {
+pub(crate) fn record(fields: Vec<(&str, Value)>) -> Value {
     let fields: Vec<(Arc<str>, Value)> = fields
         .into_iter()
         .map(|(name, value)| (Arc::from(name), value))

@@ -1,4 +1,4 @@
-//! The log in which agents and tools report their activity.
+//! The handle through which agents and tools send reports to their network.
 
 use std::sync::Arc;
 

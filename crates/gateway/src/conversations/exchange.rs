@@ -1,4 +1,4 @@
-//! What the server hands over and gets back.
+//! The requests that the server hands over, and the verdicts that it gets back.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::ticket::Ticket;
 use ::conversation::rewrite::Direct;
 use ::conversation::words::Did;
 
-/// What a request asks for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Endpoint {
     /// The next message of a conversation.
@@ -26,17 +26,17 @@ pub enum Endpoint {
 /// A request as the outer half received it. `Debug` shows neither what it says nor its key.
 #[derive(Clone)]
 pub struct Arrival {
-    /// What it asks for.
+    /// Its purpose.
     pub endpoint: Endpoint,
     /// The path and query as received.
     pub target: String,
     /// The URL that it goes to.
     pub url: String,
-    /// Its headers as received.
+    /// The headers as received.
     pub headers: HeaderMap,
-    /// Its body, whole.
+    /// The whole body.
     pub body: Bytes,
-    /// Who sent it.
+    /// The sender.
     pub tenant: Tenant,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Debug for Arrival {
     }
 }
 
-/// What is to be done with a request.
+/// The verdict on a request.
 #[derive(Debug)]
 pub enum Verdict {
     /// Send this upstream, and show the ticket what comes back.
@@ -59,14 +59,14 @@ pub enum Verdict {
     Answer(Direct),
 }
 
-/// What is sent upstream.
+/// A request as it is sent upstream.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     /// The body: the client's own bytes, the same allocation, where nothing was changed.
     pub body: Bytes,
     /// Names to add to the header `anthropic-beta`.
     pub betas: Vec<&'static str>,
-    /// What was done, for the header `x-ebbtide-did` and the metrics.
+    /// The changes, for the header `x-ebbtide-did` and the metrics.
     pub did: Vec<Did>,
     /// The conversation, for the header `x-ebbtide-conversation`.
     pub conversation: Option<history::ConversationId>,
@@ -88,7 +88,7 @@ impl Outgoing {
     }
 }
 
-/// How much of an answer has come.
+/// The progress of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
     /// There is more to come.
@@ -98,7 +98,7 @@ pub enum Heard {
     Whole,
 }
 
-/// What to do about a refusal.
+/// The response to a refusal.
 #[derive(Debug)]
 pub enum Remedy {
     /// Give it to the client.
@@ -107,7 +107,7 @@ pub enum Remedy {
     SendAgain(Outgoing),
 }
 
-/// What is known of an answer that came whole: for the log and for spans. No message text.
+/// The facts about a complete answer: for the log and for spans. No message text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generation {
     /// The model asked for.
@@ -116,6 +116,6 @@ pub struct Generation {
     pub answer_id: Option<String>,
     /// Why it ended, in the provider's word.
     pub stop: Option<String>,
-    /// What the provider reported.
+    /// The usage that the provider reported.
     pub usage: Option<wire::api::Usage>,
 }

@@ -22,8 +22,8 @@ use tokio_util::task::TaskTracker;
 use wire::api::{Dialect, Request};
 
 use super::Inner;
-use super::registry::Shared;
 use super::request::stored;
+use super::running::Shared;
 use super::ticket::Passage;
 use super::writer::work;
 use crate::config::Summariser;
@@ -32,7 +32,8 @@ use crate::metrics;
 /// Summaries without a model that are made at the same time; they take a core each.
 const EXTRACTS: usize = 4;
 
-/// So many preparations may wait for each that may run. Each holds the body of its request.
+/// The number of preparations that may wait for each one that may run. Each holds the body of its
+/// request.
 const WAITING: usize = 4;
 
 /// The preparations of all conversations.
@@ -60,18 +61,18 @@ impl Jobs {
     }
 }
 
-/// What a summary is made from.
+/// The request that a summary is made from.
 #[derive(Clone)]
 pub(super) struct Source {
     /// The request as the client sent it: all that was said.
     pub body: Bytes,
     /// The request as it was sent on; `None` where it was not sent.
     pub sent: Option<AsSent>,
-    /// What it speaks.
+    /// The dialect.
     pub dialect: Dialect,
     /// The URL that it went to: a summary is asked for there.
     pub url: String,
-    /// Its headers: a summary is asked for with the same key.
+    /// The headers: a summary is asked for with the same key.
     pub headers: HeaderMap,
     /// The model.
     pub model: Arc<Model>,
@@ -88,11 +89,11 @@ pub(super) struct Source {
 /// A request as it was sent on.
 #[derive(Clone)]
 pub(super) struct AsSent {
-    /// Its bytes.
+    /// The bytes.
     pub body: Bytes,
     /// The betas that it needs.
     pub betas: Vec<&'static str>,
-    /// Whether it showed everything.
+    /// The extent of the view: everything, or a part.
     pub shows: Shows,
     /// Its size.
     pub tokens: Tokens,
@@ -188,7 +189,7 @@ impl Source {
 /// Why a summary was not made.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
-    /// It was abandoned.
+    /// Abandoned.
     #[error("it is no longer wanted")]
     Abandoned,
     /// Too many are being made.
@@ -197,7 +198,7 @@ enum Fault {
     /// The request cannot be read again, or the conversation is shorter than it was.
     #[error("there is nothing to summarise")]
     Nothing,
-    /// It cannot be asked for.
+    /// The model cannot be asked.
     #[error("{}", .0.code())]
     Model(#[from] ModelError),
 }
@@ -222,12 +223,14 @@ impl Inner {
                 return;
             }
             // A preparation that takes too long teaches something before it ends.
-            self.commons.learn_duration(key, conversation.writing());
+            self.directory
+                .commons
+                .learn_duration(key, conversation.writing());
             effects
         };
         self.settle(shared, key, effects);
         let cancel = self.jobs.cancel.child_token();
-        shared.begin(order.job, cancel.clone());
+        shared.beside.begin(order.job, cancel.clone());
         let (inner, shared) = (Arc::clone(self), Arc::clone(shared));
         self.jobs.tracker.spawn(async move {
             let made = tokio::select! {
@@ -236,12 +239,12 @@ impl Inner {
                 made = inner.make(&order, &source) => made,
             };
             inner.made(&shared, (&order, key), made).await;
-            shared.settled.notify_waiters();
+            shared.beside.settled.notify_waiters();
         });
     }
 
     fn key_of(&self, source: &Source) -> Key {
-        let commons = &self.commons;
+        let commons = &self.directory.commons;
         commons.model_key(source.tenant, &source.url, &source.name)
     }
 
@@ -320,10 +323,12 @@ impl Inner {
                 metrics.prepared(route, metrics::Preparation::Ready);
                 let mut conversation = shared.lock();
                 // Another conversation may have learned more since.
-                conversation.on(Input::Learned(self.commons.duration(key)), now);
+                conversation.on(Input::Learned(self.directory.commons.duration(key)), now);
                 let input = Input::Prepared(order, summary, stored(&kept));
                 let effects = conversation.on(input, now);
-                self.commons.learn_duration(key, conversation.writing());
+                self.directory
+                    .commons
+                    .learn_duration(key, conversation.writing());
                 effects
             }
             Err(fault) => {

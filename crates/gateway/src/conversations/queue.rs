@@ -1,5 +1,5 @@
-//! What waits to be written, and the one place at a time from which it is: a thread, or whoever brings
-//! something small while nothing else is being written.
+//! The queue of writes. One writer at a time takes from it: a thread, or a caller that brings a
+//! small write while nothing else is being written.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -8,25 +8,25 @@ use std::time::Duration;
 use history::{Engine, HistoryError, Store, Tenant};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-/// What is done to a tenant's store. It may be run again after it failed, so it must not matter how
-/// often it is.
+/// A change to a tenant's store. It may run again after a failure, so it must be idempotent.
 pub(super) type Work = Box<dyn FnMut(&mut dyn Store) -> Result<(), HistoryError> + Send>;
 
-/// So many writes are kept together at most.
+/// The number of writes that are committed together at most.
 const TOGETHER: usize = 256;
 
-/// How long a write that nobody waits for yet waits for others, to be kept together with them.
+/// The time that a write without a waiting caller waits for others, to be committed together with
+/// them.
 const SOON: Duration = Duration::from_millis(10);
 
-/// So often the thread looks every [`SOON`] for something to write before it sleeps until it is woken.
-/// While it looks nobody has to wake it, which takes longer than writing.
+/// The number of times that the thread polls, every [`SOON`], before it sleeps until it is woken.
+/// Waking it takes longer than writing.
 const LOOKS: u32 = 100;
 
-/// Whoever brings something writes at most about so many bytes himself: some 50 pages, a tenth of a
+/// The largest write, in bytes, that a caller makes on its own thread: some 50 pages, a tenth of a
 /// millisecond. An async thread should not be kept for longer.
 pub(super) const SMALL: usize = 32 << 10;
 
-/// When something is to be written.
+/// The urgency of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum When {
     /// Somebody waits for it.
@@ -43,11 +43,11 @@ pub(super) struct Write {
     /// About how many bytes.
     pub size: usize,
     pub done: oneshot::Sender<Result<(), HistoryError>>,
-    /// Its place among the writes that may wait.
+    /// Its permit among the writes that may wait.
     pub place: Option<OwnedSemaphorePermit>,
 }
 
-/// What waits, in the order in which it is written.
+/// Waiting writes, in order.
 #[derive(Default)]
 struct Waiting {
     writes: Vec<Write>,
@@ -88,12 +88,12 @@ impl Queue {
             .name("ebbtide-store".to_owned())
             .spawn(move || own.0.write_all());
         if let Err(error) = thread {
-            tracing::error!(%error, "nothing will be kept: no thread to write with");
+            tracing::error!(%error, "no history will be stored: the writer thread cannot start");
         }
         Self(shared)
     }
 
-    /// Whether the newest write failed because of the store.
+    /// Returns true if the newest write failed because of the store.
     pub(super) fn is_failing(&self) -> bool {
         self.0.is_failing.load(Ordering::Relaxed)
     }
@@ -129,7 +129,7 @@ impl Drop for Queue {
     }
 }
 
-/// What the thread holds: where it ends, in whichever way, nothing waits for it any more.
+/// Held by the thread: when the thread ends, in whichever way, no caller waits for it any more.
 struct Closing(Arc<Shared>);
 
 impl Drop for Closing {
@@ -168,7 +168,7 @@ impl Waiting {
         }
     }
 
-    /// Whether what waits is little, and one tenant's.
+    /// Returns true if the waiting writes are small and belong to one tenant.
     fn is_small(&self) -> bool {
         let size = self.writes.iter().map(|write| write.size);
         let size = size.fold(0_usize, usize::saturating_add);
@@ -178,7 +178,7 @@ impl Waiting {
     }
 }
 
-/// How soon something has to be written.
+/// The urgency of the next write.
 enum Urgency {
     None,
     Soon,
@@ -255,7 +255,7 @@ impl Shared {
         false
     }
 
-    /// Tells whoever gave them that writes were kept together or, where that failed, keeps them one by
+    /// Answers the callers of writes that were committed together. If that failed, commits them one by
     /// one, so that one bad write does not undo the others.
     fn answer(&self, tenant: Tenant, group: &mut [Write], together: &Result<(), HistoryError>) {
         for write in group {
@@ -265,7 +265,7 @@ impl Shared {
             };
             self.remember(&kept);
             let (done, _) = oneshot::channel();
-            // Nobody may be waiting any more.
+            // The caller may be gone.
             let _ = std::mem::replace(&mut write.done, done).send(kept);
             write.place = None;
         }
@@ -276,19 +276,15 @@ impl Shared {
         let fault = match kept {
             Ok(()) => None,
             // What was given does not fit to what is there; the store is well.
-            Err(
-                HistoryError::UnknownNode(_)
-                | HistoryError::NotItsChild { .. }
-                | HistoryError::NotOnPath(_),
-            ) => return,
+            Err(HistoryError::UnknownNode(_) | HistoryError::NotItsChild { .. }) => return,
             Err(fault) => Some(fault),
         };
         let was = self.is_failing.swap(fault.is_some(), Ordering::Relaxed);
         match fault {
             Some(fault) if !was => {
-                tracing::warn!(%fault, "the store fails: what is said from now on is not kept");
+                tracing::warn!(%fault, "the store fails; new turns are not stored");
             }
-            None if was => tracing::info!("the store takes what is said again"),
+            None if was => tracing::info!("the store works again"),
             Some(_) | None => {}
         }
     }

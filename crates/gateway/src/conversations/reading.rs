@@ -1,4 +1,4 @@
-//! Where much is read and counted: beside the threads that carry answers, and not all at once.
+//! Reads and counts large requests beside the threads that carry answers, a few at a time.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Semaphore;
@@ -13,8 +13,8 @@ const MUCH: usize = 64 << 10;
 pub(super) struct Reading(Semaphore);
 
 impl Default for Reading {
-    /// One place for each core. More would only wait for each other, and each thread that counts keeps
-    /// a cache of a megabyte.
+    /// One permit for each core. More would only wait for each other, and each thread that counts
+    /// keeps a cache of a megabyte.
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self(Semaphore::new(cores))

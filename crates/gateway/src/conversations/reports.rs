@@ -10,7 +10,7 @@ use context::{Tokens, Turn, TurnId};
 use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
 use jiff::Timestamp;
 
-use super::registry::Shared;
+use super::running::Shared;
 use super::writer::StoreFailure;
 use super::{Conversations, Inner};
 use crate::config::Mode;
@@ -24,7 +24,7 @@ mod window;
 
 use figures::{all, classes, covered, described, line_of, mark_report, money, pin_report, sample};
 
-/// So many conversations that are not in memory are told of.
+/// The number of conversations outside memory that are reported.
 const STORED: usize = 200;
 
 impl From<StoreFailure> for ReportError {
@@ -83,7 +83,7 @@ struct Found {
     ready: Option<MarkId>,
 }
 
-/// What is read of a conversation's past.
+/// The past of a conversation, from the store.
 struct Past {
     path: Vec<Turn>,
     marks: Vec<Mark>,
@@ -99,7 +99,7 @@ impl Inner {
         };
         let mut lines: Vec<(Timestamp, Line, Totals)> = Vec::new();
         let mut told = HashSet::new();
-        let in_memory = self.registry.all(tenant).into_iter();
+        let in_memory = self.directory.registry.all(tenant).into_iter();
         for shared in in_memory.filter(|shared| shared.is_answered()) {
             let live = shared.lock();
             told.insert(shared.id);
@@ -148,9 +148,9 @@ impl Inner {
     async fn find(&self, asker: Viewer, id: ConversationId) -> Result<Found, ReportError> {
         let now = (self.parts.clock)();
         let in_memory = match asker {
-            Viewer::Tenant(tenant) => self.registry.get(tenant, id),
+            Viewer::Tenant(tenant) => self.directory.registry.get(tenant, id),
             Viewer::All => {
-                let mut all = self.registry.all(None).into_iter();
+                let mut all = self.directory.registry.all(None).into_iter();
                 all.find(|shared| shared.id == id)
             }
         };
@@ -187,7 +187,7 @@ impl Inner {
         Err(ReportError::NoConversation)
     }
 
-    /// What the store has of a conversation.
+    /// Reads the past of a conversation from the store.
     async fn past(&self, found: &Found, id: ConversationId) -> Result<Past, ReportError> {
         let (mut said, is_live) = (found.path.clone(), found.shared.is_some());
         let read = self.writer.read(found.tenant, move |store: &dyn Store| {
@@ -220,7 +220,10 @@ impl Inner {
             .map(|mark| mark_report(mark, &past.path, &found))
             .collect();
         let Some(shared) = &found.shared else {
-            let model = self.commons.model(&found.line.model.as_str().into());
+            let model = self
+                .directory
+                .commons
+                .model(&found.line.model.as_str().into());
             let book = PinBook::of(&past.pins, &past.path, &model.counter());
             let pins = book.iter();
             return Ok(Detail {
@@ -326,7 +329,10 @@ impl Inner {
         } else {
             let stored = self.past(&found, id).await?.pins;
             let mut pins: Pins = stored.into_iter().map(|pinned| pinned.pin).collect();
-            let model = self.commons.model(&found.line.model.as_str().into());
+            let model = self
+                .directory
+                .commons
+                .model(&found.line.model.as_str().into());
             pins.add(&text, Origin::Api, None, &model.counter())
                 .map_err(refused)?;
             let pin = pins.get(PinId::of(&text)).cloned();
@@ -389,13 +395,16 @@ impl Inner {
     }
 
     fn line_of_record(&self, record: &Conversation) -> Line {
-        let limits = self.terms.limits(&self.commons.model(&record.model));
+        let limits = self
+            .directory
+            .terms
+            .limits(&self.directory.commons.model(&record.model));
         let window = limits.window;
         Line {
             state: "idle",
             gauge: Gauge {
                 window: window.get(),
-                soft: window.scaled(self.terms.acts_from()).get(),
+                soft: window.scaled(self.directory.terms.acts_from()).get(),
                 hard: limits.hard_tokens().get(),
                 // What its view takes is known again with its next request.
                 tokens: 0,

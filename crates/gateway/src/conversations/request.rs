@@ -2,37 +2,78 @@
 
 use std::sync::Arc;
 
-use ::conversation::incoming::label;
+use ::conversation::directory::{Found, Joined, Question, Read};
+use ::conversation::incoming::labels;
 use ::conversation::rewrite::{self, betas, own_compaction, refuse_thread, render};
 use ::conversation::words::Did;
 use ::conversation::{Effect, Hold, Incoming, Input, Origin, Rescue, Sending, Start, Stored};
 use bytes::Bytes;
 use context::Turn;
-use history::Labels;
+use history::Tenant;
 use http::HeaderMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::timeout;
 use wire::api::Dialect;
 
 use super::jobs::{AsSent, Source};
+use super::running::Running;
 use super::ticket::Passage;
+use super::writer::StoreFailure;
 use super::{Arrival, Inner, Outgoing, Ticket, Verdict};
 use crate::metrics::Failure;
 
-/// How long a request waits at most for a summary that is made without a model.
+/// The longest time that a request waits for a summary that is made without a model.
 const ON_THE_SPOT: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// What becomes of a request that was asked about.
+/// The outcome of asking a conversation about a request.
 enum Decided {
     Send(Box<Sending>),
     /// The conversation went elsewhere: the client's own bytes.
     Overtaken,
 }
 
-/// What a refused request is asked about: whether it may go out, and how it is changed.
+/// The rescue of a refused request, if there is one.
 type Rescued<'a> = Option<&'a mut Rescue>;
 
 impl Inner {
+    /// Finds or begins the conversation of a request.
+    ///
+    /// # Errors
+    /// Where the store fails and the texts of the conversation are not in memory.
+    async fn join(&self, incoming: &Incoming<'_>) -> Result<Joined<Running>, StoreFailure> {
+        let mut search = self.directory.search(incoming);
+        loop {
+            let unread = search.unread();
+            match self.reading.of(unread, || search.step()).await {
+                Ok(joined) => return joined.ok_or(StoreFailure::Closed),
+                Err(Question::Store(read)) => {
+                    let (read, found) = self.read(incoming.tenant, read).await;
+                    search.tell(&read, found)?;
+                }
+                // Turns, and whatever else is read of the request itself.
+                Err(_) => {
+                    let bytes = incoming.request.body().len();
+                    self.reading.of(bytes, || incoming.turns().len()).await;
+                }
+            }
+        }
+    }
+
+    /// Has the store answer.
+    async fn read(
+        &self,
+        tenant: Tenant,
+        read: Read<Running>,
+    ) -> (Arc<Read<Running>>, Result<Found, StoreFailure>) {
+        let read = Arc::new(read);
+        let asked = Arc::clone(&read);
+        let found = self
+            .writer
+            .read(tenant, move |store| asked.from(store))
+            .await;
+        (read, found)
+    }
+
     /// Decides about a request for the next message.
     pub(super) async fn generate(
         self: &Arc<Self>,
@@ -45,7 +86,8 @@ impl Inner {
             let outgoing = Outgoing::as_it_came(body.clone(), vec![Did::Passed]);
             Verdict::Send(outgoing, Ticket::default())
         };
-        let Some((request, elements)) = self.commons.read(arrival.tenant, dialect, &body) else {
+        let Some((request, elements)) = self.directory.commons.read(arrival.tenant, dialect, &body)
+        else {
             return passed();
         };
         if let Some(direct) = refuse_thread(&request) {
@@ -55,7 +97,10 @@ impl Inner {
             return passed();
         }
         let origin = origin(&arrival);
-        let incoming = self.commons.incoming(&request, elements, origin, now);
+        let incoming = self
+            .directory
+            .commons
+            .incoming(&request, elements, origin, now);
         let (shared, flight) = match self.join(&incoming).await {
             Ok(joined) => joined,
             Err(failure) => return self.failed(body, &failure),
@@ -148,9 +193,15 @@ impl Inner {
     ) -> Option<Outgoing> {
         let arrival = passage.arrival.clone();
         let dialect = passage.flight.dialect();
-        let (request, elements) = self.commons.read(arrival.tenant, dialect, &arrival.body)?;
+        let (request, elements) =
+            self.directory
+                .commons
+                .read(arrival.tenant, dialect, &arrival.body)?;
         let origin = origin(&arrival);
-        let incoming = self.commons.incoming(&request, elements, origin, now);
+        let incoming = self
+            .directory
+            .commons
+            .incoming(&request, elements, origin, now);
         match self.decided(&incoming, passage, Some(&mut rescue)).await {
             Decided::Send(sending) => self.outgoing(&incoming, passage, *sending).ok(),
             Decided::Overtaken => None,
@@ -167,7 +218,7 @@ impl Inner {
         let shared = Arc::clone(&passage.shared);
         let mut now = incoming.now;
         loop {
-            let settled = shared.settled.notified();
+            let settled = shared.beside.settled.notified();
             tokio::pin!(settled);
             // From here on no end of a preparation is missed.
             settled.as_mut().enable();
@@ -283,8 +334,8 @@ impl Inner {
         })
     }
 
-    /// What is sent to have a request counted: its view, so that a client that watches the count does not
-    /// compact by itself. It changes nothing in its conversation.
+    /// The request that asks the provider to count the view, so that a client that watches the
+    /// count does not compact by itself. The conversation does not change.
     pub(super) async fn count(
         &self,
         arrival: Arrival,
@@ -292,16 +343,21 @@ impl Inner {
         now: Timestamp,
     ) -> Verdict {
         let body = arrival.body.clone();
-        let read = self.commons.read(arrival.tenant, dialect, &body);
+        let read = self.directory.commons.read(arrival.tenant, dialect, &body);
         if let Some((request, _)) = &read
             && let Some(direct) = refuse_thread(request)
         {
             return Verdict::Answer(direct);
         }
         let viewed = match read {
-            Some((request, elements)) if self.terms.is_on() && !request.is_held_by_provider() => {
+            Some((request, elements))
+                if self.directory.terms.is_on() && !request.is_held_by_provider() =>
+            {
                 let origin = origin(&arrival);
-                let incoming = self.commons.incoming(&request, elements, origin, now);
+                let incoming = self
+                    .directory
+                    .commons
+                    .incoming(&request, elements, origin, now);
                 self.viewed(&incoming).await
             }
             Some(_) | None => None,
@@ -311,52 +367,48 @@ impl Inner {
     }
 
     async fn viewed(&self, incoming: &Incoming<'_>) -> Option<Outgoing> {
-        let links = incoming.keys.links();
-        for shared in self.registry.linked(incoming.tenant, links) {
-            self.load_overlay(&shared).await.ok()?;
-            let Some(view) = shared.lock().counted(incoming) else {
-                continue;
-            };
-            // A request that cannot be shown so is counted as it is.
-            let body = render(incoming.request, &view).ok()?;
-            return Some(Outgoing {
-                body: Bytes::from(body),
-                betas: betas(incoming.dialect(), &view),
-                did: vec![Did::Compacted],
-                conversation: Some(shared.id),
-                tokens: None,
-            });
-        }
-        None
+        let (conversation, view) = loop {
+            match self.directory.counted(incoming) {
+                Ok(counted) => break counted?,
+                Err(read) => {
+                    let (read, found) = self.read(incoming.tenant, read).await;
+                    self.directory.take(&read, found.ok()?, incoming.now);
+                }
+            }
+        };
+        // A request that cannot be shown so is counted as it is.
+        let body = render(incoming.request, &view).ok()?;
+        Some(Outgoing {
+            body: Bytes::from(body),
+            betas: betas(incoming.dialect(), &view),
+            did: vec![Did::Compacted],
+            conversation: Some(conversation),
+            tokens: None,
+        })
     }
 
     /// Something of ours failed: the client's own bytes.
     fn failed(&self, body: Bytes, fault: &dyn std::fmt::Display) -> Verdict {
-        tracing::warn!(%fault, "a request is sent as it came");
+        tracing::warn!(%fault, "forwarding a request unchanged");
         self.parts.metrics.failed(Failure::Deciding);
         let outgoing = Outgoing::as_it_came(body, vec![Did::Failed]);
         Verdict::Send(outgoing, Ticket::default())
     }
 }
 
-/// Where a request comes from and goes to.
+/// The sender and the destination of a request.
 fn origin(arrival: &Arrival) -> Origin<'_> {
     let headers: &HeaderMap = &arrival.headers;
-    let header = |name: &str| label(headers.get(name)?.to_str().ok()?);
+    let (labels, names_agents) = labels(|name| headers.get(name)?.to_str().ok());
     Origin {
         tenant: arrival.tenant,
         url: &arrival.url,
-        labels: Labels {
-            session: header("x-ebbtide-session").or_else(|| header("x-claude-code-session-id")),
-            agent: header("x-claude-code-agent-id"),
-            parent_agent: header("x-claude-code-parent-agent-id"),
-            user: None,
-        },
-        names_agents: headers.contains_key("x-claude-code-session-id"),
+        labels,
+        names_agents,
     }
 }
 
-/// Whether a result was stored.
+/// Converts the result of a write.
 pub(super) const fn stored<E>(kept: &Result<(), E>) -> Stored {
     match kept {
         Ok(()) => Stored::Yes,

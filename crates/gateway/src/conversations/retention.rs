@@ -1,4 +1,4 @@
-//! Conversations that nobody came back to leave the store, where `limits.retention` says so.
+//! Removes abandoned conversations from the store after `limits.retention`.
 
 use std::sync::Arc;
 
@@ -8,15 +8,16 @@ use tokio::task::spawn_blocking;
 
 use super::Inner;
 
-/// How often the store is looked through: a purge reads which turns are led to, so not every minute.
+/// The interval at which the store is searched: a purge reads which turns can be reached, so not
+/// every minute.
 const EVERY: SignedDuration = SignedDuration::from_hours(1);
 
-/// When the store is looked through next: at the first opportunity, then every hour.
+/// The next search of the store: at the first opportunity, then every hour.
 #[derive(Debug, Default)]
 pub(super) struct Due(Option<Timestamp>);
 
 impl Due {
-    /// Whether it is time; where it is, the next time is an hour from now.
+    /// Returns true if it is time, and then sets the next time an hour from now.
     fn is_now(&mut self, now: Timestamp) -> bool {
         let due = self.0.is_none_or(|next| now >= next);
         if due {

@@ -5,6 +5,7 @@ mod resting;
 use std::sync::Arc;
 
 use ::conversation::Input;
+use ::conversation::directory::Room;
 use ::conversation::homunculus::hosted::StrategyProgram;
 use ::conversation::journal::{SAMPLES, Sent};
 use bytes::Bytes;
@@ -89,7 +90,7 @@ async fn check_idle(config: Config) {
         }
         drop(ticket);
     }
-    let all = core.inner.registry.all(None);
+    let all = core.inner.directory.registry.all(None);
     assert_eq!(all.len(), 1, "one conversation");
     let mut live = all[0].lock();
     assert!(!live.is_busy());
@@ -136,10 +137,13 @@ async fn a_conversation_leaves_memory_and_comes_back() {
     let messages = said(5, "go on");
     let (before, ticket) = sent(&core, arrival(1, &messages[..3])).await;
     ticket.finished(Timestamp::UNIX_EPOCH).await;
-    let limits = jiff::SignedDuration::from_secs(60);
+    let limits = Room {
+        most: 100,
+        idle: jiff::SignedDuration::from_secs(60),
+    };
     let later = Timestamp::from_second(100).unwrap();
-    core.inner.registry.sweep(later, limits, 100);
-    assert_eq!(core.inner.registry.len(), 0);
+    core.inner.directory.registry.sweep(later, limits);
+    assert_eq!(core.inner.directory.registry.count(), 0);
     let (after, _ticket) = sent(&core, arrival(1, &messages)).await;
     assert_eq!(after.conversation, before.conversation);
 }
@@ -152,9 +156,15 @@ async fn the_one_not_seen_for_longest_goes_first() {
         let (_, ticket) = sent(&core, arrival(1, &said(1, &text))).await;
         drop(ticket);
     }
-    let idle = jiff::SignedDuration::from_hours(9);
-    core.inner.registry.sweep(Timestamp::UNIX_EPOCH, idle, 16);
-    assert!(core.inner.registry.len() <= 16);
+    let room = Room {
+        most: 16,
+        idle: jiff::SignedDuration::from_hours(9),
+    };
+    core.inner
+        .directory
+        .registry
+        .sweep(Timestamp::UNIX_EPOCH, room);
+    assert!(core.inner.directory.registry.count() <= 16);
 }
 
 #[tokio::test]
@@ -180,7 +190,11 @@ async fn a_subagent_has_the_agent_that_started_it_as_its_parent() {
     let (below, _ticket) = sent(&core, with("a smaller task", &deeper)).await;
     let parent = |of: &Outgoing| {
         let tenant = Tenant::from_bytes([1; 16]);
-        let shared = core.inner.registry.get(tenant, of.conversation.unwrap());
+        let shared = core
+            .inner
+            .directory
+            .registry
+            .get(tenant, of.conversation.unwrap());
         shared.unwrap().lock().record().parent
     };
     assert_eq!(parent(&main), None);
@@ -213,7 +227,11 @@ async fn agents_with_the_same_task_are_conversations_of_their_own() {
     }
     let tenant = Tenant::from_bytes([1; 16]);
     let (session, agent) = ("s1".into(), "a2".into());
-    let found = core.inner.registry.of_agent(tenant, &session, &agent);
+    let found = core
+        .inner
+        .directory
+        .registry
+        .of_agent(tenant, &session, &agent);
     assert_eq!(found, two.conversation);
 }
 
@@ -228,7 +246,7 @@ async fn a_client_that_goes_away_while_it_waits_leaves_nothing_open() {
     }
     let (_, ticket) = sent(&core, arrival).await;
     drop(ticket);
-    let all = core.inner.registry.all(None);
+    let all = core.inner.directory.registry.all(None);
     assert!(all.iter().all(|shared| !shared.lock().is_busy()));
 }
 

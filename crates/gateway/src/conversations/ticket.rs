@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ::conversation::hearing::Hearing;
 use ::conversation::homunculus::Preparation;
 use ::conversation::identity::Key;
 use ::conversation::{Effect, Flight, Input, Proof, Rescue, Start, Unmade};
@@ -10,25 +11,22 @@ use bytes::Bytes;
 use history::HistoryError;
 use http::{HeaderMap, StatusCode, header};
 use jiff::Timestamp;
-use wire::api::{Accumulator, Decoder, Failure, Reply, Request, Response, Stop};
+use wire::api::{Failure, Reply, Request, Stop};
 
 use super::exchange::{Generation, Heard, Remedy};
 use super::jobs::Source;
-use super::registry::Shared;
+use super::running::Shared;
 use super::writer::{Receipt, StoreFailure, work};
 use super::{Arrival, Inner};
-
-/// The longest answer that is read where it is no stream, in bytes; a longer one is passed on unread.
-const LONGEST_ANSWER: usize = 16 << 20;
 
 /// One request under way.
 pub(super) struct Passage {
     inner: Arc<Inner>,
-    /// Its conversation.
+    /// The conversation.
     pub shared: Arc<Shared>,
-    /// Its place there.
+    /// Its flight in the conversation.
     pub flight: Flight,
-    /// As it came. A refusal can make it necessary to send it differently.
+    /// The request as received. After a refusal it may have to be sent differently.
     pub arrival: Arrival,
     /// The summary to begin with the answer, and what it is made from once the request is sent.
     pub prepare: Option<(Preparation, Start, Option<Source>)>,
@@ -53,10 +51,10 @@ impl Passage {
         }
     }
 
-    /// What tells its model at its upstream from others.
+    /// The key of its model at its upstream.
     pub(super) fn model_key(&self) -> Key {
         let (arrival, name) = (&self.arrival, self.flight.model_name());
-        let commons = &self.inner.commons;
+        let commons = &self.inner.directory.commons;
         commons.model_key(arrival.tenant, &arrival.url, name)
     }
 
@@ -82,19 +80,9 @@ impl Drop for Passage {
             let effects = conversation.on(Input::Unprepared(&order, why), now);
             drop(conversation);
             self.inner.settle(&self.shared, self.model_key(), effects);
-            self.shared.settled.notify_waiters();
+            self.shared.beside.settled.notify_waiters();
         }
     }
-}
-
-/// How an answer is heard.
-enum Hearing {
-    /// Not at all.
-    Off,
-    /// As an event stream.
-    Stream(Box<(Decoder, Accumulator, Proof)>),
-    /// As a body, and how long it says it is.
-    Body(Vec<u8>, Option<usize>),
 }
 
 /// Accompanies one request that was sent. Dropping it early says that the exchange was cut.
@@ -108,7 +96,7 @@ impl Default for Ticket {
     fn default() -> Self {
         Self {
             passage: None,
-            hearing: Hearing::Off,
+            hearing: Hearing::default(),
         }
     }
 }
@@ -123,18 +111,18 @@ impl Ticket {
     pub(super) fn of(passage: Passage) -> Self {
         Self {
             passage: Some(Box::new(passage)),
-            hearing: Hearing::Off,
+            hearing: Hearing::default(),
         }
     }
 
-    /// Whether the provider may find the request too long: it takes half of the window that is believed
-    /// in, or more, and could be made smaller.
+    /// Returns true if the provider may find the request too long: it takes at least half of the
+    /// presumed window and could be made smaller.
     #[must_use]
     pub fn may_overflow(&self) -> bool {
         self.passage.as_ref().is_some_and(|passage| {
             let conversation = passage.shared.lock();
             let half = conversation.limits().window.scaled(0.5);
-            passage.inner.terms.is_on() && conversation.last_sent() >= half
+            passage.inner.directory.terms.is_on() && conversation.last_sent() >= half
         })
     }
 
@@ -184,59 +172,25 @@ impl Ticket {
         }
         let kind = text(header::CONTENT_TYPE).unwrap_or_default();
         self.hearing = if kind.starts_with("text/event-stream") {
-            let reader = (
-                Decoder::default(),
-                Accumulator::new(passage.flight.dialect()),
-                Proof::default(),
-            );
-            Hearing::Stream(Box::new(reader))
+            Hearing::stream(passage.flight.dialect())
         } else {
-            let length = text(header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
-            Hearing::Body(Vec::new(), length)
+            let length = text(header::CONTENT_LENGTH);
+            Hearing::body(length.and_then(|length| length.parse().ok()))
         };
     }
 
     /// A piece of the answer's body, in order, before it is passed to the client.
     pub fn piece(&mut self, bytes: &Bytes) -> Heard {
-        let whole = match &mut self.hearing {
-            Hearing::Off => false,
-            Hearing::Stream(reader) => {
-                let (decoder, answer, proof) = &mut **reader;
-                decoder.push(bytes);
-                while let Some(event) = decoder.next_event() {
-                    // An event that cannot be read is the client's to judge.
-                    let Ok(event) = event else { continue };
-                    proof.read(&event.data);
-                    let _ = answer.accept(&event);
-                }
-                answer.is_complete()
-            }
-            Hearing::Body(body, length) => {
-                if body.len() + bytes.len() > LONGEST_ANSWER {
-                    self.hearing = Hearing::Off;
-                    return Heard::Part;
-                }
-                body.extend_from_slice(bytes);
-                *length == Some(body.len())
-            }
-        };
-        if whole { Heard::Whole } else { Heard::Part }
+        match self.hearing.piece(bytes) {
+            true => Heard::Whole,
+            false => Heard::Part,
+        }
     }
 
     /// The answer has come whole. What was said is stored when this returns.
     pub async fn finished(mut self, now: Timestamp) -> Option<Generation> {
         let passage = self.passage.take()?;
-        let (reply, proof) = match self.hearing {
-            Hearing::Off => (None, Proof::default()),
-            Hearing::Stream(reader) => (Some(reader.1.reply()), reader.2),
-            Hearing::Body(body, _) => {
-                let dialect = passage.flight.dialect();
-                let reply = Response::parse(dialect, &body).map(|found| found.reply());
-                let mut proof = Proof::default();
-                proof.read(&String::from_utf8_lossy(&body));
-                (reply.ok(), proof)
-            }
-        };
+        let (reply, proof) = self.hearing.end(passage.flight.dialect());
         let generation = reply.as_ref().map(|reply| Generation {
             model: passage.flight.model_name().to_string(),
             answer_id: reply.id.clone(),

@@ -10,11 +10,11 @@ use tokio::task::spawn_blocking;
 
 use super::queue::{Queue, When, Work, Write};
 
-/// So many writes may wait; whoever brings one more waits himself.
+/// The number of writes that may wait; a caller with one more waits for room.
 const WAITING: usize = 4_096;
 
-/// So many reads run at the same time for each core. Each has a thread, which keeps caches of megabytes once
-/// it has counted tokens; and more would only wait for each other.
+/// The number of concurrent reads for each core. Each has a thread, which keeps caches of megabytes
+/// once it has counted tokens; more would only wait for each other.
 const READS: usize = 2;
 
 /// The way to the store. What is given to it is written in order.
@@ -73,7 +73,7 @@ impl Writer {
         }
     }
 
-    /// Whether the newest write failed because of the store.
+    /// Returns true if the newest write failed because of the store.
     pub(super) fn is_failing(&self) -> bool {
         self.queue.is_failing()
     }
@@ -86,8 +86,8 @@ impl Writer {
         receipt
     }
 
-    /// As [`write`](Self::write) for what is about so many bytes: where that is little and nothing else
-    /// is being written, it is kept when this returns.
+    /// Like [`write`](Self::write), for a write of about `size` bytes. If it is small and nothing
+    /// else is being written, it is committed when this returns.
     pub(super) async fn write_little(&self, tenant: Tenant, work: Work, size: usize) -> Receipt {
         let place = self.place().await;
         let (write, receipt) = queued(tenant, work, When::Now);
@@ -99,9 +99,9 @@ impl Writer {
         receipt
     }
 
-    /// As [`write`](Self::write), where nobody waits for the receipt until something else was given: it
-    /// is written together with that, or a moment later. It takes no place: each request gives one such
-    /// write, and requests are bounded.
+    /// Like [`write`](Self::write), for a write whose receipt is awaited only after a later one: it
+    /// is committed together with that one, or a moment later. It takes no permit: each request
+    /// makes one such write, and requests are bounded.
     pub(super) fn write_soon(&self, tenant: Tenant, work: Work, size: usize) -> Receipt {
         let (write, receipt) = queued(tenant, work, When::Soon);
         self.queue.give(Write { size, ..write });
@@ -122,7 +122,7 @@ impl Writer {
         F: FnOnce(&dyn Store) -> Result<T, HistoryError> + Send + 'static,
     {
         let engine = Arc::clone(&self.engine);
-        // It is never closed. A read goes on where whoever wanted it went away, and keeps its place.
+        // It is never closed. A read whose caller went away continues and keeps its permit.
         let place = Arc::clone(&self.reads).acquire_owned().await.ok();
         let reading = spawn_blocking(move || {
             let _place = place;
@@ -152,7 +152,7 @@ impl Writer {
     /// Waits until everything given so far is written.
     pub(super) async fn flush(&self) {
         let nothing = Box::new(|_: &mut dyn Store| Ok(()));
-        // What failed was told to whoever gave it.
+        // Callers have heard of their failed writes.
         let _ = self.write(Tenant::ANONYMOUS, nothing).await.kept().await;
     }
 }

@@ -1,4 +1,5 @@
-//! One request from its first byte to the last byte of its answer, with what is counted and logged about it.
+//! One request from its first byte to the last byte of its answer, with its counters and its log
+//! line.
 
 use std::sync::Arc;
 use std::time::Duration;

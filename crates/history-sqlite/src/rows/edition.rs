@@ -1,4 +1,4 @@
-//! Editions, kept messages and chunk summaries as rows.
+//! Rows of editions (recorded changes to sent messages), kept messages and chunk summaries.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Checks of marks.
+//! Checks that marks are stored, found and never stored twice.
 
 use context::TurnId;
 use jiff::Timestamp;

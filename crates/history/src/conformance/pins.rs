@@ -3,8 +3,7 @@
 use context::pin::PinId;
 
 use super::{Broken, Check, ONE, read, same, sample, write};
-use crate::engine::Engine;
-use crate::view::Pinned;
+use crate::engine::{Engine, Pinned};
 
 pub(super) const CHECKS: &[Check] = &[
     Check(

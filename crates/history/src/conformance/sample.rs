@@ -7,8 +7,8 @@ use jiff::Timestamp;
 
 use crate::conversation::{Conversation, ConversationId, Labels, Standing, Totals};
 use crate::edition::{Change, Edition};
+use crate::engine::Pinned;
 use crate::mark::{Mark, MarkId, Route};
-use crate::view::Pinned;
 
 /// Creates a turn with one text after `parent`.
 pub fn turn(parent: TurnId, text: &str) -> Turn {

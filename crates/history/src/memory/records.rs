@@ -11,10 +11,9 @@ use jiff::Timestamp;
 use super::{Memory, Numbered, pushed};
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
-use crate::engine::{ConversationStore, EditionStore, PinStore};
+use crate::engine::{ConversationStore, EditionStore, PinStore, Pinned};
 use crate::error::HistoryError;
 use crate::store::Stored;
-use crate::view::Pinned;
 
 impl ConversationStore for Memory {
     fn save(&mut self, conversation: &Conversation) -> Result<(), HistoryError> {

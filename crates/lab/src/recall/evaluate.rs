@@ -7,7 +7,7 @@ use wire::session::Session;
 
 use super::metric::{Cut, Needed, Rules, Score, needed_later, score};
 
-/// Where to cut and how much a summary may hold.
+/// The places at which to cut, and the sizes of the summaries.
 #[derive(Clone, Debug)]
 pub struct EvalOptions {
     /// The conversation's size at the fixed cut.
@@ -16,7 +16,7 @@ pub struct EvalOptions {
     pub tail: Tokens,
     /// The budgets of the summary at the fixed cut.
     pub budgets: Vec<Tokens>,
-    /// How needed-later recall is read.
+    /// The rules for measuring needed-later recall.
     pub rules: Rules,
 }
 
@@ -31,12 +31,12 @@ impl Default for EvalOptions {
     }
 }
 
-/// Where a session was cut.
+/// The place at which a session was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Where it first holds the tokens of [`EvalOptions::cut`].
+    /// The first place with [`EvalOptions::cut`] tokens before it.
     Fixed,
-    /// Where the recording product compacted by itself: the index into the session's compactions.
+    /// The place where the recording product compacted: the index into the session's compactions.
     Product(usize),
 }
 
@@ -69,15 +69,15 @@ impl Strategy {
 /// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecallRow {
-    /// Where the session was cut.
+    /// The place at which the session was cut.
     pub place: Place,
-    /// How it was compacted.
+    /// The way of compacting.
     pub strategy: Strategy,
-    /// What the summary might hold.
+    /// The size that the summary might have.
     pub budget: Tokens,
-    /// What it holds.
+    /// The size that it has.
     pub tokens: Tokens,
-    /// What of the needed identifiers is still there.
+    /// The needed identifiers that it still holds.
     pub score: Score,
 }
 

@@ -5,19 +5,19 @@ use std::collections::HashSet;
 use context::identifiers::{self, Kind};
 use context::{Part, Role, Tokens, Turn};
 
-/// How far context reaches to each side of an identifier, in characters.
+/// The reach of context to each side of an identifier, in characters.
 const REACH: usize = 80;
-/// How many of the original words must stand beside an identifier.
+/// The number of the original words that must stand beside an identifier.
 const WORDS: usize = 3;
 
 /// A session cut where a compaction falls: `old | tail | future`.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut<'a> {
-    /// What is compacted.
+    /// The turns that are compacted.
     pub old: &'a [Turn],
-    /// What stays verbatim.
+    /// The turns that stay verbatim.
     pub tail: &'a [Turn],
-    /// What comes after.
+    /// The turns that follow.
     pub future: &'a [Turn],
 }
 
@@ -57,9 +57,9 @@ impl<'a> Cut<'a> {
 /// The choices that the definition leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How many messages after the cut count, whoever wrote them.
+    /// The number of messages after the cut that count, from any author.
     pub next: usize,
-    /// What a word is.
+    /// The definition of a word.
     pub words: Words,
 }
 
@@ -72,7 +72,7 @@ impl Default for Rules {
     }
 }
 
-/// What counts as a word of the context.
+/// The words that count as context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     /// Runs of letters and digits of at least `shortest` characters, without the pieces of the
@@ -94,13 +94,13 @@ pub enum Words {
 pub struct Needed {
     /// The identifier as the assistant writes it.
     pub text: String,
-    /// What it is.
+    /// The kind of identifier.
     pub kind: Kind,
     /// The words around it, for each place in the original.
     pub places: Vec<HashSet<String>>,
 }
 
-/// How many identifiers were needed, and how many of them a text holds.
+/// The number of identifiers that were needed, and the number of them that a text holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// Needed later.
@@ -160,8 +160,8 @@ fn push_part(part: &Part, out: &mut String) {
     out.push('\n');
 }
 
-/// What an assistant turn writes: its text and the arguments of its calls. The name of the tool is
-/// no writing: the model has it from the tool's definition.
+/// The words that an assistant turn writes: its text and the arguments of its calls. The name of
+/// the tool does not count: the model has it from the tool's definition.
 fn written(turn: &Turn) -> String {
     let mut out = String::new();
     for part in turn.parts() {
@@ -204,8 +204,7 @@ pub fn needed_later(cut: &Cut<'_>, rules: Rules) -> Vec<Needed> {
     needed
 }
 
-/// How much of what is needed stands in `shown`: the text that the model would have seen instead of
-/// the compacted part.
+/// Scores `shown`, the text that the model would have seen instead of the compacted part.
 #[must_use]
 pub fn score(needed: &[Needed], shown: &str, rules: Rules) -> Score {
     let mut score = Score::default();

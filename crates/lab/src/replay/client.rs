@@ -114,7 +114,7 @@ impl Client {
     }
 }
 
-/// How many elements of the list a written turn is.
+/// The number of elements of the list in a written turn.
 fn elements_in(dialect: Dialect, written: &str) -> usize {
     // Where results are blocks, a turn is one message, which need not be read.
     if dialect.facts().layout.results == ResultPlace::Blocks {
@@ -124,7 +124,7 @@ fn elements_in(dialect: Dialect, written: &str) -> usize {
     list.map_or(1, |list| list.len())
 }
 
-/// What the client of a format speaks.
+/// The dialect that the client of a format speaks.
 const fn dialect_of(format: Format) -> Dialect {
     match format {
         Format::ClaudeCode | Format::Anthropic | Format::Pi => Dialect::Anthropic,

@@ -3,18 +3,18 @@
 use context::{Role, Turn};
 use jiff::{SignedDuration, Timestamp};
 
-/// How long a tool takes where the session does not say.
+/// The duration of a tool call if the session does not record it.
 const TOOLS: SignedDuration = SignedDuration::from_secs(2);
 
-/// How long a person takes to answer where the session does not say.
+/// The time that a person takes to answer if the session does not record it.
 const PERSON: SignedDuration = SignedDuration::from_secs(60);
 
 /// The time of a replay. It never goes back.
 pub(super) struct Clock {
     now: Timestamp,
-    /// When the request before was sent, as the session recorded it.
+    /// The time of the previous request, as the session recorded it.
     recorded: Option<Timestamp>,
-    /// How long the answer to it takes, by the latency model.
+    /// The duration of its answer, by the latency model.
     answering: SignedDuration,
     started: Started,
 }

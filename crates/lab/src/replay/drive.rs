@@ -1,4 +1,5 @@
-//! One strategy through one session: carries out in virtual time what the conversation decides.
+//! Replays one strategy over one session: carries out in virtual time the effects that the
+//! conversation asks for.
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ const TELL_EVERY: usize = 16;
 /// of the window.
 const MEASURE_EVERY: f64 = 0.1;
 
-/// Where the requests go: nowhere.
+/// The upstream address of the requests. They go nowhere.
 const URL: &str = "lab";
 
 /// Replays the session under one strategy.
@@ -81,16 +82,16 @@ struct Drive<'a> {
     compactions: Vec<Compaction>,
 }
 
-/// What was seen so far.
+/// Observations so far.
 #[derive(Default)]
 struct Seen {
     /// The extent of the view, as far as its changes are noted.
     shown: Extent,
-    /// How the last request looked.
+    /// The look of the last request.
     before: Option<Before>,
     /// The summaries that were made: the mark, where it ends, how it was made, its text.
     marks: Vec<(MarkId, usize, Route, context::Text)>,
-    /// What the strategy did. It fails once, since another takes over.
+    /// The actions of the strategy. It fails once, since another takes over.
     conduct: Conduct,
 }
 
@@ -98,7 +99,7 @@ struct Seen {
 struct Job {
     order: Preparation,
     ends: Timestamp,
-    /// How many messages there were when it was ordered.
+    /// The number of messages when it was ordered.
     len: usize,
     reading: Charge,
 }
@@ -176,6 +177,8 @@ impl<'a> Drive<'a> {
             }
         };
         self.sent(&mut pending, &sending);
+        // Stored, as far as the conversation knows: else it would give all of itself with each request.
+        pending.flight.take_pending();
         self.on(Input::Landed(&pending.flight), self.clock.now());
     }
 
@@ -445,7 +448,7 @@ impl<'a> Drive<'a> {
         measure::recall(self.scene, &place)
     }
 
-    /// Whether enough has left the view since recall was last measured for this kind.
+    /// Returns true if enough has left the view since recall was last measured for this kind.
     fn is_worth_measuring(&self, kind: &str, cut: usize, path: &Path<'_>) -> bool {
         let is_measured =
             |compaction: &&Compaction| compaction.kind == kind && compaction.recall.is_some();
@@ -530,7 +533,8 @@ impl<'a> Drive<'a> {
         self.ledger.pins.intact += usize::from(intact);
     }
 
-    /// Whether a pin holds for the request with so many turns. A strategy may keep fewer than were set.
+    /// Returns true if a pin holds for the request with this many turns. A strategy may keep fewer
+    /// pins than were set.
     fn is_in_force(&self, span: &PinSpan, len: usize) -> bool {
         let kept = self.conversation.as_ref().is_none_or(|conversation| {
             let mut pins = conversation.pins().iter();
@@ -541,7 +545,7 @@ impl<'a> Drive<'a> {
     }
 }
 
-/// What came of asking about a request.
+/// The outcome of asking about a request.
 enum Step {
     Sent(Box<Sending>),
     Held(Hold),

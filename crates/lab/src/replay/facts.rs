@@ -1,4 +1,4 @@
-//! What was replayed.
+//! Facts about the session that is replayed.
 
 use context::{Role, Tokens};
 use wire::session::{Format, Session};
@@ -15,7 +15,7 @@ pub(super) fn requests(session: &Session) -> Vec<usize> {
         .collect()
 }
 
-/// How many system turns the session begins with.
+/// The number of system turns at the beginning of the session.
 pub(super) fn leading_system_turns(session: &Session) -> usize {
     let turns = session.turns.iter();
     turns.take_while(|turn| turn.role() == Role::System).count()

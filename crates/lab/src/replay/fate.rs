@@ -1,4 +1,4 @@
-//! What became of each turn.
+//! The state of each turn at the end.
 
 use context::{Role, Turn};
 

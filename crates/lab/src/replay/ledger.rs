@@ -1,4 +1,4 @@
-//! What is counted while a strategy runs.
+//! Counters of one strategy's replay.
 
 use context::{Pressure, Tokens};
 use conversation::homunculus::{Limits, MINIMUM_SUMMARY, Path};
@@ -8,7 +8,7 @@ use tokens::{Consumption, Price};
 use crate::cache::Charge;
 use crate::compare::{Overflows, PinCount, Simulated, Stalls, TokenUse};
 
-/// A shorter wait is not a stall: nobody notices it beside the time of the answer itself.
+/// The shortest wait that is a stall. A shorter one goes unnoticed beside the time of the answer itself.
 const STALL: SignedDuration = SignedDuration::from_millis(250);
 
 pub(super) struct Ledger {

@@ -13,7 +13,7 @@ pub(super) struct Place<'a> {
     pub cut: usize,
     /// The request has so many turns.
     pub len: usize,
-    /// What the model would have seen in their place.
+    /// The text that the model would have seen in their place.
     pub seen: &'a str,
     /// The size of that.
     pub size: Tokens,
@@ -62,7 +62,7 @@ fn newest(old: &[Turn], size: Tokens) -> String {
     texts.join("\n")
 }
 
-/// What remains of turns whose tool results are cleared: all but the results.
+/// The text of turns without their tool results.
 pub(super) fn without_results(turns: &[Turn]) -> String {
     let mut out = String::new();
     for turn in turns.iter().filter(|turn| turn.role() != Role::Tool) {

@@ -17,7 +17,7 @@ pub(super) struct PinSpan {
     said_in: Vec<(usize, Lasting)>,
 }
 
-/// Whether a turn stays in every view.
+/// The lifetime of a turn in the views.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lasting {
     /// A system turn does.
@@ -27,12 +27,12 @@ enum Lasting {
 }
 
 impl PinSpan {
-    /// Whether the pin is in force for the request with so many turns.
+    /// Returns true if the pin is in force for the request with this many turns.
     pub fn holds_at(&self, len: usize) -> bool {
         self.since.is_none_or(|since| since < len) && self.until.is_none_or(|until| until >= len)
     }
 
-    /// Whether a turn that is shown says the pin, where the turns from `from` on are.
+    /// Returns true if a turn that is shown, from `from` on, says the pin.
     pub fn is_shown(&self, from: usize, len: usize) -> bool {
         self.said_in
             .iter()

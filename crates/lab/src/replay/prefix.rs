@@ -5,7 +5,7 @@ use conversation::homunculus::{Extent, Path};
 
 use crate::cache::{Breakpoint, Request};
 
-/// What the request before looked like.
+/// The look of the previous request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     pub shown: Extent,
@@ -53,7 +53,7 @@ pub(super) fn request(
     }
 }
 
-/// How much of the view's beginning is as it was.
+/// The size of the view's unchanged beginning.
 fn same(before: Before, shown: Extent, path: &Path<'_>, lead: usize) -> Tokens {
     let was = before.shown;
     if was == shown {

@@ -1,4 +1,4 @@
-//! Where the texts of summaries come from.
+//! Sources of the texts of summaries.
 
 use context::{Text, TokenCounter, Tokens, Turn, extract};
 

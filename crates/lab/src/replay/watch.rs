@@ -8,20 +8,20 @@ use wire::api::Counts;
 pub struct Asked<'a> {
     /// The index of the assistant turn that answers it.
     pub turn: usize,
-    /// When it is sent, in virtual time.
+    /// The time at which it is sent, in virtual time.
     pub at: Timestamp,
-    /// Its body: what a gateway would have sent. Empty unless bytes are wanted.
+    /// The body that a gateway would have sent. Empty unless bytes are wanted.
     pub body: &'a [u8],
 }
 
 /// Sees every request of a replay.
 pub trait Watch: Sync {
-    /// Whether the bodies are to be written. Nobody else needs them, and they take time.
+    /// Returns true if the bodies must be written, which takes time.
     fn wants_bytes(&self) -> bool {
         false
     }
 
-    /// What the provider counts of a request. `None`: what the model of a provider says.
+    /// The provider's counts for a request. `None`: take those of the provider model.
     fn asked(&self, asked: &Asked<'_>) -> Option<Counts> {
         let _ = asked;
         None

@@ -67,7 +67,7 @@ struct Figure {
     svg: String,
 }
 
-/// What one strategy recalls.
+/// The recall of one strategy.
 struct Bar {
     strategy: Arc<str>,
     shares: Vec<(&'static str, &'static str, f64, String)>,

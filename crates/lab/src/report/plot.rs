@@ -18,7 +18,7 @@ const BOTTOM: f64 = 132.0;
 /// More points than this say nothing more on a plot of this width.
 const BUCKETS: usize = 320;
 
-/// What all plots of one session have in common, so that they can be compared by eye.
+/// The axes that all plots of one session share, so that they can be compared by eye.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     /// The pressure at the upper edge.

@@ -12,7 +12,6 @@
 )]
 
 mod adaptive;
-mod calibration;
 mod locate;
 mod recall;
 mod replay;

@@ -2,7 +2,7 @@
 
 use context::Tokens;
 use lab::recall::{EvalOptions, Place, RecallRow, Rules, Score, Strategy, Words, evaluate};
-use tokens::{Encoding, ExactCounter};
+use tokens::{ModelCounter, Tokenizer};
 use wire::session::load;
 
 use crate::locate::corpus;
@@ -10,7 +10,7 @@ use crate::locate::corpus;
 /// The rows of every Claude Code and pi session.
 fn measure(rules: Rules) -> Option<Vec<RecallRow>> {
     let corpus = corpus()?;
-    let counter = ExactCounter::new(Encoding::Cl100k);
+    let counter = ModelCounter::new(Tokenizer::Cl100k);
     let options = EvalOptions {
         rules,
         ..EvalOptions::default()

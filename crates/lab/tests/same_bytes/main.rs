@@ -26,7 +26,7 @@ use lab::latency::Latency;
 use lab::replay::{Asked, Client, Extractive, Summarise, Watch, run_with};
 use lab::{Options, RecallMeasure};
 use wire::api::Counts;
-use wire::session::{Session, load};
+use wire::session::{Format, Session, load};
 
 const WINDOWS: [u64; 3] = [16_000, 32_000, 64_000];
 
@@ -116,10 +116,14 @@ fn session(file: &str) -> Option<Session> {
     Some(session)
 }
 
-fn options(strategy: &Arc<StrategyProgram>, window: u64, route: RouteChoice) -> Options {
+fn options(
+    strategy: &Arc<StrategyProgram>,
+    (window, model): (u64, &str),
+    route: RouteChoice,
+) -> Options {
     Options {
         window: Some(Tokens::new(window)),
-        model: Some(through::MODEL.to_owned()),
+        model: Some(model.to_owned()),
         strategies: vec![Arc::clone(strategy)],
         recall: RecallMeasure::Skipped,
         latency: Latency::NONE,
@@ -145,16 +149,20 @@ fn replayed(session: &Session, options: &Options, held: Option<&Held>) -> Vec<Se
     watched.sent.into_inner().unwrap()
 }
 
-fn check(file: &str) {
-    let Some(session) = session(file) else { return };
-    let counter = tokens::counter_for(through::MODEL);
-    let client = Client::new(&session, through::MODEL, &*counter);
+fn check(file: &str, spoken: Option<Format>) {
+    let Some(mut session) = session(file) else {
+        return;
+    };
+    session.format = spoken.unwrap_or(session.format);
+    let model = through::model(session.format);
+    let counter = tokens::counter_for(model);
+    let client = Client::new(&session, model, &*counter);
     let mut swaps = 0;
     for window in WINDOWS {
         for strategy in StrategyProgram::all() {
             for route in [RouteChoice::Extractive, RouteChoice::Readable] {
                 let case = format!("{file}, {window}, {}, {route:?}", strategy.name());
-                let options = options(&strategy, window, route);
+                let options = options(&strategy, (window, model), route);
                 // Only for the times: they do not depend on what is sent.
                 let times = replayed(&session, &options, None);
                 let held = through::held(&client, &times, &options);
@@ -192,10 +200,26 @@ fn difference(lab: &Sent, gateway: &Sent) -> String {
 
 #[test]
 fn claude_code() {
-    check("entire-cli/67d765b5-4286-4ec5-b051-950466e186f0.jsonl");
+    check(
+        "entire-cli/67d765b5-4286-4ec5-b051-950466e186f0.jsonl",
+        None,
+    );
 }
+
+const PI: &str = "pi-mono/packages/coding-agent/test/fixtures/before-compaction.jsonl";
 
 #[test]
 fn pi() {
-    check("pi-mono/packages/coding-agent/test/fixtures/before-compaction.jsonl");
+    check(PI, None);
+}
+
+#[test]
+fn chat() {
+    check("longmemeval-s-subset/longmemeval_s.json", None);
+}
+
+/// The corpus holds no session of Codex, so one of another agent is sent as Codex would send it.
+#[test]
+fn responses() {
+    check(PI, Some(Format::Codex));
 }

@@ -22,11 +22,18 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 use wire::api::{Dialect, Response};
+use wire::session::Format;
 
 use crate::{Held, Sent};
 
-/// A model with neither compaction of its own nor a channel of its own for notes.
-pub const MODEL: &str = "claude-opus-4-5";
+/// A model that the client of a format can ask, with neither compaction of its own nor a channel of its
+/// own for notes.
+pub const fn model(format: Format) -> &'static str {
+    match format {
+        Format::ClaudeCode | Format::Anthropic | Format::Pi => "claude-opus-4-5",
+        Format::Codex | Format::OpenAiChat | Format::LangChain | Format::Copilot => "gpt-4o",
+    }
+}
 
 /// What every prompt of ours for a summary says.
 const ASKS_FOR_A_RECORD: &str = "reads your record and nothing of what it replaces";

@@ -3,11 +3,11 @@
 mod complete;
 
 use crate::commands::ControlCommand;
-use crate::names::{Sort, named};
+use crate::names::Sort;
 use crate::span::{SourceId, Span};
 use crate::syntax::ast::{
-    Bind, Body, DeclarationKind, Endpoint, Name, Plumb, Program, Statement, StatementKind,
-    TypeKind, Wire,
+    Bind, Declaration, DeclarationKind, Endpoint, Name, Plumb, Statement, StatementKind, TypeKind,
+    Wire,
 };
 use crate::syntax::type_text;
 use crate::types::Type;
@@ -96,7 +96,7 @@ impl Checked {
         }
         let name = command.entry().type_name;
         let mem = self.units.get(self.units.mem?)?;
-        let mut declarations = mem.program.declarations.iter().filter_map(named);
+        let mut declarations = mem.program.declarations.iter().map(Declaration::name);
         Some(Hover {
             span: Span::new(SourceId(0), start, end),
             text: format!(
@@ -113,9 +113,8 @@ impl Checked {
     /// The element at the name of a declaration. A `use` is defined in the file of its module.
     fn declaration_at(&self, offset: u32) -> Option<Hover> {
         let mut declarations = self.program.declarations.iter();
-        let around = |declaration: &&_| named(declaration).is_some_and(|n| holds(n.span, offset));
-        let declaration = declarations.find(around)?;
-        let name = named(declaration)?;
+        let declaration = declarations.find(|one| holds(one.name().span, offset))?;
+        let name = declaration.name();
         let mut definition = name.span;
         let text = match &declaration.kind {
             DeclarationKind::Use(module) => {
@@ -139,8 +138,9 @@ impl Checked {
 
     /// The `plumb` body that a place is in.
     fn body_at(&self, offset: u32) -> Option<&Plumb> {
-        let mut bodies = bodies(&self.program);
-        bodies.find(|plumb| holds(plumb.span, offset))
+        self.program
+            .bodies()
+            .find(|plumb| holds(plumb.span, offset))
     }
 
     fn statement_at(&self, offset: u32) -> Option<(&Plumb, &Statement)> {
@@ -190,7 +190,7 @@ impl Checked {
         Some(Hover {
             span,
             text: format!("{} : {}", bind.session.text, bind.protocol.name.text),
-            definition: named(declaration).map(|name| name.span),
+            definition: Some(declaration.name().span),
         })
     }
 
@@ -227,11 +227,7 @@ fn is_known(note: &Note) -> bool {
 
 /// The streams that a body names: its ports and its channels.
 fn own_streams(plumb: &Plumb) -> impl Iterator<Item = &Name> {
-    let channels = plumb.statements.iter();
-    let channels = channels.filter_map(|statement| match &statement.kind {
-        StatementKind::Channel(name, _) => Some(name),
-        _ => None,
-    });
+    let channels = plumb.channels().map(|(name, _)| name);
     plumb.ports.iter().chain(channels)
 }
 
@@ -247,25 +243,9 @@ fn streamed(kind: &Type) -> String {
     }
 }
 
-fn bodies(program: &Program) -> impl Iterator<Item = &Plumb> {
-    let declarations = program.declarations.iter();
-    declarations.filter_map(|declaration| match &declaration.kind {
-        DeclarationKind::Let(declared) => match &declared.body {
-            Body::Plumb(plumb) => Some(plumb),
-            _ => None,
-        },
-        _ => None,
-    })
-}
-
 fn session<'a>(plumb: &'a Plumb, name: &str) -> Option<&'a Bind> {
-    plumb
-        .statements
-        .iter()
-        .find_map(|statement| match &statement.kind {
-            StatementKind::Bind(bind) if *bind.session.text == *name => Some(bind),
-            _ => None,
-        })
+    let mut binds = plumb.bindings().map(|(bind, _)| bind);
+    binds.find(|bind| *bind.session.text == *name)
 }
 
 /// The endpoint of a session at a position: the session's name, the span and the type.

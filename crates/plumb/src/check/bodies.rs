@@ -9,6 +9,7 @@ use crate::span::Span;
 use crate::syntax::ast::{Body, Expr, Let, Path, Setting};
 use crate::syntax::expression_text;
 
+use super::codes;
 use super::draft::{Context, Drafter};
 use super::fragment::{Fragment, assemble};
 use super::infer::{Ports, infer};
@@ -144,13 +145,8 @@ fn of_settings(
     let unit = process.definition.unit;
     let lookup = |path: &Path| {
         let id = context.process(unit, path)?;
-        context.processes.get(id).ok_or_else(|| {
-            Diagnostic::error(
-                super::codes::UNKNOWN_NAME,
-                path.span(),
-                "this is not a process",
-            )
-        })
+        let missing = || codes::not_a_process(path.span(), &path.name.text);
+        context.processes.get(id).ok_or_else(missing)
     };
     settings(found, process, list, &lookup, out)
 }

@@ -88,6 +88,24 @@ pub(super) struct Draft<'a> {
     pub suspect: bool,
 }
 
+impl Draft<'_> {
+    /// The type that an input of a part declares.
+    pub(super) fn wanted<'a>(
+        &'a self,
+        part: PartId,
+        port: usize,
+        process: &'a Process,
+        processes: &'a [Process],
+    ) -> Option<&'a Type> {
+        match &self.parts.get(part)?.stage {
+            Stage::Output(index) => Some(&process.outputs.get(*index)?.kind),
+            Stage::Channel(kind) => Some(kind),
+            Stage::Call(process) => Some(&processes.get(*process)?.inputs.get(port)?.kind),
+            _ => None,
+        }
+    }
+}
+
 /// The data that all bodies of one check share.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
@@ -104,11 +122,7 @@ impl<'a> Context<'a> {
         let definition = self.units.find(unit, path, Sort::Process)?;
         match self.by_definition.get(&definition) {
             Some(process) => Ok(*process),
-            None => Err(Diagnostic::error(
-                codes::UNKNOWN_NAME,
-                path.span(),
-                format!("`{}` is not a process", path.name.text),
-            )),
+            None => Err(codes::not_a_process(path.span(), &path.name.text)),
         }
     }
 }

@@ -126,8 +126,8 @@ impl Assembly<'_, '_> {
             return;
         };
         let unused = matches!(drafted.stage, Stage::Channel(_))
-            && self.links_into(part, 0).is_empty()
-            && self.links_out_of(part, 0) == 0;
+            && self.ports.into(part, 0).is_empty()
+            && self.ports.out_of(part, 0).is_empty();
         if unused {
             return;
         }
@@ -149,10 +149,11 @@ impl Assembly<'_, '_> {
 
     /// Adds the nodes in front of an input: checks, and a merge if several links lead there.
     fn front(&mut self, part: PartId, port: usize, drafted: &Part<'_>) -> Front {
-        let links = self.links_into(part, port);
-        let wanted = self.wanted(part, port);
+        let links = self.ports.into(part, port);
+        let wanted = self.draft.wanted(part, port, self.process, self.processes);
+        let wanted = wanted.cloned();
         let mut checks = Vec::with_capacity(links.len());
-        for link in &links {
+        for link in links {
             let checked = self.types.checked.get(*link).copied().unwrap_or_default();
             checks.push(match (&wanted, checked) {
                 (Some(kind), true) => {
@@ -169,23 +170,11 @@ impl Assembly<'_, '_> {
         }
         let merge = (links.len() > 1).then(|| self.plain(Kind::Merge, drafted.span));
         Front {
-            links,
+            links: links.to_vec(),
             checks,
             merge,
             wanted,
         }
-    }
-
-    fn links_into(&self, part: PartId, port: usize) -> Vec<usize> {
-        let ins = self.ports.ins.get(part);
-        ins.and_then(|ins| ins.get(port))
-            .cloned()
-            .unwrap_or_default()
-    }
-
-    fn links_out_of(&self, part: PartId, port: usize) -> usize {
-        let outs = self.ports.outs.get(part);
-        outs.and_then(|outs| outs.get(port)).map_or(0, Vec::len)
     }
 
     /// Leads all links of a front to one end of a node.
@@ -224,7 +213,7 @@ impl Assembly<'_, '_> {
                 starts.push(Vec::new());
                 continue;
             }
-            let links = self.links_out_of(part, port);
+            let links = self.ports.out_of(part, port).len();
             let kind = self.out_kind(part, port);
             let from = (node, next);
             next += 1;
@@ -252,18 +241,6 @@ impl Assembly<'_, '_> {
         outs.and_then(|outs| outs.get(port))
             .cloned()
             .unwrap_or(Type::Json)
-    }
-
-    /// The type that an input of a part declares.
-    fn wanted(&self, part: PartId, port: usize) -> Option<Type> {
-        match &self.draft.parts.get(part)?.stage {
-            Stage::Channel(kind) => Some(kind.clone()),
-            Stage::Call(process) => {
-                Some(self.processes.get(*process)?.inputs.get(port)?.kind.clone())
-            }
-            Stage::Output(index) => Some(self.process.outputs.get(*index)?.kind.clone()),
-            _ => None,
-        }
     }
 
     /// The node of a part; of an agent or a tool also the ports that are used.

@@ -1,11 +1,12 @@
 //! The types of all streams of a body, from their sources on.
 //!
 //! Every stream begins at something that has a type: a boundary port, a channel, a process, an expression.
-//! What leads back leads to one of these, since nothing else has a name. So types go forward, once; `empty`
-//! has the type without values, which fits wherever it leads.
+//! Feedback leads to one of these too, since nothing else has a name. So one pass forward is enough. `empty` has
+//! the type without values, which fits everywhere.
 
 use crate::diagnostic::Diagnostic;
 use crate::expr::{self, Typed};
+use crate::graph::walk::left;
 use crate::names::UnitId;
 use crate::span::Span;
 use crate::syntax::ast;
@@ -13,7 +14,7 @@ use crate::types::{Field, Fit, Joint, Shown, Type, fits, join, measured, misfit}
 use crate::value::Value;
 
 use super::codes;
-use super::draft::{Context, Draft, PartId, Stage};
+use super::draft::{Context, Draft, Link, PartId, Stage};
 use super::notes::Shows;
 use super::process::Process;
 
@@ -51,6 +52,18 @@ impl Ports {
             push(&mut ports.ins, link.to, index);
         }
         ports
+    }
+
+    /// The links into an input.
+    pub(super) fn into(&self, part: PartId, port: usize) -> &[usize] {
+        let ports = self.ins.get(part).and_then(|ports| ports.get(port));
+        ports.map_or(&[], Vec::as_slice)
+    }
+
+    /// The links out of an output.
+    pub(super) fn out_of(&self, part: PartId, port: usize) -> &[usize] {
+        let ports = self.outs.get(part).and_then(|ports| ports.get(port));
+        ports.map_or(&[], Vec::as_slice)
     }
 }
 
@@ -114,40 +127,17 @@ fn order(draft: &Draft<'_>, ports: &Ports) -> Vec<PartId> {
         part.is_none_or(|part| is_declared(&part.stage))
     };
     let mut seen: Vec<bool> = (0..draft.parts.len()).map(declared).collect();
-    let mut later = Vec::with_capacity(draft.parts.len());
+    let first: Vec<PartId> = (0..draft.parts.len())
+        .filter(|part| declared(*part))
+        .collect();
     let targets = |outs: &Vec<Vec<usize>>| -> Vec<PartId> {
         let links = outs.iter().flatten();
         let links = links.filter_map(|link| draft.links.get(*link));
         links.map(|link| link.to.0).collect()
     };
     let next: Vec<Vec<PartId>> = ports.outs.iter().map(targets).collect();
-    for start in (0..draft.parts.len()).rev() {
-        let mut stack = vec![(start, 0)];
-        if seen.get(start).copied().unwrap_or(true) {
-            continue;
-        }
-        mark(&mut seen, start);
-        while let Some((part, at)) = stack.pop() {
-            match next.get(part).and_then(|next| next.get(at)) {
-                Some(to) => {
-                    stack.push((part, at + 1));
-                    if seen.get(*to) == Some(&false) {
-                        mark(&mut seen, *to);
-                        stack.push((*to, 0));
-                    }
-                }
-                None => later.push(part),
-            }
-        }
-    }
-    let first = (0..draft.parts.len()).filter(|part| declared(*part));
-    first.chain(later.into_iter().rev()).collect()
-}
-
-fn mark(seen: &mut [bool], part: PartId) {
-    if let Some(mark) = seen.get_mut(part) {
-        *mark = true;
-    }
+    let later = left(&next, (0..draft.parts.len()).rev(), &mut seen);
+    first.into_iter().chain(later.into_iter().rev()).collect()
 }
 
 struct Inference<'a, 'd> {
@@ -162,9 +152,8 @@ struct Inference<'a, 'd> {
 impl Inference<'_, '_> {
     /// The type of an input: the join of all links to it.
     fn incoming(&self, part: PartId, port: usize, out: &mut Vec<Diagnostic>) -> Type {
-        let links = self.ports.ins.get(part).and_then(|ins| ins.get(port));
         let mut kind = Type::never();
-        for link in links.into_iter().flatten() {
+        for link in self.ports.into(part, port) {
             let Some(link) = self.draft.links.get(*link) else {
                 continue;
             };
@@ -182,20 +171,8 @@ impl Inference<'_, '_> {
 
     fn joined(&self, a: &Type, b: &Type, span: Span, out: &mut Vec<Diagnostic>) -> Type {
         join(a, b).unwrap_or_else(|Joint { one, other, value }| {
-            out.push(
-                Diagnostic::error(
-                    codes::NOT_DISJOINT,
-                    span,
-                    format!(
-                        "`{}` and `{}` come together here, and `{value}` would be both",
-                        Shown(&one),
-                        Shown(&other)
-                    ),
-                )
-                .hint(
-                    "Put `tag(l)` on each of the streams first, or a `map` that tells them apart.",
-                ),
-            );
+            let (one, other) = (Shown(&one), Shown(&other));
+            out.push(codes::overlapping_streams(span, &one, &other, &value));
             Type::Unknown
         })
     }
@@ -269,11 +246,7 @@ impl Inference<'_, '_> {
         if measured(&kind).is_some() {
             return kind;
         }
-        out.push(Diagnostic::error(
-            codes::TYPE_TOO_LARGE,
-            span,
-            "the output type here is too large when expanded",
-        ));
+        out.push(codes::output_too_large(span));
         Type::Unknown
     }
 
@@ -338,23 +311,16 @@ impl Inference<'_, '_> {
         }
     }
 
-    /// The type that the target of a link declares.
-    fn wanted(&self, (part, port): (PartId, u32)) -> Option<&Type> {
-        match &self.draft.parts.get(part)?.stage {
-            Stage::Output(index) => Some(&self.process.outputs.get(*index)?.kind),
-            Stage::Channel(kind) => Some(kind),
-            Stage::Call(process) => {
-                let process = self.context.processes.get(*process)?;
-                Some(&process.inputs.get(port as usize)?.kind)
-            }
-            _ => None,
-        }
+    fn wanted(&self, link: Link) -> Option<&Type> {
+        let (part, port) = link.to;
+        self.draft
+            .wanted(part, port as usize, self.process, self.context.processes)
     }
 
     /// Compares each link with the declared type at its end: it fits, needs a check or does not fit.
     fn links(&mut self, out: &mut Vec<Diagnostic>) {
         for (index, link) in self.draft.links.iter().enumerate() {
-            let (Some(from), Some(wanted)) = (self.out(link.from), self.wanted(link.to)) else {
+            let (Some(from), Some(wanted)) = (self.out(link.from), self.wanted(*link)) else {
                 continue;
             };
             match fits(from, wanted) {
@@ -365,11 +331,8 @@ impl Inference<'_, '_> {
                     }
                 }
                 Fit::Never => {
-                    let mut diagnostic = Diagnostic::error(
-                        codes::MISFIT,
-                        link.to_span,
-                        format!("expected `{}`, found `{}`", Shown(wanted), Shown(from)),
-                    );
+                    let (expected, found) = (Shown(wanted), Shown(from));
+                    let mut diagnostic = codes::misfit(link.to_span, &expected, &found);
                     if link.from_span != link.to_span {
                         diagnostic = diagnostic.label(link.from_span, "from here");
                     }
@@ -409,14 +372,8 @@ fn project(index: u32, kind: &Type, span: Span, out: &mut Vec<Diagnostic>) -> Ty
                 }
                 _ => "Only products, such as a barrier makes, have parts.".to_owned(),
             };
-            out.push(
-                Diagnostic::error(
-                    codes::UNKNOWN_FIELD,
-                    span,
-                    format!("`{}` has no part {index}", Shown(kind)),
-                )
-                .hint(hint),
-            );
+            let part = format!("part {index}");
+            out.push(codes::unknown_field(span, &Shown(kind), &part).hint(hint));
             Type::Unknown
         }
     }

@@ -3,14 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::graph::{
-    Edge, EdgeId, External, ExternalId, ExternalKind, ExternalPort, Flow, Graph, Kind, Node, NodeId,
-};
+use crate::graph::{Builder, External, ExternalKind, ExternalPort, Graph, Kind, NodeId};
 use crate::span::Span;
 use crate::types::Type;
 use crate::value::Value;
 
-use super::cycles::components;
 use super::fragment::{Fragment, StepKind};
 use super::process::{PortState, Process, ProcessId, Role};
 
@@ -19,12 +16,10 @@ pub(super) type Settings = Vec<(Arc<str>, Value)>;
 
 /// Inlines fragments into one graph.
 pub(super) struct Inline<'a> {
-    pub processes: &'a [Process],
-    pub fragments: &'a [Fragment],
-    pub settings: &'a HashMap<ProcessId, Settings>,
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
-    externals: Vec<External>,
+    processes: &'a [Process],
+    fragments: &'a [Fragment],
+    settings: &'a HashMap<ProcessId, Settings>,
+    graph: Builder,
 }
 
 /// One end of an edge.
@@ -49,76 +44,27 @@ enum Inlined {
 }
 
 impl<'a> Inline<'a> {
-    pub(super) fn new(
+    /// Inlines everything in `root`. An agent or a tool alone is a graph of one node.
+    pub(super) fn graph(
         processes: &'a [Process],
         fragments: &'a [Fragment],
         settings: &'a HashMap<ProcessId, Settings>,
-    ) -> Self {
-        Self {
+        root: ProcessId,
+    ) -> Option<Graph> {
+        let process = processes.get(root)?;
+        let mut inline = Self {
             processes,
             fragments,
             settings,
-            nodes: Vec::new(),
-            edges: Vec::new(),
-            externals: Vec::new(),
-        }
-    }
-
-    /// The graph of a process. An agent or a tool alone is a graph of one node.
-    pub(super) fn graph(mut self, root: ProcessId) -> Option<Graph> {
-        let process = self.processes.get(root)?;
+            graph: Builder::new(&process.name),
+        };
         match process.role {
-            Role::Agent | Role::Tool | Role::Timer => self.alone(root, process),
+            Role::Agent | Role::Tool | Role::Timer => inline.alone(root, process),
             _ => {
-                self.place(root, None)?;
+                inline.place(root, None)?;
             }
         }
-        let of = |wanted: fn(&Kind) -> bool| -> Vec<NodeId> {
-            let nodes = (0..).map(NodeId).zip(&self.nodes);
-            let found = nodes.filter(|(_, node)| wanted(&node.kind));
-            found.map(|(id, _)| id).collect()
-        };
-        let inputs = of(|kind| matches!(kind, Kind::Input));
-        let outputs = of(|kind| matches!(kind, Kind::Output));
-        self.flows();
-        Some(Graph {
-            name: process.name.clone(),
-            inputs,
-            outputs,
-            nodes: self.nodes,
-            edges: self.edges,
-            externals: self.externals,
-        })
-    }
-
-    fn node(&mut self, kind: Kind, name: Arc<str>, span: Span) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(Node {
-            kind,
-            name,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            span,
-        });
-        id
-    }
-
-    /// Adds an edge. Edges come in any order, so each goes to the index of its port in the lists of its
-    /// nodes.
-    fn edge(&mut self, from: End, to: End, kind: Type) {
-        let id = EdgeId(u32::try_from(self.edges.len()).unwrap_or(u32::MAX));
-        self.edges.push(Edge {
-            from,
-            to,
-            kind,
-            flow: Flow::Forward,
-        });
-        if let Some(node) = self.nodes.get_mut(from.0.0 as usize) {
-            set(&mut node.outputs, from.1, id);
-        }
-        if let Some(node) = self.nodes.get_mut(to.0.0 as usize) {
-            set(&mut node.inputs, to.1, id);
-        }
+        Some(inline.graph.finish())
     }
 
     /// An agent or a tool as the whole of a graph.
@@ -130,7 +76,7 @@ impl<'a> Inline<'a> {
         let (ins, outs) = (declared(&process.inputs), declared(&process.outputs));
         let starts: Vec<NodeId> = ins
             .iter()
-            .map(|port| self.node(Kind::Input, port.name.clone(), span))
+            .map(|port| self.graph.node(Kind::Input, port.name.clone(), span))
             .collect();
         let stood = self.external(
             root,
@@ -140,13 +86,13 @@ impl<'a> Inline<'a> {
         );
         for ((port, from), number) in ins.into_iter().zip(starts).zip(0..) {
             if let Some(to) = into(&stood, number) {
-                self.edge((from, 0), to, port.kind);
+                self.graph.edge((from, 0), to, port.kind);
             }
         }
         for (port, number) in outs.into_iter().zip(0..) {
-            let to = self.node(Kind::Output, port.name.clone(), span);
+            let to = self.graph.node(Kind::Output, port.name.clone(), span);
             if let Some(from) = out_of(&stood, number) {
-                self.edge(from, (to, 0), port.kind);
+                self.graph.edge(from, (to, 0), port.kind);
             }
         }
     }
@@ -163,15 +109,15 @@ impl<'a> Inline<'a> {
             };
             stood.push(match (&step.kind, place) {
                 (StepKind::Input(_), None) => {
-                    Inlined::Node(self.node(Kind::Input, name, step.span), None)
+                    Inlined::Node(self.graph.node(Kind::Input, name, step.span), None)
                 }
                 (StepKind::Output(_), None) => {
-                    Inlined::Node(self.node(Kind::Output, name, step.span), None)
+                    Inlined::Node(self.graph.node(Kind::Output, name, step.span), None)
                 }
                 (StepKind::Input(index), Some(_)) => Inlined::Input(*index),
                 (StepKind::Output(index), Some(_)) => Inlined::Output(*index),
                 (StepKind::Plain(kind), _) => {
-                    Inlined::Node(self.node(kind.clone(), name, step.span), None)
+                    Inlined::Node(self.graph.node(kind.clone(), name, step.span), None)
                 }
                 (StepKind::External(process, ins, outs), _) => {
                     self.external(*process, (ins.clone(), outs.clone()), name, step.span)
@@ -195,7 +141,7 @@ impl<'a> Inline<'a> {
         let to = stood.get(way.to.0)?;
         match (from, to) {
             (Inlined::Input(input), Inlined::Output(output)) => {
-                let node = self.node(Kind::Id, Arc::from("id"), Span::default());
+                let node = self.graph.node(Kind::Id, Arc::from("id"), Span::default());
                 put(&mut placed.ins, *input, (node, 0));
                 put(&mut placed.outs, *output, (node, 0));
             }
@@ -205,7 +151,7 @@ impl<'a> Inline<'a> {
             }
             (from, to) => {
                 let (from, to) = (out_of(from, way.from.1)?, into(to, way.to.1)?);
-                self.edge(from, to, way.kind.clone());
+                self.graph.edge(from, to, way.kind.clone());
             }
         }
         Some(())
@@ -220,10 +166,10 @@ impl<'a> Inline<'a> {
         span: Span,
     ) -> Inlined {
         let Some(declared) = self.processes.get(process) else {
-            return Inlined::Node(self.node(Kind::Id, name, span), None);
+            return Inlined::Node(self.graph.node(Kind::Id, name, span), None);
         };
         if declared.role == Role::Timer {
-            return Inlined::Node(self.node(Kind::Timer, name, span), None);
+            return Inlined::Node(self.graph.node(Kind::Timer, name, span), None);
         }
         let reports = outputs.iter().position(|port| &*port.name == REPORTS);
         if let Some(at) = reports {
@@ -233,8 +179,7 @@ impl<'a> Inline<'a> {
             };
             outputs.splice(at..=at, [part("ctrl_out"), part("telemetry")]);
         }
-        let id = ExternalId(u32::try_from(self.externals.len()).unwrap_or(u32::MAX));
-        self.externals.push(External {
+        let id = self.graph.external(External {
             name: declared.name.clone(),
             kind: match declared.role {
                 Role::Agent => ExternalKind::Agent,
@@ -245,35 +190,16 @@ impl<'a> Inline<'a> {
             settings: self.settings.get(&process).cloned().unwrap_or_default(),
             span: declared.span,
         });
-        let node = self.node(Kind::External(id), name, span);
+        let node = self.graph.node(Kind::External(id), name, span);
         let merged = reports.map(|at| {
             let first = u32::try_from(at).unwrap_or(u32::MAX);
-            let merge = self.node(Kind::Merge, Arc::from("merge"), span);
-            self.edge((node, first), (merge, 0), Type::Json);
-            self.edge((node, first.saturating_add(1)), (merge, 1), Type::Json);
+            let merge = self.graph.node(Kind::Merge, Arc::from("merge"), span);
+            self.graph.edge((node, first), (merge, 0), Type::Json);
+            self.graph
+                .edge((node, first.saturating_add(1)), (merge, 1), Type::Json);
             (first, merge)
         });
         Inlined::Node(node, merged)
-    }
-
-    /// Notes which edges lie on a cycle.
-    fn flows(&mut self) {
-        let next: Vec<Vec<usize>> = self
-            .nodes
-            .iter()
-            .map(|node| {
-                let edges = node.outputs.iter();
-                let edges = edges.filter_map(|edge| self.edges.get(edge.0 as usize));
-                edges.map(|edge| edge.to.0.0 as usize).collect()
-            })
-            .collect();
-        let component = components(&next);
-        for edge in &mut self.edges {
-            let (from, to) = (edge.from.0.0 as usize, edge.to.0.0 as usize);
-            if component.get(from) == component.get(to) {
-                edge.flow = Flow::Cycle;
-            }
-        }
     }
 }
 
@@ -288,16 +214,6 @@ pub(super) fn outside(port: &super::process::Port) -> ExternalPort {
             _ => port.name.clone(),
         },
         kind: port.kind.clone(),
-    }
-}
-
-fn set(ports: &mut Vec<EdgeId>, port: u32, edge: EdgeId) {
-    let port = port as usize;
-    if ports.len() <= port {
-        ports.resize(port + 1, EdgeId(u32::MAX));
-    }
-    if let Some(slot) = ports.get_mut(port) {
-        *slot = edge;
     }
 }
 

@@ -1,10 +1,9 @@
 //! Liveness: unreachable parts, barriers that never fill and endless loops.
 
 use crate::diagnostic::Diagnostic;
-use crate::span::Span;
+use crate::graph::walk::components;
 
 use super::codes;
-use super::cycles::components;
 use super::draft::{Context, Draft, Link, Part, PartId, Stage};
 use super::infer::Ports;
 use super::process::{PortState, Role};
@@ -39,12 +38,12 @@ impl Streams<'_, '_> {
             return;
         }
         let before = self.out.len();
-        for part in 0..self.draft.parts.len() {
-            self.fed(part);
+        for (part, drafted) in self.draft.parts.iter().enumerate() {
+            self.fed(part, drafted);
         }
         let starved = self.out.len() > before;
-        for part in 0..self.draft.parts.len() {
-            self.read(part);
+        for (part, drafted) in self.draft.parts.iter().enumerate() {
+            self.read(part, drafted);
         }
         if starved {
             return;
@@ -61,30 +60,18 @@ impl Streams<'_, '_> {
         }
     }
 
-    fn links(&self, part: PartId, port: u32, side: Side) -> &[usize] {
-        let all = match side {
-            Side::In => &self.ports.ins,
-            Side::Out => &self.ports.outs,
-        };
-        let ports = all.get(part).and_then(|ports| ports.get(port as usize));
-        ports.map_or(&[], Vec::as_slice)
-    }
-
     /// Reports inputs that nothing feeds.
-    fn fed(&mut self, part: PartId) {
-        let Some(drafted) = self.draft.parts.get(part) else {
-            return;
-        };
+    fn fed(&mut self, part: PartId, drafted: &Part<'_>) {
         for port in 0..drafted.ins {
-            if !self.links(part, port, Side::In).is_empty() {
+            if !self.ports.into(part, port as usize).is_empty() {
                 continue;
             }
-            let name = &drafted.name;
-            let message = match &drafted.stage {
+            let (span, name) = (drafted.span, &drafted.name);
+            let diagnostic = match &drafted.stage {
                 Stage::Broken => continue,
-                Stage::Channel(_) if self.links(part, 0, Side::Out).is_empty() => continue,
-                Stage::Channel(_) => format!("`{name}` is read, but nothing feeds it"),
-                Stage::Output(_) => format!("nothing feeds the output `{name}`"),
+                Stage::Channel(_) if self.ports.out_of(part, 0).is_empty() => continue,
+                Stage::Channel(_) => codes::unfed_channel(span, name),
+                Stage::Output(_) => codes::unfed_output(span, name),
                 Stage::Call(process) => {
                     let process = self.context.processes.get(*process);
                     let Some(port) = process.and_then(|process| process.inputs.get(port as usize))
@@ -95,37 +82,30 @@ impl Streams<'_, '_> {
                     if agent && (port.state == PortState::Implied || &*port.name != "input") {
                         continue;
                     }
-                    format!("nothing feeds the input `{}` of `{name}`", port.name)
+                    codes::unfed_input(span, &port.name, name)
                 }
-                _ => format!("nothing feeds this `{name}`"),
+                _ => codes::unfed(span, name),
             };
-            self.out
-                .push(Diagnostic::error(codes::NEVER_FED, drafted.span, message));
+            self.out.push(diagnostic);
         }
     }
 
     /// Reports outputs that nothing reads.
-    fn read(&mut self, part: PartId) {
-        let Some(drafted) = self.draft.parts.get(part) else {
-            return;
-        };
+    fn read(&mut self, part: PartId, drafted: &Part<'_>) {
         for port in 0..drafted.outs {
-            if !self.links(part, port, Side::Out).is_empty() {
+            if !self.ports.out_of(part, port as usize).is_empty() {
                 continue;
             }
-            let name = &drafted.name;
-            let message = match &drafted.stage {
+            let (span, name) = (drafted.span, &drafted.name);
+            self.out.push(match &drafted.stage {
                 Stage::Broken | Stage::Call(_) => continue,
-                Stage::Channel(_) if self.links(part, 0, Side::In).is_empty() => {
-                    format!("the channel `{name}` is not used")
+                Stage::Channel(_) if self.ports.into(part, 0).is_empty() => {
+                    codes::unused_channel(span, name)
                 }
-                Stage::Channel(_) => format!("nothing reads from the channel `{name}`"),
-                Stage::Input(_) => format!("nothing reads the input `{name}`"),
-                _ => "nothing reads this output".to_owned(),
-            };
-            let diagnostic = Diagnostic::warning(codes::UNUSED, drafted.span, message);
-            self.out
-                .push(diagnostic.hint("End an unneeded stream with `discard`."));
+                Stage::Channel(_) => codes::unread_channel(span, name),
+                Stage::Input(_) => codes::unread_input(span, name),
+                _ => codes::unread_output(span),
+            });
         }
     }
 
@@ -175,7 +155,7 @@ impl Streams<'_, '_> {
 
     /// The messages that can reach one input.
     fn side(&self, part: PartId, port: u32, reach: &[Reach]) -> Reach {
-        let links = self.links(part, port, Side::In).iter();
+        let links = self.ports.into(part, port as usize).iter();
         let from = links.filter_map(|link| self.draft.links.get(*link));
         let come = from.filter_map(|link| reach.get(link.from.0).copied());
         come.max().unwrap_or(Reach::Nothing)
@@ -193,19 +173,12 @@ impl Streams<'_, '_> {
             return;
         }
         let port = u32::try_from(dead).unwrap_or(u32::MAX);
-        let mut diagnostic = Diagnostic::error(
-            codes::NEVER_FILLS,
-            drafted.span,
-            "this barrier never fills: one of its sides never gets a message",
-        );
-        let link = self.links(part, port, Side::In).first();
+        let mut diagnostic = codes::never_fills(drafted.span);
+        let link = self.ports.into(part, port as usize).first();
         if let Some(link) = link.and_then(|link| self.draft.links.get(*link)) {
             diagnostic = diagnostic.label(link.from_span, "no message ever comes from here");
         }
-        self.out.push(
-            diagnostic
-                .hint("In a feedback loop, begin with `once(…)`: `(once(null) * loop) ; merge`."),
-        );
+        self.out.push(diagnostic);
     }
 
     /// Statements one of whose links nothing ever comes through.
@@ -223,14 +196,9 @@ impl Streams<'_, '_> {
             let span = index
                 .and_then(|index| self.draft.statements.get(index))
                 .copied();
-            self.out.push(
-                Diagnostic::warning(
-                    codes::UNREACHABLE,
-                    span.unwrap_or_else(Span::default),
-                    "no message ever reaches this statement",
-                )
-                .label(link.from_span, "no message ever comes from here"),
-            );
+            let diagnostic = codes::unreachable(span.unwrap_or_default());
+            self.out
+                .push(diagnostic.label(link.from_span, "no message ever comes from here"));
         }
     }
 
@@ -249,7 +217,7 @@ impl Streams<'_, '_> {
                 continue;
             };
             let mut seen = vec![false; links.len()];
-            let mut waiting: Vec<usize> = self.links(part, 0, Side::Out).to_vec();
+            let mut waiting: Vec<usize> = self.ports.out_of(part, 0).to_vec();
             while let Some(link) = waiting.pop() {
                 let fresh = seen.get_mut(link).filter(|seen| !**seen);
                 let Some(fresh) = fresh else {
@@ -307,7 +275,7 @@ impl Streams<'_, '_> {
         };
         let links = outs
             .iter()
-            .flat_map(|out| self.links(part, *out, Side::Out));
+            .flat_map(|out| self.ports.out_of(part, *out as usize));
         links.copied().collect()
     }
 
@@ -324,22 +292,10 @@ impl Streams<'_, '_> {
             let Some(link) = self.draft.links.get(link) else {
                 continue;
             };
-            self.out.push(
-                Diagnostic::warning(
-                    codes::NEVER_STOPS,
-                    link.from_span.to(link.to_span),
-                    "every message loops here forever",
-                )
-                .hint("Put a `filter` or a `barrier` into the cycle."),
-            );
+            let span = link.from_span.to(link.to_span);
+            self.out.push(codes::never_stops(span));
         }
     }
-}
-
-#[derive(Clone, Copy)]
-enum Side {
-    In,
-    Out,
 }
 
 fn number(index: usize) -> u32 {

@@ -4,7 +4,7 @@ use super::codes;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::session::codes as sessions;
 use crate::span::Span;
-use crate::syntax::ast::{Body, Declaration, DeclarationKind, Program};
+use crate::syntax::ast::Program;
 use crate::syntax::codes as syntax;
 
 /// Codes about a declaration as a whole. If a part of it could not be parsed, that part may be what is
@@ -32,12 +32,13 @@ pub(super) fn once(all: Vec<Diagnostic>, program: &Program) -> Vec<Diagnostic> {
     let unread: Vec<Span> = errors(&all, is_syntax).collect();
     let expressions: Vec<Span> = errors(&all, is_of_expression).collect();
     let is_read = |span: &Span| !unread.iter().any(|unread| touch(*unread, *span));
-    let declarations = || program.declarations.iter();
-    let broken: Vec<Span> = declarations()
+    let declarations = program.declarations.iter();
+    let broken: Vec<Span> = declarations
         .map(|declaration| declaration.span)
         .filter(|span| !is_read(span))
         .collect();
-    let statements = declarations().flat_map(statements);
+    let statements = program.bodies().flat_map(|plumb| &plumb.statements);
+    let statements = statements.map(|statement| statement.span);
     let unread_places: Vec<Span> = statements
         .filter(|span| !is_read(span))
         .chain(unread.iter().copied())
@@ -66,17 +67,6 @@ pub(super) fn once(all: Vec<Diagnostic>, program: &Program) -> Vec<Diagnostic> {
 fn errors(all: &[Diagnostic], which: fn(&Diagnostic) -> bool) -> impl Iterator<Item = Span> {
     let errors = all.iter().filter(|it| it.severity == Severity::Error);
     errors.filter(move |it| which(it)).map(|it| it.span)
-}
-
-fn statements(declaration: &Declaration) -> impl Iterator<Item = Span> {
-    let statements = match &declaration.kind {
-        DeclarationKind::Let(declared) => match &declared.body {
-            Body::Plumb(plumb) => plumb.statements.as_slice(),
-            _ => &[],
-        },
-        _ => &[],
-    };
-    statements.iter().map(|statement| statement.span)
 }
 
 fn is_syntax(diagnostic: &Diagnostic) -> bool {

@@ -128,18 +128,12 @@ impl Reader<'_> {
         for kind in kinds {
             let (resolved, stream) = self.types.stream(self.units, unit, kind, self.out);
             if plain == stream && role != Role::Broken {
-                let broken = matches!(kind.kind, ast::TypeKind::Broken);
-                let (message, hint) = if plain {
-                    (
-                        "a tool has no streams",
-                        "Leave the `!` out: one message in, one out.",
-                    )
-                } else {
-                    ("a process has streams", "Write `!` in front.")
+                let told = match plain {
+                    true => codes::streams_of_tool(kind.span),
+                    false => codes::plain_port(kind.span),
                 };
-                if !broken {
-                    self.out
-                        .push(Diagnostic::error(codes::STREAM, kind.span, message).hint(hint));
+                if !matches!(kind.kind, ast::TypeKind::Broken) {
+                    self.out.push(told);
                 }
             }
             streams.push((resolved, kind.span));
@@ -174,18 +168,9 @@ impl Reader<'_> {
                 (Some(first), Some(last)) => first.span.to(last.span),
                 _ => plumb.span,
             };
-            self.out.push(
-                Diagnostic::error(
-                    codes::PORTS,
-                    span,
-                    format!(
-                        "the signature has {}, and this names {}",
-                        ports(wanted),
-                        plumb.ports.len()
-                    ),
-                )
-                .label(declared.signature.span, "the signature"),
-            );
+            let told = codes::port_count(span, &ports(wanted), &plumb.ports.len());
+            self.out
+                .push(told.label(declared.signature.span, "the signature"));
             process.role = Role::Broken;
             return;
         }
@@ -208,14 +193,7 @@ impl Reader<'_> {
             return;
         }
         process.role = Role::Broken;
-        self.out.push(
-            Diagnostic::error(
-                codes::AGENT_PORTS,
-                declared.signature.span,
-                "a tool takes one message and gives one",
-            )
-            .hint("Write `A -> B`; several values make a record or a product `(A, B)`."),
-        );
+        self.out.push(codes::tool_ports(declared.signature.span));
     }
 
     /// The ports of an agent: those of the signature in their order, then the others.
@@ -229,31 +207,22 @@ impl Reader<'_> {
         let span = declared.signature.span;
         if !(1..=2).contains(&inputs.len()) || !(1..=3).contains(&outputs.len()) {
             process.role = Role::Broken;
-            self.out.push(
-                Diagnostic::error(codes::AGENT_PORTS, span, "an agent has other ports").hint(
-                    "Write `(!input, !CtrlCmd) -> (!output, !CtrlResp, !json)`, or fewer from the right.",
-                ),
-            );
+            self.out.push(codes::agent_ports(span));
             return;
         }
         let unit = process.definition.unit;
         let commands = self.of_mem(unit, "CtrlCmd", span);
         let answers = self.of_mem(unit, "CtrlResp", span);
-        if let Some((kind, span)) = inputs.get(1) {
-            self.control_in(kind, &commands, *span);
+        if let Some((kind, span)) = inputs.get(1)
+            && fits(kind, &commands) == Fit::Never
+        {
+            self.out.push(codes::agent_input(*span, &Shown(kind)));
         }
         let both = matches!(outputs.as_slice(), [_, (Type::Json, _)]);
         let wide = [&answers, &Type::Json];
         for ((kind, span), given) in outputs.iter().skip(1).zip(wide) {
             if !both && fits(given, kind) == Fit::Never {
-                self.out.push(
-                    Diagnostic::error(
-                        codes::AGENT_PORTS,
-                        *span,
-                        format!("the output here does not fit `{}`", Shown(kind)),
-                    )
-                    .hint("The second output is `!CtrlResp`, the third `!json`."),
-                );
+                self.out.push(codes::agent_output(*span, &Shown(kind)));
             }
         }
         process.inputs = named(
@@ -281,19 +250,6 @@ impl Reader<'_> {
         };
     }
 
-    fn control_in(&mut self, kind: &Type, commands: &Type, span: Span) {
-        if fits(kind, commands) == Fit::Never {
-            self.out.push(
-                Diagnostic::error(
-                    codes::AGENT_PORTS,
-                    span,
-                    format!("an agent does not understand `{}`", Shown(kind)),
-                )
-                .hint("The second input is `!CtrlCmd`, or some of its variants."),
-            );
-        }
-    }
-
     fn of_mem(&mut self, unit: UnitId, name: &str, span: Span) -> Type {
         let named = |text: &str| ast::Name {
             text: text.into(),
@@ -306,10 +262,7 @@ impl Reader<'_> {
         if self.units.find(unit, &path, Sort::Type).is_err() {
             return Type::Json;
         }
-        let kind = ast::Type {
-            span,
-            kind: ast::TypeKind::Named(path),
-        };
+        let kind = ast::Type::new(span, ast::TypeKind::Named(path));
         let resolved = self.types.quietly(self.units, unit, &kind);
         resolved.unwrap_or(Type::Unknown)
     }

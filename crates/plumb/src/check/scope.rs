@@ -5,8 +5,8 @@ use crate::names::{Processing, Sort, TypeNames, Unit, UnitId, Units, member_name
 use crate::picture::Session;
 use crate::session::{self, Scope};
 use crate::syntax::ast::{
-    Body, Declaration, DeclarationKind, Field, Let, Name, Path, Program, Protocol, ProtocolKind,
-    Side, StatementKind, Type, TypeKind,
+    Declaration, DeclarationKind, Field, Name, Path, Plumb, Program, Protocol, ProtocolKind, Side,
+    Type, TypeKind,
 };
 use crate::types;
 
@@ -33,31 +33,17 @@ pub(super) fn desugar(units: &mut Units, names: &TypeNames, out: &mut Vec<Diagno
 
 /// The sessions of all units, as they are bound.
 pub(super) fn sessions(units: &Units) -> Vec<Session> {
-    let declarations = units
-        .list
-        .iter()
-        .flat_map(|unit| &unit.program.declarations);
-    let bodies = declarations.filter_map(|declaration| match &declaration.kind {
-        DeclarationKind::Let(Let {
-            body: Body::Plumb(plumb),
-            ..
-        }) => Some(plumb),
-        _ => None,
-    });
-    let statements = bodies.flat_map(|plumb| &plumb.statements);
-    let bound = statements.filter_map(|statement| {
-        let StatementKind::Bind(bind) = &statement.kind else {
-            return None;
-        };
+    let bodies = units.list.iter().flat_map(|unit| unit.program.bodies());
+    let bound = bodies.flat_map(Plumb::bindings).map(|(bind, span)| {
         let dual = match bind.side {
             Side::Itself => "",
             Side::Dual => "dual ",
         };
         let (protocol, name) = (&bind.protocol.name.text, &bind.session.text);
-        Some(Session {
-            span: statement.span,
+        Session {
+            span,
             text: format!("{dual}{protocol} as {name}").into(),
-        })
+        }
     });
     bound.collect()
 }
@@ -100,10 +86,7 @@ impl Scope for View<'_> {
     }
 
     fn has_process(&self, name: &Name) -> bool {
-        let path = Path {
-            module: None,
-            name: name.clone(),
-        };
+        let path = Path::bare(name.clone());
         self.units.find(self.unit, &path, Sort::Process).is_ok()
     }
 
@@ -190,10 +173,7 @@ impl View<'_> {
             TypeKind::Product(parts) => TypeKind::Product(all(parts)),
             TypeKind::Literal(_) | TypeKind::Broken => kind.kind.clone(),
         };
-        Type {
-            span: kind.span,
-            kind: moved,
-        }
+        Type::new(kind.span, moved)
     }
 
     fn moved_path(&self, from: UnitId, path: &Path, sort: Sort) -> Path {

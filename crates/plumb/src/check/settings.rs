@@ -91,14 +91,8 @@ pub(crate) fn settings(
     for setting in list {
         let key = &setting.key;
         if let Some(first) = seen.insert(&key.text, key) {
-            out.push(
-                Diagnostic::error(
-                    codes::SETTING_TWICE,
-                    key.span,
-                    format!("`{}` appears twice here", key.text),
-                )
-                .label(first.span, "here first"),
-            );
+            let twice = codes::setting_twice(key.span, &key.text);
+            out.push(twice.label(first.span, "here first"));
             continue;
         }
         let Some((_, wanted)) = known.iter().find(|(name, _)| *name == &*key.text) else {
@@ -109,11 +103,7 @@ pub(crate) fn settings(
             Ok(Some(value)) => values.push((key.text.clone(), value)),
             Ok(None) => {}
             Err(diagnostic) => out.push(diagnostic.unwrap_or_else(|| {
-                Diagnostic::error(
-                    codes::SETTING_VALUE,
-                    setting.value.span,
-                    format!("`{}` is {}", key.text, described(*wanted)),
-                )
+                codes::setting_value(setting.value.span, &key.text, &described(*wanted))
             })),
         }
     }
@@ -132,14 +122,8 @@ fn whole(
     let get = |name: &str| values.iter().find(|(key, _)| &**key == name);
     let given = |setting: &Setting| matches!(&*setting.key.text, "process" | "mcp");
     if process.role == Role::Tool && !list.iter().any(given) {
-        out.push(
-            Diagnostic::error(
-                codes::SETTING_MISSING,
-                declared.name.span,
-                format!("the tool `{}` has no `process`", declared.name.text),
-            )
-            .hint("Name what it runs, `process: name`, or who serves it, `mcp: \"command\"`."),
-        );
+        let name = &declared.name;
+        out.push(codes::tool_without_process(name.span, &name.text));
     }
     if process.role != Role::Agent {
         return;
@@ -149,36 +133,18 @@ fn whole(
     };
     let provider = get("provider").and_then(|(_, value)| value.as_text());
     if provider == Some("eliza") && fits(&Type::Text, &answer.kind) == Fit::Never {
-        out.push(Diagnostic::error(
-            codes::ANSWER,
-            answer.span,
-            "\"eliza\" answers with a string and nothing else",
-        ));
+        out.push(codes::answer_of_eliza(answer.span));
     } else if matches!(answer.kind, Type::Unit) {
-        out.push(
-            Diagnostic::error(
-                codes::ANSWER,
-                answer.span,
-                "an agent with the output type `unit` has nothing to answer",
-            )
-            .hint("Ask for the type that is needed, or for `string`."),
-        );
+        out.push(codes::answer_without_content(answer.span));
     }
 }
 
 fn unknown(key: &Name, known: &[(&str, Wanted)], what: &str) -> Diagnostic {
-    let diagnostic = Diagnostic::error(
-        codes::UNKNOWN_SETTING,
-        key.span,
-        format!("{what} has no setting `{}`", key.text),
-    );
-    match nearest(&key.text, known.iter().map(|(name, _)| *name)) {
-        Some(near) => diagnostic.hint(format!("Did you mean `{near}`?")),
-        None => {
-            let all: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-            diagnostic.hint(format!("There are {}.", all.join(", ")))
-        }
-    }
+    let all: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let near = nearest(&key.text, all.iter().copied());
+    codes::unknown_setting(key.span, &what, &key.text)
+        .hint(format!("There are {}.", all.join(", ")))
+        .meant(near)
 }
 
 fn described(wanted: Wanted) -> String {
@@ -235,11 +201,7 @@ fn value(
 }
 
 fn unknown_provider(expr: &Expr, name: &str) -> Diagnostic {
-    let diagnostic = Diagnostic::error(
-        codes::UNKNOWN_PROVIDER,
-        expr.span,
-        format!("no provider is called `{name}`"),
-    );
+    let diagnostic = codes::unknown_provider(expr.span, &name);
     match nearest(name, PROVIDERS.iter().copied()) {
         Some(near) => diagnostic.hint(format!("Did you mean \"{near}\"?")),
         None => diagnostic.hint(format!("There are {}.", PROVIDERS.join(", "))),
@@ -276,15 +238,8 @@ fn tool(expr: &Expr, lookup: Lookup<'_>) -> Result<Value, Option<Diagnostic>> {
         Role::Timer => false,
     };
     if !can {
-        return Err(Some(
-            Diagnostic::error(
-                codes::NOT_A_TOOL,
-                expr.span,
-                format!("`{}` cannot be a tool", process.name),
-            )
-            .label(process.span, "declared here")
-            .hint("A tool is a process with one input and one output."),
-        ));
+        let told = codes::not_a_tool(expr.span, &process.name);
+        return Err(Some(told.label(process.span, "declared here")));
     }
     Ok(Value::Text(process.name.clone()))
 }

@@ -77,16 +77,7 @@ fn recursive(
     let from = open.iter().position(|(id, _)| *id == process).unwrap_or(0);
     let mut way: Vec<&str> = open.iter().skip(from).map(|(id, _)| name(*id)).collect();
     way.push(name(process));
-    Diagnostic::error(
-        codes::RECURSIVE_PROCESS,
-        span,
-        format!(
-            "`{}` is a part of itself: {}",
-            name(process),
-            way.join(" → ")
-        ),
-    )
-    .hint("Route the stream back with a statement instead; feedback needs no recursion.")
+    codes::recursive_process(span, &name(process), &way.join(" → "))
 }
 
 /// Reports processes that are too large. Each comes after its parts in the order.
@@ -110,14 +101,8 @@ pub(super) fn measure(
         if (nodes > LARGEST || depth > DEEPEST)
             && let Some(declared) = processes.get(*process)
         {
-            out.push(Diagnostic::error(
-                codes::TOO_LARGE,
-                declared.span,
-                format!(
-                    "with its inlined processes, `{}` has more than {LARGEST} nodes, or is more than {DEEPEST} processes deep",
-                    declared.name
-                ),
-            ));
+            let (span, name) = (declared.span, &declared.name);
+            out.push(codes::network_too_large(span, name, &LARGEST, &DEEPEST));
             (nodes, depth) = (0, 0);
         }
         if let Some(slot) = sizes.get_mut(*process) {

@@ -51,29 +51,12 @@ impl<'a> Drafter<'a, '_> {
 
     /// Reports mistakes in the types that an expression names.
     fn types_in(&mut self, expr: &Expr) {
-        match &expr.kind {
-            ExprKind::Is(inner, kind) => {
-                let (units, types) = (self.context.units, self.context.types);
-                types.plain(units, self.unit, kind, self.out);
-                self.types_in(inner);
-            }
-            ExprKind::Field(inner, _) | ExprKind::Part(inner, _) | ExprKind::Unary(_, inner) => {
-                self.types_in(inner);
-            }
-            ExprKind::Binary(_, left, right) => {
-                self.types_in(left);
-                self.types_in(right);
-            }
-            ExprKind::If(test, then, other) => {
-                for inner in [test, then, other] {
-                    self.types_in(inner);
-                }
-            }
-            ExprKind::Record(fields) => fields.iter().for_each(|(_, inner)| self.types_in(inner)),
-            ExprKind::List(inner) | ExprKind::Call(_, inner) => {
-                inner.iter().for_each(|inner| self.types_in(inner));
-            }
-            _ => {}
+        if let ExprKind::Is(_, kind) = &expr.kind {
+            let (units, types) = (self.context.units, self.context.types);
+            types.plain(units, self.unit, kind, self.out);
+        }
+        for inner in expr.parts() {
+            self.types_in(inner);
         }
     }
 
@@ -195,11 +178,9 @@ impl<'a> Drafter<'a, '_> {
         }
         let (from, to) = spans;
         let diagnostic = if ins.is_empty() {
-            Diagnostic::error(codes::DIRECTION, to, "nothing can go in here")
-                .label(from, "from here")
+            codes::nothing_goes_in(to).label(from, "from here")
         } else if outs.is_empty() {
-            Diagnostic::error(codes::DIRECTION, from, "nothing comes out here")
-                .label(to, "wanted here")
+            codes::nothing_comes_out(from).label(to, "wanted here")
         } else {
             let hint = match (outs.len(), ins.len()) {
                 (1, _) => "`copy` makes several of one stream.",
@@ -208,14 +189,9 @@ impl<'a> Drafter<'a, '_> {
                 }
                 _ => "Each stream on the left needs one on the right.",
             };
-            let message = format!(
-                "{} where {} taken",
-                counted(outs.len(), "comes", "come"),
-                counted(ins.len(), "is", "are")
-            );
-            Diagnostic::error(codes::ARITY, to, message)
-                .label(from, "from here")
-                .hint(hint)
+            let come = counted(outs.len(), "goes", "go");
+            let taken = counted(ins.len(), "is", "are");
+            codes::arity(to, &come, &taken, &hint).label(from, "from here")
         };
         self.wrong(diagnostic);
         self.dangling(outs, to);
@@ -279,17 +255,22 @@ impl<'a> Drafter<'a, '_> {
         })
     }
 
-    /// A name that is not there may be a slip for a channel or a port.
-    fn also_local(&self, path: &Path, mut diagnostic: Diagnostic) -> Diagnostic {
+    /// Adds the channels and ports to what an unknown name may have meant.
+    fn also_local(&self, path: &Path, diagnostic: Diagnostic) -> Diagnostic {
+        let mut diagnostic = self.nearest_local(path, diagnostic);
+        if path.module.is_none() && diagnostic.code == codes::UNKNOWN_NAME {
+            diagnostic.message =
+                format!("no process, channel or port is called `{}`", path.name.text);
+        }
+        diagnostic
+    }
+
+    fn nearest_local(&self, path: &Path, mut diagnostic: Diagnostic) -> Diagnostic {
         if path.module.is_none() && diagnostic.hint.is_none() {
             let mut names: Vec<&str> = self.locals.keys().map(|name| &**name).collect();
             names.sort_unstable();
             let near = nearest(&path.name.text, names);
-            diagnostic.hint = near.map(|near| format!("Did you mean `{near}`?"));
-        }
-        if path.module.is_none() && diagnostic.code == codes::UNKNOWN_NAME {
-            diagnostic.message =
-                format!("no process, channel or port is called `{}`", path.name.text);
+            diagnostic = diagnostic.meant(near);
         }
         diagnostic
     }
@@ -302,14 +283,7 @@ impl<'a> Drafter<'a, '_> {
             Some(Instances::One(part)) => Some(*part),
             Some(Instances::Several) => {
                 let name = self.context.processes.get(process)?.name.clone();
-                self.wrong(
-                    Diagnostic::error(
-                        codes::AMBIGUOUS,
-                        span,
-                        format!("`{name}` is spawned several times: which one is meant?"),
-                    )
-                    .hint("Join its ports in the `spawn`, through channels."),
-                );
+                self.wrong(codes::ambiguous(span, &name));
                 None
             }
             None => {
@@ -322,18 +296,11 @@ impl<'a> Drafter<'a, '_> {
 
     /// `p@port`.
     fn port(&mut self, name: &Name, port: &Name) -> Option<Ends> {
-        let path = Path {
-            module: None,
-            name: name.clone(),
-        };
+        let path = Path::bare(name.clone());
         if let Some(declared) = self.locals.get(&name.text) {
-            let diagnostic = Diagnostic::error(
-                codes::UNKNOWN_PORT,
-                port.span,
-                format!("`{}` is a channel or a port, and has no ports", name.text),
-            )
-            .label(declared.span, "declared here");
-            self.wrong(diagnostic);
+            let told = codes::port_of_channel(port.span, &name.text);
+            let told = told.label(declared.span, "declared here");
+            self.wrong(told);
             return None;
         }
         let process = match self.context.process(self.unit, &path) {
@@ -396,23 +363,14 @@ impl<'a> Drafter<'a, '_> {
             .any(|argument| argument.port.is_some());
         let expected = positional.len();
         if !named && spawn.arguments.len() != expected {
-            self.wrong(
-                Diagnostic::error(
-                    codes::SPAWN,
-                    spawn.process.span(),
-                    format!(
-                        "{} joined, and `{}` has {expected}",
-                        match spawn.arguments.len() {
-                            0 => "no port is".to_owned(),
-                            1 => "1 port is".to_owned(),
-                            several => format!("{several} ports are"),
-                        },
-                        found.name
-                    ),
-                )
-                .label(found.span, "declared here")
-                .hint(format!("Its ports are {}.", port_names(found))),
-            );
+            let joined = match spawn.arguments.len() {
+                0 => "no port is".to_owned(),
+                1 => "1 port is".to_owned(),
+                several => format!("{several} ports are"),
+            };
+            let (span, names) = (spawn.process.span(), port_names(found));
+            let told = codes::spawn_count(span, &joined, &found.name, &expected, &names);
+            self.wrong(told.label(found.span, "declared here"));
             return;
         }
         for (index, argument) in spawn.arguments.iter().enumerate() {
@@ -430,21 +388,13 @@ impl<'a> Drafter<'a, '_> {
                 None => match positional.get(index) {
                     Some(side) if !named => (*side, argument.channel.span),
                     _ => {
-                        self.wrong(Diagnostic::error(
-                            codes::SPAWN,
-                            argument.channel.span,
-                            "either all ports are named, or none is",
-                        ));
+                        self.wrong(codes::spawn_mixed(argument.channel.span));
                         continue;
                     }
                 },
             };
             if joined.contains(&side) {
-                self.wrong(Diagnostic::error(
-                    codes::SPAWN,
-                    span,
-                    "this port is joined already",
-                ));
+                self.wrong(codes::joined_twice(span));
                 continue;
             }
             joined.push(side);
@@ -454,14 +404,10 @@ impl<'a> Drafter<'a, '_> {
 
     fn argument(&mut self, part: PartId, side: Side, channel: &Name, span: Span) {
         let Some(declared) = self.locals.get(&channel.text).cloned() else {
-            let path = Path {
-                module: None,
-                name: channel.clone(),
-            };
+            let path = Path::bare(channel.clone());
             let known = self.context.units.find(self.unit, &path, Sort::Process);
-            let diagnostic = Diagnostic::error(codes::UNKNOWN_NAME, channel.span, "");
-            let mut diagnostic = self.also_local(&path, diagnostic);
-            diagnostic.message = format!("no channel or port is called `{}`", channel.text);
+            let unknown = codes::unknown_channel(channel.span, &channel.text);
+            let mut diagnostic = self.nearest_local(&path, unknown);
             if known.is_ok() {
                 diagnostic =
                     diagnostic.hint("Ports are joined to channels; a process is led to with `;`.");
@@ -483,22 +429,12 @@ impl<'a> Drafter<'a, '_> {
             (Side::Out(index), Local::Output(to) | Local::Channel(to)) => {
                 self.link(at(part, index, span), end(to, channel.span));
             }
-            (Side::In(_), Local::Output(_)) => self.wrong(Diagnostic::error(
-                codes::DIRECTION,
-                channel.span,
-                format!(
-                    "`{}` is an output here: nothing comes out of it",
-                    channel.text
-                ),
-            )),
-            (Side::Out(_), Local::Input(_)) => self.wrong(Diagnostic::error(
-                codes::DIRECTION,
-                channel.span,
-                format!(
-                    "`{}` is an input here: nothing can go into it",
-                    channel.text
-                ),
-            )),
+            (Side::In(_), Local::Output(_)) => {
+                self.wrong(codes::read_output(channel.span, &channel.text));
+            }
+            (Side::Out(_), Local::Input(_)) => {
+                self.wrong(codes::fed_input(channel.span, &channel.text));
+            }
         }
     }
 }
@@ -535,16 +471,9 @@ fn port_names(process: &Process) -> String {
 fn no_port(process: &Process, port: &Name) -> Diagnostic {
     let all = process.inputs.iter().chain(&process.outputs);
     let near = nearest(&port.text, all.map(|port| &*port.name));
-    let hint = match near {
-        Some(near) => format!("Did you mean `{near}`?"),
-        None => format!("Its ports are {}.", port_names(process)),
-    };
-    Diagnostic::error(
-        codes::UNKNOWN_PORT,
-        port.span,
-        format!("`{}` has no port `{}`", process.name, port.text),
-    )
-    .hint(hint)
+    codes::unknown_port(port.span, &process.name, &port.text)
+        .hint(format!("Its ports are {}.", port_names(process)))
+        .meant(near)
 }
 
 /// The ends that a bare name has: of an agent, `input` and `output`; of others all, or the one that is
@@ -583,7 +512,7 @@ fn all(part: PartId, ends: (usize, usize), span: Span) -> Ends {
     }
 }
 
-/// `1 stream comes`, `2 streams come`.
+/// `1 stream goes`, `2 streams go`.
 fn counted(streams: usize, one: &str, several: &str) -> String {
     match streams {
         1 => format!("1 stream {one}"),

@@ -1,42 +1,10 @@
 //! Diagnostics for editors and other programs.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::{Diagnostic, Lines, Severity};
+use super::{Diagnostic, Label, Lines, Severity};
 use crate::source::Sources;
 use crate::span::{SourceId, Span};
-
-#[derive(Serialize)]
-struct DiagnosticJson<'a> {
-    source: &'a str,
-    code: &'static str,
-    severity: &'static str,
-    message: &'a str,
-    range: Range,
-    labels: Vec<Labelled<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Labelled<'a> {
-    source: &'a str,
-    message: &'a str,
-    range: Range,
-}
-
-#[derive(Serialize)]
-struct Range {
-    start: RangeJson,
-    end: RangeJson,
-}
-
-#[derive(Serialize)]
-struct RangeJson {
-    line: u32,
-    character: u32,
-    byte: u32,
-}
 
 /// The diagnostics as a JSON array of objects
 ///
@@ -49,7 +17,7 @@ struct RangeJson {
 /// `severity` is `error` or `warning`; lines and characters count from 0, characters in UTF-16 units, as the
 /// language server protocol does; bytes count from the start of the source; `hint` may be missing.
 #[must_use]
-pub fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> serde_json::Value {
+pub fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> Value {
     let lines: Vec<(SourceId, Lines<'_>)> = sources
         .iter()
         .map(|(id, source)| (id, Lines::new(&source.text)))
@@ -60,37 +28,30 @@ pub fn to_json(diagnostics: &[Diagnostic], sources: &Sources) -> serde_json::Val
         let place = |byte: u32| {
             let at = lines.map(|(_, lines)| lines.position(byte as usize));
             let at = at.unwrap_or_default();
-            RangeJson {
-                line: at.line,
-                character: at.character,
-                byte,
-            }
+            json!({ "line": at.line, "character": at.character, "byte": byte })
         };
-        Range {
-            start: place(span.start),
-            end: place(span.end),
-        }
+        json!({ "start": place(span.start), "end": place(span.end) })
     };
-    let told = diagnostics.iter().map(|one| {
-        let labels = one.labels.iter().map(|label| Labelled {
-            source: source(label.span),
-            message: &label.text,
-            range: range(label.span),
-        });
-        let told = DiagnosticJson {
-            source: source(one.span),
-            code: one.code.0,
-            severity: match one.severity {
+    let diagnostic = |one: &Diagnostic| {
+        let label = |label: &Label| {
+            let (at, range) = (source(label.span), range(label.span));
+            json!({ "source": at, "message": label.text, "range": range })
+        };
+        let mut told = json!({
+            "source": source(one.span),
+            "code": one.code.0,
+            "severity": match one.severity {
                 Severity::Error => "error",
                 Severity::Warning => "warning",
             },
-            message: &one.message,
-            range: range(one.span),
-            labels: labels.collect(),
-            hint: one.hint.as_deref(),
-        };
-        // Maps with text keys and numbers always have a form in JSON.
-        serde_json::to_value(told).unwrap_or_default()
-    });
-    told.collect()
+            "message": one.message,
+            "range": range(one.span),
+            "labels": one.labels.iter().map(label).collect::<Value>(),
+        });
+        if let (Some(fields), Some(hint)) = (told.as_object_mut(), &one.hint) {
+            fields.insert("hint".to_owned(), json!(hint));
+        }
+        told
+    };
+    diagnostics.iter().map(diagnostic).collect()
 }

@@ -277,22 +277,14 @@ fn reads(expr: &Expr, places: &mut Vec<FieldPath>) {
         places.push(place);
         return;
     }
-    match &expr.kind {
-        ExprKind::Field(inner, _)
-        | ExprKind::Part(inner, _)
-        | ExprKind::Is(inner, _)
-        | ExprKind::Unary(_, inner)
-        | ExprKind::Binary(Binary::And | Binary::Or, inner, _)
-        | ExprKind::If(inner, _, _) => reads(inner, places),
-        ExprKind::Binary(_, left, right) => {
-            reads(left, places);
-            reads(right, places);
-        }
-        ExprKind::Record(fields) => fields.iter().for_each(|(_, inner)| reads(inner, places)),
-        ExprKind::List(items) => items.iter().for_each(|inner| reads(inner, places)),
-        ExprKind::Call(Function::Len | Function::Contains, arguments) => {
-            arguments.iter().for_each(|inner| reads(inner, places));
-        }
-        _ => {}
+    let parts = expr.parts();
+    let always = match &expr.kind {
+        // The rest depends on the first.
+        ExprKind::Binary(Binary::And | Binary::Or, ..) | ExprKind::If(..) => 1,
+        ExprKind::Call(Function::Defined, _) => 0,
+        _ => parts.len(),
+    };
+    for part in parts.into_iter().take(always) {
+        reads(part, places);
     }
 }

@@ -1,7 +1,6 @@
 //! Types of operators and functions.
 
 use crate::check::codes;
-use crate::diagnostic::Diagnostic;
 use crate::graph::Op;
 use crate::span::Span;
 use crate::syntax::ast::{Binary, Expr, Unary};
@@ -47,15 +46,8 @@ impl Typer<'_> {
         if unknown(left.1) || unknown(right.1) || overlap(left.1, right.1).is_some() {
             return;
         }
-        self.wrong(Diagnostic::error(
-            codes::INCOMPARABLE,
-            left.0.span.to(right.0.span),
-            format!(
-                "no `{}` is equal to any `{}`",
-                Shown(left.1),
-                Shown(right.1)
-            ),
-        ));
+        let span = left.0.span.to(right.0.span);
+        self.wrong(codes::never_equal(span, &Shown(left.1), &Shown(right.1)));
     }
 
     /// Checks that two values are numbers, or strings.
@@ -85,14 +77,7 @@ impl Typer<'_> {
             }
             Type::Text | Type::Literal(_) | Type::List(_) | Type::Product(_) | Type::Unknown => {}
             _ => {
-                self.wrong(Diagnostic::error(
-                    codes::OPERAND,
-                    span,
-                    format!(
-                        "`{}` has no length: it is not a string or a list",
-                        Shown(kind)
-                    ),
-                ));
+                self.wrong(codes::no_length(span, &Shown(kind)));
             }
         }
     }
@@ -107,19 +92,12 @@ impl Typer<'_> {
             Type::Product(items) => {
                 let some = |item: &Type| unknown(item) || overlap(item, part.1).is_some();
                 if !unknown(part.1) && !items.iter().any(some) {
-                    self.wrong(Diagnostic::error(
-                        codes::INCOMPARABLE,
-                        part.0.span,
-                        format!("no part of `{}` is a `{}`", Shown(whole.1), Shown(part.1)),
-                    ));
+                    let (whole, kind) = (Shown(whole.1), Shown(part.1));
+                    self.wrong(codes::never_contained(part.0.span, &whole, &kind));
                 }
             }
             kind => {
-                self.wrong(Diagnostic::error(
-                    codes::OPERAND,
-                    whole.0.span,
-                    format!("`{}` is not a string or a list", Shown(kind)),
-                ));
+                self.wrong(codes::no_container(whole.0.span, &Shown(kind)));
             }
         }
     }

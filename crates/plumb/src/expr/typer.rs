@@ -192,11 +192,7 @@ impl<'a> Typer<'a> {
             .iter()
             .any(|kind| matches!(kind, Type::Unknown));
         if !unknown && !given.is_never() && overlap(&given, &wanted).is_none() {
-            self.wrong(Diagnostic::error(
-                codes::NEVER_TRUE,
-                kind.span,
-                format!("a `{}` is never a `{}`", Shown(&given), Shown(&wanted)),
-            ));
+            self.wrong(codes::never_is(kind.span, &Shown(&given), &Shown(&wanted)));
         }
         (Op::Is(Box::new(op), wanted), Type::Bool)
     }
@@ -207,11 +203,7 @@ impl<'a> Typer<'a> {
         for (name, inner) in fields {
             let (op, kind) = self.typed(inner);
             if kinds.iter().any(|field| field.name == name.text) {
-                self.wrong(Diagnostic::error(
-                    codes::FIELD_TWICE,
-                    name.span,
-                    format!("field `{}` appears twice here", name.text),
-                ));
+                self.wrong(codes::field_twice(name.span, &name.text));
                 continue;
             }
             ops.push((name.text.clone(), op));
@@ -241,8 +233,8 @@ impl<'a> Typer<'a> {
     }
 
     fn oversize(&mut self, oversize: &crate::value::Oversize, span: Span) -> (Op, Type) {
-        let wrong = Diagnostic::error(codes::NUMBER, span, oversize.to_string());
-        (Op::Constant(Value::Null), self.wrong(wrong))
+        let kind = self.wrong(codes::large_literal(span, oversize));
+        (Op::Constant(Value::Null), kind)
     }
 
     fn choice(&mut self, test: &Expr, then: &Expr, other: &Expr, span: Span) -> (Op, Type) {
@@ -251,19 +243,8 @@ impl<'a> Typer<'a> {
         let (yes, of_yes) = self.knowing(facts.yes, then);
         let (no, of_no) = self.knowing(facts.no, other);
         let kind = join(&of_yes, &of_no).unwrap_or_else(|joint| {
-            self.wrong(
-                Diagnostic::error(
-                    codes::BRANCHES,
-                    span,
-                    format!(
-                        "the branches give `{}` and `{}`, which have `{}` in common",
-                        Shown(&of_yes),
-                        Shown(&of_no),
-                        joint.value
-                    ),
-                )
-                .hint("Give both branches one type, or types that no value has in common."),
-            )
+            let (yes, no) = (Shown(&of_yes), Shown(&of_no));
+            self.wrong(codes::branches(span, &yes, &no, &joint.value))
         });
         let op = Op::If(Box::new(condition), Box::new(yes), Box::new(no));
         (op, kind)
@@ -275,11 +256,7 @@ impl<'a> Typer<'a> {
             Fit::Always => {}
             Fit::Checked => self.partial = true,
             Fit::Never => {
-                self.wrong(Diagnostic::error(
-                    codes::OPERAND,
-                    span,
-                    format!("expected `{wanted}`, found `{}`", Shown(given)),
-                ));
+                self.wrong(codes::operand(span, wanted, &Shown(given)));
             }
         }
     }
@@ -325,10 +302,7 @@ impl<'a> Typer<'a> {
             && !matches!(&one.kind, ExprKind::Name(name) if &**name != "value")
         {
             if !matches!(one.kind, ExprKind::Broken) {
-                self.wrong(
-                    Diagnostic::error(codes::NOT_A_FIELD, one.span, "this is not a field")
-                        .hint("`defined(f)` is true if the field `f` exists."),
-                );
+                self.wrong(codes::not_a_field(one.span));
             }
             return (Op::Constant(Value::Bool(true)), Type::Bool);
         }
@@ -355,36 +329,24 @@ fn unguarded(whole: &Type, one: &Step, to: Option<&[Step]>, span: Span) -> Diagn
         Type::Sum(_) => format!("not every variant has {name}"),
         _ => format!("{name} may be missing"),
     };
-    let hint = match (one, to) {
-        (Step::Field(_), Some(to)) => {
-            let field = spelt(to);
-            format!(
-                "Ask first: `if defined({field}) then … else …`, or let a `filter` drop what lacks it."
-            )
-        }
-        _ => "Let a `filter` drop what lacks it.".to_owned(),
-    };
-    Diagnostic::error(codes::UNGUARDED, span, why).hint(hint)
+    match (one, to) {
+        (Step::Field(_), Some(to)) => codes::unguarded_field(span, &why, &spelt(to)),
+        _ => codes::unguarded(span, &why),
+    }
 }
 
 fn absent(whole: &Type, one: &Step, span: Span) -> Diagnostic {
-    let name = shown(one);
-    let message = format!("`{}` has no {name}", Shown(whole));
-    let diagnostic = Diagnostic::error(codes::UNKNOWN_FIELD, span, message);
-    match one {
-        Step::Part(_) => diagnostic,
-        Step::Field(field) => {
-            let fields = fields_of(whole);
-            let near = nearest(field, fields.iter().map(|name| &**name));
-            match near {
-                Some(near) => diagnostic.hint(format!("Did you mean `{near}`?")),
-                None if fields.is_empty() => {
-                    diagnostic.hint("`value` is the whole message; only records have fields.")
-                }
-                None => diagnostic.hint(format!("It has {}.", listed(&fields))),
-            }
-        }
-    }
+    let diagnostic = codes::unknown_field(span, &Shown(whole), &shown(one));
+    let Step::Field(field) = one else {
+        return diagnostic;
+    };
+    let fields = fields_of(whole);
+    let there = match fields.as_slice() {
+        [] => "`value` is the whole message; only records have fields.".to_owned(),
+        some => format!("It has {}.", listed(some)),
+    };
+    let near = nearest(field, fields.iter().map(|name| &**name));
+    diagnostic.hint(there).meant(near)
 }
 
 /// The fields that some value of this type has.

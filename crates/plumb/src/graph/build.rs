@@ -1,7 +1,8 @@
-//! Building graphs: ports are joined in any order, and what follows from the joints is worked out.
+//! Building graphs: ports are joined in any order; the builder derives the rest.
 
 use std::sync::Arc;
 
+use super::walk::{components, successors};
 use super::{Edge, EdgeId, External, ExternalId, Flow, Graph, Kind, Node, NodeId};
 use crate::span::Span;
 use crate::types::Type;
@@ -100,66 +101,15 @@ fn attach(graph: &mut Graph) {
     }
 }
 
-/// An edge lies on a cycle when both its ends are in one strongly connected component.
+/// Marks the edges that lie on a cycle: both their ends are in one strongly connected component.
 fn mark(graph: &mut Graph) {
-    let component = components(graph);
+    let ends = |edge: &Edge| (edge.from.0.0 as usize, edge.to.0.0 as usize);
+    let next = successors(graph.nodes.len(), graph.edges.iter().map(ends));
+    let component = components(&next);
     for edge in &mut graph.edges {
-        let of = |node: NodeId| component.get(node.0 as usize);
-        edge.flow = if of(edge.from.0) == of(edge.to.0) {
-            Flow::Cycle
-        } else {
-            Flow::Forward
-        };
-    }
-}
-
-/// The strongly connected component of each node, after Kosaraju and Sharir: depth first along the edges
-/// for the order in which nodes are left, then against the edges from the last one left.
-fn components(graph: &Graph) -> Vec<Option<u32>> {
-    let count = graph.nodes.len();
-    let (mut ahead, mut back) = (vec![Vec::new(); count], vec![Vec::new(); count]);
-    for edge in &graph.edges {
-        let (from, to) = (edge.from.0.0, edge.to.0.0);
-        if let Some(list) = ahead.get_mut(from as usize) {
-            list.push(to);
-        }
-        if let Some(list) = back.get_mut(to as usize) {
-            list.push(from);
+        let (from, to) = ends(edge);
+        if component.get(from) == component.get(to) {
+            edge.flow = Flow::Cycle;
         }
     }
-    let mut component = vec![None; count];
-    let order = left(&ahead);
-    for (label, start) in (0..).zip(order.into_iter().rev()) {
-        let mut open = vec![start];
-        while let Some(node) = open.pop() {
-            if let Some(place @ None) = component.get_mut(node as usize) {
-                *place = Some(label);
-                open.extend(back.get(node as usize).into_iter().flatten());
-            }
-        }
-    }
-    component
-}
-
-/// All nodes in the order in which a depth-first walk leaves them.
-fn left(ahead: &[Vec<u32>]) -> Vec<u32> {
-    let mut seen = vec![false; ahead.len()];
-    let mut order = Vec::with_capacity(ahead.len());
-    for start in 0..number(ahead.len()) {
-        let mut open = vec![(start, false)];
-        while let Some((node, leaving)) = open.pop() {
-            if leaving {
-                order.push(node);
-                continue;
-            }
-            if let Some(seen) = seen.get_mut(node as usize)
-                && !std::mem::replace(seen, true)
-            {
-                open.push((node, true));
-                let next = ahead.get(node as usize).into_iter().flatten();
-                open.extend(next.map(|next| (*next, false)));
-            }
-        }
-    }
-    order
 }

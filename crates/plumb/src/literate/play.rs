@@ -297,7 +297,7 @@ impl Player<'_> {
         found.map(|(network, effect, external, _)| (network, effect, external))
     }
 
-    /// Gives an answer; whether it was of the right type.
+    /// Gives an answer. Returns true if it has the right type.
     fn answered(&mut self, network: usize, effect: EffectId, port: u32, message: Value) -> bool {
         let Some(machine) = self.networks.get_mut(network).map(|it| &mut it.machine) else {
             return false;

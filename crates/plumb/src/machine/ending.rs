@@ -14,7 +14,7 @@ use super::program::{Act, Program, Unit};
 use super::run::{Run, fault_at};
 use super::state::{NodeSet, State};
 
-/// Ends what has ended, with the network at rest; whether there was anything. What was on its way there is
+/// Ends the nodes that have ended, with the network at rest. Returns true if there were any. Their messages are
 /// left over, and nodes that waited for room may be ready now.
 pub(super) fn settle(run: &mut Run<'_>) -> bool {
     let mut gone = dead(run.program, run.state, Room::Always);
@@ -158,7 +158,7 @@ fn end(run: &mut Run<'_>, gone: &[u32]) {
             while run.state.queues.pop(*edge).is_some() {
                 run.state.counters.left_over += 1;
             }
-            // Whoever waited for room there may go on.
+            // A sender that waited for room there may go on.
             if let Some(pipe) = run.program.pipe(*edge) {
                 run.state.ready.put(pipe.from);
             }

@@ -129,6 +129,21 @@ impl Expression {
         Some(made.folded())
     }
 
+    /// `value.n`, which is `project(n)`.
+    pub(super) fn part(number: u32) -> Self {
+        Self::Path([Hop::Part(number as usize)].into())
+    }
+
+    /// `{ tag: "l", value }`, which is `tag(l)`.
+    pub(super) fn tagged(label: &Arc<str>, names: &Names) -> Self {
+        let label = Value::Text(names.one(label));
+        let fields = [
+            (names.one(&"tag".into()), Self::Constant(label)),
+            (names.one(&"value".into()), Self::Path(Box::default())),
+        ];
+        Self::Record(fields.into())
+    }
+
     /// A part of its value.
     fn then(self, hop: Hop) -> Self {
         match self {

@@ -60,33 +60,6 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FaultKind {
-    /// A message is not of the type that a checked narrowing stands for.
-    Narrowing,
-    /// A message from outside is not of the type of its input.
-    Input,
-    /// An answer of an agent or a tool is not of the type of its output.
-    Answer,
-    /// An expression reads a field or a part that the message does not have.
-    MissingField,
-    /// An expression meets another kind of value than it works on.
-    Mismatch,
-    /// A division by zero.
-    DivisionByZero,
-    /// A number is too large to reckon with.
-    Overflow,
-    /// A message would be deeper or larger than a message may be.
-    Oversize,
-    /// The network did not come to rest within its fuel. It stops for good.
-    Fuel,
-    /// Full queues wait for each other: no message there can ever move. What they hold is left over.
-    Deadlock,
-    /// A queue within a feedback loop has become long.
-    HighWater,
-}
-
 /// The kinds of errors by what can be done about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
@@ -119,51 +92,66 @@ impl Category {
     }
 }
 
-impl FaultKind {
-    /// The word for it in errors.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Narrowing => "type_mismatch",
-            Self::Input => "input_type_mismatch",
-            Self::Answer => "output_type_mismatch",
-            Self::MissingField => "missing_field",
-            Self::Mismatch => "wrong_kind",
-            Self::DivisionByZero => "division_by_zero",
-            Self::Overflow => "overflow",
-            Self::Oversize => "message_too_large",
-            Self::Fuel => "out_of_fuel",
-            Self::Deadlock => "deadlock",
-            Self::HighWater => "high_water",
+/// Defines the errors, and the codes, words and categories that they have.
+macro_rules! faults {
+    ($($(#[$doc:meta])* $kind:ident = $code:ident, $word:literal, $category:ident;)*) => {
+        /// The errors.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum FaultKind {
+            $($(#[$doc])* $kind,)*
         }
-    }
 
-    /// The category of the error.
-    #[must_use]
-    pub const fn category(self) -> Category {
-        match self {
-            Self::Fuel | Self::Deadlock | Self::HighWater => Category::Internal,
-            _ => Category::Invalid,
-        }
-    }
+        impl FaultKind {
+            /// The word for it in errors.
+            #[must_use]
+            pub const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $word,)*
+                }
+            }
 
-    /// Its stable code.
-    #[must_use]
-    pub const fn code(self) -> Code {
-        match self {
-            Self::Narrowing => NARROWING,
-            Self::Input => INPUT,
-            Self::Answer => ANSWER,
-            Self::MissingField => MISSING_FIELD,
-            Self::Mismatch => MISMATCH,
-            Self::DivisionByZero => DIVISION_BY_ZERO,
-            Self::Overflow => OVERFLOW,
-            Self::Oversize => OVERSIZE,
-            Self::Fuel => FUEL,
-            Self::Deadlock => DEADLOCK,
-            Self::HighWater => HIGH_WATER,
+            /// The category of the error.
+            #[must_use]
+            pub const fn category(self) -> Category {
+                match self {
+                    $(Self::$kind => Category::$category,)*
+                }
+            }
+
+            /// Its stable code.
+            #[must_use]
+            pub const fn code(self) -> Code {
+                match self {
+                    $(Self::$kind => $code,)*
+                }
+            }
         }
-    }
+    };
+}
+
+faults! {
+    /// A message is not of the type that a checked narrowing stands for.
+    Narrowing = NARROWING, "type_mismatch", Invalid;
+    /// A message from outside is not of the type of its input.
+    Input = INPUT, "input_type_mismatch", Invalid;
+    /// An answer of an agent or a tool is not of the type of its output.
+    Answer = ANSWER, "output_type_mismatch", Invalid;
+    /// An expression reads a field or a part that the message does not have.
+    MissingField = MISSING_FIELD, "missing_field", Invalid;
+    /// An expression gets another kind of value than it supports.
+    Mismatch = MISMATCH, "wrong_kind", Invalid;
+    /// A division by zero.
+    DivisionByZero = DIVISION_BY_ZERO, "division_by_zero", Invalid;
+    /// A number is too large for arithmetic.
+    Overflow = OVERFLOW, "overflow", Invalid;
+    /// A message would be deeper or larger than a message may be.
+    Oversize = OVERSIZE, "message_too_large", Invalid;
+    /// The network did not come to rest within its fuel. It stops for good.
+    Fuel = FUEL, "out_of_fuel", Internal;
+    /// Full queues wait for each other: no message there can ever move. Their messages are left over.
+    Deadlock = DEADLOCK, "deadlock", Internal;
+    /// A queue within a feedback loop has become long.
+    HighWater = HIGH_WATER, "high_water", Internal;
 }
 
 code_table! {
@@ -194,5 +182,5 @@ code_table! {
     pub(super) STATE = "P0813": "a stored state does not belong to this program",
         "Start over: a state survives restarts, but not changes to its program.";
     pub(super) GRAPH = "P0814": "a graph is inconsistent",
-        "Make graphs by checking a program; one that was made by hand names the part that is wrong.";
+        "Build graphs by checking a program; the detail names the inconsistent part.";
 }

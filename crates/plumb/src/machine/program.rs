@@ -48,7 +48,7 @@ pub enum GraphError {
     #[error("edge {0} does not join what its nodes say")]
     Edge(usize),
     /// A node has not the inputs and outputs of its kind, or names something that is not there.
-    #[error("node {0} has not the inputs and outputs that its kind has")]
+    #[error("node {0} has the wrong inputs or outputs for its kind")]
     Node(usize),
     /// An expression or a type is nested too deep.
     #[error("node {0} has an expression or a type that is nested too deep")]
@@ -112,10 +112,9 @@ pub(super) enum Act {
     Empty,
     Once(Value),
     Barrier,
+    /// A `map`, a `project` or a `tag`.
     Map(Expression),
     Filter(Expression, Selector),
-    Project(usize),
-    Tag(Value),
     Narrow(Shape, Type),
     External(ExternalId),
     Timer,
@@ -303,8 +302,8 @@ fn act(graph: &Graph, at: usize, node: &Node, names: &Names) -> Option<Act> {
         Kind::Barrier => Act::Barrier,
         Kind::Map(code) => Act::Map(expression(code)?),
         Kind::Filter(code, selector) => Act::Filter(expression(code)?, *selector),
-        Kind::Project(part) => Act::Project(*part as usize),
-        Kind::Tag(label) => Act::Tag(Value::Text(Arc::clone(label))),
+        Kind::Project(part) => Act::Map(Expression::part(*part)),
+        Kind::Tag(label) => Act::Map(Expression::tagged(label, names)),
         Kind::Narrow(kind) => Act::Narrow(Shape::new(kind, Value::DEPTH)?, kind.clone()),
         Kind::External(id) => Act::External(*id),
         Kind::Timer => Act::Timer,

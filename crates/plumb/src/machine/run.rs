@@ -9,7 +9,7 @@ use super::fault::{Fault, FaultKind};
 use super::program::{Act, Program, Unit};
 use super::state::{Effect, EffectId, Flight, Phase, Request, State, milliseconds};
 use super::{Step, cycle};
-use crate::graph::{ExternalId, NodeId, Selector};
+use crate::graph::{NodeId, Selector};
 use crate::value::Value;
 
 /// A call under way.
@@ -114,7 +114,7 @@ impl Run<'_> {
         match &unit.act {
             Act::Input | Act::Empty | Act::Once(_) => Fired::Waits,
             Act::Barrier => self.barrier(unit),
-            Act::External(external) => self.external(node, unit, *external),
+            Act::External(_) => self.external(node, unit),
             _ => self.one(node, unit),
         }
     }
@@ -176,33 +176,10 @@ impl Run<'_> {
                     self.lose(node, FaultKind::Narrowing, detail, message);
                 }
             }
-            Act::Project(part) => match message.items().map(|items| items.get(*part).cloned()) {
-                Some(Some(item)) => self.send(unit, item),
-                Some(None) => {
-                    let detail = format!("the message has no part {part}");
-                    self.lose(node, FaultKind::MissingField, detail, message);
-                }
-                None => {
-                    let detail = format!("expected a list, found {}", message.kind());
-                    self.lose(node, FaultKind::Mismatch, detail, message);
-                }
-            },
-            Act::Tag(label) => self.tag(node, unit, label, message),
             Act::Timer => self.timer(node, unit, message),
             _ => self.send(unit, message),
         }
         steps(work)
-    }
-
-    fn tag(&mut self, node: u32, unit: &Unit, label: &Value, message: Value) {
-        let fields = [
-            ("tag".into(), label.clone()),
-            ("value".into(), message.clone()),
-        ];
-        match Value::record(fields) {
-            Ok(made) => self.send(unit, made),
-            Err(oversize) => self.lose(node, FaultKind::Oversize, oversize.to_string(), message),
-        }
     }
 
     fn barrier(&mut self, unit: &Unit) -> Fired {
@@ -228,7 +205,7 @@ impl Run<'_> {
         Fired::Moved(1)
     }
 
-    fn external(&mut self, node: u32, unit: &Unit, external: ExternalId) -> Fired {
+    fn external(&mut self, node: u32, unit: &Unit) -> Fired {
         if self.state.flights_of(node) >= self.program.limits.queue as usize {
             return Fired::Waits;
         }
@@ -237,13 +214,7 @@ impl Run<'_> {
         let (Some(port), Some(message)) = (port, input.and_then(|input| self.take(input))) else {
             return Fired::Waits;
         };
-        let port = u32::try_from(port).unwrap_or_default();
-        let request = Request::Ask {
-            external,
-            port,
-            message: message.clone(),
-        };
-        self.ask(node, port, message, request);
+        self.ask(node, u32::try_from(port).unwrap_or_default(), message);
         Fired::Moved(1)
     }
 
@@ -251,13 +222,7 @@ impl Run<'_> {
     fn timer(&mut self, node: u32, unit: &Unit, message: Value) {
         self.cancel(node);
         match milliseconds(&message) {
-            Some(milliseconds) => {
-                let request = Request::Wait {
-                    milliseconds,
-                    message: message.clone(),
-                };
-                self.ask(node, 0, message, request);
-            }
+            Some(_) => self.ask(node, 0, message),
             None if matches!(message.get("ms"), None | Some(Value::Null | Value::Int(0))) => {
                 self.state.counters.discarded += 1;
                 self.state.ending = true;
@@ -270,21 +235,18 @@ impl Run<'_> {
         }
     }
 
-    fn ask(&mut self, node: u32, port: u32, message: Value, request: Request) {
+    fn ask(&mut self, node: u32, port: u32, message: Value) {
         let id = EffectId(self.state.next_effect);
         self.state.next_effect += 1;
         self.state.counters.asked += 1;
-        self.state.flights.push(Flight {
+        let flight = Flight {
             id,
             node,
             port,
             message,
-        });
-        self.step.effects.push(Effect {
-            id,
-            node: NodeId(node),
-            request,
-        });
+        };
+        self.step.effects.extend(flight.effect(self.program));
+        self.state.flights.push(flight);
     }
 
     /// Takes back what a node has asked and not got. The messages count as asked.

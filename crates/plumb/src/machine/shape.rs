@@ -194,8 +194,8 @@ fn explain(kind: &Type, value: &Value, path: &mut String) -> String {
 /// The maximum number of field names in an error.
 const TOLD: usize = 6;
 
-/// What is wrong with a record that is none of these: where one of them alone has a field of it and no other
-/// word in one, what that one misses; else which fields they have.
+/// The mismatch of a record with a sum. If exactly one variant shares a field with it and no literal of that
+/// variant contradicts it, the mismatch with that variant; otherwise the fields of all.
 fn one_of(
     variants: &[Type],
     fields: &[(Arc<str>, Value)],

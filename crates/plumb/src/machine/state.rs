@@ -82,7 +82,7 @@ impl NodeSet {
         self.0.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// Puts a node in; whether it was not in before.
+    /// Adds a node. Returns true if it is new.
     pub(super) fn put(&mut self, node: u32) -> bool {
         let (word, bit) = Self::place(node);
         let Some(word) = self.0.get_mut(word) else {

@@ -137,24 +137,15 @@ impl Loader<'_> {
     /// # Errors
     /// Why there is none.
     fn used(&mut self, name: &Name) -> Result<UnitId, Box<Diagnostic>> {
-        let refused = |code, why| Err(Box::new(Diagnostic::error(code, name.span, why)));
         if let Some(at) = self.open.iter().position(|open| *open == name.text) {
             let circle: Vec<&str> = self.open.iter().skip(at).map(|name| &**name).collect();
-            let circle = circle.join(" → ");
-            let why = format!("`{0}` uses itself: {circle} → {0}", name.text);
-            return refused(codes::MODULE_CYCLE, why);
+            let told = codes::module_cycle(name.span, &name.text, &circle.join(" → "));
+            return Err(Box::new(told));
         }
         if self.open.len() >= DEEPEST {
-            let why = format!("more than {DEEPEST} modules use each other in a row");
-            return refused(codes::MODULE_CYCLE, why);
+            return Err(Box::new(codes::module_chain(name.span, &DEEPEST)));
         }
-        self.module(&name.text).ok_or_else(|| {
-            let why = format!("the module `{}` cannot be found", name.text);
-            let place = format!("`{}.plumb`", name.text);
-            let told = Diagnostic::error(codes::UNKNOWN_MODULE, name.span, why).hint(format!(
-                "Put {place} beside the program, or its folder on the search path."
-            ));
-            Box::new(told)
-        })
+        let missing = || Box::new(codes::missing_module(name.span, &name.text));
+        self.module(&name.text).ok_or_else(missing)
     }
 }

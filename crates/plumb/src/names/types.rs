@@ -10,7 +10,7 @@ use crate::span::Span;
 use crate::syntax::ast::{self, DeclarationKind, Name, Path, TypeKind};
 use crate::types::{Field, Type, measured, overlap};
 
-use super::{Definition, Sort, UnitId, Units, named};
+use super::{Definition, Sort, UnitId, Units};
 
 /// The types that every program knows.
 pub(super) const BUILT_IN: &[(&str, Type)] = &[
@@ -33,7 +33,7 @@ fn circle(units: &Units, open: &[Definition], of: Definition, name: &Name) -> St
     let within = open.iter().skip_while(|open| **open != of);
     let declarations = within.filter_map(|definition| units.declaration(*definition));
     let names: Vec<&str> = declarations
-        .filter_map(|declaration| Some(&*named(declaration)?.text))
+        .map(|declaration| &*declaration.name().text)
         .collect();
     let itself = format!("`{}` is a part of itself", name.text);
     if names.len() < 2 {
@@ -87,11 +87,7 @@ impl TypeNames {
             } else {
                 format!("more than {DEEPEST} types stand for each other in a row")
             };
-            out.push(
-                Diagnostic::error(codes::RECURSIVE_TYPE, name.span, why).hint(
-                    "Types have an end here; use `json` for the part that may be of any depth.",
-                ),
-            );
+            out.push(codes::recursive_type(name.span, &why));
             for definition in open.iter() {
                 self.done.insert(*definition, Type::Unknown);
             }
@@ -125,15 +121,17 @@ impl TypeNames {
         kind: &ast::Type,
         out: &mut Vec<Diagnostic>,
     ) -> Type {
-        let resolved = self.resolve(units, unit, kind, out);
+        let mut resolver = Resolver {
+            names: self,
+            units,
+            unit,
+            out,
+        };
+        let resolved = resolver.resolve(kind);
         if measured(&resolved).is_some() {
             return resolved;
         }
-        out.push(Diagnostic::error(
-            codes::TYPE_TOO_LARGE,
-            kind.span,
-            "this type is too large when expanded",
-        ));
+        out.push(codes::type_too_large(kind.span));
         Type::Unknown
     }
 
@@ -160,78 +158,67 @@ impl TypeNames {
             _ => (self.plain(units, unit, kind, out), false),
         }
     }
+}
 
-    fn resolve(
-        &self,
-        units: &Units,
-        unit: UnitId,
-        kind: &ast::Type,
-        out: &mut Vec<Diagnostic>,
-    ) -> Type {
+/// Resolves the types that one unit writes.
+struct Resolver<'a> {
+    names: &'a TypeNames,
+    units: &'a Units,
+    unit: UnitId,
+    out: &'a mut Vec<Diagnostic>,
+}
+
+impl Resolver<'_> {
+    fn resolve(&mut self, kind: &ast::Type) -> Type {
         match &kind.kind {
-            TypeKind::Named(path) => self.named(units, unit, path, out),
+            TypeKind::Named(path) => self.named(path),
             TypeKind::Literal(text) => Type::Literal(text.clone()),
-            TypeKind::Record(fields) => self.record(units, unit, fields, out),
-            TypeKind::List(item) => Type::List(Arc::new(self.resolve(units, unit, item, out))),
-            TypeKind::Sum(parts) => self.sum(units, unit, parts, out),
-            TypeKind::Product(parts) => Type::Product(
-                parts
-                    .iter()
-                    .map(|part| self.resolve(units, unit, part, out))
-                    .collect(),
-            ),
+            TypeKind::Record(fields) => self.record(fields),
+            TypeKind::List(item) => Type::List(Arc::new(self.resolve(item))),
+            TypeKind::Sum(parts) => self.sum(parts),
+            TypeKind::Product(parts) => {
+                Type::Product(parts.iter().map(|part| self.resolve(part)).collect())
+            }
             TypeKind::Stream(inner) => {
-                out.push(
-                    Diagnostic::error(codes::STREAM, kind.span, "a stream cannot stand here").hint(
-                        "Messages hold no streams: leave the `!` out. Several ports are `(!A, !B)`.",
-                    ),
-                );
-                self.resolve(units, unit, inner, out)
+                self.out.push(codes::stream_in_type(kind.span));
+                self.resolve(inner)
             }
             TypeKind::Broken => Type::Unknown,
         }
     }
 
-    fn named(&self, units: &Units, unit: UnitId, path: &Path, out: &mut Vec<Diagnostic>) -> Type {
+    fn named(&mut self, path: &Path) -> Type {
         if is_built_in(path) {
             let name = &*path.name.text;
             let found = BUILT_IN.iter().find(|(known, _)| *known == name);
             return found.map_or(Type::Unknown, |(_, kind)| kind.clone());
         }
-        match units.find(unit, path, Sort::Type) {
+        match self.units.find(self.unit, path, Sort::Type) {
             Ok(definition) => {
                 if path.name.span.source.0 == 0 {
-                    self.uses.borrow_mut().push((path.span(), definition));
+                    self.names.uses.borrow_mut().push((path.span(), definition));
                 }
-                self.done.get(&definition).cloned().unwrap_or(Type::Unknown)
+                self.names
+                    .done
+                    .get(&definition)
+                    .cloned()
+                    .unwrap_or(Type::Unknown)
             }
             Err(diagnostic) => {
-                out.push(diagnostic);
+                self.out.push(diagnostic);
                 Type::Unknown
             }
         }
     }
 
-    fn record(
-        &self,
-        units: &Units,
-        unit: UnitId,
-        fields: &[ast::Field],
-        out: &mut Vec<Diagnostic>,
-    ) -> Type {
+    fn record(&mut self, fields: &[ast::Field]) -> Type {
         let mut seen: HashMap<&str, Span> = HashMap::with_capacity(fields.len());
         let mut resolved = Vec::with_capacity(fields.len());
         for field in fields {
-            let kind = self.resolve(units, unit, &field.kind, out);
+            let kind = self.resolve(&field.kind);
             if let Some(first) = seen.insert(&field.name.text, field.name.span) {
-                out.push(
-                    Diagnostic::error(
-                        codes::FIELD_TWICE,
-                        field.name.span,
-                        format!("field `{}` appears twice here", field.name.text),
-                    )
-                    .label(first, "here first"),
-                );
+                let twice = codes::field_twice(field.name.span, &field.name.text);
+                self.out.push(twice.label(first, "here first"));
                 continue;
             }
             resolved.push(Field {
@@ -243,17 +230,11 @@ impl TypeNames {
         Type::record(resolved)
     }
 
-    fn sum(
-        &self,
-        units: &Units,
-        unit: UnitId,
-        parts: &[ast::Type],
-        out: &mut Vec<Diagnostic>,
-    ) -> Type {
+    fn sum(&mut self, parts: &[ast::Type]) -> Type {
         let mut variants: Vec<(Type, Span)> = Vec::with_capacity(parts.len());
         let mut disjoint = true;
         for part in parts {
-            let kind = self.resolve(units, unit, part, out);
+            let kind = self.resolve(part);
             for variant in kind.variants() {
                 let common = variants
                     .iter()
@@ -261,23 +242,12 @@ impl TypeNames {
                 match common {
                     Some((span, value)) if disjoint => {
                         disjoint = false;
-                        out.push(
-                            Diagnostic::error(
-                                codes::NOT_DISJOINT,
-                                part.span,
-                                format!("`{value}` would be this and another variant as well"),
-                            )
-                            .label(span, "the other one")
-                            .hint("Give the variants a required field that tells them apart."),
-                        );
+                        let told = codes::overlapping(part.span, &value);
+                        self.out.push(told.label(span, "the other one"));
                     }
                     Some(_) => {}
                     None if variants.len() >= VARIANTS => {
-                        out.push(Diagnostic::error(
-                            codes::TYPE_TOO_LARGE,
-                            part.span,
-                            format!("a sum may have {VARIANTS} variants"),
-                        ));
+                        self.out.push(codes::many_variants(part.span, &VARIANTS));
                         return Type::Unknown;
                     }
                     None => variants.push((variant.clone(), part.span)),

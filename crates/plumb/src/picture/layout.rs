@@ -102,6 +102,14 @@ struct Grid {
     chains: Vec<Vec<usize>>,
 }
 
+impl Grid {
+    /// The number of layers.
+    fn layers(&self) -> usize {
+        let below = self.cells.iter().map(|cell| cell.layer + 1);
+        below.max().unwrap_or_default()
+    }
+}
+
 /// Lays a drawing out. Lines that name boxes that there are not are left without a way.
 pub(super) fn layout(drawing: &Drawing) -> Layout {
     let boxes = drawing.boxes.len();
@@ -110,25 +118,15 @@ pub(super) fn layout(drawing: &Drawing) -> Layout {
     let rows = order::order(&grid);
     let xs = place::places(&grid, &rows);
     let ys = heights(&grid);
-    let point = |cell: usize| (xs.get(cell).copied(), ys.get(cell).copied());
-    let point = |cell| match point(cell) {
-        (Some(x), Some(y)) => (x, y),
+    let point = |cell: usize| match (xs.get(cell), ys.get(cell)) {
+        (Some(x), Some(y)) => (*x, *y),
         _ => (0.0, 0.0),
     };
-    let ends = |cell: &Cell, x: &f64| x + cell.width / 2.0;
-    let width = grid
-        .cells
-        .iter()
-        .zip(&xs)
-        .map(|(cell, x)| ends(cell, x))
-        .fold(0.0, f64::max);
-    let bottoms = grid
-        .cells
-        .iter()
-        .zip(&ys)
-        .map(|(cell, y)| y + cell.height / 2.0);
+    let cells = || grid.cells.iter();
+    let rights = cells().zip(&xs).map(|(cell, x)| x + cell.width / 2.0);
+    let bottoms = cells().zip(&ys).map(|(cell, y)| y + cell.height / 2.0);
     Layout {
-        width: width + MARGIN,
+        width: rights.fold(0.0, f64::max) + MARGIN,
         height: bottoms.fold(0.0, f64::max) + MARGIN,
         boxes: (0..boxes).map(point).collect(),
         lines: routes(drawing, &grid, &point),
@@ -206,12 +204,7 @@ fn chain(grid: &mut Grid, line: &Line) -> Option<Vec<usize>> {
 /// have room for one line.
 fn heights(grid: &Grid) -> Vec<f64> {
     const GAP: f64 = 34.0;
-    let layers = grid
-        .cells
-        .iter()
-        .map(|cell| cell.layer + 1)
-        .max()
-        .unwrap_or_default();
+    let layers = grid.layers();
     let mut tallest = vec![0.0_f64; layers];
     for cell in &grid.cells {
         if let Some(height) = tallest.get_mut(cell.layer) {

@@ -1,6 +1,7 @@
 //! The codes of protocols and sessions.
 
-use crate::diagnostic::{Code, CodeEntry, code_table};
+use crate::diagnostic::{Code, CodeEntry, Diagnostic, code_table, mistakes};
+use crate::span::Span;
 
 code_table! {
     pub UNKNOWN_PROTOCOL = "P0601": "a name in a protocol is neither a variable of a `rec` around it nor a protocol",
@@ -39,4 +40,54 @@ code_table! {
         "Bind the session to a stream of a wider type; the session sends to the second of the two.";
     pub NOT_BROUGHT = "P0621": "a step receives messages that never come from the session's stream",
         "Bind the session to the stream that brings it; the session receives from the first of the two.";
+}
+
+mistakes! {
+    error unknown_protocol(name) = UNKNOWN_PROTOCOL: "no protocol is called `{name}`";
+    error unknown_jump(name) = UNKNOWN_PROTOCOL:
+        "`{name}` is neither a variable of a `rec` around it nor a protocol";
+    error unguarded() = UNGUARDED: "this jumps back to itself with no step between",
+        "Put a `send`, a `recv` or a choice before the jump.";
+    error duplicate_label(label) = DUPLICATE_LABEL: "the label `{label}` stands twice in one choice";
+    error empty_choice() = EMPTY_CHOICE: "a choice needs at least one arm";
+    warning unused_variable(name) = UNUSED_VARIABLE: "`{name}` is never jumped to",
+        "Remove the `rec`.";
+    error many_steps(most) = TOO_LARGE: "the protocol has more than {most} steps";
+    error deep_choices(most) = TOO_LARGE: "choices are nested more than {most} deep";
+
+    error unknown_session(name) = UNKNOWN_SESSION: "no session is called `{name}` here",
+        "`(incoming, outgoing) <-> Protocol as name` binds one.";
+    error duplicate_session(name) = DUPLICATE_SESSION: "two sessions are called `{name}`";
+    error untyped_endpoint(session, word) = UNKNOWN_ENDPOINT: "`{session}@{word}` needs the type of a step",
+        "As in `{session}@{word}(T)`.";
+    error unlabelled_endpoint(session, word) = UNKNOWN_ENDPOINT: "`{session}@{word}` needs a label",
+        "As in `{session}@{word}(l)`.";
+    error unknown_endpoint(word) = UNKNOWN_ENDPOINT: "a session has no endpoint `{word}`",
+        "There are `trigger`, `send`, `recv`, `done`, `select`, `offer` and `error`.";
+    error unknown_step(what, steps) = UNKNOWN_STEP: "the protocol has no {what}", "{steps}";
+    error uncounted_step(what, count, places) = UNKNOWN_STEP:
+        "{what} stands at {count} of the {places}, counted from 1";
+    error ambiguous_step(what, count, places, example) = AMBIGUOUS_STEP:
+        "{what} stands at {count} {places}",
+        "Say which: `{example}` is the first.";
+    error other_direction(does, what, endpoint) = WRONG_DIRECTION: "the {does} `{what}` here",
+        "Use `{endpoint}({what})`.";
+    error misplaced_sink() = WRONG_DIRECTION: "this takes messages and gives none",
+        "It stands at the end of a statement.";
+    error misplaced_source() = WRONG_DIRECTION: "this gives messages and takes none",
+        "It stands at the beginning of a statement.";
+    error missing_step(endpoint) = MISSING_STEP: "nothing feeds `{endpoint}`",
+        "Add `… ; {endpoint}`.";
+    error double_step() = DOUBLE_STEP: "this step is fed twice",
+        "A step of a protocol happens once; merge several paths in a channel.";
+    error copied_step() = COPIED_STEP: "the message of this step is read twice",
+        "A step of a protocol happens once; merge several paths in a channel.";
+    error shared_stream(stream, session) = SHARED_STREAM: "`{stream}` is read by the session `{session}`",
+        "Split the stream with filters into channels, and bind the session to one of them.";
+    error not_carried(what, stream) = NOT_CARRIED:
+        "the protocol sends `{what}`, which `{stream}` does not carry",
+        "The session receives from the first stream and sends to the second.";
+    error not_brought(what, stream) = NOT_BROUGHT:
+        "the protocol receives `{what}`, which never comes from `{stream}`",
+        "The session receives from the first stream and sends to the second.";
 }

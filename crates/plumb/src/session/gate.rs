@@ -134,8 +134,7 @@ impl Network<'_> {
             make.bool(false),
             make.int(0),
         ]);
-        let to = self.at("state");
-        self.flow([Wire::Once(make.span, begin), to]);
+        self.flow([Wire::Once(make.span, begin), self.at("state")]);
         let both = vec![self.at("state"), self.at("event")];
         let decide = make.map(make.record([
             ("state", make.read("value.0")),
@@ -150,10 +149,8 @@ impl Network<'_> {
             decide,
             to,
         ]);
-        let (from, to) = (self.at("turn"), self.at("state"));
-        self.flow([from, make.map(self.moved()), to]);
-        let (from, to) = (self.at("turn"), self.at("act"));
-        self.flow([from, make.map(self.let_out()), to]);
+        self.flow([self.at("turn"), make.map(self.moved()), self.at("state")]);
+        self.flow([self.at("turn"), make.map(self.let_out()), self.at("act")]);
         self.calls();
     }
 
@@ -194,8 +191,7 @@ impl Network<'_> {
                 ),
             ),
         ]));
-        let (from, to) = (self.at("turn"), self.at("call"));
-        self.flow([from, calls, token, to]);
+        self.flow([self.at("turn"), calls, token, self.at("call")]);
     }
 
     /// Merges everything that is sent into one path, in the order in which the gate releases it.
@@ -220,8 +216,7 @@ impl Network<'_> {
             self.flow([from, start, make.map(make.read("body")), to]);
         }
         let dropped = make.filter(make.says("do", "drop"));
-        let from = self.at("act");
-        self.flow([from, dropped, Wire::Discard(make.span)]);
+        self.flow([self.at("act"), dropped, Wire::Discard(make.span)]);
     }
 
     /// Wires the errors of the session to `s@error`.
@@ -276,16 +271,14 @@ impl Network<'_> {
             ("step", make.after("state.turn")),
             ("ms", make.choose(over, make.int(0), make.int(limit))),
         ]));
-        let (from, to) = (self.at("turn"), self.at("timer"));
-        self.flow([from, make.filter(moves), wait, to]);
+        self.flow([self.at("turn"), make.filter(moves), wait, self.at("timer")]);
         let late = make.map(make.record([
             ("kind", make.text("late")),
             ("step", make.int(0)),
             ("run", make.read("step")),
             ("body", make.null()),
         ]));
-        let (from, to) = (self.at("timer"), self.at("event"));
-        self.flow([from, late, to]);
+        self.flow([self.at("timer"), late, self.at("event")]);
     }
 }
 

@@ -21,17 +21,11 @@ impl Make {
     }
 
     fn path(self, text: &str) -> Path {
-        Path {
-            module: None,
-            name: self.name(text),
-        }
+        Path::bare(self.name(text))
     }
 
     fn expr(self, kind: ExprKind) -> Expr {
-        Expr {
-            span: self.span,
-            kind,
-        }
+        Expr::new(self.span, kind)
     }
 
     /// `value.0.step`: a name, then fields and parts.
@@ -110,6 +104,12 @@ impl Make {
         self.expr(ExprKind::If(parts.0, parts.1, parts.2))
     }
 
+    /// The first of these cases that holds, or the last expression.
+    pub(super) fn first<const N: usize>(self, cases: [(Expr, Expr); N], otherwise: Expr) -> Expr {
+        let cases = cases.into_iter().rev();
+        cases.fold(otherwise, |no, (case, yes)| self.choose(case, yes, no))
+    }
+
     /// `is(path, T)`.
     pub(super) fn is(self, path: &str, kind: Type) -> Expr {
         self.expr(ExprKind::Is(Box::new(self.read(path)), kind))
@@ -138,10 +138,7 @@ impl Make {
     }
 
     pub(super) fn typed(self, kind: TypeKind) -> Type {
-        Type {
-            span: self.span,
-            kind,
-        }
+        Type::new(self.span, kind)
     }
 
     pub(super) fn fields<'n>(self, fields: impl IntoIterator<Item = (&'n str, Type)>) -> Type {
@@ -170,7 +167,7 @@ impl Make {
     /// A wire with a name and span of the program.
     pub(super) fn named(self, name: &Name) -> Wire {
         let name = name.clone();
-        Wire::Named(Path { module: None, name })
+        Wire::Named(Path::bare(name))
     }
 
     pub(super) fn map(self, expression: Expr) -> Wire {

@@ -19,14 +19,14 @@
 //! with. So every token is answered by what came to the barrier no later than in its run, what is left over
 //! from one run never meets the next, and tokens never overtake each other.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::make::Make;
 use super::steps::{Action, Arm, Next};
 use super::wiring::{EndpointId, Session};
 use crate::syntax::ast::{
-    Binary, Body, Declaration, DeclarationKind, Expr, Let, Name, Setting, Signature, Statement,
-    Type, TypeKind, Wire,
+    Binary, Body, Declaration, DeclarationKind, Expr, Let, Setting, Signature, Statement, Type,
+    TypeKind, Wire,
 };
 
 /// The statements that stand for a binding.
@@ -137,15 +137,11 @@ impl Network<'_> {
     fn endpoints(&mut self) {
         let make = self.make;
         let session = self.session;
-        let mut places: BTreeMap<EndpointId, Name> = BTreeMap::new();
         let used = session.uses.iter().map(|(place, _)| *place);
-        for place in used.chain(session.missing()) {
-            let name = make.name(&session.channel(place));
-            places.insert(place, name);
-        }
-        for (place, name) in places {
-            let kind = self.kind(place);
-            self.made.push(make.channel(&name.text, kind));
+        let places: BTreeSet<EndpointId> = used.chain(session.missing()).collect();
+        for place in places {
+            let channel = make.channel(&session.channel(place), self.kind(place));
+            self.made.push(channel);
         }
         for place in session.missing() {
             let target = make.at(&session.channel(place));
@@ -182,8 +178,7 @@ impl Network<'_> {
             Action::Send(..) => {
                 let payload = self.make.at(&self.session.channel(EndpointId::Send(index)));
                 let admit = self.make.admit(self.payload(index));
-                let event = self.at("event");
-                self.flow([payload, admit, event]);
+                self.flow([payload, admit, self.at("event")]);
                 self.holds(index);
                 self.done(index, "send");
             }
@@ -193,8 +188,7 @@ impl Network<'_> {
                     let payload = self.make.at(&self.session.channel(place));
                     let tag = Wire::Tag(self.make.span, label.clone());
                     let admit = self.make.admit(self.payload(index));
-                    let event = self.at("event");
-                    self.flow([payload, tag, admit, event]);
+                    self.flow([payload, tag, admit, self.at("event")]);
                 }
                 self.holds(index);
             }
@@ -202,8 +196,7 @@ impl Network<'_> {
                 if self.session.uses(EndpointId::Recv(index)) {
                     let body = self.make.map(self.make.read("body"));
                     let to = self.make.at(&self.session.channel(EndpointId::Recv(index)));
-                    let (from, mine) = (self.at("act"), self.acts(index, "recv"));
-                    self.flow([from, mine, body, to]);
+                    self.flow([self.at("act"), self.acts(index, "recv"), body, to]);
                 }
                 self.done(index, "recv");
             }
@@ -244,13 +237,18 @@ impl Network<'_> {
             make.counts("step", step),
             make.or(make.says("do", "hold"), ends),
         );
-        let (from, to) = (self.at("act"), self.at(&held));
-        self.flow([from, make.filter(comes), to]);
-        let (from, to) = (self.at("call"), self.at(&token));
-        self.flow([from, make.filter(make.counts("step", step)), to]);
+        self.flow([self.at("act"), make.filter(comes), self.at(&held)]);
+        self.flow([
+            self.at("call"),
+            make.filter(make.counts("step", step)),
+            self.at(&token),
+        ]);
         let both = vec![self.at(&held), self.at(&token)];
-        let to = self.at(&pair);
-        self.flow([Wire::Parallel(span, both), Wire::Barrier(span), to]);
+        self.flow([
+            Wire::Parallel(span, both),
+            Wire::Barrier(span),
+            self.at(&pair),
+        ]);
         let same = make.binary(
             Binary::Equal,
             make.read("value.0.run"),
@@ -266,8 +264,7 @@ impl Network<'_> {
             ("run", make.read("value.1.run")),
             ("body", make.read("value.0.body")),
         ]));
-        let (from, to) = (self.at(&pair), self.at("event"));
-        self.flow([from, answer, to]);
+        self.flow([self.at(&pair), answer, self.at("event")]);
     }
 
     /// Routes the choice of the other side to the arm of its label.
@@ -280,16 +277,13 @@ impl Network<'_> {
         }
         let chosen = format!("chosen_{}", index + 1);
         self.channel(&chosen, self.act());
-        let (from, mine) = (self.at("act"), self.acts(index, "recv"));
-        let to = self.at(&chosen);
-        self.flow([from, mine, to]);
+        self.flow([self.at("act"), self.acts(index, "recv"), self.at(&chosen)]);
         for arm in used {
             let label = arms.get(arm).map_or("", |arm| &arm.label.text);
             let labelled = make.filter(make.is("body", make.tagged(&[label])));
             let unwrap = make.map(make.read("body.value"));
             let to = make.at(&self.session.channel(EndpointId::Offer(index, arm)));
-            let from = self.at(&chosen);
-            self.flow([from, labelled, unwrap, to]);
+            self.flow([self.at(&chosen), labelled, unwrap, to]);
         }
     }
 

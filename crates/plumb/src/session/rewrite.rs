@@ -80,7 +80,8 @@ impl<'a> Rewrite<'a> {
 
     fn look_for(&mut self, session: &Name) {
         if !self.sessions.contains_key(&session.text) {
-            self.diagnostics.push(unknown_session(session));
+            let told = codes::unknown_session(session.span, &session.text);
+            self.diagnostics.push(told);
             self.sessions.insert(session.text.clone(), None);
         }
     }
@@ -178,19 +179,10 @@ impl<'a> Rewrite<'a> {
                 },
             });
         }
-        let (text, hint) = if place.is_sink() {
-            (
-                "this takes messages and gives none",
-                "It stands at the end of a statement.",
-            )
-        } else {
-            (
-                "this gives messages and takes none",
-                "It stands at the beginning of a statement.",
-            )
-        };
-        self.diagnostics
-            .push(Diagnostic::error(codes::WRONG_DIRECTION, span, text).hint(hint));
+        self.diagnostics.push(match place.is_sink() {
+            true => codes::misplaced_sink(span),
+            false => codes::misplaced_source(span),
+        });
         Wire::Broken(span)
     }
 
@@ -209,19 +201,7 @@ impl<'a> Rewrite<'a> {
 }
 
 fn shared(stream: &Name, session: &Name, bound: Span) -> Diagnostic {
-    let text = format!(
-        "`{}` is read by the session `{}`",
-        stream.text, session.text
-    );
-    Diagnostic::error(codes::SHARED_STREAM, stream.span, text)
-        .label(bound, "bound here")
-        .hint("Split the stream with filters into channels, and bind the session to one of them.")
-}
-
-fn unknown_session(name: &Name) -> Diagnostic {
-    let text = format!("no session is called `{}` here", name.text);
-    Diagnostic::error(codes::UNKNOWN_SESSION, name.span, text)
-        .hint("`(incoming, outgoing) <-> Protocol as name` binds one.")
+    codes::shared_stream(stream.span, &stream.text, &session.text).label(bound, "bound here")
 }
 
 /// An endpoint without arguments.
@@ -231,22 +211,11 @@ fn bare(session: &Name, port: &Name, stand: WirePosition) -> Result<EndpointId, 
         "trigger" => Ok(EndpointId::Started),
         "error" => Ok(EndpointId::Error),
         word @ ("send" | "recv" | "done") => {
-            let text = format!("`{}@{word}` needs the type of a step", session.text);
-            Err(Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text)
-                .hint(format!("As in `{}@{word}(T)`.", session.text)))
+            Err(codes::untyped_endpoint(port.span, &session.text, &word))
         }
         word @ ("select" | "offer") => {
-            let text = format!("`{}@{word}` needs a label", session.text);
-            Err(Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text)
-                .hint(format!("As in `{}@{word}(l)`.", session.text)))
+            Err(codes::unlabelled_endpoint(port.span, &session.text, &word))
         }
-        word => {
-            let text = format!("a session has no endpoint `{word}`");
-            Err(
-                Diagnostic::error(codes::UNKNOWN_ENDPOINT, port.span, text).hint(
-                    "There are `trigger`, `send`, `recv`, `done`, `select`, `offer` and `error`.",
-                ),
-            )
-        }
+        word => Err(codes::unknown_endpoint(port.span, &word)),
     }
 }

@@ -19,7 +19,6 @@ const DEEPEST: usize = 128;
 /// A well-formed protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
-    /// The first step.
     pub first: Next,
     /// The steps in the order of the text, those of named protocols behind.
     pub steps: Vec<Step>,
@@ -30,24 +29,36 @@ pub struct Steps {
 pub struct Step {
     /// The span of its type or choice.
     pub span: Span,
-    /// The action.
     pub action: Action,
 }
 
 /// The action of a step, and its successors.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// `send T`.
-    Send(Type, Next),
-    /// `recv T`.
-    Recv(Type, Next),
-    /// `select { l: … }`.
-    Select(Vec<Arm>),
-    /// `offer { l: … }`.
-    Offer(Vec<Arm>),
+pub enum Action<N = Next> {
+    Send(Type, N),
+    Recv(Type, N),
+    Select(Vec<Arm<N>>),
+    Offer(Vec<Arm<N>>),
 }
 
-impl Action {
+impl<N> Action<N> {
+    /// The same action with other successors.
+    fn map<M>(self, next: impl Fn(N) -> M) -> Action<M> {
+        let arms = |arms: Vec<Arm<N>>| {
+            let arm = |Arm { label, next: to }| Arm {
+                label,
+                next: next(to),
+            };
+            arms.into_iter().map(arm).collect()
+        };
+        match self {
+            Self::Send(kind, to) => Action::Send(kind, next(to)),
+            Self::Recv(kind, to) => Action::Recv(kind, next(to)),
+            Self::Select(list) => Action::Select(arms(list)),
+            Self::Offer(list) => Action::Offer(arms(list)),
+        }
+    }
+
     /// Returns true if this side sends.
     pub(super) const fn sends(&self) -> bool {
         matches!(self, Self::Send(..) | Self::Select(_))
@@ -56,19 +67,15 @@ impl Action {
 
 /// An arm of a choice.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Arm {
-    /// Its label.
+pub struct Arm<N = Next> {
     pub label: Name,
-    /// The next step.
-    pub next: Next,
+    pub next: N,
 }
 
 /// The successor of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The step with this index.
     Step(usize),
-    /// The run is over.
     End,
 }
 
@@ -125,7 +132,7 @@ impl Steps {
 }
 
 /// A jump while the targets are not all known yet.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Jump {
     Step(usize),
     Label(usize),
@@ -141,12 +148,7 @@ struct Target {
 }
 
 /// A step whose jumps may still be labels.
-enum Draft {
-    Send(Type, Jump),
-    Recv(Type, Jump),
-    Select(Vec<(Name, Jump)>),
-    Offer(Vec<(Name, Jump)>),
-}
+type Draft = Action<Jump>;
 
 /// The context of a part of a protocol.
 struct ChoiceContext {
@@ -253,11 +255,8 @@ impl Build<'_> {
     fn leave(&mut self, around: &mut ChoiceContext, outer: usize) {
         for variable in around.variables.drain(outer..) {
             if !variable.used {
-                let text = format!("`{}` is never jumped to", variable.name.text);
-                self.diagnostics.push(
-                    Diagnostic::warning(codes::UNUSED_VARIABLE, variable.name.span, text)
-                        .hint("Remove the `rec`."),
-                );
+                let Name { span, text } = &variable.name;
+                self.diagnostics.push(codes::unused_variable(*span, text));
             }
         }
     }
@@ -268,8 +267,7 @@ impl Build<'_> {
             if told.any(|one| one.code == codes::TOO_LARGE) {
                 return Jump::Nowhere;
             }
-            let text = format!("the protocol has more than {MOST_STEPS} steps");
-            return self.wrong(Diagnostic::error(codes::TOO_LARGE, span, text));
+            return self.wrong(codes::many_steps(span, &MOST_STEPS));
         }
         self.steps.push((span, draft));
         Jump::Step(self.steps.len() - 1)
@@ -290,12 +288,10 @@ impl Build<'_> {
         around: &mut ChoiceContext,
     ) -> Jump {
         if arms.is_empty() {
-            let text = "a choice needs at least one arm";
-            return self.wrong(Diagnostic::error(codes::EMPTY_CHOICE, choice.span, text));
+            return self.wrong(codes::empty_choice(choice.span));
         }
         if around.depth >= DEEPEST {
-            let text = format!("choices are nested more than {DEEPEST} deep");
-            return self.wrong(Diagnostic::error(codes::TOO_LARGE, choice.span, text));
+            return self.wrong(codes::deep_choices(choice.span, &DEEPEST));
         }
         let offered = matches!(choice.kind, ProtocolKind::Offer(_));
         let draft = |arms| {
@@ -306,18 +302,17 @@ impl Build<'_> {
             }
         };
         let jump = self.step(choice.span, draft(Vec::new()));
-        let mut done: Vec<(Name, Jump)> = Vec::with_capacity(arms.len());
+        let mut done: Vec<Arm<Jump>> = Vec::with_capacity(arms.len());
         for (label, arm) in arms {
-            if let Some((first, _)) = done.iter().find(|(other, _)| other.text == label.text) {
-                let text = format!("the label `{}` stands twice in one choice", label.text);
-                let diagnostic = Diagnostic::error(codes::DUPLICATE_LABEL, label.span, text)
-                    .label(first.span, "here first");
-                self.wrong(diagnostic);
+            if let Some(first) = done.iter().find(|other| other.label.text == label.text) {
+                let twice = codes::duplicate_label(label.span, &label.text);
+                self.wrong(twice.label(first.label.span, "here first"));
             }
             around.depth += 1;
             let next = self.protocol(arm, around);
             around.depth -= 1;
-            done.push((label.clone(), next));
+            let label = label.clone();
+            done.push(Arm { label, next });
         }
         if let Jump::Step(index) = jump
             && let Some((_, slot)) = self.steps.get_mut(index)
@@ -346,8 +341,8 @@ impl Build<'_> {
             return Jump::Label(*label);
         }
         let Some(protocol) = self.scope.protocol(path) else {
-            let text = format!("`{key}` is neither a variable of a `rec` around it nor a protocol");
-            return self.wrong(unknown_protocol(self.scope, path, text));
+            let unknown = codes::unknown_jump(path.span(), &key);
+            return self.wrong(unknown_protocol(self.scope, path, unknown));
         };
         let label = self.label(path.span());
         self.named.insert(key, label);
@@ -359,42 +354,23 @@ impl Build<'_> {
         let targets: Vec<Option<Next>> = (0..self.labels.len())
             .map(|label| resolve(&self.labels, Jump::Label(label)))
             .collect();
-        for (target, _) in self
-            .labels
-            .iter()
-            .zip(&targets)
-            .rev()
-            .filter(|(_, next)| next.is_none())
-            .take(usize::from(!self.broken))
+        let mut unguarded = self.labels.iter().zip(&targets).rev();
+        if !self.broken
+            && let Some((target, _)) = unguarded.find(|(_, next)| next.is_none())
         {
-            let text = "this jumps back to itself with no step between";
-            self.diagnostics.push(
-                Diagnostic::error(codes::UNGUARDED, target.span, text)
-                    .hint("Put a `send`, a `recv` or a choice before the jump."),
-            );
+            self.diagnostics.push(codes::unguarded(target.span));
             self.broken = true;
         }
         if self.broken {
             return Err(self.diagnostics);
         }
         let next = |jump: Jump| resolve(&self.labels, jump).unwrap_or(Next::End);
-        let arms = |drafts: &[(Name, Jump)]| {
-            let arm = |(label, jump): &(Name, Jump)| Arm {
-                label: label.clone(),
-                next: next(*jump),
-            };
-            drafts.iter().map(arm).collect()
+        let steps = std::mem::take(&mut self.steps).into_iter();
+        let step = |(span, draft): (Span, Draft)| Step {
+            span,
+            action: draft.map(next),
         };
-        let step = |(span, draft): &(Span, Draft)| Step {
-            span: *span,
-            action: match draft {
-                Draft::Send(kind, jump) => Action::Send(kind.clone(), next(*jump)),
-                Draft::Recv(kind, jump) => Action::Recv(kind.clone(), next(*jump)),
-                Draft::Select(drafts) => Action::Select(arms(drafts)),
-                Draft::Offer(drafts) => Action::Offer(arms(drafts)),
-            },
-        };
-        let steps = self.steps.iter().map(step).collect();
+        let steps = steps.map(step).collect();
         let first = next(Jump::Label(top));
         Ok((Steps { first, steps }, self.diagnostics))
     }

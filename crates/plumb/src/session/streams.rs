@@ -5,7 +5,7 @@ use super::wiring::Session;
 use super::{Scope, codes};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::syntax::ast::{Name, Type as Written};
+use crate::syntax::ast::Type as Written;
 use crate::types::{Field, Fit, Type, fits, overlap};
 
 /// The types of the streams of a session, as they are written.
@@ -32,28 +32,30 @@ pub(super) fn check(
         let never = |stream| overlap(kind, stream).is_none() && *kind != Type::Unknown;
         !stream.is_some_and(never)
     };
-    let bind = &session.bind;
+    let (from, to) = (&session.bind.incoming, &session.bind.outgoing);
+    let not_carried = |what: &String, step: Span| {
+        codes::not_carried(to.span, what, &to.text).label(step, "sent here")
+    };
+    let not_brought = |what: &String, step: Span| {
+        codes::not_brought(from.span, what, &from.text).label(step, "received here")
+    };
     let mut found = Vec::new();
     for step in &session.steps.steps {
         let span = step.span;
         match &step.action {
             Action::Send(kind, _) if !holds(scope, kind, &carried) => {
-                found.push(not_carried(&bind.outgoing, &written(kind), span));
+                found.push(not_carried(&written(kind), span));
             }
             Action::Recv(kind, _) if !holds(scope, kind, &brought) => {
-                found.push(not_brought(&bind.incoming, &written(kind), span));
+                found.push(not_brought(&written(kind), span));
             }
             Action::Select(arms) => {
-                for arm in arms.iter().filter(|arm| !carried(&tagged(arm))) {
-                    let what = shown(arm);
-                    found.push(not_carried(&bind.outgoing, &what, arm.label.span));
-                }
+                let wrong = arms.iter().filter(|arm| !carried(&tagged(arm)));
+                found.extend(wrong.map(|arm| not_carried(&shown(arm), arm.label.span)));
             }
             Action::Offer(arms) => {
-                for arm in arms.iter().filter(|arm| !brought(&tagged(arm))) {
-                    let what = shown(arm);
-                    found.push(not_brought(&bind.incoming, &what, arm.label.span));
-                }
+                let wrong = arms.iter().filter(|arm| !brought(&tagged(arm)));
+                found.extend(wrong.map(|arm| not_brought(&shown(arm), arm.label.span)));
             }
             Action::Send(..) | Action::Recv(..) => {}
         }
@@ -76,24 +78,4 @@ fn tagged(arm: &Arm) -> Type {
 
 fn shown(arm: &Arm) -> String {
     format!("{{ tag: {:?}, value: … }}", arm.label.text)
-}
-
-fn not_carried(stream: &Name, what: &str, step: Span) -> Diagnostic {
-    let text = format!(
-        "the protocol sends `{what}`, which `{}` does not carry",
-        stream.text
-    );
-    Diagnostic::error(codes::NOT_CARRIED, stream.span, text)
-        .label(step, "sent here")
-        .hint("The session receives from the first stream and sends to the second.")
-}
-
-fn not_brought(stream: &Name, what: &str, step: Span) -> Diagnostic {
-    let text = format!(
-        "the protocol receives `{what}`, which never comes from `{}`",
-        stream.text
-    );
-    Diagnostic::error(codes::NOT_BROUGHT, stream.span, text)
-        .label(step, "received here")
-        .hint("The session receives from the first stream and sends to the second.")
 }

@@ -5,3 +5,4 @@ mod generate;
 mod laws;
 mod machines;
 mod mistakes;
+mod traces;

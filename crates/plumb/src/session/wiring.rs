@@ -82,19 +82,19 @@ impl Session {
         match endpoint {
             Endpoint::Send(kind, number) => {
                 let found = self.typed(kind, scope, Direction::Sends);
-                self.one(&found, *number, span, || (kind, "send"))
+                self.one(&found, *number, span, &Asked::Type(kind, "send"))
                     .map(EndpointId::Send)
                     .map_err(|wrong| self.against(wrong, kind, scope, Direction::Receives))
             }
             Endpoint::Recv(kind, number) => {
                 let found = self.typed(kind, scope, Direction::Receives);
-                self.one(&found, *number, span, || (kind, "recv"))
+                self.one(&found, *number, span, &Asked::Type(kind, "recv"))
                     .map(EndpointId::Recv)
                     .map_err(|wrong| self.against(wrong, kind, scope, Direction::Sends))
             }
             Endpoint::Done(kind, number) => {
                 let found = self.typed(kind, scope, Direction::Either);
-                self.one(&found, *number, span, || (kind, "done"))
+                self.one(&found, *number, span, &Asked::Type(kind, "done"))
                     .map(EndpointId::Done)
             }
             Endpoint::Select(label, number) => self
@@ -122,50 +122,34 @@ impl Session {
         fits.map(|(index, _)| index).collect()
     }
 
-    /// The one that is meant.
-    fn one<'a>(
+    /// The place that an endpoint names among those that it could be.
+    fn one<T: Copy + Place>(
         &self,
-        found: &[usize],
+        found: &[T],
         number: Option<u32>,
         span: Span,
-        asked: impl Fn() -> (&'a Type, &'static str),
-    ) -> Result<usize, Diagnostic> {
-        let session = &self.bind.session.text;
-        let name = || {
-            let (kind, word) = asked();
-            (written(kind), word)
-        };
+        asked: &Asked<'_>,
+    ) -> Result<T, Diagnostic> {
+        let (name, count, places) = (asked.name(), found.len(), asked.places());
         match (found, number) {
             ([only], None) => Ok(*only),
             ([], _) => {
-                let text = format!("the protocol has no step for `{}`", name().0);
-                let diagnostic = Diagnostic::error(codes::UNKNOWN_STEP, span, text)
-                    .label(self.bind.protocol.span(), "this protocol")
-                    .hint(self.listed());
-                Err(diagnostic)
+                let told = codes::unknown_step(span, &asked.step(), &self.listed());
+                Err(told.label(self.bind.protocol.span(), "this protocol"))
             }
             (several, None) => {
-                let (kind, word) = name();
-                let text = format!("`{kind}` stands at {} steps", several.len());
-                let mut diagnostic = Diagnostic::error(codes::AMBIGUOUS_STEP, span, text).hint(
-                    format!("Say which: `{session}@{word}({kind}, 1)` is the first."),
-                );
-                for step in several.iter().filter_map(|n| self.steps.steps.get(*n)) {
-                    diagnostic = diagnostic.label(step.span, "one of them");
-                }
-                Err(diagnostic)
+                let example = asked.first(&self.bind.session.text);
+                let told = codes::ambiguous_step(span, &name, &count, &places, &example);
+                let steps = several
+                    .iter()
+                    .filter_map(|it| self.steps.steps.get(it.step()));
+                Err(steps.fold(told, |told, step| told.label(step.span, "one of them")))
             }
-            (several, Some(number)) => (number as usize)
-                .checked_sub(1)
-                .and_then(|index| several.get(index).copied())
-                .ok_or_else(|| {
-                    let text = format!(
-                        "`{}` stands at {} of the steps, counted from 1",
-                        name().0,
-                        several.len()
-                    );
-                    Diagnostic::error(codes::UNKNOWN_STEP, span, text)
-                }),
+            (several, Some(number)) => {
+                let place = (number as usize).checked_sub(1);
+                let place = place.and_then(|place| several.get(place).copied());
+                place.ok_or_else(|| codes::uncounted_step(span, &name, &count, &places))
+            }
         }
     }
 
@@ -180,15 +164,12 @@ impl Session {
         if wrong.code != codes::UNKNOWN_STEP || self.typed(kind, scope, other).is_empty() {
             return wrong;
         }
-        let kind = written(kind);
         let (does, word) = match other {
-            Direction::Receives => ("receives", "recv"),
-            _ => ("sends", "send"),
+            Direction::Receives => ("protocol receives", "recv"),
+            _ => ("protocol sends", "send"),
         };
-        let text = format!("the protocol {does} `{kind}` here");
-        let session = &self.bind.session.text;
-        Diagnostic::error(codes::WRONG_DIRECTION, wrong.span, text)
-            .hint(format!("Use `{session}@{word}({kind})`."))
+        let endpoint = format!("{}@{word}", self.bind.session.text);
+        codes::other_direction(wrong.span, &does, &written(kind), &endpoint)
     }
 
     /// The arm of this label in this direction.
@@ -212,41 +193,15 @@ impl Session {
                 (if right { &mut found } else { &mut against }).push((index, arm));
             }
         }
-        let (text, session) = (&label.text, &self.bind.session.text);
-        match (found.as_slice(), number) {
-            ([only], None) => Ok(*only),
-            ([], _) if !against.is_empty() => {
-                let (does, word) = match direction {
-                    Direction::Sends => ("other side chooses", "offer"),
-                    _ => ("program chooses", "select"),
-                };
-                let says = format!("the {does} `{text}` here");
-                Err(Diagnostic::error(codes::WRONG_DIRECTION, span, says)
-                    .hint(format!("Use `{session}@{word}({text})`.")))
-            }
-            ([], _) => {
-                let says = format!("the protocol has no choice with the label `{text}`");
-                Err(Diagnostic::error(codes::UNKNOWN_STEP, span, says)
-                    .label(self.bind.protocol.span(), "this protocol")
-                    .hint(self.listed()))
-            }
-            (several, None) => {
-                let says = format!("the label `{text}` stands in {} choices", several.len());
-                Err(
-                    Diagnostic::error(codes::AMBIGUOUS_STEP, span, says).hint(format!(
-                        "Say which: a number behind it, as in `({text}, 1)`."
-                    )),
-                )
-            }
-            (several, Some(number)) => (number as usize)
-                .checked_sub(1)
-                .and_then(|index| several.get(index).copied())
-                .ok_or_else(|| {
-                    let many = several.len();
-                    let says = format!("the label `{text}` stands in {many} choices, from 1");
-                    Diagnostic::error(codes::UNKNOWN_STEP, span, says)
-                }),
+        let (does, word, other) = match direction {
+            Direction::Sends => ("other side chooses", "select", "offer"),
+            _ => ("program chooses", "offer", "select"),
+        };
+        if found.is_empty() && !against.is_empty() {
+            let endpoint = format!("{}@{other}", self.bind.session.text);
+            return Err(codes::other_direction(span, &does, &label.text, &endpoint));
         }
+        self.one(&found, number, span, &Asked::Label(label, word))
     }
 
     /// The steps there are, as a hint.
@@ -271,37 +226,21 @@ impl Session {
         let mut first: BTreeMap<EndpointId, Span> = BTreeMap::new();
         let mut found = Vec::new();
         for (place, span) in &self.uses {
-            let (code, text) = match place {
-                EndpointId::Send(_) | EndpointId::Select(..) => {
-                    (codes::DOUBLE_STEP, "this step is fed twice")
-                }
-                EndpointId::Recv(_) | EndpointId::Offer(..) => {
-                    (codes::COPIED_STEP, "what this step receives is read twice")
-                }
+            let twice = match place {
+                EndpointId::Send(_) | EndpointId::Select(..) => codes::double_step(*span),
+                EndpointId::Recv(_) | EndpointId::Offer(..) => codes::copied_step(*span),
                 _ => continue,
             };
             if let Some(other) = first.insert(*place, *span) {
-                found.push(
-                    Diagnostic::error(code, *span, text)
-                        .label(other, "here first")
-                        .hint(
-                            "A step of a protocol happens once; merge several paths in a channel.",
-                        ),
-                );
+                found.push(twice.label(other, "here first"));
             }
         }
         found.extend(self.missing().into_iter().map(|place| {
-            let (text, at) = self.lacking(place);
-            let code = codes::MISSING_STEP;
-            let hint = format!("Add `… ; {text}`.");
-            let diagnostic = Diagnostic::error(
-                code,
-                self.bind.session.span,
-                format!("nothing feeds `{text}`"),
-            );
-            match at {
-                Some(span) => diagnostic.label(span, "this step").hint(hint),
-                None => diagnostic.hint(hint),
+            let (endpoint, step) = self.lacking(place);
+            let told = codes::missing_step(self.bind.session.span, &endpoint);
+            match step {
+                Some(step) => told.label(step, "this step"),
+                None => told,
             }
         }));
         found
@@ -357,6 +296,61 @@ pub(super) fn describe(action: &Action) -> String {
         Action::Recv(kind, _) => format!("recv {}", written(kind)),
         Action::Select(arms) => format!("select {{ {} }}", labels(arms)),
         Action::Offer(arms) => format!("offer {{ {} }}", labels(arms)),
+    }
+}
+
+/// The step that an endpoint asks for, and the word of the endpoint.
+enum Asked<'a> {
+    Type(&'a Type, &'static str),
+    Label(&'a Name, &'static str),
+}
+
+impl Asked<'_> {
+    fn name(&self) -> String {
+        match self {
+            Self::Type(kind, _) => format!("`{}`", written(kind)),
+            Self::Label(label, _) => format!("the label `{}`", label.text),
+        }
+    }
+
+    /// The missing step, for a message.
+    fn step(&self) -> String {
+        match self {
+            Self::Type(kind, _) => format!("step for `{}`", written(kind)),
+            Self::Label(label, _) => format!("choice with the label `{}`", label.text),
+        }
+    }
+
+    fn places(&self) -> &'static str {
+        match self {
+            Self::Type(..) => "steps",
+            Self::Label(..) => "choices",
+        }
+    }
+
+    /// The endpoint of the first of several steps.
+    fn first(&self, session: &str) -> String {
+        match self {
+            Self::Type(kind, word) => format!("{session}@{word}({}, 1)", written(kind)),
+            Self::Label(label, word) => format!("{session}@{word}({}, 1)", label.text),
+        }
+    }
+}
+
+/// A step, or an arm of one.
+trait Place {
+    fn step(&self) -> usize;
+}
+
+impl Place for usize {
+    fn step(&self) -> usize {
+        *self
+    }
+}
+
+impl Place for (usize, usize) {
+    fn step(&self) -> usize {
+        self.0
     }
 }
 

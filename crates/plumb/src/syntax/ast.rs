@@ -27,6 +27,12 @@ pub struct Path {
 }
 
 impl Path {
+    /// A name without a module.
+    #[must_use]
+    pub const fn bare(name: Name) -> Self {
+        Self { module: None, name }
+    }
+
     /// The whole span.
     #[must_use]
     pub fn span(&self) -> Span {
@@ -43,6 +49,25 @@ pub struct Program {
     pub declarations: Vec<Declaration>,
     /// Its comments, in order, with their delimiters; for `fmt`.
     pub comments: Vec<Comment>,
+}
+
+impl Program {
+    /// The processes that are declared, in order.
+    pub fn lets(&self) -> impl Iterator<Item = &Let> {
+        let declarations = self.declarations.iter();
+        declarations.filter_map(|declaration| match &declaration.kind {
+            DeclarationKind::Let(declared) => Some(declared),
+            _ => None,
+        })
+    }
+
+    /// The `plumb` bodies, in order.
+    pub fn bodies(&self) -> impl Iterator<Item = &Plumb> {
+        self.lets().filter_map(|declared| match &declared.body {
+            Body::Plumb(plumb) => Some(plumb),
+            _ => None,
+        })
+    }
 }
 
 /// `(* … *)`.
@@ -74,6 +99,19 @@ pub enum DeclarationKind {
     Let(Let),
     /// `protocol Name = S`.
     Protocol(Name, Protocol),
+}
+
+impl Declaration {
+    /// The name that it defines; of a `use`, the module's file.
+    #[must_use]
+    pub const fn name(&self) -> &Name {
+        match &self.kind {
+            DeclarationKind::Use(name)
+            | DeclarationKind::Type(name, _)
+            | DeclarationKind::Protocol(name, _) => name,
+            DeclarationKind::Let(process) => &process.name,
+        }
+    }
 }
 
 /// `let name : signature = body`.
@@ -131,6 +169,26 @@ pub struct Plumb {
     pub ports: Vec<Name>,
     /// The statements. Their order only decides the order of nodes.
     pub statements: Vec<Statement>,
+}
+
+impl Plumb {
+    /// The channels, in order.
+    pub fn channels(&self) -> impl Iterator<Item = (&Name, &Type)> {
+        let statements = self.statements.iter();
+        statements.filter_map(|statement| match &statement.kind {
+            StatementKind::Channel(name, kind) => Some((name, kind)),
+            _ => None,
+        })
+    }
+
+    /// The bindings of sessions, each with the span of its statement, in order.
+    pub fn bindings(&self) -> impl Iterator<Item = (&Bind, Span)> {
+        let statements = self.statements.iter();
+        statements.filter_map(|statement| match &statement.kind {
+            StatementKind::Bind(bind) => Some((bind, statement.span)),
+            _ => None,
+        })
+    }
 }
 
 /// A statement of a `plumb` body.
@@ -312,6 +370,20 @@ pub struct Type {
     pub kind: TypeKind,
 }
 
+impl Type {
+    /// A type of this kind.
+    #[must_use]
+    pub const fn new(span: Span, kind: TypeKind) -> Self {
+        Self { span, kind }
+    }
+
+    /// A type that could not be read.
+    #[must_use]
+    pub const fn broken(span: Span) -> Self {
+        Self::new(span, TypeKind::Broken)
+    }
+}
+
 /// A type as it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeKind {
@@ -392,6 +464,36 @@ pub struct Expr {
     pub span: Span,
     /// The kind.
     pub kind: ExprKind,
+}
+
+impl Expr {
+    /// An expression of this kind.
+    #[must_use]
+    pub const fn new(span: Span, kind: ExprKind) -> Self {
+        Self { span, kind }
+    }
+
+    /// An expression that could not be read.
+    #[must_use]
+    pub const fn broken(span: Span) -> Self {
+        Self::new(span, ExprKind::Broken)
+    }
+
+    /// The expressions directly within it, in order.
+    #[must_use]
+    pub fn parts(&self) -> Vec<&Self> {
+        match &self.kind {
+            ExprKind::Field(inner, _)
+            | ExprKind::Part(inner, _)
+            | ExprKind::Is(inner, _)
+            | ExprKind::Unary(_, inner) => vec![inner],
+            ExprKind::Binary(_, left, right) => vec![left, right],
+            ExprKind::If(condition, then, otherwise) => vec![condition, then, otherwise],
+            ExprKind::Record(fields) => fields.iter().map(|(_, inner)| inner).collect(),
+            ExprKind::List(inner) | ExprKind::Call(_, inner) => inner.iter().collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// An expression.

@@ -36,9 +36,7 @@ pub fn lex(source: SourceId, text: &str) -> Lexed {
         lexed: Lexed::default(),
     };
     if u32::try_from(text.len()).is_err() {
-        let span = Span::new(source, 0, 0);
-        let message = "the source is larger than 4 GiB";
-        lexer.tell(Diagnostic::error(codes::TOO_LARGE, span, message));
+        lexer.tell(codes::too_large(Span::new(source, 0, 0)));
         lexer.text = "";
     }
     while lexer.next() {}
@@ -139,9 +137,7 @@ impl<'a> Lexer<'a> {
         };
         if let (Some(outer), Some(inner)) = (open.first(), open.last()) {
             let span = self.span(start + outer, start + outer + 2);
-            let message = "a comment is not closed";
-            let mut told = Diagnostic::error(codes::UNCLOSED_COMMENT, span, message)
-                .hint("Comments nest: each `(*` needs a `*)` of its own.");
+            let mut told = codes::unclosed_comment(span);
             if inner != outer {
                 let inner = self.span(start + inner, start + inner + 2);
                 told = told.label(inner, "the innermost one that is open starts here");
@@ -178,13 +174,10 @@ impl<'a> Lexer<'a> {
         }
         let start = self.at + 1;
         if end.is_none() {
-            let span = self.span(self.at, start + length);
-            let told = Diagnostic::error(codes::UNCLOSED_STRING, span, "a string is not closed")
-                .hint("Close it with `\"` on the same line; a line break in a string is `\\n`.");
-            self.tell(told);
+            self.tell(codes::unclosed_string(self.span(self.at, start + length)));
         } else if let Err(fault) = literal::unescape(inside.get(..length).unwrap_or_default()) {
             let span = self.span(start + fault.at.start, start + fault.at.end);
-            self.tell(Diagnostic::error(codes::BAD_ESCAPE, span, fault.message).hint(fault.hint));
+            self.tell(codes::bad_escape(span, &fault.message, &fault.hint));
         }
         self.push(TokenKind::Text, start + end.map_or(length, |end| end + 1));
     }
@@ -202,11 +195,7 @@ impl<'a> Lexer<'a> {
             return false;
         };
         let end = self.at + quote.len_utf8() + length + close.len_utf8();
-        let span = self.span(self.at, end);
-        let message = "a string stands in other quotes than double ones";
-        let told = Diagnostic::error(codes::FOREIGN, span, message)
-            .hint("Strings stand in straight double quotes: `\"so\"`.");
-        self.tell(told);
+        self.tell(codes::foreign_quotes(self.span(self.at, end)));
         self.push(TokenKind::Text, end);
         true
     }
@@ -242,7 +231,7 @@ impl<'a> Lexer<'a> {
         let text = self.rest().get(..end).unwrap_or_default();
         if let Some(fault) = literal::number_fault(text) {
             let span = self.span(self.at, self.at + end);
-            self.tell(Diagnostic::error(codes::BAD_NUMBER, span, fault.message).hint(fault.hint));
+            self.tell(codes::malformed_number(span, &fault.message, &fault.hint));
         }
         self.push(TokenKind::Number, self.at + end);
     }
@@ -267,10 +256,7 @@ impl<'a> Lexer<'a> {
         let line_start = matches!(self.before, Before::Line(_));
         if first == '#' || rest.starts_with("//") || line_start && rest.starts_with("--") {
             let line = rest.find('\n').unwrap_or(rest.len());
-            let span = self.span(self.at, self.at + line);
-            let told = Diagnostic::error(codes::FOREIGN, span, "this is no comment of plumb")
-                .hint("Comments are written `(* so *)`.");
-            self.tell(told);
+            self.tell(codes::foreign_comment(self.span(self.at, self.at + line)));
             self.at += line;
             return;
         }
@@ -303,9 +289,7 @@ impl<'a> Lexer<'a> {
             .chars()
             .take(20)
             .collect();
-        let shown = shown.escape_debug();
-        let message = format!("`{shown}` means nothing here");
-        let mut told = Diagnostic::error(codes::FOREIGN, span, message);
+        let mut told = codes::foreign(span, &shown.escape_debug());
         if let Some(hint) = foreign_hint(first) {
             told = told.hint(hint);
         }
@@ -318,7 +302,7 @@ impl<'a> Lexer<'a> {
 fn foreign_hint(first: char) -> Option<&'static str> {
     match first {
         '\'' | '\u{2018}'..='\u{201f}' | '`' | '«' | '»' => {
-            Some("Strings stand in straight double quotes: `\"so\"`.")
+            Some("Write strings in straight double quotes: `\"text\"`.")
         }
         '&' => Some("The logical `and` is written `&&`."),
         '→' => Some("Write `->`."),

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::value::{JsonError, JsonErrorKind, Value};
+
 /// A mistake in a literal, with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
@@ -12,72 +14,46 @@ pub(super) struct Fault {
 
 /// The string that the inside of a string literal says; JSON's escapes.
 pub(super) fn unescape(inside: &str) -> Result<String, Fault> {
-    let mut out = String::with_capacity(inside.len());
-    let mut rest = inside.char_indices();
-    while let Some((at, c)) = rest.next() {
-        match c {
-            '\\' => out.push(escape(inside, at, &mut rest)?),
-            c if c < ' ' => {
-                return Err(Fault {
-                    at: at..at + 1,
-                    message: "a control character stands in a string",
-                    hint: "Write it as an escape: `\\t` for a tab, `\\u001b` for escape.",
-                });
-            }
-            c => out.push(c),
-        }
+    match Value::parse(&format!("\"{inside}\"")) {
+        Ok(value) => Ok(value.as_text().unwrap_or_default().to_owned()),
+        Err(JsonError {
+            kind: JsonErrorKind::End,
+            ..
+        }) => Err(string_fault(inside, inside.len().saturating_sub(1))),
+        // The text has a quote in front.
+        Err(error) => Err(string_fault(inside, error.at.saturating_sub(1))),
     }
-    Ok(out)
 }
 
-/// The character of the escape whose backslash stands at `at` and has been read.
-fn escape(inside: &str, at: usize, rest: &mut std::str::CharIndices<'_>) -> Result<char, Fault> {
-    let unknown = |end: usize| Fault {
-        at: at..end,
-        message: "unknown escape in a string",
-        hint: "The escapes are those of JSON: `\\\"` `\\\\` `\\/` `\\b` `\\f` `\\n` `\\r` `\\t` `\\uXXXX`.",
+/// The mistake in a string that begins at a byte.
+fn string_fault(inside: &str, at: usize) -> Fault {
+    let rest = inside.get(at..).unwrap_or_default();
+    let digits = rest.strip_prefix("\\u").and_then(|rest| rest.get(..4));
+    let is_hex = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let (length, message, hint) = if digits.is_some_and(is_hex) {
+        (
+            6,
+            "half of a surrogate pair stands alone",
+            "Write the character itself, or both halves: `\\ud83d\\ude00`.",
+        )
+    } else if let Some(letters) = rest.strip_prefix('\\') {
+        (
+            1 + letters.chars().next().map_or(0, char::len_utf8),
+            "unknown escape in a string",
+            "The escapes are those of JSON: `\\\"` `\\\\` `\\/` `\\b` `\\f` `\\n` `\\r` `\\t` `\\uXXXX`.",
+        )
+    } else {
+        (
+            1,
+            "a control character stands in a string",
+            "Write it as an escape: `\\t` for a tab, `\\u001b` for escape.",
+        )
     };
-    let Some((letter_at, letter)) = rest.next() else {
-        return Err(unknown(at + 1));
-    };
-    Ok(match letter {
-        '"' | '\\' | '/' => letter,
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'u' => {
-            let first = unit(inside, at).ok_or_else(|| unknown(letter_at + 1))?;
-            let second = match first {
-                0xd800..=0xdbff => unit(inside, at + 6),
-                _ => None,
-            };
-            let units = [Some(first), second];
-            let decoded = char::decode_utf16(units.into_iter().flatten()).next();
-            let Some(Ok(c)) = decoded else {
-                return Err(Fault {
-                    at: at..at + 6,
-                    message: "half of a surrogate pair stands alone",
-                    hint: "Write the character itself, or both halves: `\\ud83d\\ude00`.",
-                });
-            };
-            for _ in 0..if second.is_some() { 10 } else { 4 } {
-                rest.next();
-            }
-            c
-        }
-        _ => return Err(unknown(letter_at + letter.len_utf8())),
-    })
-}
-
-/// The UTF-16 unit of the escape `\uXXXX` at `at`.
-fn unit(inside: &str, at: usize) -> Option<u16> {
-    let digits = inside.get(at..at + 6)?.strip_prefix("\\u")?;
-    if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
+    Fault {
+        at: at..at + length,
+        message,
+        hint,
     }
-    u16::from_str_radix(digits, 16).ok()
 }
 
 /// Finds the mistake in a number, if there is one.

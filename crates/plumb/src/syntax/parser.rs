@@ -51,8 +51,7 @@ pub fn parse(source: SourceId, text: &str) -> (Program, Vec<Diagnostic>) {
     if diagnostics.len() > TOLD {
         diagnostics.truncate(TOLD);
         if let Some(last) = diagnostics.last() {
-            let message = "the mistakes behind this one are not shown";
-            diagnostics.push(Diagnostic::error(codes::TOO_MANY, last.span, message));
+            diagnostics.push(codes::too_many(last.span));
         }
     }
     let program = Program {
@@ -73,6 +72,12 @@ type Parsed<T> = Result<T, Told>;
 struct Tall<T> {
     node: T,
     height: u32,
+}
+
+impl<T> Tall<T> {
+    const fn leaf(node: T) -> Self {
+        Self { node, height: 0 }
+    }
 }
 
 struct Parser<'a> {
@@ -190,8 +195,7 @@ impl<'a> Parser<'a> {
 
     fn unexpected(&self, what: &str) -> Diagnostic {
         let token = self.token();
-        let message = format!("expected {what}, found {}", self.describe(token));
-        Diagnostic::error(codes::UNEXPECTED, token.span, message)
+        codes::expected(token.span, &what, &self.describe(token))
     }
 
     fn describe(&self, token: Token) -> String {
@@ -228,11 +232,11 @@ impl<'a> Parser<'a> {
 
     /// Tells that a keyword is misspelt.
     fn misspelt(&mut self, token: Token, keyword: Keyword) {
-        let (text, word) = (self.text_of(token), keyword.text());
-        let message = format!("`{text}` is not a keyword; `{word}` is");
-        let told = Diagnostic::error(codes::MISSPELT, token.span, message)
-            .hint(format!("Write `{word}`."));
-        self.tell(told);
+        self.tell(codes::misspelt(
+            token.span,
+            &self.text_of(token),
+            &keyword.text(),
+        ));
     }
 
     /// The one of these keywords that the word at which it is was probably meant to be.
@@ -243,6 +247,21 @@ impl<'a> Parser<'a> {
         }
         let near = nearest(self.text_of(token), words.iter().map(|word| word.text()))?;
         Keyword::of(near)
+    }
+
+    /// The keyword here. A name that is probably one of `words` misspelt is reported and counts as well, if
+    /// something `likely` follows.
+    fn word(&mut self, words: &[Keyword], likely: bool) -> Option<Keyword> {
+        let token = self.token();
+        match token.kind {
+            TokenKind::Keyword(word) => Some(word),
+            _ if likely => {
+                let meant = self.meant(words)?;
+                self.misspelt(token, meant);
+                Some(meant)
+            }
+            _ => None,
+        }
     }
 
     /// The name of a process, a channel, a port or a session; `what` says which of them.
@@ -265,17 +284,20 @@ impl<'a> Parser<'a> {
                     _ => "starts with a small letter",
                 };
                 let text = self.text_of(token);
-                let message = format!("{what} {start}, `{text}` does not");
-                let told = Diagnostic::error(codes::WRONG_CASE, token.span, message)
-                    .hint(format!("Call it `{}`.", recased(text)));
-                self.tell(told);
+                self.tell(codes::wrong_case(
+                    token.span,
+                    &what,
+                    &start,
+                    &text,
+                    &recased(text),
+                ));
             }
             TokenKind::Keyword(_) => {
-                let text = self.text_of(token);
-                let message = format!("`{text}` is a keyword and cannot be {what}");
-                let told = Diagnostic::error(codes::KEYWORD_AS_NAME, token.span, message)
-                    .hint(format!("Rename it, for example to `{text}_`."));
-                self.tell(told);
+                self.tell(codes::keyword_as_name(
+                    token.span,
+                    &self.text_of(token),
+                    &what,
+                ));
             }
             _ => return Err(self.expected(what)),
         }
@@ -332,11 +354,7 @@ impl<'a> Parser<'a> {
         if std::mem::replace(&mut self.deep, self.depth > 0) {
             return Told;
         }
-        let span = self.token().span;
-        let message = format!("this is nested more than {DEPTH} levels deep");
-        let told = Diagnostic::error(codes::TOO_DEEP, span, message)
-            .hint("Give the inner part a name and use the name.");
-        self.tell(told)
+        self.tell(codes::too_deep(self.token().span, &DEPTH))
     }
 }
 

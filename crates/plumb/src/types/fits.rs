@@ -88,11 +88,9 @@ fn records(from: &[Field], to: &[Field]) -> Fit {
 pub fn misfit(from: &Type, to: &Type) -> Option<String> {
     match (from, to) {
         (Type::Record(from), Type::Record(to)) => misfit_of_records(from, to),
-        (Type::Product(from), Type::Product(to)) if from.len() != to.len() => Some(format!(
-            "{} parts come and {} are wanted",
-            from.len(),
-            to.len()
-        )),
+        (Type::Product(from), Type::Product(to)) if from.len() != to.len() => {
+            Some(format!("expected {} parts, found {}", to.len(), from.len()))
+        }
         (Type::Product(from), Type::Product(to)) => {
             let mut parts = from.iter().zip(to.iter()).enumerate();
             let (index, (from, to)) = parts.find(|(_, (from, to))| fits(from, to) == Fit::Never)?;
@@ -103,7 +101,7 @@ pub fn misfit(from: &Type, to: &Type) -> Option<String> {
             let variant = variants
                 .iter()
                 .find(|variant| fits(variant, to) == Fit::Never)?;
-            Some(format!("the variant `{variant}` does not"))
+            Some(format!("the variant `{variant}` does not fit"))
         }
         _ => None,
     }

@@ -1,8 +1,7 @@
 //! Overlap of types: values that two types share.
 
-use std::sync::Arc;
-
 use super::{Field, Presence, Type, field};
+use crate::value::quoted;
 
 /// A value of both types, as JSON; `None` if they are disjoint. [`Type::Unknown`] has no values, so that it
 /// is never to blame.
@@ -31,11 +30,6 @@ pub fn overlap(a: &Type, b: &Type) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// A string as JSON writes it.
-fn quoted(text: &Arc<str>) -> String {
-    serde_json::to_string(&**text).unwrap_or_default()
 }
 
 fn list(parts: impl Iterator<Item = Option<String>>) -> Option<String> {

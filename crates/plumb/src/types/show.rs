@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Field, Presence, Type};
+use crate::value::quoted;
 
 /// The maximum length of a type in a diagnostic, in characters.
 const SHOWN: usize = 96;
@@ -15,9 +16,7 @@ impl fmt::Display for Type {
             Self::Int => f.write_str("int"),
             Self::Number => f.write_str("number"),
             Self::Text => f.write_str("string"),
-            Self::Literal(text) => {
-                f.write_str(&serde_json::to_string(&**text).map_err(|_| fmt::Error)?)
-            }
+            Self::Literal(text) => f.write_str(&quoted(text)),
             Self::Json => f.write_str("json"),
             Self::Record(fields) => record(f, fields),
             Self::List(item) => write!(f, "[{item}]"),

@@ -152,11 +152,11 @@ fn a_misfit_names_the_part() {
             record(&[("a", record(&[("c", Text)]))]),
             "in field `a`: field `c` is `int`, expected `string`",
         ),
-        (sum(&[Int, Text]), Int, "the variant `string` does not"),
+        (sum(&[Int, Text]), Int, "the variant `string` does not fit"),
         (
             product(&[Int]),
             product(&[Int, Int]),
-            "1 parts come and 2 are wanted",
+            "expected 2 parts, found 1",
         ),
     ];
     for (from, to, said) in cases {

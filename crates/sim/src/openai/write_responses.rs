@@ -1,4 +1,4 @@
-//! A response, as one JSON text and as a stream.
+//! Writes an OpenAI Responses answer, whole or as a stream.
 
 use serde_json::{Value, json};
 use wire::api::Event;

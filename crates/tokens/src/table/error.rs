@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use context::coded::{self, CodeEntry, Coded, ErrorCode};
+use context::coded::{self, Coded, ErrorCode};
 use thiserror::Error;
 
 /// A place in a text, both numbers counted from 1; the column in characters.
@@ -73,8 +73,8 @@ pub enum TableError {
         /// The place where the entry begins.
         at: Position,
     },
-    /// `like` names a model that does not stand above.
-    #[error("{at}: no model `{name}` stands above this one")]
+    /// `like` names a model that is not above the entry.
+    #[error("{at}: no model `{name}` above this entry")]
     UnknownModel {
         /// The place of the error.
         at: Position,
@@ -82,7 +82,7 @@ pub enum TableError {
         name: String,
     },
     /// Two entries of one text have the same name.
-    #[error("{at}: the model `{name}` stands here for the second time")]
+    #[error("{at}: the model `{name}` is defined twice")]
     Duplicate {
         /// The place of the second one.
         at: Position,
@@ -91,46 +91,22 @@ pub enum TableError {
     },
 }
 
-const SYNTAX: ErrorCode = ErrorCode::new("E0201");
-const UNKNOWN_KEY: ErrorCode = ErrorCode::new("E0202");
-const BAD_VALUE: ErrorCode = ErrorCode::new("E0203");
-const NAMELESS: ErrorCode = ErrorCode::new("E0204");
-const UNKNOWN_MODEL: ErrorCode = ErrorCode::new("E0205");
-const DUPLICATE: ErrorCode = ErrorCode::new("E0206");
-
-/// The codes of this crate.
-pub const CODES: &[CodeEntry] = &[
-    CodeEntry {
-        code: SYNTAX,
-        meaning: "a model table is not TOML, or has something other than models at its top",
-        remedy: "Write each model as a [[model]] entry.",
-    },
-    CodeEntry {
-        code: UNKNOWN_KEY,
-        meaning: "a model has a key that does not exist",
-        remedy: "Compare the key with those listed at the head of the shipped models.toml.",
-    },
-    CodeEntry {
-        code: BAD_VALUE,
-        meaning: "a value in a model table has the wrong type or range",
-        remedy: "Write what the message asks for: prices and factors as numbers from 0 on, sizes as whole numbers of tokens.",
-    },
-    CodeEntry {
-        code: NAMELESS,
-        meaning: "a model in a model table has no name",
-        remedy: "Add a `name` to the entry.",
-    },
-    CodeEntry {
-        code: UNKNOWN_MODEL,
-        meaning: "`like` names a model that does not stand above",
-        remedy: "Name a shipped model, or move the entry below the one it starts from.",
-    },
-    CodeEntry {
-        code: DUPLICATE,
-        meaning: "two models of one table have the same name",
-        remedy: "Keep one of the two entries.",
-    },
-];
+context::error_codes! {
+    /// The codes of this crate.
+    pub CODES:
+    SYNTAX = "E0201", "a model table is not TOML, or has something other than models at its top",
+        "Write each model as a [[model]] entry.";
+    UNKNOWN_KEY = "E0202", "a model has a key that does not exist",
+        "Compare the key with those listed at the head of the shipped models.toml.";
+    BAD_VALUE = "E0203", "a value in a model table has the wrong type or range",
+        "Write what the message asks for: prices and factors as numbers from 0 on, sizes as whole numbers of tokens.";
+    NAMELESS = "E0204", "a model in a model table has no name",
+        "Add a `name` to the entry.";
+    UNKNOWN_MODEL = "E0205", "`like` names a model that is not above the entry",
+        "Name a shipped model, or move the entry below the one it starts from.";
+    DUPLICATE = "E0206", "two models of one table have the same name",
+        "Keep one of the two entries.";
+}
 
 impl Coded for TableError {
     fn code(&self) -> ErrorCode {

@@ -250,12 +250,12 @@ fn errors_say_what_and_where() {
     check_error(
         "[[model]]\nname = 'a'\nlike = 'b'",
         "E0205",
-        "line 3, column 8: no model `b` stands above this one",
+        "line 3, column 8: no model `b` above this entry",
     );
     check_error(
         "[[model]]\nname = 'a'\n[[model]]\nname = 'A'",
         "E0206",
-        "line 3, column 1: the model `a` stands here for the second time",
+        "line 3, column 1: the model `a` is defined twice",
     );
 }
 

@@ -4,33 +4,11 @@
 //! cache breakpoints, write a single text as a string or as a block, or print JSON with another
 //! library. The canonical form leaves out everything that the model does not see.
 
-use super::Dialect;
 use super::json::scan::Kind;
 use super::json::tree::Value;
 
 /// Members of messages and blocks that control the provider's cache; the model does not see them.
 pub(super) const MARKERS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
-
-/// The hash of a message with these elements.
-pub(super) fn hash<'t>(dialect: Dialect, elements: impl Iterator<Item = Value<'t>>) -> [u8; 16] {
-    let mut form = Form::default();
-    form.out.push(dialect.facts().tag);
-    for element in elements {
-        match element.text() {
-            // A bare `input` string is one user message.
-            Some(_) => {
-                form.open(b'o');
-                form.field("content");
-                form.content(element);
-                form.field("role");
-                form.string("user");
-                form.open(b'e');
-            }
-            None => form.block(element),
-        }
-    }
-    form.hash()
-}
 
 /// The hash of one content block.
 pub(super) fn hash_of_block(block: Value<'_>) -> [u8; 16] {

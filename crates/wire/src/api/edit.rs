@@ -1,4 +1,4 @@
-//! A request with some of its messages or fields replaced and every other byte kept.
+//! Edits a request: replaces messages or fields and keeps every other byte.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -77,7 +77,7 @@ pub enum ApiError {
         key: &'static str,
     },
     /// A render names messages that the request does not have.
-    #[error("messages {start}..{end} were asked for, the request has {count}")]
+    #[error("messages {start}..{end} are out of range: the request has {count}")]
     NoSuchMessage {
         /// The first one asked for.
         start: usize,
@@ -140,7 +140,7 @@ context::error_codes! {
         "Send one JSON object.";
     NO_MESSAGES = "E0116", "a request has no list of messages",
         "Check that the body goes to the endpoint of its own dialect.";
-    NO_SUCH_MESSAGE = "E0117", "a message was asked for that the request does not have",
+    NO_SUCH_MESSAGE = "E0117", "a message index is out of range",
         "This is a bug in the calling program; report it.";
     EVENT_TOO_LARGE = "E0118", "one event of a stream is longer than the limit",
         "Raise the limit, or check that the upstream really sends an event stream.";

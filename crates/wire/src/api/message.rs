@@ -5,7 +5,7 @@ use context::{Role, TurnDraft};
 use super::json::scan::Span;
 use super::json::tree::Tree;
 use super::request::{List, Request};
-use super::{Dialect, canonical, parts};
+use super::{Dialect, parts};
 
 /// An element of the list of messages.
 #[derive(Clone, Copy, Debug)]
@@ -90,16 +90,6 @@ impl<'r> Message<'r> {
             return TurnDraft::said(Role::User, parts);
         }
         (self.dialect.table().messages.draft)(self.role(), &trees)
-    }
-
-    /// The identity of the message: blake3 over its canonical form, cut to 16 bytes. Two messages
-    /// share one if they say the same to the model. The order of keys, the spelling of strings and numbers,
-    /// white space, cache breakpoints, `null` members and content given as a string instead of one
-    /// text block do not count.
-    #[must_use]
-    pub fn canonical_hash(&self) -> [u8; 16] {
-        let trees = self.trees();
-        canonical::hash(self.dialect, trees.iter().map(Tree::root))
     }
 
     /// The offsets of the elements in [`Self::raw`].

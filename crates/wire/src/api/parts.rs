@@ -9,7 +9,7 @@ use super::json::scan::Kind;
 use super::json::tree::{Tree, Value};
 
 /// The string under `key`, or nothing.
-pub(super) fn text_of(value: Value<'_>, key: &str) -> Text {
+pub(crate) fn text_of(value: Value<'_>, key: &str) -> Text {
     value
         .get(key)
         .and_then(Value::text)
@@ -42,7 +42,7 @@ pub(super) fn opaque(value: Value<'_>) -> Part {
 }
 
 /// A block that is carried, not understood, of the kind `kind`.
-pub(super) fn opaque_of(value: Value<'_>, kind: &str) -> Part {
+pub(crate) fn opaque_of(value: Value<'_>, kind: &str) -> Part {
     Part::Opaque(Opaque {
         kind: Text::from(kind),
         bytes: value.raw().len(),
@@ -51,7 +51,7 @@ pub(super) fn opaque_of(value: Value<'_>, kind: &str) -> Part {
 }
 
 /// A binary of the kind `kind`; the size is that of the whole block.
-pub(super) fn attachment(value: Value<'_>, kind: &str) -> Part {
+pub(crate) fn attachment(value: Value<'_>, kind: &str) -> Part {
     Part::Attachment(Attachment {
         kind: Text::from(kind),
         bytes: value.raw().len(),
@@ -72,7 +72,7 @@ pub(super) fn image(value: Value<'_>, url: Option<&str>) -> Part {
     attachment(value, kind.unwrap_or("image"))
 }
 
-pub(super) fn call(id: &Text, name: Text, arguments: Text) -> Part {
+pub(crate) fn call(id: &Text, name: Text, arguments: Text) -> Part {
     Part::Call(ToolCall {
         id: CallId::from(id.as_str()),
         name,
@@ -80,7 +80,7 @@ pub(super) fn call(id: &Text, name: Text, arguments: Text) -> Part {
     })
 }
 
-pub(super) fn result(call: &Text, text: Text, outcome: Outcome) -> Part {
+pub(crate) fn result(call: &Text, text: Text, outcome: Outcome) -> Part {
     Part::Result(ToolResult {
         call: CallId::from(call.as_str()),
         text,
@@ -89,7 +89,7 @@ pub(super) fn result(call: &Text, text: Text, outcome: Outcome) -> Part {
 }
 
 /// Adds a text, unless it is empty: providers refuse empty texts.
-pub(super) fn push_text(parts: &mut Vec<Part>, text: &str) {
+pub(crate) fn push_text(parts: &mut Vec<Part>, text: &str) {
     if !text.is_empty() {
         parts.push(Part::Text(Text::from(text)));
     }

@@ -96,7 +96,7 @@ impl Usage {
     }
 
     /// Reads a `usage` object of any of the dialects; the names in it do not collide.
-    pub(super) fn read(usage: Value<'_>) -> Self {
+    pub(crate) fn read(usage: Value<'_>) -> Self {
         let iterations = usage.get("iterations").into_iter();
         Self {
             counts: counts(usage),

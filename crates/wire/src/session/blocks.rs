@@ -1,37 +1,12 @@
 //! Content blocks to parts: Anthropic's, OpenAI's and pi's, told apart by their type names, which
 //! do not clash.
 
-use std::borrow::Cow;
-
 use context::Text;
-use context::turn::{
-    Attachment, CallId, Digest, Opaque, Outcome, Part, Role, ToolCall, ToolResult,
-};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use context::turn::{Outcome, Part, Role};
 
-use super::scalar::{Content, Scalar, parse};
-
-/// Every field of interest that a block of any type may have.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Block<'a> {
-    #[serde(rename = "type")]
-    kind: Scalar<'a>,
-    text: Scalar<'a>,
-    refusal: Scalar<'a>,
-    thinking: Scalar<'a>,
-    id: Scalar<'a>,
-    tool_use_id: Scalar<'a>,
-    name: Scalar<'a>,
-    input: Option<&'a RawValue>,
-    arguments: Option<&'a RawValue>,
-    content: Option<&'a RawValue>,
-    is_error: Scalar<'a>,
-    #[serde(rename = "mimeType")]
-    mime_type: Scalar<'a>,
-    source: Option<&'a RawValue>,
-}
+use crate::api::json::scan::Kind;
+use crate::api::json::tree::Value;
+use crate::api::parts;
 
 /// The parts of a message, and the types of blocks in it that are not known.
 #[derive(Debug, Default)]
@@ -41,60 +16,46 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The parts of a message's content.
-    pub(super) fn of(content: &Content<'_>) -> Self {
+    /// The parts of a message's content: one text, a list of blocks, or nothing usable.
+    pub(super) fn of(content: Option<Value<'_>>) -> Self {
         let mut parts = Self::default();
-        match content {
-            Content::Nothing => {}
-            Content::Text(text) => parts.text(text),
-            Content::Blocks(blocks) => blocks.iter().for_each(|raw| parts.block(raw)),
+        match content.map(|content| (content, content.text())) {
+            Some((_, Some(text))) => parts.text(&text),
+            Some((list, None)) => list.elements().for_each(|block| parts.block(block)),
+            None => {}
         }
+        parts
+    }
+
+    /// One plain text.
+    pub(super) fn said(text: &str) -> Self {
+        let mut parts = Self::default();
+        parts.text(text);
+        parts
+    }
+
+    /// One tool result; parts of it that are not text follow as attachments.
+    pub(super) fn answered(call: &str, content: Option<Value<'_>>, failed: bool) -> Self {
+        let mut parts = Self::default();
+        parts.result(call, content, failed);
         parts
     }
 
     /// Adds a plain text; an empty one adds nothing.
     pub(super) fn text(&mut self, text: &str) {
-        if !text.is_empty() {
-            self.parts.push(Part::Text(Text::from(text)));
-        }
+        parts::push_text(&mut self.parts, text);
     }
 
-    /// Adds a block.
-    pub(super) fn block(&mut self, raw: &RawValue) {
-        if let Ok(text) = serde_json::from_str::<Cow<'_, str>>(raw.get()) {
-            return self.text(&text);
-        }
-        let block: Block<'_> = parse(Some(raw));
-        let kind = block.kind.or_empty();
-        match kind {
-            "text" | "input_text" | "output_text" => self.text(block.text.or_empty()),
-            "refusal" => self.text(block.refusal.or_empty()),
-            "thinking" => self
-                .parts
-                .push(Part::Thinking(Text::from(block.thinking.or_empty()))),
-            "tool_use" | "server_tool_use" | "mcp_tool_use" => self.call(&block, block.input),
-            "toolCall" => self.call(&block, block.arguments),
-            _ if block.tool_use_id.text().is_some() && kind.ends_with("tool_result") => {
-                self.result(
-                    block.tool_use_id.or_empty(),
-                    block.content,
-                    outcome(block.is_error.is_true()),
-                );
-            }
-            "image" | "document" | "image_url" | "input_image" | "input_audio" | "file"
-            | "input_file" => self.attachment(&block, raw),
-            "redacted_thinking" | "compaction" => self.opaque(kind, raw),
-            _ => {
-                self.unknown.push(kind.to_owned());
-                self.opaque(kind, raw);
-            }
-        }
+    /// Adds reasoning.
+    pub(super) fn thinking(&mut self, text: &str) {
+        self.parts.push(Part::Thinking(Text::from(text)));
     }
 
-    fn call(&mut self, block: &Block<'_>, arguments: Option<&RawValue>) {
-        let arguments = arguments.map_or("", RawValue::get);
-        let (id, name) = (block.id.or_empty(), block.name.or_empty());
-        self.parts.push(call(id, name, arguments));
+    /// Adds a tool call.
+    pub(super) fn call(&mut self, id: &str, name: &str, arguments: &str) {
+        let (id, name) = (Text::from(id), Text::from(name));
+        self.parts
+            .push(parts::call(&id, name, Text::from(arguments)));
     }
 
     /// Adds the parts and the unknown types of `more`.
@@ -103,66 +64,59 @@ impl Parts {
         self.unknown.extend(more.unknown);
     }
 
-    /// Adds a tool result; parts of it that are not text follow as attachments.
-    pub(super) fn result(&mut self, call: &str, content: Option<&RawValue>, outcome: Outcome) {
+    fn block(&mut self, block: Value<'_>) {
+        if let Some(text) = block.text() {
+            return self.text(&text);
+        }
+        let kind = block.word("type");
+        match &*kind {
+            "text" | "input_text" | "output_text" => self.text(&block.word("text")),
+            "refusal" => self.text(&block.word("refusal")),
+            "thinking" => self.thinking(&block.word("thinking")),
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => self.call_in(block, "input"),
+            "toolCall" => self.call_in(block, "arguments"),
+            _ if kind.ends_with("tool_result") && block.get_text("tool_use_id").is_some() => {
+                let (content, failed) = (block.field("content"), block.flag("is_error"));
+                self.result(&block.word("tool_use_id"), content, failed);
+            }
+            "image" | "document" | "image_url" | "input_image" | "input_audio" | "file"
+            | "input_file" => self.attachment(block, &kind),
+            "redacted_thinking" | "compaction" => self.parts.push(parts::opaque_of(block, &kind)),
+            _ => {
+                self.parts.push(parts::opaque_of(block, &kind));
+                self.unknown.push(kind.into_owned());
+            }
+        }
+    }
+
+    /// Adds the call of a block that holds its arguments under `key`.
+    fn call_in(&mut self, block: Value<'_>, key: &str) {
+        let arguments = block.field(key).map_or("", Value::raw);
+        self.call(&block.word("id"), &block.word("name"), arguments);
+    }
+
+    fn result(&mut self, call: &str, content: Option<Value<'_>>, failed: bool) {
         let (text, attachments) = readable(content);
-        self.parts.push(Part::Result(ToolResult {
-            call: CallId::from(call),
-            text: Text::from(text.as_ref()),
-            outcome,
-        }));
+        let call = Text::from(call);
+        self.parts.push(parts::result(&call, text, outcome(failed)));
         self.parts.extend(attachments);
     }
 
-    fn attachment(&mut self, block: &Block<'_>, raw: &RawValue) {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Source<'a> {
-            media_type: Scalar<'a>,
-        }
-        let media = parse::<Source<'_>>(block.source).media_type;
-        let kind = match (media.text(), block.mime_type.text(), block.kind.or_empty()) {
-            (Some(media), _, _) | (None, Some(media), _) => media,
-            (None, None, "image_url" | "input_image") => "image",
-            (None, None, kind) => kind,
+    fn attachment(&mut self, block: Value<'_>, kind: &str) {
+        let source = block.get("source");
+        let media = source.and_then(|source| source.get_text("media_type"));
+        let media = media.or_else(|| block.get_text("mimeType"));
+        let kind = match (&media, kind) {
+            (Some(media), _) => media,
+            (None, "image_url" | "input_image") => "image",
+            (None, kind) => kind,
         };
-        self.parts.push(attachment(kind, raw.get().as_bytes()));
+        self.parts.push(parts::attachment(block, kind));
     }
-
-    fn opaque(&mut self, kind: &str, raw: &RawValue) {
-        self.parts.push(opaque(kind, raw.get().as_bytes()));
-    }
-}
-
-/// A tool call.
-pub(super) fn call(id: &str, name: &str, arguments: &str) -> Part {
-    Part::Call(ToolCall {
-        id: CallId::from(id),
-        name: Text::from(name),
-        arguments: Text::from(arguments),
-    })
-}
-
-/// A binary of the media type `kind`.
-pub(super) fn attachment(kind: &str, bytes: &[u8]) -> Part {
-    Part::Attachment(Attachment {
-        kind: Text::from(kind),
-        bytes: bytes.len(),
-        digest: Digest::of(bytes),
-    })
-}
-
-/// A block of the type `kind` that is carried, not understood.
-pub(super) fn opaque(kind: &str, bytes: &[u8]) -> Part {
-    Part::Opaque(Opaque {
-        kind: Text::from(kind),
-        bytes: bytes.len(),
-        digest: Digest::of(bytes),
-    })
 }
 
 /// The outcome of a tool call.
-pub(super) fn outcome(failed: bool) -> Outcome {
+pub(super) const fn outcome(failed: bool) -> Outcome {
     if failed {
         Outcome::Failed
     } else {
@@ -172,27 +126,27 @@ pub(super) fn outcome(failed: bool) -> Outcome {
 
 /// The readable text of a tool result, and its parts that are not text. A text stays as it is, blocks
 /// are joined by line feeds, and any other JSON counts as its own text.
-pub(super) fn readable(content: Option<&RawValue>) -> (Cow<'_, str>, Vec<Part>) {
-    let Some(raw) = content else {
-        return (Cow::Borrowed(""), Vec::new());
+pub(super) fn readable(content: Option<Value<'_>>) -> (Text, Vec<Part>) {
+    let Some(content) = content else {
+        return (Text::default(), Vec::new());
     };
-    match parse(content) {
-        Content::Text(text) => (text, Vec::new()),
-        Content::Nothing if raw.get() == "null" => (Cow::Borrowed(""), Vec::new()),
-        Content::Nothing => (Cow::Borrowed(raw.get()), Vec::new()),
-        blocks @ Content::Blocks(_) => {
-            let mut lines = Vec::new();
-            let mut rest = Vec::new();
-            for part in Parts::of(&blocks).parts {
-                match part {
-                    Part::Text(text) => lines.push(text),
-                    other => rest.push(other),
-                }
-            }
-            let texts: Vec<&str> = lines.iter().map(Text::as_str).collect();
-            (Cow::Owned(texts.join("\n")), rest)
-        }
+    if content.kind() != Kind::List {
+        return (Text::from(&*content.unquoted()), Vec::new());
     }
+    let parts = Parts::of(Some(content)).parts;
+    let text = Text::from(texts(&parts).join("\n"));
+    let mut rest = parts;
+    rest.retain(|part| !matches!(part, Part::Text(_)));
+    (text, rest)
+}
+
+/// The plain texts among parts.
+pub(super) fn texts(parts: &[Part]) -> Vec<&str> {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// The role of a message that a provider calls a user message: one that holds nothing but tool

@@ -3,105 +3,52 @@
 
 use std::borrow::Cow;
 
-use context::Text;
-use context::turn::{Part, Role};
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use context::turn::Role;
+use jiff::Timestamp;
 
-use super::ReportedUsage;
-use super::blocks::{Parts, call, outcome, user_or_tool};
+use super::blocks::{Parts, user_or_tool};
 use super::error::code;
-use super::recording::{Recording, time};
-use super::scalar::{Content, Scalar, parse};
-
-/// A message of either provider, with the fields that tools add.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Message<'a> {
-    role: Scalar<'a>,
-    content: Option<&'a RawValue>,
-    reasoning_content: Scalar<'a>,
-    refusal: Scalar<'a>,
-    tool_calls: Content<'a>,
-    function_call: Option<&'a RawValue>,
-    tool_call_id: Scalar<'a>,
-    tool_call_ids: Content<'a>,
-    name: Scalar<'a>,
-    is_error: Scalar<'a>,
-    model: Scalar<'a>,
-    usage: Option<&'a RawValue>,
-    timestamp: Scalar<'a>,
-}
-
-/// A call as OpenAI writes it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct WireCall<'a> {
-    id: Scalar<'a>,
-    function: Option<&'a RawValue>,
-    custom: Option<&'a RawValue>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Function<'a> {
-    name: Scalar<'a>,
-    arguments: Option<&'a RawValue>,
-    input: Option<&'a RawValue>,
-}
+use super::fields::object;
+use super::recording::Recording;
+use crate::api::json::tree::Value;
 
 /// Reads one message.
-pub(super) fn message(
-    recording: &mut Recording,
-    text: &[u8],
-    piece: usize,
-    at: Option<jiff::Timestamp>,
-) {
-    let Ok(message) = serde_json::from_slice::<Message<'_>>(text) else {
+pub(super) fn message(recording: &mut Recording, text: &[u8], piece: usize, at: Option<Timestamp>) {
+    let Some(tree) = object(text) else {
         return recording.problem(piece, code::BROKEN, "not a message");
     };
-    if message.role == Scalar::Null && message.content.is_none() {
+    let message = tree.root();
+    if message.field("role").is_none() && message.field("content").is_none() {
         return recording.problem(piece, code::BROKEN, "not a message: no role and no content");
     }
-    let at = time(&message.timestamp).or(at);
-    let (role, parts) = read(&message);
+    let at = message.time("timestamp").or(at);
+    let (role, parts) = read(message);
     let turn = recording.say(role, parts, at, piece);
     if role == Role::Assistant {
-        if let Some(model) = message.model.text() {
-            recording.model = Some(model.to_owned());
-        }
-        if let Some(usage) = message.usage.and_then(usage) {
-            recording.report(turn, usage);
-        }
+        recording.credit(turn, message);
     }
 }
 
-fn read(message: &Message<'_>) -> (Role, Parts) {
-    let role = role(message.role.or_empty());
-    let mut parts = Parts::default();
+fn read(message: Value<'_>) -> (Role, Parts) {
+    let role = role(&message.word("role"));
     if role == Role::Tool {
-        let ids = Parts::of(&message.tool_call_ids).parts;
-        let id = match (message.tool_call_id.text(), ids.first()) {
-            (Some(id), _) => id,
-            (None, Some(Part::Text(id))) => id.as_str(),
-            // The older function messages have a name and no id.
-            _ => message.name.or_empty(),
-        };
-        parts.result(id, message.content, outcome(message.is_error.is_true()));
-        return (role, parts);
+        let ids = message.get("tool_call_ids");
+        let first = ids.and_then(|ids| ids.text().or_else(|| ids.elements().next()?.text()));
+        let id = message.get_text("tool_call_id").or(first);
+        // The older function messages have a name and no id.
+        let id = id.unwrap_or_else(|| message.word("name"));
+        let failed = message.flag("is_error");
+        return (role, Parts::answered(&id, message.field("content"), failed));
     }
-    if let Some(reasoning) = message.reasoning_content.text() {
-        parts.parts.push(Part::Thinking(Text::from(reasoning)));
+    let mut parts = Parts::default();
+    if let Some(reasoning) = message.get_text("reasoning_content") {
+        parts.thinking(&reasoning);
     }
-    if let Some(content) = message.content {
-        parts.extend(Parts::of(&parse(Some(content))));
-    }
-    parts.text(message.refusal.or_empty());
-    calls(&mut parts, &message.tool_calls);
-    if let Some(call) = message.function_call {
-        let function: Function<'_> = parse(Some(call));
-        let name = function.name.or_empty().to_owned();
-        add_call(&mut parts, &name, &function);
+    parts.extend(Parts::of(message.get("content")));
+    parts.text(&message.word("refusal"));
+    calls(&mut parts, message);
+    if let Some(function) = message.field("function_call") {
+        add_call(&mut parts, &function.word("name"), Some(function));
     }
     let role = match role {
         Role::User => user_or_tool(&parts.parts),
@@ -122,92 +69,36 @@ pub(super) fn role(name: &str) -> Role {
 }
 
 /// Adds OpenAI's tool calls.
-pub(super) fn calls(parts: &mut Parts, calls: &Content<'_>) {
-    let Content::Blocks(calls) = calls else {
-        return;
-    };
-    for raw in calls {
-        let call: WireCall<'_> = parse(Some(raw));
-        let function = parse(call.function.or(call.custom));
-        add_call(parts, call.id.or_empty(), &function);
+pub(super) fn calls(parts: &mut Parts, message: Value<'_>) {
+    for call in message.list("tool_calls") {
+        let body = call.field("function").or_else(|| call.field("custom"));
+        add_call(parts, &call.word("id"), body);
     }
 }
 
-fn add_call(parts: &mut Parts, id: &str, function: &Function<'_>) {
-    let arguments = function.arguments.or(function.input);
-    let name = function.name.or_empty();
-    parts.parts.push(call(id, name, &unquoted(arguments)));
+fn add_call(parts: &mut Parts, id: &str, body: Option<Value<'_>>) {
+    let name = body.map(|body| body.word("name")).unwrap_or_default();
+    let arguments = body.and_then(|body| body.field("arguments").or_else(|| body.field("input")));
+    parts.call(id, &name, &unquoted(arguments));
 }
 
 /// The text of a JSON string, or the JSON text of any other value.
-pub(super) fn unquoted(raw: Option<&RawValue>) -> Cow<'_, str> {
-    let Some(raw) = raw else {
-        return Cow::Borrowed("");
-    };
-    match serde_json::from_str::<Scalar<'_>>(raw.get()) {
-        Ok(Scalar::Text(text)) => text,
-        _ => Cow::Borrowed(raw.get()),
-    }
-}
-
-/// Usage by Anthropic's or OpenAI's names; OpenAI's input includes what was read from the cache.
-pub(super) fn usage(raw: &RawValue) -> Option<ReportedUsage> {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Wire<'a> {
-        input_tokens: Scalar<'a>,
-        output_tokens: Scalar<'a>,
-        cache_read_input_tokens: Scalar<'a>,
-        cache_creation_input_tokens: Scalar<'a>,
-        prompt_tokens: Scalar<'a>,
-        completion_tokens: Scalar<'a>,
-        prompt_tokens_details: Option<&'a RawValue>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Details<'a> {
-        cached_tokens: Scalar<'a>,
-    }
-    let wire = serde_json::from_str::<Wire<'_>>(raw.get()).ok()?;
-    if wire.prompt_tokens.count().is_some() {
-        let details: Details<'_> = parse(wire.prompt_tokens_details);
-        let cached = details.cached_tokens.tokens();
-        return Some(ReportedUsage {
-            input: wire.prompt_tokens.tokens().saturating_sub(cached),
-            output: wire.completion_tokens.tokens(),
-            cache_read: cached,
-            ..ReportedUsage::default()
-        });
-    }
-    wire.input_tokens.count()?;
-    Some(ReportedUsage {
-        input: wire.input_tokens.tokens(),
-        output: wire.output_tokens.tokens(),
-        cache_read: wire.cache_read_input_tokens.tokens(),
-        cache_write: wire.cache_creation_input_tokens.tokens(),
-        ..ReportedUsage::default()
-    })
+pub(super) fn unquoted(value: Option<Value<'_>>) -> Cow<'_, str> {
+    value.map(Value::unquoted).unwrap_or_default()
 }
 
 /// Returns `true` for a message in a shape that only Anthropic uses.
 pub(super) fn is_anthropic(text: &[u8]) -> bool {
-    let Ok(message) = serde_json::from_slice::<Message<'_>>(text) else {
-        return false;
-    };
-    let content = message.content.map(RawValue::get).unwrap_or_default();
-    let Ok(Content::Blocks(blocks)) = serde_json::from_str::<Content<'_>>(content) else {
-        return false;
-    };
-    blocks.iter().any(|block| {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Kind<'a> {
-            #[serde(rename = "type")]
-            kind: Scalar<'a>,
-        }
-        matches!(
-            parse::<Kind<'_>>(Some(block)).kind.or_empty(),
-            "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document"
-        )
+    const OWN: [&str; 6] = [
+        "tool_use",
+        "tool_result",
+        "thinking",
+        "redacted_thinking",
+        "image",
+        "document",
+    ];
+    object(text).is_some_and(|tree| {
+        let mut blocks = tree.root().list("content");
+        blocks.any(|block| OWN.contains(&&*block.word("type")))
     })
 }

@@ -8,54 +8,18 @@ use std::collections::HashMap;
 
 use context::turn::{Part, Role};
 use context::{Text, TokenCounter, Tokens};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::blocks::{Parts, user_or_tool};
-use super::chat::usage;
+use super::blocks::{Parts, texts, user_or_tool};
 use super::error::code;
 use super::lines::{Line, slice};
-use super::recording::{Recorded, Recording, time};
-use super::scalar::{Content, Scalar};
+use super::recording::{Recorded, Recording};
 use super::{Compaction, Format};
+use crate::api::json::scan::Kind as Sort;
+use crate::api::json::tree::{Tree, Value};
 
 mod tree;
 
 use tree::{Kind, Node};
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
-struct Record<'a> {
-    #[serde(rename = "type")]
-    kind: Scalar<'a>,
-    subtype: Scalar<'a>,
-    uuid: Scalar<'a>,
-    parent_uuid: Scalar<'a>,
-    logical_parent_uuid: Scalar<'a>,
-    is_sidechain: Scalar<'a>,
-    is_meta: Scalar<'a>,
-    is_compact_summary: Scalar<'a>,
-    is_api_error_message: Scalar<'a>,
-    agent_id: Scalar<'a>,
-    timestamp: Scalar<'a>,
-    compact_metadata: Option<CompactMetadata<'a>>,
-    message: Option<Message<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
-struct CompactMetadata<'a> {
-    pre_tokens: Scalar<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Message<'a> {
-    id: Scalar<'a>,
-    model: Scalar<'a>,
-    content: Content<'a>,
-    usage: Option<&'a RawValue>,
-}
 
 /// The role of a record in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,26 +54,19 @@ const ASIDES: &[&str] = &[
     "pr-link",
 ];
 
-impl Record<'_> {
-    fn entry(&self) -> Entry {
-        match self.kind.or_empty() {
-            "user" | "assistant" if self.message.is_none() => Entry::Unknown,
-            "user" if self.is_compact_summary.is_true() => Entry::Summary,
-            "user" if self.is_meta.is_true() => Entry::Injected,
-            "user" => Entry::User,
-            "assistant" if self.is_api_error_message.is_true() => Entry::ApiError,
-            "assistant" => Entry::Assistant,
-            "system" if self.subtype.text() == Some("compact_boundary") => Entry::Boundary,
-            kind if ASIDES.contains(&kind) => Entry::Aside,
-            _ => Entry::Unknown,
+impl Entry {
+    fn of(record: Value<'_>) -> Self {
+        match &*record.word("type") {
+            "user" | "assistant" if record.inner("message").is_none() => Self::Unknown,
+            "user" if record.flag("isCompactSummary") => Self::Summary,
+            "user" if record.flag("isMeta") => Self::Injected,
+            "user" => Self::User,
+            "assistant" if record.flag("isApiErrorMessage") => Self::ApiError,
+            "assistant" => Self::Assistant,
+            "system" if record.word("subtype") == "compact_boundary" => Self::Boundary,
+            kind if ASIDES.contains(&kind) => Self::Aside,
+            _ => Self::Unknown,
         }
-    }
-
-    fn content(&self) -> &Content<'_> {
-        static NOTHING: Content<'static> = Content::Nothing;
-        self.message
-            .as_ref()
-            .map_or(&NOTHING, |message| &message.content)
     }
 }
 
@@ -117,7 +74,17 @@ impl Record<'_> {
 struct Placed<'a> {
     line: usize,
     entry: Entry,
-    record: Record<'a>,
+    tree: Tree<'a>,
+}
+
+impl Placed<'_> {
+    fn record(&self) -> Value<'_> {
+        self.tree.root()
+    }
+
+    fn content(&self) -> Option<Value<'_>> {
+        self.record().inner("message")?.get("content")
+    }
 }
 
 /// Reads the sessions of a log: the conversation first, then its subagents.
@@ -130,30 +97,29 @@ pub(super) fn load(
     let mut main = Recording::default();
     let mut records = Vec::with_capacity(lines.len());
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for (line, text, record) in main.records::<Record<'_>>(bytes, lines) {
-        if let Some(uuid) = record.uuid.text() {
-            let first = seen.entry(uuid.to_owned()).or_insert(line);
-            let earlier = lines
-                .get(*first)
-                .map(|place| slice(bytes, place.text.clone()));
-            if *first != line && earlier == Some(text) {
+    let text = |line: usize| {
+        lines
+            .get(line)
+            .map(|place| slice(bytes, place.text.clone()))
+    };
+    for (line, tree) in main.records(bytes, lines) {
+        let record = tree.root();
+        if let Some(uuid) = record.get_text("uuid") {
+            let first = *seen.entry(uuid.into_owned()).or_insert(line);
+            if first != line && text(first) == text(line) {
                 main.problem(line, code::REPEATED_RECORD, "a repeat of an earlier record");
                 continue;
             }
         }
-        let entry = record.entry();
+        let entry = Entry::of(record);
         if entry == Entry::Unknown {
-            main.unknown_record(record.kind.or_empty(), line);
+            main.unknown_record(&record.word("type"), line);
         }
-        records.push(Placed {
-            line,
-            entry,
-            record,
-        });
+        records.push(Placed { line, entry, tree });
     }
     let (side, own): (Vec<_>, Vec<_>) = records
         .into_iter()
-        .partition(|placed| placed.record.is_sidechain.is_true());
+        .partition(|placed| placed.record().flag("isSidechain"));
     converse(&mut main, &own);
     let mut sessions = Vec::new();
     sessions.push(main.finish(Format::ClaudeCode, title.to_owned(), counter));
@@ -172,16 +138,17 @@ fn subagents(side: Vec<Placed<'_>>) -> Vec<Vec<Placed<'_>>> {
     let mut group_of: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<Vec<Placed<'_>>> = Vec::new();
     for placed in side {
-        let record = &placed.record;
-        let agent = record.agent_id.text().map(|id| format!("agent {id}"));
-        let parent = record.parent_uuid.text();
+        let record = placed.record();
+        let agent = record.get_text("agentId").map(|id| format!("agent {id}"));
+        let parent = record.get_text("parentUuid");
         let known = match &agent {
             Some(agent) => group_of.get(agent),
-            None => parent.and_then(|parent| group_of.get(parent)),
+            None => parent.and_then(|parent| group_of.get(&*parent)),
         };
         let group = known.copied().unwrap_or(groups.len());
-        for key in [agent.as_deref(), record.uuid.text()].into_iter().flatten() {
-            group_of.insert(key.to_owned(), group);
+        let own = record.get_text("uuid").map(String::from);
+        for key in [agent, own].into_iter().flatten() {
+            group_of.insert(key, group);
         }
         match groups.get_mut(group) {
             Some(members) => members.push(placed),
@@ -194,19 +161,19 @@ fn subagents(side: Vec<Placed<'_>>) -> Vec<Vec<Placed<'_>>> {
 /// Walks the records of one conversation.
 fn converse(recording: &mut Recording, records: &[Placed<'_>]) {
     let abandoned = tree::abandoned(&records.iter().map(node).collect::<Vec<_>>());
-    let mut turn_of: HashMap<&str, usize> = HashMap::new();
+    let mut turn_of: HashMap<String, usize> = HashMap::new();
     let mut boundary: Option<(usize, Option<Tokens>)> = None;
     let mut left_out = LeftOut::default();
     for (placed, abandoned) in records.iter().zip(abandoned) {
-        let record = &placed.record;
-        let at = time(&record.timestamp);
+        let record = placed.record();
+        let at = record.time("timestamp");
         if abandoned {
             left_out.abandoned(placed);
             continue;
         }
         match placed.entry {
             Entry::User => {
-                let parts = Parts::of(record.content());
+                let parts = Parts::of(placed.content());
                 recording.say(user_or_tool(&parts.parts), parts, at, placed.line);
             }
             Entry::Assistant => assistant(recording, placed, &mut turn_of),
@@ -214,17 +181,15 @@ fn converse(recording: &mut Recording, records: &[Placed<'_>]) {
                 if let Some((line, _)) = boundary {
                     recording.problem(line, code::COMPACTION_INCOMPLETE, "no summary follows");
                 }
-                let tokens = record
-                    .compact_metadata
-                    .as_ref()
-                    .and_then(|metadata| metadata.pre_tokens.count())
-                    .map(Tokens::new);
+                let metadata = record.get("compactMetadata");
+                let tokens = metadata.and_then(|it| it.count("preTokens"));
+                let tokens = tokens.map(Tokens::new);
                 boundary = Some((placed.line, tokens));
             }
             Entry::Summary => recording.compactions.push(Compaction {
                 before: recording.said.len(),
                 tokens_before: boundary.take().and_then(|(_, tokens)| tokens),
-                summary: summary_text(record.content()),
+                summary: Text::from(texts(&Parts::of(placed.content()).parts).join("\n")),
             }),
             Entry::Injected => {
                 left_out.injected.push(placed.line);
@@ -245,56 +210,29 @@ fn converse(recording: &mut Recording, records: &[Placed<'_>]) {
 }
 
 /// Adds a line of the model's: a new turn, or more of the turn with the same message id.
-fn assistant<'a>(
-    recording: &mut Recording,
-    placed: &'a Placed<'_>,
-    turn_of: &mut HashMap<&'a str, usize>,
-) {
-    let Some(message) = &placed.record.message else {
+fn assistant(recording: &mut Recording, placed: &Placed<'_>, turn_of: &mut HashMap<String, usize>) {
+    let Some(message) = placed.record().inner("message") else {
         return;
     };
-    let parts = Parts::of(&message.content);
-    let known = message.id.text().and_then(|id| turn_of.get(id)).copied();
+    let parts = Parts::of(message.get("content"));
+    let id = message.get_text("id");
+    let known = id.as_ref().and_then(|id| turn_of.get(&**id)).copied();
     let turn = match known {
         Some(turn) => {
             recording.say_more(turn, parts, placed.line);
             turn
         }
         None => {
-            let at = time(&placed.record.timestamp);
+            let at = placed.record().time("timestamp");
             recording.say(Role::Assistant, parts, at, placed.line)
         }
     };
-    if let Some(id) = message.id.text() {
-        turn_of.insert(id, turn);
+    if let Some(id) = id {
+        turn_of.insert(id.into_owned(), turn);
     }
     // Messages that the product wrote itself carry this name and no real usage.
-    if message.model.text() == Some("<synthetic>") {
-        return;
-    }
-    if let Some(model) = message.model.text() {
-        recording.model = Some(model.to_owned());
-    }
-    if let Some(usage) = message.usage.and_then(usage) {
-        recording.report(turn, usage);
-    }
-}
-
-fn summary_text(content: &Content<'_>) -> Text {
-    let mut texts = Parts::of(content)
-        .parts
-        .into_iter()
-        .filter_map(|part| match part {
-            Part::Text(text) => Some(text),
-            _ => None,
-        });
-    let first = texts.next().unwrap_or_default();
-    match texts.next() {
-        None => first,
-        Some(second) => {
-            let all: Vec<Text> = [first, second].into_iter().chain(texts).collect();
-            Text::from(all.iter().map(Text::as_str).collect::<Vec<_>>().join("\n"))
-        }
+    if message.word("model") != "<synthetic>" {
+        recording.credit(turn, message);
     }
 }
 
@@ -320,15 +258,13 @@ impl LeftOut {
 
 /// The node of a record in the tree of records.
 fn node<'a>(placed: &'a Placed<'_>) -> Node<'a> {
-    let record = &placed.record;
+    let record = placed.record();
+    let parent = record.get_text("parentUuid");
     Node {
-        uuid: record.uuid.text(),
-        parent: record
-            .parent_uuid
-            .text()
-            .or_else(|| record.logical_parent_uuid.text()),
+        uuid: record.get_text("uuid"),
+        parent: parent.or_else(|| record.get_text("logicalParentUuid")),
         kind: match placed.entry {
-            Entry::User if is_prompt(record.content()) => Kind::Prompt,
+            Entry::User if is_prompt(placed.content()) => Kind::Prompt,
             Entry::User | Entry::Assistant => Kind::Answer,
             _ => Kind::Aside,
         },
@@ -337,21 +273,17 @@ fn node<'a>(placed: &'a Placed<'_>) -> Node<'a> {
 
 /// Returns `true` for text that a person typed, not tool results or the product's notes that an
 /// action was interrupted.
-fn is_prompt(content: &Content<'_>) -> bool {
+fn is_prompt(content: Option<Value<'_>>) -> bool {
     let typed = |text: &str| {
         !text.starts_with("[Request interrupted") && !text.starts_with("<local-command")
     };
-    match content {
-        Content::Nothing => false,
-        Content::Text(text) => typed(text),
-        blocks @ Content::Blocks(_) => {
-            let parts = Parts::of(blocks).parts;
-            let results = parts.iter().any(|part| matches!(part, Part::Result(_)));
-            let first = parts.iter().find_map(|part| match part {
-                Part::Text(text) => Some(text.as_str()),
-                _ => None,
-            });
-            !results && first.is_none_or(typed)
-        }
+    let Some(content) = content else {
+        return false;
+    };
+    if let Some(text) = content.text() {
+        return typed(&text);
     }
+    let parts = Parts::of(Some(content)).parts;
+    let results = parts.iter().any(|part| matches!(part, Part::Result(_)));
+    content.kind() == Sort::List && !results && texts(&parts).first().is_none_or(|text| typed(text))
 }

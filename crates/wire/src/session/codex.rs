@@ -6,52 +6,17 @@
 
 use context::turn::{Outcome, Part, Role};
 use context::{Text, TokenCounter, Tokens};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::blocks::{Parts, attachment, call, opaque, outcome, readable};
+use super::blocks::{Parts, outcome, readable, texts};
 use super::chat::{role, unquoted};
 use super::error::code;
+use super::fields::object;
 use super::lines::Line;
-use super::recording::{Recorded, Recording, time};
-use super::scalar::{Content, Scalar, parse};
+use super::recording::{Recorded, Recording, Said};
 use super::{Compaction, Format, ReportedUsage};
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Record<'a> {
-    #[serde(rename = "type")]
-    kind: Scalar<'a>,
-    timestamp: Scalar<'a>,
-    payload: Option<&'a RawValue>,
-    record_type: Scalar<'a>,
-    instructions: Option<&'a RawValue>,
-}
-
-/// Every field of interest that a payload of any type may have.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Payload<'a> {
-    #[serde(rename = "type")]
-    kind: Scalar<'a>,
-    role: Scalar<'a>,
-    content: Content<'a>,
-    summary: Content<'a>,
-    encrypted_content: Scalar<'a>,
-    name: Scalar<'a>,
-    arguments: Option<&'a RawValue>,
-    input: Option<&'a RawValue>,
-    action: Option<&'a RawValue>,
-    id: Scalar<'a>,
-    call_id: Scalar<'a>,
-    output: Option<&'a RawValue>,
-    tools: Option<&'a RawValue>,
-    message: Scalar<'a>,
-    replacement_history: Content<'a>,
-    model: Scalar<'a>,
-    info: Option<&'a RawValue>,
-    num_turns: Scalar<'a>,
-}
+use crate::api::json::scan::Kind;
+use crate::api::json::tree::Value;
+use crate::api::parts;
 
 /// Reads the session of a log.
 pub(super) fn load(
@@ -61,8 +26,8 @@ pub(super) fn load(
     counter: &dyn TokenCounter,
 ) -> Vec<Recorded> {
     let mut reader = Reader::default();
-    for (line, text, record) in reader.recording.records(bytes, lines) {
-        reader.record(&record, text, line);
+    for (line, record) in reader.recording.records(bytes, lines) {
+        reader.record(record.root(), line);
     }
     let recorded = reader
         .recording
@@ -80,27 +45,24 @@ struct Reader {
 }
 
 impl Reader {
-    fn record(&mut self, record: &Record<'_>, text: &[u8], line: usize) {
-        let (kind, payload) = match record.payload {
-            Some(raw) => (record.kind.or_empty(), serde_json::from_str(raw.get())),
-            None => ("response_item", serde_json::from_slice(text)),
+    fn record(&mut self, record: Value<'_>, line: usize) {
+        let (kind, payload) = match record.field("payload") {
+            Some(payload) => (record.word("type"), payload),
+            None if is_header(record) => return self.recording.headers.push(line),
+            None => ("response_item".into(), record),
         };
-        let Ok(payload) = payload else {
+        if payload.kind() != Kind::Object {
             let message = "the payload has an unknown shape";
             return self.recording.problem(line, code::BROKEN, message);
-        };
-        let beginning = record.payload.is_none() && record.kind == Scalar::Null;
-        if beginning && (record.instructions.is_some() || record.record_type != Scalar::Null) {
-            return self.recording.headers.push(line);
         }
-        match kind {
-            "response_item" => self.item(&payload, record, line),
-            "compacted" => self.compacted(&payload),
-            "event_msg" => self.event(&payload, line),
+        match &*kind {
+            "response_item" => self.item(payload, record, line),
+            "compacted" => self.compacted(payload),
+            "event_msg" => self.event(payload, line),
             "session_meta" => self.recording.headers.push(line),
             "turn_context" => {
-                if let Some(model) = payload.model.text() {
-                    self.recording.model = Some(model.to_owned());
+                if let Some(model) = payload.get_text("model") {
+                    self.recording.model = Some(model.into_owned());
                 }
                 self.recording.asides.push(line);
             }
@@ -111,26 +73,27 @@ impl Reader {
         }
     }
 
-    fn item(&mut self, payload: &Payload<'_>, record: &Record<'_>, line: usize) {
-        let Some((role, parts)) = item(payload, record) else {
+    fn item(&mut self, payload: Value<'_>, record: Value<'_>, line: usize) {
+        let Some((role, parts)) = item(payload) else {
             return self.recording.asides.push(line);
         };
         match self.open {
             Some(turn) if role == Role::Assistant => self.recording.say_more(turn, parts, line),
             _ => {
-                let turn = self
-                    .recording
-                    .say(role, parts, time(&record.timestamp), line);
+                let at = record.time("timestamp");
+                let turn = self.recording.say(role, parts, at, line);
                 self.open = (role == Role::Assistant).then_some(turn);
             }
         }
     }
 
-    fn compacted(&mut self, payload: &Payload<'_>) {
+    fn compacted(&mut self, payload: Value<'_>) {
         self.open = None;
-        let summary = match payload.message.text() {
-            Some(message) if !message.is_empty() => Text::from(message),
-            _ => Text::from(replacement(&payload.replacement_history)),
+        let message = payload.word("message");
+        let summary = if message.is_empty() {
+            Text::from(replacement(payload))
+        } else {
+            Text::from(&*message)
         };
         self.recording.compactions.push(Compaction {
             before: self.recording.said.len(),
@@ -139,36 +102,22 @@ impl Reader {
         });
     }
 
-    fn event(&mut self, payload: &Payload<'_>, line: usize) {
-        match payload.kind.or_empty() {
-            "token_count" => self.token_count(payload.info),
+    fn event(&mut self, payload: Value<'_>, line: usize) {
+        match &*payload.word("type") {
+            "token_count" => self.token_count(payload),
             "thread_rolled_back" => self.roll_back(payload, line),
             _ => {}
         }
         self.recording.asides.push(line);
     }
 
-    fn token_count(&mut self, info: Option<&RawValue>) {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Info<'a> {
-            last_token_usage: Option<Last<'a>>,
-        }
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Last<'a> {
-            input_tokens: Scalar<'a>,
-            cached_input_tokens: Scalar<'a>,
-            output_tokens: Scalar<'a>,
-        }
-        let Some(last) = parse::<Info<'_>>(info).last_token_usage else {
+    fn token_count(&mut self, payload: Value<'_>) {
+        let info = payload.get("info");
+        let Some(last) = info.and_then(|info| info.inner("last_token_usage")) else {
             return;
         };
-        let (input, cached) = (
-            last.input_tokens.tokens(),
-            last.cached_input_tokens.tokens(),
-        );
-        let output = last.output_tokens.tokens();
+        let (input, output) = (last.tokens("input_tokens"), last.tokens("output_tokens"));
+        let cached = last.tokens("cached_input_tokens");
         self.size = Some(input + output);
         let said = &self.recording.said;
         let answer = said
@@ -186,9 +135,9 @@ impl Reader {
     }
 
     /// Removes the last user turns with everything behind them.
-    fn roll_back(&mut self, payload: &Payload<'_>, line: usize) {
+    fn roll_back(&mut self, payload: Value<'_>, line: usize) {
         self.open = None;
-        let count = payload.num_turns.count().unwrap_or_default();
+        let count = payload.count("num_turns").unwrap_or_default();
         let prompts: Vec<usize> = (0..self.recording.said.len())
             .filter(|turn| self.recording.said.get(*turn).is_some_and(is_prompt))
             .collect();
@@ -213,104 +162,79 @@ impl Reader {
     }
 }
 
+/// Returns `true` for the first line of the older form.
+fn is_header(record: Value<'_>) -> bool {
+    let has = |key| record.field(key).is_some();
+    !has("type") && (has("instructions") || has("record_type"))
+}
+
 /// Returns `true` for a prompt, not for the context that Codex inserts as user messages.
-fn is_prompt(said: &super::recording::Said) -> bool {
-    let text = said.draft.parts.iter().find_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        _ => None,
-    });
+fn is_prompt(said: &Said) -> bool {
     let context = [
         "<environment_context>",
         "<user_instructions>",
         "# AGENTS.md",
     ];
-    said.draft.role == Role::User
-        && !text.is_some_and(|text| context.iter().any(|start| text.starts_with(start)))
+    let inserted = |text: &&str| context.iter().any(|start| text.starts_with(start));
+    said.draft.role == Role::User && !texts(&said.draft.parts).first().is_some_and(inserted)
 }
 
 /// The role and the parts of an item; `None` for items that the model does not see.
-fn item(payload: &Payload<'_>, record: &Record<'_>) -> Option<(Role, Parts)> {
-    let mut parts = Parts::default();
-    let call = |name: &str, arguments: Option<&RawValue>| {
-        let name = payload.name.text().unwrap_or(name);
-        call(call_id(payload), name, &unquoted(arguments))
+fn item(payload: Value<'_>) -> Option<(Role, Parts)> {
+    let mut out = Parts::default();
+    let id = payload.get_text("call_id");
+    let id = id.unwrap_or_else(|| payload.word("id"));
+    let mut call = |name: &str, key: &str| {
+        let own = payload.get_text("name");
+        let arguments = unquoted(payload.field(key));
+        out.call(&id, own.as_deref().unwrap_or(name), &arguments);
     };
-    match payload.kind.or_empty() {
-        "message" => return Some((role(payload.role.or_empty()), Parts::of(&payload.content))),
-        "reasoning" => parts.parts.push(reasoning(payload)),
-        "function_call" => parts.parts.push(call("", payload.arguments)),
-        "custom_tool_call" => parts.parts.push(call("", payload.input)),
-        "local_shell_call" => parts.parts.push(call("local_shell", payload.action)),
-        "tool_search_call" => parts.parts.push(call("tool_search", payload.arguments)),
-        "image_generation_call" => parts.parts.push(attachment("image", raw(record))),
+    match &*payload.word("type") {
+        "message" => {
+            let role = role(&payload.word("role"));
+            return Some((role, Parts::of(payload.get("content"))));
+        }
+        "reasoning" => out.parts.push(reasoning(payload)),
+        "function_call" => call("", "arguments"),
+        "custom_tool_call" => call("", "input"),
+        "local_shell_call" => call("local_shell", "action"),
+        "tool_search_call" => call("tool_search", "arguments"),
+        "image_generation_call" => out.parts.push(parts::attachment(payload, "image")),
         // Run by the provider: its result is in the next message of the model's.
-        kind @ "web_search_call" => parts.parts.push(opaque(kind, raw(record))),
+        kind @ "web_search_call" => out.parts.push(parts::opaque_of(payload, kind)),
         "ghost_snapshot" => return None,
         kind if kind.ends_with("_output") => {
-            let answer = payload.output.or(payload.tools);
-            let (text, failed) = answer_of(answer);
-            parts.result(call_id(payload), None, failed);
-            if let Some(Part::Result(result)) = parts.parts.first_mut() {
-                result.text = text;
-            }
-            return Some((Role::Tool, parts));
+            let answer = payload.field("output").or_else(|| payload.field("tools"));
+            let (text, outcome) = answer_of(answer);
+            let call = Text::from(&*id);
+            out.parts.push(parts::result(&call, text, outcome));
+            return Some((Role::Tool, out));
         }
         kind => {
-            parts.unknown.push(kind.to_owned());
-            parts.parts.push(opaque(kind, raw(record)));
-            return Some((Role::Other, parts));
+            out.unknown.push(kind.to_owned());
+            out.parts.push(parts::opaque_of(payload, kind));
+            return Some((Role::Other, out));
         }
     }
-    Some((Role::Assistant, parts))
-}
-
-/// The raw payload.
-fn raw<'a>(record: &Record<'a>) -> &'a [u8] {
-    record.payload.map_or(&[], |raw| raw.get().as_bytes())
-}
-
-fn call_id<'a>(payload: &'a Payload<'_>) -> &'a str {
-    payload.call_id.text().unwrap_or(payload.id.or_empty())
+    Some((Role::Assistant, out))
 }
 
 /// The readable part of reasoning, or its encrypted form where nothing is readable.
-fn reasoning(payload: &Payload<'_>) -> Part {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Piece<'a> {
-        text: Scalar<'a>,
+fn reasoning(payload: Value<'_>) -> Part {
+    let pieces = payload.list("summary").chain(payload.list("content"));
+    let texts: Vec<_> = pieces.filter_map(|piece| piece.get_text("text")).collect();
+    let encrypted = payload.get("encrypted_content");
+    let encrypted = encrypted.filter(|it| it.text().is_some_and(|text| !text.is_empty()));
+    match encrypted.filter(|_| texts.is_empty()) {
+        Some(encrypted) => parts::opaque_of(encrypted, "reasoning"),
+        None => Part::Thinking(Text::from(texts.join("\n"))),
     }
-    let mut texts = Vec::new();
-    for list in [&payload.summary, &payload.content] {
-        if let Content::Blocks(pieces) = list {
-            let pieces = pieces.iter().map(|raw| parse::<Piece<'_>>(Some(raw)));
-            texts.extend(pieces.filter_map(|piece| piece.text.text().map(str::to_owned)));
-        }
-    }
-    let encrypted = payload.encrypted_content.or_empty();
-    if texts.is_empty() && !encrypted.is_empty() {
-        return opaque("reasoning", encrypted.as_bytes());
-    }
-    Part::Thinking(Text::from(texts.join("\n")))
 }
 
 /// The text and the outcome of a tool call. Answers are text, lists of blocks, or objects
 /// with `content` and `success`; older shells answer with JSON text that holds `output` and an exit
 /// code.
-fn answer_of(answer: Option<&RawValue>) -> (Text, Outcome) {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Answer<'a> {
-        content: Option<&'a RawValue>,
-        output: Scalar<'a>,
-        success: Scalar<'a>,
-        metadata: Option<Metadata<'a>>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Metadata<'a> {
-        exit_code: Scalar<'a>,
-    }
+fn answer_of(answer: Option<Value<'_>>) -> (Text, Outcome) {
     let (text, _) = readable(answer);
     if !text.starts_with('{') {
         let code = text
@@ -318,35 +242,31 @@ fn answer_of(answer: Option<&RawValue>) -> (Text, Outcome) {
             .and_then(|rest| rest.lines().next())
             .and_then(|code| code.trim().parse::<i64>().ok());
         let failed = code.is_some_and(|code| code != 0);
-        return (Text::from(text.as_ref()), outcome(failed));
+        return (text, outcome(failed));
     }
-    let Ok(inner) = serde_json::from_str::<Answer<'_>>(&text) else {
-        return (Text::from(text.as_ref()), Outcome::Succeeded);
+    let Some(tree) = object(text.as_bytes()) else {
+        return (text, Outcome::Succeeded);
     };
-    let exit_code = inner.metadata.as_ref().map(|metadata| &metadata.exit_code);
-    let failed = inner.success == Scalar::Bool(false)
-        || exit_code.is_some_and(|code| matches!(code, Scalar::Number(code) if *code != 0.0));
-    let shown = match (inner.output.text(), inner.content) {
-        (Some(output), _) => Text::from(output),
-        (None, Some(content)) => Text::from(readable(Some(content)).0.as_ref()),
-        (None, None) => Text::from(text.as_ref()),
+    let inner = tree.root();
+    let exit_code = inner.get("metadata").and_then(|it| it.get("exit_code"));
+    let refused = inner.get("success").is_some_and(|it| it.raw() == "false");
+    let failed = refused
+        || exit_code
+            .and_then(Value::number)
+            .is_some_and(|code| code != 0.0);
+    let shown = match (inner.get_text("output"), inner.field("content")) {
+        (Some(output), _) => Text::from(&*output),
+        (None, Some(content)) => readable(Some(content)).0,
+        (None, None) => text.clone(),
     };
     (shown, outcome(failed))
 }
 
 /// The readable text of the items that replaced a history.
-fn replacement(history: &Content<'_>) -> String {
-    let Content::Blocks(items) = history else {
-        return String::new();
-    };
-    let mut texts = Vec::new();
-    for raw in items {
-        let payload: Payload<'_> = parse(Some(raw));
-        for part in Parts::of(&payload.content).parts {
-            if let Part::Text(text) = part {
-                texts.push(text.as_str().to_owned());
-            }
-        }
-    }
-    texts.join("\n\n")
+fn replacement(payload: Value<'_>) -> String {
+    let items = payload.list("replacement_history");
+    let said: Vec<Part> = items
+        .flat_map(|item| Parts::of(item.get("content")).parts)
+        .collect();
+    texts(&said).join("\n\n")
 }

@@ -10,7 +10,6 @@ use jiff::tz::TimeZone;
 
 use super::error::code;
 use super::lines::{Line, content_start, slice};
-use super::scalar::Scalar;
 use super::scan::{Array, array, members, skip_space, value_end};
 
 /// A conversation: one or several arrays of messages that are read one after the other.
@@ -226,25 +225,26 @@ impl Conversation {
         let value = slice(bytes, at.clone());
         match name {
             "model" => {
-                let model = serde_json::from_slice::<Scalar<'_>>(value).unwrap_or_default();
-                self.model = model.text().map(str::to_owned).or(self.model.take());
+                self.model = string(value).or(self.model.take());
             }
             // OpenAI has neither: there the system prompt is a message.
             "system" | "anthropic_version" => self.anthropic = true,
             "haystack_dates" => {
                 let dates = array(bytes, at.start).map(|list| list.elements);
-                let times = dates.unwrap_or_default().into_iter().map(|date| {
-                    let text = serde_json::from_slice::<Scalar<'_>>(slice(bytes, date));
-                    text.ok()
-                        .as_ref()
-                        .and_then(Scalar::text)
-                        .and_then(day_and_time)
-                });
+                let times = dates
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|date| day_and_time(&string(slice(bytes, date))?));
                 self.times = times.collect();
             }
             _ => {}
         }
     }
+}
+
+/// The text of a JSON string.
+fn string(value: &[u8]) -> Option<String> {
+    serde_json::from_slice(value).ok()
 }
 
 /// A time as LongMemEval writes it, `2023/05/20 (Sat) 02:21`, taken as UTC.

@@ -1,52 +1,15 @@
 //! Copilot CLI's JSON Lines: events `{"type","data","id","timestamp","parentId"}`. Events with a
 //! `parentToolCallId` are a subagent's and become sessions of their own.
 
-use context::turn::{Part, Role};
+use context::turn::Role;
 use context::{Text, TokenCounter, Tokens};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::blocks::{Parts, call, outcome};
+use super::blocks::Parts;
 use super::chat::unquoted;
 use super::lines::Line;
-use super::recording::{Recorded, Recording, time};
-use super::scalar::{Content, Scalar, parse};
+use super::recording::{Recorded, Recording};
 use super::{Compaction, Format};
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Event<'a> {
-    #[serde(rename = "type")]
-    kind: Scalar<'a>,
-    timestamp: Scalar<'a>,
-    data: Option<Data<'a>>,
-}
-
-/// Every field of interest that an event of any type may have.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
-struct Data<'a> {
-    content: Option<&'a RawValue>,
-    reasoning_text: Scalar<'a>,
-    tool_requests: Content<'a>,
-    tool_call_id: Scalar<'a>,
-    parent_tool_call_id: Scalar<'a>,
-    success: Scalar<'a>,
-    result: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
-    selected_model: Scalar<'a>,
-    new_model: Scalar<'a>,
-    summary_content: Scalar<'a>,
-    pre_compaction_tokens: Scalar<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
-struct Request<'a> {
-    tool_call_id: Scalar<'a>,
-    name: Scalar<'a>,
-    arguments: Option<&'a RawValue>,
-}
+use crate::api::json::tree::Value;
 
 /// Reads the sessions of a log: the conversation first, then its subagents.
 pub(super) fn load(
@@ -57,20 +20,18 @@ pub(super) fn load(
 ) -> Vec<Recorded> {
     let mut main = Recording::default();
     let mut agents: Vec<(String, Recording)> = Vec::new();
-    for (line, _, event) in main.records::<Event<'_>>(bytes, lines) {
-        let agent = event
-            .data
-            .as_ref()
-            .and_then(|data| data.parent_tool_call_id.text());
-        let Some(agent) = agent else {
-            read(&mut main, &event, line);
+    for (line, tree) in main.records(bytes, lines) {
+        let event = tree.root();
+        let data = event.get("data");
+        let Some(agent) = data.and_then(|data| data.get_text("parentToolCallId")) else {
+            read(&mut main, event, line);
             continue;
         };
-        if !agents.iter().any(|(known, _)| known == agent) {
-            agents.push((agent.to_owned(), Recording::default()));
+        if !agents.iter().any(|(known, _)| *known == agent) {
+            agents.push((agent.clone().into_owned(), Recording::default()));
         }
-        if let Some((_, recording)) = agents.iter_mut().find(|(known, _)| known == agent) {
-            read(recording, &event, line);
+        if let Some((_, recording)) = agents.iter_mut().find(|(known, _)| *known == agent) {
+            read(recording, event, line);
         }
     }
     let mut sessions = vec![main.finish(Format::Copilot, title.to_owned(), counter)];
@@ -81,81 +42,59 @@ pub(super) fn load(
     sessions
 }
 
-fn read(recording: &mut Recording, event: &Event<'_>, line: usize) {
-    let nothing = Data::default();
-    let data = event.data.as_ref().unwrap_or(&nothing);
-    let at = time(&event.timestamp);
-    match event.kind.or_empty() {
-        "user.message" => {
-            recording.say(Role::User, content(data), at, line);
-        }
-        "system.message" => {
-            recording.say(Role::System, content(data), at, line);
-        }
-        "assistant.message" => {
-            recording.say(Role::Assistant, answer(data), at, line);
-        }
-        "tool.execution_complete" => {
-            recording.say(Role::Tool, result(data), at, line);
-        }
-        "session.compaction_complete" if data.summary_content.text().is_some() => {
-            recording.compactions.push(Compaction {
-                before: recording.said.len(),
-                tokens_before: data.pre_compaction_tokens.count().map(Tokens::new),
-                summary: Text::from(data.summary_content.or_empty()),
-            });
-        }
-        kind => {
-            if let Some(model) = data.selected_model.text().or(data.new_model.text()) {
-                recording.model = Some(model.to_owned());
-            }
-            match kind {
-                "session.start" => recording.headers.push(line),
-                _ => recording.asides.push(line),
-            }
-        }
+fn read(recording: &mut Recording, event: Value<'_>, line: usize) {
+    // An event without data has none of its fields.
+    let data = event.inner("data").unwrap_or(event);
+    let at = event.time("timestamp");
+    let kind = event.word("type");
+    let (role, parts) = match &*kind {
+        "user.message" => (Role::User, Parts::of(data.get("content"))),
+        "system.message" => (Role::System, Parts::of(data.get("content"))),
+        "assistant.message" => (Role::Assistant, answer(data)),
+        "tool.execution_complete" => (Role::Tool, result(data)),
+        _ => return read_other(recording, &kind, data, line),
+    };
+    recording.say(role, parts, at, line);
+}
+
+/// Reads an event that is no message.
+fn read_other(recording: &mut Recording, kind: &str, data: Value<'_>, line: usize) {
+    let summary = data.get_text("summaryContent");
+    if let ("session.compaction_complete", Some(summary)) = (kind, summary) {
+        recording.compactions.push(Compaction {
+            before: recording.said.len(),
+            tokens_before: data.count("preCompactionTokens").map(Tokens::new),
+            summary: Text::from(&*summary),
+        });
+        return;
+    }
+    let model = data.get_text("selectedModel");
+    if let Some(model) = model.or_else(|| data.get_text("newModel")) {
+        recording.model = Some(model.into_owned());
+    }
+    match kind {
+        "session.start" => recording.headers.push(line),
+        _ => recording.asides.push(line),
     }
 }
 
-fn content(data: &Data<'_>) -> Parts {
-    Parts::of(&parse(data.content))
-}
-
-fn answer(data: &Data<'_>) -> Parts {
+fn answer(data: Value<'_>) -> Parts {
     let mut parts = Parts::default();
-    if let Some(reasoning) = data.reasoning_text.text() {
-        parts.parts.push(Part::Thinking(Text::from(reasoning)));
+    if let Some(reasoning) = data.get_text("reasoningText") {
+        parts.thinking(&reasoning);
     }
-    parts.extend(content(data));
-    if let Content::Blocks(requests) = &data.tool_requests {
-        for raw in requests {
-            let request: Request<'_> = parse(Some(raw));
-            let (id, name) = (request.tool_call_id.or_empty(), request.name.or_empty());
-            parts
-                .parts
-                .push(call(id, name, &unquoted(request.arguments)));
-        }
+    parts.extend(Parts::of(data.get("content")));
+    for request in data.list("toolRequests") {
+        let (id, name) = (request.word("toolCallId"), request.word("name"));
+        parts.call(&id, &name, &unquoted(request.field("arguments")));
     }
     parts
 }
 
 /// The answer of a tool: `result.content`, or `error.message` where it failed.
-fn result(data: &Data<'_>) -> Parts {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Answer<'a> {
-        content: Option<&'a RawValue>,
-        message: Option<&'a RawValue>,
-    }
-    let answer = data.result.or(data.error);
-    let inner: Answer<'_> = parse(answer);
-    let inner = inner.content.or(inner.message);
-    let failed = data.success == Scalar::Bool(false);
-    let mut parts = Parts::default();
-    parts.result(
-        data.tool_call_id.or_empty(),
-        inner.or(answer),
-        outcome(failed),
-    );
-    parts
+fn result(data: Value<'_>) -> Parts {
+    let answer = data.field("result").or_else(|| data.field("error"));
+    let inner = answer.and_then(|it| it.field("content").or_else(|| it.field("message")));
+    let failed = data.get("success").is_some_and(|it| it.raw() == "false");
+    Parts::answered(&data.word("toolCallId"), inner.or(answer), failed)
 }

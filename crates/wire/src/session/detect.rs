@@ -1,35 +1,12 @@
 //! Tells the format of a transcript from its content.
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-
 use super::conversations::{self, Found};
+use super::fields::object;
 use super::lines::{Line, slice, split};
-use super::scalar::Scalar;
 use super::{Format, lists};
 
 /// The number of lines inspected. Logs may begin with records that occur in several formats.
 const LINES_LOOKED_AT: usize = 200;
-
-/// The fields that tell the formats of logs apart.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
-struct Probe<'a> {
-    #[serde(rename = "type")]
-    kind: Scalar<'a>,
-    uuid: Option<IgnoredAny>,
-    session_id: Option<IgnoredAny>,
-    leaf_uuid: Option<IgnoredAny>,
-    message_id: Option<IgnoredAny>,
-    message: Option<IgnoredAny>,
-    cwd: Option<IgnoredAny>,
-    payload: Option<IgnoredAny>,
-    data: Option<IgnoredAny>,
-    role: Option<IgnoredAny>,
-    timestamp: Option<IgnoredAny>,
-    instructions: Option<IgnoredAny>,
-    tokens_before: Option<IgnoredAny>,
-}
 
 /// The format of a file, with the conversations found on the way.
 pub(super) enum Sniffed {
@@ -64,36 +41,33 @@ pub(super) fn sniff(bytes: &[u8], lines: &[Line]) -> Option<Sniffed> {
 
 /// The format of a log that a single line shows.
 fn by_line(text: &[u8]) -> Option<Format> {
-    if text.first() != Some(&b'{') {
-        return None;
-    }
-    let probe = serde_json::from_slice::<Probe<'_>>(text).ok()?;
-    let conversation = probe.uuid.is_some() || probe.session_id.is_some();
-    let Some(kind) = probe.kind.text() else {
-        let beginning = probe.timestamp.is_some() && probe.instructions.is_some();
+    let tree = object(text)?;
+    let record = tree.root();
+    let has = |key| record.field(key).is_some();
+    let conversation = has("uuid") || has("sessionId");
+    let Some(kind) = record.get_text("type") else {
+        let beginning = has("timestamp") && has("instructions");
         return beginning.then_some(Format::Codex);
     };
-    match kind {
-        "user" | "assistant" if conversation && probe.message.is_some() => Some(Format::ClaudeCode),
+    match &*kind {
+        "user" | "assistant" if conversation && has("message") => Some(Format::ClaudeCode),
         "system" | "progress" | "queue-operation" | "attachment" if conversation => {
             Some(Format::ClaudeCode)
         }
-        "summary" if probe.leaf_uuid.is_some() => Some(Format::ClaudeCode),
-        "file-history-snapshot" if probe.message_id.is_some() => Some(Format::ClaudeCode),
-        "session" if probe.cwd.is_some() => Some(Format::Pi),
-        "message" if probe.message.is_some() => Some(Format::Pi),
-        "compaction" if probe.tokens_before.is_some() => Some(Format::Pi),
+        "summary" if has("leafUuid") => Some(Format::ClaudeCode),
+        "file-history-snapshot" if has("messageId") => Some(Format::ClaudeCode),
+        "session" if has("cwd") => Some(Format::Pi),
+        "message" if has("message") => Some(Format::Pi),
+        "compaction" if has("tokensBefore") => Some(Format::Pi),
         "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"
-            if probe.payload.is_some() =>
+            if has("payload") =>
         {
             Some(Format::Codex)
         }
         "function_call" | "function_call_output" | "reasoning" | "local_shell_call" => {
             Some(Format::Codex)
         }
-        _ if probe.data.is_some() && probe.role.is_none() && is_event(kind) => {
-            Some(Format::Copilot)
-        }
+        _ if has("data") && !has("role") && is_event(&kind) => Some(Format::Copilot),
         _ => None,
     }
 }

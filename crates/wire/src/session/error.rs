@@ -69,7 +69,7 @@ pub(super) mod code {
         EMPTY = "E0120", "the transcript file is empty",
             "Check the path; the session may not have been written yet.";
         UNKNOWN_FORMAT = "E0121", "the file is in no known transcript format",
-            "Supported are Claude Code, Codex, pi and Copilot CLI logs, OpenAI and Anthropic message lists, and LangChain dumps, as JSON or JSON Lines.";
+            "Supported formats: Claude Code, Codex, pi and Copilot CLI logs, OpenAI and Anthropic message lists, and LangChain dumps, as JSON or JSON Lines.";
         NOTHING_READABLE = "E0122", "the format is known, but every message in the file is broken",
             "Another program probably cut or changed the file; look at the line that the error names.";
         NO_MESSAGES = "E0123", "the file holds no message",
@@ -86,7 +86,7 @@ pub(super) mod code {
             "Nothing to do; they are the product's instructions, not part of the conversation.";
         API_ERROR = "E0129", "an error of the provider that the product showed as a message was left out",
             "Nothing to do; the model never saw it.";
-        REPEATED_RECORD = "E0130", "a record stands in the file twice; the second was left out",
+        REPEATED_RECORD = "E0130", "a record occurs twice in the file; the second was skipped",
             "Nothing to do.";
         RESULT_WITHOUT_CALL = "E0131", "a tool result answers a call that is not in the session",
             "Nothing to do; the log begins after the call or the call was lost.";

@@ -4,60 +4,23 @@
 
 use context::turn::{Part, Role};
 use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::ReportedUsage;
-use super::blocks::{self, Parts, outcome};
+use super::blocks::Parts;
 use super::chat;
 use super::error::code;
+use super::fields::object;
 use super::recording::Recording;
-use super::scalar::{Content, Scalar, parse};
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Envelope<'a> {
-    #[serde(rename = "type")]
-    kind: Scalar<'a>,
-    id: Content<'a>,
-    data: Option<&'a RawValue>,
-    kwargs: Option<&'a RawValue>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Body<'a> {
-    content: Option<&'a RawValue>,
-    role: Scalar<'a>,
-    tool_calls: Content<'a>,
-    additional_kwargs: Option<&'a RawValue>,
-    tool_call_id: Scalar<'a>,
-    name: Scalar<'a>,
-    status: Scalar<'a>,
-    usage_metadata: Option<&'a RawValue>,
-    response_metadata: Option<&'a RawValue>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Call<'a> {
-    name: Scalar<'a>,
-    args: Option<&'a RawValue>,
-    id: Scalar<'a>,
-}
+use crate::api::json::scan::Kind;
+use crate::api::json::tree::Value;
 
 /// The name of a message's class in lower case without `Message`: `human`, `ai`, `tool`, …
-fn kind(envelope: &Envelope<'_>) -> String {
-    let class = match &envelope.id {
-        Content::Blocks(path) => path
-            .last()
-            .map(|last| chat::unquoted(Some(last)).into_owned()),
-        _ => None,
-    };
-    let name = match (envelope.kind.text(), class) {
-        (Some("constructor") | None, Some(class)) => class,
-        (Some(kind), _) => kind.to_owned(),
-        (None, None) => String::new(),
+fn kind(envelope: Value<'_>) -> String {
+    let class = envelope.list("id").last().map(Value::unquoted);
+    let name = match (envelope.get_text("type"), class) {
+        (Some(kind), Some(class)) if kind == "constructor" => class,
+        (Some(kind), _) => kind,
+        (None, class) => class.unwrap_or_default(),
     };
     let name = name.trim_end_matches("Chunk").trim_end_matches("Message");
     name.to_ascii_lowercase()
@@ -65,19 +28,7 @@ fn kind(envelope: &Envelope<'_>) -> String {
 
 /// Returns `true` for a LangChain message.
 pub(super) fn is_message(text: &[u8]) -> bool {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Probe<'a> {
-        lc: Option<serde::de::IgnoredAny>,
-        role: Scalar<'a>,
-    }
-    let Ok(probe) = serde_json::from_slice::<Probe<'_>>(text) else {
-        return false;
-    };
-    let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(text) else {
-        return false;
-    };
-    let known = [
+    const KNOWN: [&str; 8] = [
         "human",
         "ai",
         "system",
@@ -87,63 +38,58 @@ pub(super) fn is_message(text: &[u8]) -> bool {
         "developer",
         "remove",
     ];
-    (probe.lc.is_some() || probe.role == Scalar::Null) && known.contains(&kind(&envelope).as_str())
+    object(text).is_some_and(|tree| {
+        let message = tree.root();
+        let dumped = message.field("lc").is_some() || message.field("role").is_none();
+        dumped && KNOWN.contains(&kind(message).as_str())
+    })
 }
 
 /// Reads one message.
 pub(super) fn message(recording: &mut Recording, text: &[u8], piece: usize, at: Option<Timestamp>) {
-    let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(text) else {
+    let tree = object(text);
+    let envelope = tree.as_ref().map(|tree| tree.root());
+    let inner = envelope.map(|it| {
+        it.field("data")
+            .or_else(|| it.field("kwargs"))
+            .unwrap_or(it)
+    });
+    let Some((envelope, body)) = envelope
+        .zip(inner)
+        .filter(|(_, body)| body.kind() == Kind::Object)
+    else {
         return recording.problem(piece, code::BROKEN, "not a message");
     };
-    let inner = envelope.data.or(envelope.kwargs);
-    let body = match inner {
-        Some(inner) => serde_json::from_str::<Body<'_>>(inner.get()),
-        None => serde_json::from_slice::<Body<'_>>(text),
-    };
-    let Ok(body) = body else {
-        return recording.problem(piece, code::BROKEN, "not a message");
-    };
-    let kind = kind(&envelope);
-    let role = match kind.as_str() {
-        "chat" => chat::role(body.role.or_empty()),
+    let role = match kind(envelope).as_str() {
+        "chat" => chat::role(&body.word("role")),
         kind => chat::role(kind),
     };
-    let mut parts = Parts::default();
-    if role == Role::Tool {
-        let id = body.tool_call_id.text().unwrap_or(body.name.or_empty());
-        let failed = body.status.text() == Some("error");
-        parts.result(id, body.content, outcome(failed));
+    let parts = if role == Role::Tool {
+        let id = body.get_text("tool_call_id");
+        let id = id.unwrap_or_else(|| body.word("name"));
+        Parts::answered(&id, body.field("content"), body.word("status") == "error")
     } else {
-        parts = Parts::of(&parse(body.content));
-        calls(&mut parts, &body);
-    }
+        let mut parts = Parts::of(body.get("content"));
+        calls(&mut parts, body);
+        parts
+    };
     let turn = recording.say(role, parts, at, piece);
     if role == Role::Assistant {
-        metadata(recording, &body, turn);
+        metadata(recording, body, turn);
     }
 }
 
 /// Adds the calls that are not in the content already: LangChain's own list, else the provider's.
-fn calls(parts: &mut Parts, body: &Body<'_>) {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Additional<'a> {
-        tool_calls: Content<'a>,
-    }
+fn calls(parts: &mut Parts, body: Value<'_>) {
     let mut added = Parts::default();
-    match &body.tool_calls {
-        Content::Blocks(calls) if !calls.is_empty() => {
-            for raw in calls {
-                let call: Call<'_> = parse(Some(raw));
-                let arguments = call.args.map_or("", RawValue::get);
-                let (id, name) = (call.id.or_empty(), call.name.or_empty());
-                added.parts.push(blocks::call(id, name, arguments));
-            }
-        }
-        _ => {
-            let additional: Additional<'_> = parse(body.additional_kwargs);
-            chat::calls(&mut added, &additional.tool_calls);
-        }
+    for call in body.list("tool_calls") {
+        let arguments = call.field("args").map_or("", Value::raw);
+        added.call(&call.word("id"), &call.word("name"), arguments);
+    }
+    if added.parts.is_empty()
+        && let Some(additional) = body.get("additional_kwargs")
+    {
+        chat::calls(&mut added, additional);
     }
     for part in added.parts {
         let known = parts.parts.iter().any(|other| match (other, &part) {
@@ -157,45 +103,22 @@ fn calls(parts: &mut Parts, body: &Body<'_>) {
 }
 
 /// Takes the model and the usage from a message of the model.
-fn metadata(recording: &mut Recording, body: &Body<'_>, turn: usize) {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Response<'a> {
-        model_name: Scalar<'a>,
-        model: Scalar<'a>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Reported<'a> {
-        input_tokens: Scalar<'a>,
-        output_tokens: Scalar<'a>,
-        input_token_details: Option<&'a RawValue>,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Details<'a> {
-        cache_read: Scalar<'a>,
-        cache_creation: Scalar<'a>,
-    }
-    let response: Response<'_> = parse(body.response_metadata);
-    if let Some(model) = response.model_name.text().or(response.model.text()) {
-        recording.model = Some(model.to_owned());
-    }
-    let Some(reported) = body
-        .usage_metadata
-        .and_then(|raw| serde_json::from_str::<Reported<'_>>(raw.get()).ok())
-    else {
+fn metadata(recording: &mut Recording, body: Value<'_>, turn: usize) {
+    let response = body.get("response_metadata");
+    let model = response.and_then(|it| it.get_text("model_name").or_else(|| it.get_text("model")));
+    recording.model = model.map(String::from).or(recording.model.take());
+    let Some(reported) = body.inner("usage_metadata") else {
         return;
     };
-    let details: Details<'_> = parse(reported.input_token_details);
-    let (read, written) = (details.cache_read.tokens(), details.cache_creation.tokens());
+    let details = reported.get("input_token_details");
+    let detail = |key| details.map(|it| it.tokens(key)).unwrap_or_default();
+    let (read, written) = (detail("cache_read"), detail("cache_creation"));
     let usage = ReportedUsage {
         // LangChain's total includes what was read from and written to the cache.
         input: reported
-            .input_tokens
-            .tokens()
+            .tokens("input_tokens")
             .saturating_sub(read + written),
-        output: reported.output_tokens.tokens(),
+        output: reported.tokens("output_tokens"),
         cache_read: read,
         cache_write: written,
         ..ReportedUsage::default()

@@ -1,4 +1,4 @@
-//! A file as lines, by byte ranges.
+//! Splits a file into lines, as byte ranges.
 
 use std::ops::Range;
 

@@ -12,6 +12,7 @@ mod copilot;
 mod detect;
 mod document;
 mod error;
+mod fields;
 mod langchain;
 mod layout;
 mod lines;
@@ -19,7 +20,6 @@ mod lists;
 mod pi;
 mod recording;
 mod render;
-mod scalar;
 mod scan;
 
 #[cfg(test)]

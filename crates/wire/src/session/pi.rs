@@ -5,67 +5,13 @@ use std::collections::HashMap;
 
 use context::turn::Role;
 use context::{Text, TokenCounter, Tokens};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::blocks::{Parts, outcome};
+use super::blocks::Parts;
 use super::error::code;
 use super::lines::Line;
-use super::recording::{Recorded, Recording, time};
-use super::scalar::{Content, Scalar, parse};
+use super::recording::{Recorded, Recording};
 use super::{Compaction, Format, ReportedUsage};
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
-struct Record<'a> {
-    #[serde(rename = "type")]
-    kind: Scalar<'a>,
-    id: Scalar<'a>,
-    parent_id: Scalar<'a>,
-    timestamp: Scalar<'a>,
-    model_id: Scalar<'a>,
-    summary: Scalar<'a>,
-    tokens_before: Scalar<'a>,
-    content: Content<'a>,
-    message: Option<Message<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
-struct Message<'a> {
-    role: Scalar<'a>,
-    content: Option<&'a RawValue>,
-    model: Scalar<'a>,
-    usage: Option<WireUsage<'a>>,
-    timestamp: Scalar<'a>,
-    tool_call_id: Scalar<'a>,
-    is_error: Scalar<'a>,
-    summary: Scalar<'a>,
-    command: Scalar<'a>,
-    output: Scalar<'a>,
-    exclude_from_context: Scalar<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
-struct WireUsage<'a> {
-    input: Scalar<'a>,
-    output: Scalar<'a>,
-    cache_read: Scalar<'a>,
-    cache_write: Scalar<'a>,
-}
-
-impl WireUsage<'_> {
-    fn read(&self) -> ReportedUsage {
-        ReportedUsage {
-            input: self.input.tokens(),
-            output: self.output.tokens(),
-            cache_read: self.cache_read.tokens(),
-            cache_write: self.cache_write.tokens(),
-            ..ReportedUsage::default()
-        }
-    }
-}
+use crate::api::json::tree::{Tree, Value};
 
 /// Record types that are not part of the conversation.
 const ASIDES: &[&str] = &["thinking_level_change", "label", "custom", "session_info"];
@@ -78,13 +24,13 @@ pub(super) fn load(
     counter: &dyn TokenCounter,
 ) -> Vec<Recorded> {
     let mut recording = Recording::default();
-    let records: Vec<(usize, &[u8], Record<'_>)> = recording.records(bytes, lines);
+    let records = recording.records(bytes, lines);
     let on_path = on_path(&records);
     let mut abandoned = Vec::new();
-    for ((line, _, record), on_path) in records.iter().zip(on_path) {
+    for ((line, tree), on_path) in records.iter().zip(on_path) {
         if on_path {
-            read(&mut recording, record, *line);
-        } else if record.message.is_some() {
+            read(&mut recording, tree.root(), *line);
+        } else if tree.root().inner("message").is_some() {
             abandoned.push(*line);
         }
     }
@@ -96,29 +42,26 @@ pub(super) fn load(
 /// id, as in the first version, all are, and so are broken ones without a type; a parent that is not
 /// in the file is taken to be the record above. Where the links are so broken that no message is on
 /// the path, all records are.
-fn on_path(records: &[(usize, &[u8], Record<'_>)]) -> Vec<bool> {
-    let mut index_of: HashMap<&str, usize> = HashMap::new();
+fn on_path(records: &[(usize, Tree<'_>)]) -> Vec<bool> {
+    let mut index_of: HashMap<String, usize> = HashMap::new();
     let mut before = Vec::with_capacity(records.len());
     let mut above = None;
+    let all = || records.iter().map(|(_, tree)| tree.root());
     // Ids without any parent are no tree.
-    let chained = records
-        .iter()
-        .any(|(_, _, record)| record.parent_id.text().is_some());
-    for (index, (_, _, record)) in records.iter().enumerate() {
-        let id = record.id.text().filter(|_| is_node(record));
-        let parent = record.parent_id.text();
-        let known = parent.and_then(|parent| index_of.get(parent)).copied();
+    let chained = all().any(|record| record.get_text("parentId").is_some());
+    for (index, record) in all().enumerate() {
+        let id = record.get_text("id").filter(|_| is_node(record));
+        let parent = record.get_text("parentId");
+        let known = parent.as_ref().and_then(|parent| index_of.get(&**parent));
         let root = chained && parent.is_none() && id.is_some();
-        before.push(if root { None } else { known.or(above) });
+        before.push(if root { None } else { known.copied().or(above) });
         if let Some(id) = id {
-            index_of.insert(id, index);
+            index_of.insert(id.into_owned(), index);
             above = Some(index);
         }
     }
-    let mut kept: Vec<bool> = records
-        .iter()
-        .map(|(_, _, record)| record.id.text().is_none() || !is_node(record))
-        .collect();
+    let is_free = |record: Value<'_>| record.get_text("id").is_none() || !is_node(record);
+    let mut kept: Vec<bool> = all().map(is_free).collect();
     let mut current = above;
     while let Some(index) = current {
         if let Some(kept) = kept.get_mut(index) {
@@ -126,9 +69,10 @@ fn on_path(records: &[(usize, &[u8], Record<'_>)]) -> Vec<bool> {
         }
         current = before.get(index).copied().flatten();
     }
-    let said =
-        |((_, _, record), kept): (&(usize, &[u8], Record<'_>), &bool)| *kept && is_said(record);
-    if records.iter().zip(&kept).any(said) {
+    if all()
+        .zip(&kept)
+        .any(|(record, kept)| *kept && is_said(record))
+    {
         kept
     } else {
         vec![true; records.len()]
@@ -136,44 +80,45 @@ fn on_path(records: &[(usize, &[u8], Record<'_>)]) -> Vec<bool> {
 }
 
 /// Returns `true` for a turn of the conversation.
-fn is_said(record: &Record<'_>) -> bool {
-    match record.kind.or_empty() {
-        "message" => record.message.is_some(),
+fn is_said(record: Value<'_>) -> bool {
+    match &*record.word("type") {
+        "message" => record.inner("message").is_some(),
         "branch_summary" | "custom_message" => true,
         _ => false,
     }
 }
 
 /// Returns `true` for a link of the tree: not the header, and not a record without a type.
-fn is_node(record: &Record<'_>) -> bool {
-    record.kind.text().is_some_and(|kind| kind != "session")
+fn is_node(record: Value<'_>) -> bool {
+    record
+        .get_text("type")
+        .is_some_and(|kind| kind != "session")
 }
 
-fn read(recording: &mut Recording, record: &Record<'_>, line: usize) {
-    match (record.kind.or_empty(), &record.message) {
+fn read(recording: &mut Recording, record: Value<'_>, line: usize) {
+    let at = record.time("timestamp");
+    let kind = record.word("type");
+    match (&*kind, record.inner("message")) {
         ("message", Some(message)) => say(recording, record, message, line),
         ("session" | "model_change", _) => {
-            match record.kind.or_empty() {
+            match &*kind {
                 "session" => recording.headers.push(line),
                 _ => recording.asides.push(line),
             }
-            if let Some(model) = record.model_id.text() {
-                recording.model = Some(model.to_owned());
+            if let Some(model) = record.get_text("modelId") {
+                recording.model = Some(model.into_owned());
             }
         }
         ("compaction", _) => recording.compactions.push(Compaction {
             before: recording.said.len(),
-            tokens_before: record.tokens_before.count().map(Tokens::new),
-            summary: Text::from(record.summary.or_empty()),
+            tokens_before: record.count("tokensBefore").map(Tokens::new),
+            summary: Text::from(&*record.word("summary")),
         }),
         ("branch_summary", _) => {
-            let mut parts = Parts::default();
-            parts.text(record.summary.or_empty());
-            recording.say(Role::User, parts, time(&record.timestamp), line);
+            recording.say(Role::User, Parts::said(&record.word("summary")), at, line);
         }
         ("custom_message", _) => {
-            let parts = Parts::of(&record.content);
-            recording.say(Role::User, parts, time(&record.timestamp), line);
+            recording.say(Role::User, Parts::of(record.get("content")), at, line);
         }
         (kind, _) => {
             if !ASIDES.contains(&kind) {
@@ -184,46 +129,53 @@ fn read(recording: &mut Recording, record: &Record<'_>, line: usize) {
     }
 }
 
-fn say(recording: &mut Recording, record: &Record<'_>, message: &Message<'_>, line: usize) {
-    let at = time(&record.timestamp).or_else(|| time(&message.timestamp));
-    let content = || Parts::of(&parse(message.content));
-    match message.role.or_empty() {
-        "user" | "custom" => {
-            recording.say(Role::User, content(), at, line);
-        }
-        "assistant" => {
-            let turn = recording.say(Role::Assistant, content(), at, line);
-            if let Some(model) = message.model.text() {
-                recording.model = Some(model.to_owned());
-            }
-            if let Some(usage) = &message.usage {
-                recording.report(turn, usage.read());
-            }
-        }
+fn say(recording: &mut Recording, record: Value<'_>, message: Value<'_>, line: usize) {
+    let at = record
+        .time("timestamp")
+        .or_else(|| message.time("timestamp"));
+    let content = || Parts::of(message.get("content"));
+    let (role, parts) = match &*message.word("role") {
+        "user" | "custom" => (Role::User, content()),
+        "assistant" => (Role::Assistant, content()),
         "toolResult" => {
-            let mut parts = Parts::default();
-            let outcome = outcome(message.is_error.is_true());
-            parts.result(message.tool_call_id.or_empty(), message.content, outcome);
-            recording.say(Role::Tool, parts, at, line);
+            let (id, failed) = (message.word("toolCallId"), message.flag("isError"));
+            let parts = Parts::answered(&id, message.field("content"), failed);
+            (Role::Tool, parts)
         }
-        "bashExecution" if message.exclude_from_context.is_true() => {
+        "bashExecution" if message.flag("excludeFromContext") => {
             let message = "a command that was kept out of the context";
             recording.problem(line, code::INJECTED, message);
-            recording.asides.push(line);
+            return recording.asides.push(line);
         }
         "bashExecution" => {
-            let mut parts = Parts::default();
-            let (command, output) = (message.command.or_empty(), message.output.or_empty());
-            parts.text(&format!("Ran `{command}`\n```\n{output}\n```"));
-            recording.say(Role::User, parts, at, line);
+            let (command, output) = (message.word("command"), message.word("output"));
+            let ran = format!("Ran `{command}`\n```\n{output}\n```");
+            (Role::User, Parts::said(&ran))
         }
         "branchSummary" | "compactionSummary" => {
-            let mut parts = Parts::default();
-            parts.text(message.summary.or_empty());
-            recording.say(Role::User, parts, at, line);
+            (Role::User, Parts::said(&message.word("summary")))
         }
-        _ => {
-            recording.say(Role::Other, content(), at, line);
-        }
+        _ => (Role::Other, content()),
+    };
+    let turn = recording.say(role, parts, at, line);
+    if role == Role::Assistant {
+        metadata(recording, turn, message);
+    }
+}
+
+/// Takes the model and the usage from a message of the model.
+fn metadata(recording: &mut Recording, turn: usize, message: Value<'_>) {
+    if let Some(model) = message.get_text("model") {
+        recording.model = Some(model.into_owned());
+    }
+    if let Some(usage) = message.inner("usage") {
+        let usage = ReportedUsage {
+            turn,
+            input: usage.tokens("input"),
+            output: usage.tokens("output"),
+            cache_read: usage.tokens("cacheRead"),
+            cache_write: usage.tokens("cacheWrite"),
+        };
+        recording.report(turn, usage);
     }
 }

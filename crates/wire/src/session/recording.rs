@@ -6,13 +6,15 @@ use context::TokenCounter;
 use context::coded::ErrorCode;
 use context::turn::{CallId, Role, Turn, TurnDraft, TurnId};
 use jiff::Timestamp;
-use serde::Deserialize;
 
 use super::blocks::Parts;
 use super::error::code;
+use super::fields::object;
 use super::layout::{Layout, Place};
 use super::lines::{Line, slice};
 use super::{Compaction, Format, Problem, ReportedUsage, Session};
+use crate::api::Usage;
+use crate::api::json::tree::{Tree, Value};
 
 /// A message with its pieces of the file (lines or elements, counted from 0).
 #[derive(Debug)]
@@ -45,21 +47,21 @@ pub(super) struct Recorded {
 }
 
 impl Recording {
-    /// The records of a log with their lines and bytes. Reports broken lines and skips blank ones.
-    pub(super) fn records<'a, R: Deserialize<'a>>(
+    /// The records of a log with their lines. Reports broken lines and skips blank ones.
+    pub(super) fn records<'a>(
         &mut self,
         bytes: &'a [u8],
         lines: &[Line],
-    ) -> Vec<(usize, &'a [u8], R)> {
+    ) -> Vec<(usize, Tree<'a>)> {
         let mut records = Vec::with_capacity(lines.len());
         for (line, place) in lines.iter().enumerate() {
             let text = slice(bytes, place.text.clone());
             if text.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            match serde_json::from_slice(text) {
-                Ok(record) => records.push((line, text, record)),
-                Err(_) => self.problem(line, code::BROKEN, "not a JSON object of a known shape"),
+            match object(text) {
+                Some(record) => records.push((line, record)),
+                None => self.problem(line, code::BROKEN, "not a JSON object"),
             }
         }
         records
@@ -130,6 +132,29 @@ impl Recording {
     /// Notes the usage that the provider reported for a turn.
     pub(super) fn report(&mut self, turn: usize, usage: ReportedUsage) {
         self.usage.insert(turn, ReportedUsage { turn, ..usage });
+    }
+
+    /// Takes the model and the usage from a message of the model, by any provider's names.
+    pub(super) fn credit(&mut self, turn: usize, message: Value<'_>) {
+        if let Some(model) = message.get_text("model") {
+            self.model = Some(model.into_owned());
+        }
+        let reports = |usage: &Value<'_>| {
+            ["input_tokens", "prompt_tokens"]
+                .iter()
+                .any(|key| usage.count(key).is_some())
+        };
+        if let Some(usage) = message.get("usage").filter(reports) {
+            let counts = Usage::read(usage).counts;
+            let usage = ReportedUsage {
+                turn,
+                input: counts.input,
+                output: counts.output,
+                cache_read: counts.cache_read,
+                cache_write: counts.cache_write,
+            };
+            self.usage.insert(turn, usage);
+        }
     }
 
     /// Places and counts the turns, and reports odd ones.
@@ -217,16 +242,5 @@ impl Recording {
         for (piece, code, message) in found {
             self.problem(piece, code, message);
         }
-    }
-}
-
-/// Reads a time: RFC 3339 text, or milliseconds since 1970.
-pub(super) fn time(value: &super::scalar::Scalar<'_>) -> Option<Timestamp> {
-    match value.text() {
-        Some(text) => text.parse().ok(),
-        None => value
-            .count()
-            .and_then(|millis| i64::try_from(millis).ok())
-            .and_then(|millis| Timestamp::from_millisecond(millis).ok()),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
@@ -18,7 +19,7 @@ pub fn all(root: &Path) -> anyhow::Result<PathBuf> {
 }
 
 fn require(root: &Path, name: &str, what: &str) -> anyhow::Result<()> {
-    if !command::answers(program(name, &["--version"], root)) {
+    if !command::answers(program(&format!("{name} --version"), root)) {
         bail!("`{name}` is missing: the tests with real clients need {what}");
     }
     Ok(())
@@ -30,22 +31,15 @@ fn python(root: &Path) -> anyhow::Result<PathBuf> {
     let python = environment.join("bin/python");
     let requirements = root.join("clients/python/requirements.txt");
     once(&requirements, &environment.join("installed.txt"), || {
-        let folder = environment.to_string_lossy();
-        let file = requirements.to_string_lossy();
-        command::run(program(
-            "python3",
-            &["-m", "venv", "--clear", &folder],
-            root,
-        ))?;
-        let install = [
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ];
-        let mut pip = program(&python.to_string_lossy(), &install, root);
-        pip.args(["--require-hashes", "--requirement", &file]);
+        let mut create = program("python3 -m venv --clear", root);
+        create.arg(&environment);
+        command::run(create)?;
+        let mut pip = Command::new(&python);
+        let quiet = ["--quiet", "--disable-pip-version-check", "--require-hashes"];
+        pip.args(["-m", "pip", "install"]).args(quiet);
+        pip.arg("--requirement")
+            .arg(&requirements)
+            .current_dir(root);
         command::run(pip)
     })?;
     Ok(python)
@@ -56,8 +50,10 @@ fn node(root: &Path) -> anyhow::Result<()> {
     let folder = root.join("clients/typescript");
     let stamp = folder.join("node_modules/.installed.json");
     once(&folder.join("package-lock.json"), &stamp, || {
-        let arguments = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
-        command::run(program("npm", &arguments, &folder))
+        command::run(program(
+            "npm ci --no-audit --no-fund --ignore-scripts",
+            &folder,
+        ))
     })
 }
 

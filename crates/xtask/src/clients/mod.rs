@@ -72,20 +72,23 @@ impl Bench {
     }
 
     fn provider(&self) -> anyhow::Result<Process> {
-        let mut command = self.ebbtide(&["sim", "--listen", "127.0.0.1:0", "--window", WINDOW]);
+        let mut command = self.ebbtide("sim");
         command.arg("--log").arg(self.file("provider.jsonl"));
         Process::start(command, self.file("provider.txt"))
     }
 
     fn gateway(&self, upstream: &str) -> anyhow::Result<Process> {
-        let mut command = self.ebbtide(&["serve", "--listen", "127.0.0.1:0", "--window", WINDOW]);
+        let mut command = self.ebbtide("serve");
         command.args(["--anthropic-url", upstream, "--openai-url", upstream]);
         command.arg("--store").arg(self.file("history.db"));
         Process::start(command, self.file("gateway.txt"))
     }
 
-    fn ebbtide(&self, arguments: &[&str]) -> Command {
-        program(&self.ebbtide.to_string_lossy(), arguments, &self.folder)
+    fn ebbtide(&self, server: &str) -> Command {
+        let mut command = Command::new(&self.ebbtide);
+        command.args([server, "--listen", "127.0.0.1:0", "--window", WINDOW]);
+        command.current_dir(&self.folder);
+        command
     }
 
     fn tests(&self, python: &Path, provider: &Process, gateway: &Process) -> anyhow::Result<()> {
@@ -94,7 +97,7 @@ impl Bench {
             ("CLIENTS_PROVIDER", PathBuf::from(provider.url())),
         ];
         let typescript = self.root.join("clients/typescript");
-        let mut node = program("node", &["--test", "--test-reporter=dot"], &typescript);
+        let mut node = program("node --test --test-reporter=dot", &typescript);
         self.surround(&mut node, &environment);
         command::run(node)?;
         self.pytest(python, "tests", &environment)
@@ -106,9 +109,9 @@ impl Bench {
         folder: &str,
         environment: &[(&str, PathBuf)],
     ) -> anyhow::Result<()> {
-        let arguments = ["-m", "pytest", folder];
-        let clients = self.root.join("clients/python");
-        let mut pytest = program(&python.to_string_lossy(), &arguments, &clients);
+        let mut pytest = Command::new(python);
+        pytest.args(["-m", "pytest", folder]);
+        pytest.current_dir(self.root.join("clients/python"));
         pytest.env("PYTHONDONTWRITEBYTECODE", "1");
         self.surround(&mut pytest, environment);
         command::run(pytest)

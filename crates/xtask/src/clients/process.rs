@@ -63,7 +63,7 @@ impl Process {
     /// Sends SIGTERM, waits for the end, and returns the standard error output.
     pub fn stop(mut self) -> anyhow::Result<String> {
         let id = self.child.id().to_string();
-        command::run(program("kill", &["-TERM", &id], Path::new(".")))?;
+        command::run(program(&format!("kill -TERM {id}"), Path::new(".")))?;
         let status = self.child.wait()?;
         let stderr = self.stderr();
         ensure!(

@@ -6,9 +6,11 @@
 mod seeds;
 mod session;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use serde::Deserialize;
 
 use crate::command::{self, cargo, say};
 use session::Length;
@@ -81,43 +83,44 @@ fn parse<'a>(arguments: &[&'a str]) -> anyhow::Result<(Option<&'a str>, Length)>
     Ok((target, length))
 }
 
+/// The manifest of the fuzz crate, as far as it names targets and their seeds.
+#[derive(Deserialize)]
+struct Manifest {
+    package: Package,
+    bin: Vec<Binary>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    seeds: HashMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Binary {
+    name: String,
+}
+
 /// Reads the targets from the manifest of the fuzz crate.
 fn targets(manifest: &str) -> anyhow::Result<Vec<Target>> {
-    let manifest: toml::Table = manifest.parse().context("fuzz/Cargo.toml is not TOML")?;
-    let seeds = manifest
-        .get("package")
-        .and_then(|package| package.get("metadata"))
-        .and_then(|metadata| metadata.get("seeds"));
-    let binaries = manifest
-        .get("bin")
-        .and_then(toml::Value::as_array)
-        .context("fuzz/Cargo.toml has no [[bin]]")?;
-    binaries
-        .iter()
-        .map(|binary| {
-            let name = binary
-                .get("name")
-                .and_then(toml::Value::as_str)
-                .context("a [[bin]] of fuzz/Cargo.toml has no name")?;
-            let folders = seeds
-                .and_then(|seeds| seeds.get(name))
-                .and_then(toml::Value::as_array)
-                .into_iter()
-                .flatten();
-            Ok(Target {
-                name: name.to_owned(),
-                corpus: folders
-                    .filter_map(toml::Value::as_str)
-                    .map(str::to_owned)
-                    .collect(),
-            })
-        })
-        .collect()
+    let manifest: Manifest = toml::from_str(manifest).context("cannot parse fuzz/Cargo.toml")?;
+    let mut seeds = manifest.package.metadata.seeds;
+    let target = |Binary { name }| Target {
+        corpus: seeds.remove(&name).unwrap_or_default(),
+        name,
+    };
+    Ok(manifest.bin.into_iter().map(target).collect())
 }
 
 /// The host's target triple. Cargo exempts build scripts from the flags only if a target is named.
 fn host() -> anyhow::Result<String> {
-    let version = command::output(command::program("rustc", &["-vV"], Path::new(".")))?;
+    let version = command::output(command::program("rustc -vV", Path::new(".")))?;
     version
         .lines()
         .find_map(|line| line.strip_prefix("host: "))
@@ -126,12 +129,12 @@ fn host() -> anyhow::Result<String> {
 }
 
 fn build(folder: &Path, triple: &str, target: Option<&str>) -> anyhow::Result<()> {
-    let mut arguments = vec!["build", "--release", "--target", triple];
+    let mut line = format!("build --release --target {triple}");
     if let Some(target) = target {
-        arguments.extend(["--bin", target]);
+        line += &format!(" --bin {target}");
     }
     say("building the fuzz targets");
-    let mut command = cargo(&arguments, folder);
+    let mut command = cargo(&line, folder);
     command.env("RUSTFLAGS", FLAGS);
     command::run(command)
 }

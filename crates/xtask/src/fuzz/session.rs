@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
@@ -40,8 +41,8 @@ pub fn run(folder: &Path, target: &Target, program: &Path, length: Length) -> an
     if folder.join(&words).is_file() {
         arguments.push(format!("-dict={words}"));
     }
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let mut command = command::program(&program.to_string_lossy(), &arguments, folder);
+    let mut command = Command::new(program);
+    command.args(&arguments).current_dir(folder);
     command.stderr(fs::File::create(&log).context("cannot write the log of the run")?);
     let outcome = command::run(command);
     let text = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();

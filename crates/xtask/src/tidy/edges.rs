@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
+use serde::Deserialize;
 
 use super::Violation;
 use super::tree::{Package, Tree};
@@ -22,47 +23,40 @@ pub fn check(tree: &Tree, table: &Path) -> anyhow::Result<Vec<Violation>> {
 /// The rows of crates that do not exist.
 fn missing(allowed: &[Allowed], packages: &[Package]) -> Vec<Violation> {
     let exists = |name: &str| packages.iter().any(|package| package.name == name);
-    let gone = allowed.iter().filter(|(name, _)| !exists(name));
-    gone.map(|(name, _)| Violation {
+    let gone = allowed.iter().filter(|row| !exists(&row.name));
+    gone.map(|row| Violation {
         rule: "edges",
         at: "crates/xtask/edges.toml".to_owned(),
-        message: format!("there is no crate `{name}`"),
+        message: format!("there is no crate `{}`", row.name),
     })
     .collect()
 }
 
+/// The table in `edges.toml`.
+#[derive(Deserialize)]
+struct Table {
+    #[serde(rename = "crate")]
+    rows: Vec<Allowed>,
+}
+
 /// A crate and the crates it may use.
-type Allowed = (String, Vec<String>);
+#[derive(Debug, Deserialize)]
+struct Allowed {
+    name: String,
+    uses: Vec<String>,
+}
 
 fn parse(text: &str) -> anyhow::Result<Vec<Allowed>> {
-    let table: toml::Table = text.parse().context("edges.toml is not TOML")?;
-    let rows = table
-        .get("crate")
-        .and_then(toml::Value::as_array)
-        .context("edges.toml has no [[crate]]")?;
-    let mut all: Vec<Allowed> = Vec::new();
-    for row in rows {
-        let name = row
-            .get("name")
-            .and_then(toml::Value::as_str)
-            .context("a [[crate]] of edges.toml has no name")?;
-        let uses: Vec<String> = row
-            .get("uses")
-            .and_then(toml::Value::as_array)
-            .with_context(|| format!("`{name}` in edges.toml has no list `uses`"))?
-            .iter()
-            .filter_map(toml::Value::as_str)
-            .map(str::to_owned)
-            .collect();
-        for used in &uses {
+    let Table { rows } = toml::from_str(text).context("cannot parse edges.toml")?;
+    for (number, Allowed { name, uses }) in rows.iter().enumerate() {
+        for used in uses {
             ensure!(
-                all.iter().any(|(above, _)| above == used),
+                rows.iter().take(number).any(|above| above.name == *used),
                 "edges.toml: `{name}` may not use `{used}`, which does not stand above it"
             );
         }
-        all.push((name.to_owned(), uses));
     }
-    Ok(all)
+    Ok(rows)
 }
 
 fn check_package(package: &Package, allowed: &[Allowed]) -> Vec<Violation> {
@@ -81,10 +75,10 @@ fn check_package(package: &Package, allowed: &[Allowed]) -> Vec<Violation> {
             format!("the package `{name}` lies in `{folder}`, not in crates/{name}"),
         );
     }
-    match allowed.iter().find(|(known, _)| known == name) {
+    match allowed.iter().find(|row| row.name == *name) {
         None => report("edges", format!("`{name}` does not stand in edges.toml")),
-        Some((_, may)) => {
-            for used in uses.iter().filter(|used| !may.contains(used)) {
+        Some(row) => {
+            for used in uses.iter().filter(|used| !row.uses.contains(used)) {
                 report("edges", format!("`{name}` may not use `{used}`"));
             }
         }

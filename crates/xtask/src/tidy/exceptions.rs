@@ -3,17 +3,22 @@
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
+use serde::Deserialize;
 
 use super::Violation;
 
 /// The exceptions of the workspace.
-#[derive(Debug, Default)]
-pub struct Exceptions(Vec<Exception>);
+#[derive(Debug, Deserialize)]
+pub struct Exceptions {
+    #[serde(default, rename = "exception")]
+    all: Vec<Exception>,
+}
 
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 struct Exception {
     rule: String,
     at: String,
+    reason: String,
 }
 
 impl Exceptions {
@@ -25,24 +30,14 @@ impl Exceptions {
     }
 
     fn parse(text: &str) -> anyhow::Result<Self> {
-        let table: toml::Table = text.parse().context("tidy.toml is not TOML")?;
-        let rows = table.get("exception").and_then(toml::Value::as_array);
-        let mut all = Vec::new();
-        for row in rows.into_iter().flatten() {
-            let field = |key: &str| {
-                row.get(key)
-                    .and_then(toml::Value::as_str)
-                    .filter(|text| !text.trim().is_empty())
-                    .map(str::to_owned)
-                    .with_context(|| format!("an exception in tidy.toml has no `{key}`"))
-            };
-            ensure!(field("reason")?.len() >= 10, "a reason is a sentence");
-            all.push(Exception {
-                rule: field("rule")?,
-                at: field("at")?,
-            });
+        let exceptions: Self = toml::from_str(text).context("cannot parse tidy.toml")?;
+        for Exception { at, reason, .. } in &exceptions.all {
+            ensure!(
+                reason.trim().len() >= 10,
+                "the reason for `{at}` in tidy.toml is no sentence"
+            );
         }
-        Ok(Self(all))
+        Ok(exceptions)
     }
 
     /// The violations that no exception covers, and one for each exception that covers none.
@@ -51,7 +46,7 @@ impl Exceptions {
             exception.rule == violation.rule && exception.at == violation.at
         };
         let unneeded: Vec<Violation> = self
-            .0
+            .all
             .iter()
             .filter(|exception| {
                 !violations
@@ -67,7 +62,12 @@ impl Exceptions {
                 ),
             })
             .collect();
-        violations.retain(|violation| !self.0.iter().any(|exception| covers(exception, violation)));
+        violations.retain(|violation| {
+            !self
+                .all
+                .iter()
+                .any(|exception| covers(exception, violation))
+        });
         violations.extend(unneeded);
         violations.sort();
         violations

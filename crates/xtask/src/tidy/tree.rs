@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use serde::Deserialize;
 
 use crate::command;
 
@@ -53,17 +54,8 @@ pub struct Tree {
 impl Tree {
     /// Reads the workspace at `root`.
     pub fn read(root: &Path) -> anyhow::Result<Self> {
-        let listed = command::output(command::program(
-            "git",
-            &[
-                "ls-files",
-                "-z",
-                "--cached",
-                "--others",
-                "--exclude-standard",
-            ],
-            root,
-        ))?;
+        let tracked = "git ls-files -z --cached --others --exclude-standard";
+        let listed = command::output(command::program(tracked, root))?;
         let mut files = Vec::new();
         for path in listed.split('\0').filter(|path| !path.is_empty()) {
             // A file that is deleted but not committed so is listed; one that is no text is not ours.
@@ -79,16 +71,8 @@ impl Tree {
                 role: role(path),
             });
         }
-        let metadata = command::output(command::cargo(
-            &[
-                "metadata",
-                "--format-version",
-                "1",
-                "--no-deps",
-                "--offline",
-            ],
-            root,
-        ))?;
+        let metadata = "metadata --format-version 1 --no-deps --offline";
+        let metadata = command::output(command::cargo(metadata, root))?;
         let packages = packages(root, &metadata)?;
         mark_test_modules(&mut files);
         Ok(Self { files, packages })
@@ -148,48 +132,46 @@ fn module_folder(path: &str) -> Option<&str> {
     }
 }
 
+/// The output of `cargo metadata`, as far as it is read.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Described>,
+}
+
+#[derive(Deserialize)]
+struct Described {
+    name: String,
+    manifest_path: PathBuf,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// The folder, if it is one of the workspace's own packages.
+    path: Option<String>,
+}
+
 fn packages(root: &Path, metadata: &str) -> anyhow::Result<Vec<Package>> {
-    let metadata: serde_json::Value =
-        serde_json::from_str(metadata).context("cargo metadata printed no JSON")?;
-    let list = |value: &serde_json::Value, key: &str| {
-        value
-            .get(key)
-            .and_then(serde_json::Value::as_array)
-            .cloned()
-            .unwrap_or_default()
-    };
-    let text = |value: &serde_json::Value, key: &str| {
-        value
-            .get(key)
-            .and_then(serde_json::Value::as_str)
-            .map(str::to_owned)
-    };
+    let metadata: Metadata =
+        serde_json::from_str(metadata).context("cannot parse the output of cargo metadata")?;
     let short = |name: String| {
         name.strip_prefix("ebbtide-")
             .map_or(name.clone(), str::to_owned)
     };
-    let mut packages = Vec::new();
-    for package in list(&metadata, "packages") {
-        let name = short(text(&package, "name").context("a package has no name")?);
-        let manifest = text(&package, "manifest_path").context("a package has no manifest")?;
-        let folder = Path::new(&manifest)
-            .parent()
-            .and_then(|folder| folder.strip_prefix(root).ok())
-            .context("a package lies outside of the workspace")?;
-        // A dependency with a path is one of ours.
-        let uses = list(&package, "dependencies")
-            .iter()
-            .filter(|dependency| text(dependency, "path").is_some())
-            .filter_map(|dependency| text(dependency, "name"))
-            .map(short)
-            .collect();
-        packages.push(Package {
-            name,
+    let package = |package: Described| {
+        let folder = package.manifest_path.parent();
+        let folder = folder.and_then(|folder| folder.strip_prefix(root).ok());
+        let folder = folder.context("a package lies outside of the workspace")?;
+        let own = package.dependencies.into_iter();
+        let own = own.filter(|dependency| dependency.path.is_some());
+        Ok(Package {
             folder: folder.to_string_lossy().into_owned(),
-            uses,
-        });
-    }
-    Ok(packages)
+            uses: own.map(|dependency| short(dependency.name)).collect(),
+            name: short(package.name),
+        })
+    };
+    metadata.packages.into_iter().map(package).collect()
 }
 
 #[cfg(test)]

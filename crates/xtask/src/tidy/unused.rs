@@ -9,6 +9,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use serde::Deserialize;
 
 use super::Violation;
 use super::tree::{Role, Tree};
@@ -24,7 +25,7 @@ const CORE: [&str; 2] = ["crates/context/src/", "crates/conversation/src/"];
 pub fn check(tree: &Tree, known: &Path) -> anyhow::Result<Vec<Violation>> {
     let text = std::fs::read_to_string(known)
         .with_context(|| format!("cannot read {}", known.display()))?;
-    let known = listed(&text)?;
+    let known: Listed = toml::from_str(&text).context("cannot parse unused.toml")?;
     let mut names = Names::default();
     for file in tree
         .files
@@ -36,15 +37,13 @@ pub fn check(tree: &Tree, known: &Path) -> anyhow::Result<Vec<Violation>> {
         let core = CORE.iter().any(|folder| file.path.starts_with(folder));
         names.read(tokens, core.then_some(file.path.as_str()));
     }
-    Ok(names.compare(&known))
+    Ok(names.compare(&known.items))
 }
 
-fn listed(text: &str) -> anyhow::Result<BTreeSet<String>> {
-    let table: toml::Table = text.parse().context("unused.toml is not TOML")?;
-    let items = table.get("items").and_then(toml::Value::as_array);
-    let items = items.context("unused.toml has no list `items`")?;
-    let names = items.iter().filter_map(toml::Value::as_str);
-    Ok(names.map(str::to_owned).collect())
+/// The list in `unused.toml`.
+#[derive(Deserialize)]
+struct Listed {
+    items: BTreeSet<String>,
 }
 
 #[derive(Default)]
@@ -136,14 +135,15 @@ fn is_test(attribute: &TokenTree) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, listed};
+    use super::{Listed, Names};
 
     #[track_caller]
     fn check(core: &str, other: &str, known: &str, expected: &[&str]) {
         let mut names = Names::default();
         names.read(core.parse().unwrap(), Some("a.rs"));
         names.read(other.parse().unwrap(), None);
-        let found = names.compare(&listed(&format!("items = [{known}]")).unwrap());
+        let known: Listed = toml::from_str(&format!("items = [{known}]")).unwrap();
+        let found = names.compare(&known.items);
         let found: Vec<String> = found.into_iter().map(|violation| violation.at).collect();
         assert_eq!(found, expected);
     }

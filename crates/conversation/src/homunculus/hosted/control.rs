@@ -1,4 +1,4 @@
-//! How a conversation reads the arguments of a strategy's commands and carries out those that need several steps.
+//! Reads the arguments of a strategy's commands and carries out commands that need several steps.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::homunculus::strategy::{Command, Situation};
 /// The share of the window that stays verbatim behind a mark by default.
 const KEEP: f64 = 0.1;
 
-/// What stays verbatim behind a mark.
+/// The part that stays verbatim behind a mark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Keep {
     /// A share of the window.

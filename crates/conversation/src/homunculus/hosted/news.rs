@@ -1,4 +1,4 @@
-//! What happened since a strategy was asked last: told before the next report, one record each.
+//! Events since the strategy was last asked. Each is told as one record before the next report.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use plumb::value::Value;
 
 use crate::homunculus::event::Telemetry;
 
-/// So many are kept; of more the oldest are not told.
+/// The number of events that are kept; the oldest are left out.
 const MOST: usize = 8;
 
-/// What a strategy has not been told yet.
+/// Events that a strategy has not been told yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct News(Option<Box<Items>>);
 

@@ -1,7 +1,7 @@
 //! Strategies as programs: checked and compiled once, shared by all conversations.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use plumb::check::{Checked, check};
 use plumb::diagnostic::Diagnostic;
@@ -47,14 +47,9 @@ pub const SHIPPED: [(&str, &str); 8] = [
 /// The name of the default.
 const DEFAULT: &str = "prepared";
 
-/// It stands behind every other where that one fails.
-static DEFAULT_PROGRAM: LazyLock<Arc<StrategyProgram>> = LazyLock::new(|| {
-    #[expect(
-        clippy::expect_used,
-        reason = "what is shipped checks: a test sees to it"
-    )]
-    StrategyProgram::shipped(DEFAULT).expect("the default is shipped")
-});
+/// The shipped strategies, each compiled when it is first asked for: compiling one takes milliseconds.
+static COMPILED: [OnceLock<Option<Arc<StrategyProgram>>>; SHIPPED.len()] =
+    [const { OnceLock::new() }; SHIPPED.len()];
 
 /// The shipped strategies as modules: `use prepared` names them, behind the caller's own.
 struct Beside<'a>(&'a dyn Modules);
@@ -82,10 +77,10 @@ let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(ctrl_out, telemetry, ctrl_in) 
 }
 let compressor : !MemoryDump -> !SetMemory = map({ set_memory: memory })";
 
-/// So many characters are told of an error: a cycle can be as long as the program.
+/// The number of characters of an error that are told: a cycle can be as long as the program.
 const MOST_TOLD: usize = 300;
 
-/// What may happen between two reports; the shipped strategies take some dozens of steps.
+/// Limits between two reports; the shipped strategies take some dozens of steps.
 const LIMITS: Limits = Limits {
     fuel: 100_000,
     queue: 64,
@@ -107,36 +102,36 @@ pub struct StrategyProgram {
 /// Why a text is not a strategy.
 #[derive(Debug, thiserror::Error)]
 pub enum StrategyError {
-    /// It does not check.
-    #[error("{name} does not check")]
+    /// The program does not check.
+    #[error("{name} has errors")]
     Unsound {
-        /// What it is called.
+        /// The name.
         name: String,
         /// All that is wrong with it.
         diagnostics: Vec<Diagnostic>,
         /// Its text, and those of the modules it uses.
         sources: Sources,
     },
-    /// It has no process `main`, or one with other ports.
+    /// The program has no process `main`, or one with other ports.
     #[error("{0} has no process `main : (!CtrlResp, !json) -> !CtrlCmd`")]
     NoMain(String),
-    /// Its process `terms` says something else, or nothing.
-    #[error("{0} has a process `terms` that does not say its terms")]
+    /// The program's process `terms` says something else, or nothing.
+    #[error("the process `terms` of {0} does not declare its terms")]
     Terms(String),
-    /// It asks for something that a strategy cannot have.
+    /// The program asks for something that a strategy cannot have.
     #[error(
-        "{name} cannot use `{process}`: of what is outside, a strategy has only the compressor"
+        "{name} cannot use `{process}`: a strategy can use no agents or tools except `Mem.compressor`"
     )]
     Outside {
-        /// What it is called.
+        /// The name.
         name: String,
         /// The process.
         process: String,
     },
-    /// It cannot be made ready for running.
+    /// The program cannot be made ready to run.
     #[error("{name} cannot be run: {error}")]
     Graph {
-        /// What it is called.
+        /// The name.
         name: String,
         /// Why.
         error: GraphError,
@@ -153,7 +148,7 @@ impl StrategyProgram {
         Self::in_file(name, name, text, modules)
     }
 
-    /// As [`new`](Self::new); diagnostics name `place`, the file in which the text stands.
+    /// Like [`new`](Self::new); diagnostics name `place`, the file that holds the text.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -204,8 +199,10 @@ impl StrategyProgram {
             "keep_last_20" => "keep_last_n",
             name => name,
         };
-        let (name, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
-        Self::new(name, text, &BuiltIn).ok()
+        let mut all = SHIPPED.iter().zip(&COMPILED);
+        let (&(name, text), compiled) = all.find(|((known, _), _)| *known == name)?;
+        let program = compiled.get_or_init(|| Self::new(name, text, &BuiltIn).ok());
+        program.clone()
     }
 
     /// All that are built in, the default first.
@@ -216,10 +213,11 @@ impl StrategyProgram {
     /// The default, `prepared`.
     #[must_use]
     pub fn default_one() -> Arc<Self> {
-        Arc::clone(&DEFAULT_PROGRAM)
+        #[expect(clippy::expect_used, reason = "the default checks: a test sees to it")]
+        Self::shipped(DEFAULT).expect("the default is shipped")
     }
 
-    /// What it is called.
+    /// The name.
     #[must_use]
     pub const fn name(&self) -> &Arc<str> {
         &self.name
@@ -231,20 +229,20 @@ impl StrategyProgram {
         self.terms
     }
 
-    /// Whether it is told how the agent is: one of its expressions names the kind `pulse`, or a field that
-    /// only records of this kind have.
+    /// Returns true if it reads pulses: one of its expressions names the kind `pulse`, or a field
+    /// that only such records have.
     #[must_use]
     pub const fn reads_pulses(&self) -> bool {
         self.reads_pulses
     }
 
-    /// Its network as a picture in SVG, each of its sessions as one node.
+    /// A picture of its network in SVG, with one node for each session.
     #[must_use]
     pub fn picture(&self) -> String {
         picture::svg_of(&self.graph, &self.sessions)
     }
 
-    /// Its network, for pictures.
+    /// The network, for pictures.
     #[must_use]
     pub const fn graph(&self) -> &Graph {
         &self.graph
@@ -301,7 +299,7 @@ impl StrategyProgram {
         Some(from)
     }
 
-    /// What an error of its network comes to, and where in its text it comes from.
+    /// Translates an error of the network and finds its place in the text.
     pub(super) fn failure(&self, fault: &Fault) -> StrategyFailure {
         let mut what = fault.to_string();
         if let Some((end, _)) = what.char_indices().nth(MOST_TOLD) {
@@ -333,7 +331,7 @@ impl fmt::Debug for StrategyProgram {
     }
 }
 
-/// Whether `main` has the ports of a strategy.
+/// Returns true if `main` has the ports of a strategy.
 fn has_ports(checked: &Checked) -> bool {
     let wanted = check("ports", PORTS, &BuiltIn);
     let (Some(wanted), Some(has)) = (wanted.signature("main"), checked.signature("main")) else {
@@ -354,7 +352,8 @@ fn has_ports(checked: &Checked) -> bool {
     inputs && outputs && has.inputs.len() == places.len()
 }
 
-/// What a strategy cannot have, if it asks for any: tools, agents that are not compressors, clocks.
+/// Names something that the program asks for and a strategy cannot have: tools, agents that are not
+/// compressors, clocks.
 fn outside(graph: &Graph) -> Option<String> {
     let wanted = check("ports", PORTS, &BuiltIn);
     let wanted = wanted.signature("compressor");

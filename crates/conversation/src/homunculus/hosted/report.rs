@@ -1,4 +1,4 @@
-//! What a strategy's program is told: one telemetry record each time it is asked.
+//! The report to a strategy's program: one telemetry record for each question.
 
 use std::sync::{Arc, LazyLock};
 
@@ -51,17 +51,18 @@ pub(super) struct Report {
     pub thresholds: Thresholds,
     /// `none`, `preparing` or `ready`.
     pub stage: &'static str,
-    /// What a swap would give now: `ok`, `none` where no summary is ready, else why it would be refused.
+    /// The outcome of a swap at this moment: `ok`, `none` if no summary is ready, or the reason for
+    /// a refusal.
     pub swap: &'static str,
     /// The view after a swap as a share of the window; as it is where none can be made.
     pub after: f64,
-    /// Whether an older summary could be swapped in while a new one is made.
+    /// True if an older summary can be swapped in while a new one is made.
     pub standby: bool,
     /// `warm` or `cold`.
     pub cache: &'static str,
-    /// How long the request has been held, and how long it may be.
+    /// The time that the request has been held, and the longest time that it may be.
     pub held: (i64, i64),
-    /// What is counted.
+    /// Counts since the machine began.
     pub counts: Counts,
 }
 
@@ -72,7 +73,7 @@ pub(super) struct Counts {
     pub tokens: (u64, u64),
     /// Swaps so far.
     pub compactions: u32,
-    /// What the provider reported of the last answer.
+    /// Figures that the provider reported of the last answer.
     pub reported: Reported,
 }
 
@@ -83,7 +84,7 @@ pub(super) struct Thresholds {
     pub hard: f64,
     /// From here on a summary that a model writes is not expected to be ready at the hard threshold.
     pub ahead: f64,
-    /// Where the operator wants work to begin.
+    /// The soft threshold that the operator wants.
     pub soft: Option<f64>,
 }
 
@@ -151,7 +152,7 @@ impl Report {
         }
     }
 
-    /// As a message. `None` where a share is not a number.
+    /// Encodes the report as a message. `None` if a share is not a number.
     pub fn to_value(self) -> Option<Value> {
         let count = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         let Counts {

@@ -23,13 +23,13 @@ const PATTERN: &str = "let terms : () -> !Terms = empty";
 /// On what terms a strategy runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// What it may rely on besides itself.
+    /// The guards that it relies on.
     pub guards: Guards,
-    /// What becomes of pins.
+    /// The treatment of pins.
     pub pins: PinKeeping,
 }
 
-/// What a strategy may rely on besides itself.
+/// The guards that a strategy may rely on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Guards {
     /// The limits hold it back from long tails, small gains and swaps that lose money.
@@ -39,7 +39,7 @@ pub enum Guards {
     Off,
 }
 
-/// Whether pins are restated in front of what a strategy leaves of a conversation.
+/// Decides if pins are restated in front of the turns that a strategy leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PinKeeping {
     /// They are.
@@ -51,7 +51,7 @@ pub enum PinKeeping {
 }
 
 impl Terms {
-    /// What a program says; none where it has a process of that name that does not say it.
+    /// The terms that a program states. `None` if its process `terms` does not state them.
     pub(super) fn of(checked: &Checked) -> Option<Self> {
         let Some(signature) = checked.signature(PROCESS) else {
             return Some(Self::default());

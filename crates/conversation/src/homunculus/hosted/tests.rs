@@ -102,7 +102,7 @@ fn what_is_a_strategy() {
                  let answer : !json -> !CtrlCmd = map({{ swap: true }})\n{}",
                 with(&format!("{quiet} reports ; ask ; commands"))
             ),
-            "mine cannot use `ask`: of what is outside, a strategy has only the compressor",
+            "mine cannot use `ask`: a strategy can use no agents or tools except `Mem.compressor`",
         ),
         (
             format!(
@@ -111,7 +111,7 @@ fn what_is_a_strategy() {
                     "{quiet} reports ; map(\"hi\") ; agent1 ; map({{ swap: true }}) ; commands"
                 ))
             ),
-            "mine cannot use `agent1`: of what is outside, a strategy has only the compressor",
+            "mine cannot use `agent1`: a strategy can use no agents or tools except `Mem.compressor`",
         ),
     ] {
         assert_eq!(check(&text), expected, "{text}");

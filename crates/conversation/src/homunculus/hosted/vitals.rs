@@ -1,4 +1,5 @@
-//! How the agent is, for strategies that ask: a pulse for each of its steps, read off the turns that are new.
+//! The condition of the agent, for strategies that ask: a pulse for each of its steps, read from
+//! the turns that are new.
 //!
 //! A step is looked at once, when the request comes that brings it; what is kept of it are fingerprints. A
 //! program that reads no pulses has none of this.
@@ -13,11 +14,11 @@ use plumb::value::Value;
 
 use crate::homunculus::strategy::Situation;
 
-/// So many pulses are told at once; of more the oldest are not, but count.
+/// The number of pulses told at once; older ones only count.
 const MOST: usize = 8;
 
-/// So many of an agent's steps are kept: enough for six rounds of the longest cycle. More would be much of what
-/// an idle conversation takes.
+/// The number of an agent's steps that are kept: enough for six rounds of the longest cycle. More
+/// would dominate the size of an idle conversation.
 const WINDOW: usize = 32;
 
 /// The kind of the records.
@@ -29,7 +30,7 @@ const OWN: [&str; 3] = ["phase", "severity", "repeats"];
 /// A field of pulses that parts of other messages have too.
 const TURNS: &str = "turns";
 
-/// How the agent of a conversation is.
+/// The condition of a conversation's agent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vitals(Option<Box<Known>>);
 
@@ -37,7 +38,7 @@ pub(super) struct Vitals(Option<Box<Known>>);
 #[derive(Clone, Debug)]
 struct Known {
     analyzer: VitalityAnalyzer,
-    /// What the strategy has not been told yet.
+    /// Pulses that the strategy has not been told yet.
     new: Vec<Pulse>,
 }
 
@@ -78,7 +79,7 @@ impl Vitals {
         }
     }
 
-    /// Whether there is something to tell.
+    /// Returns true if there is something to tell.
     pub(super) fn has_news(&self) -> bool {
         self.0.as_ref().is_some_and(|known| !known.new.is_empty())
     }
@@ -133,7 +134,8 @@ fn count(number: usize) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// Whether a program reads pulses: one of its expressions names their kind, or a field that only they have.
+/// Returns true if a program reads pulses: one of its expressions names their kind, or a field that
+/// only they have.
 pub(super) fn reads_pulses(graph: &Graph) -> bool {
     let mut nodes = graph.nodes.iter();
     nodes.any(|node| match &node.kind {
@@ -162,7 +164,7 @@ fn names_pulses(op: &Op) -> bool {
     }
 }
 
-/// Whether a value is the name of the kind, or has it within.
+/// Returns true if a value is the name of the kind, or contains it.
 fn is_kind(value: &Value) -> bool {
     value.as_text() == Some(KIND)
         || value.items().is_some_and(|items| items.iter().any(is_kind))

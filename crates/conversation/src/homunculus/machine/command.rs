@@ -133,7 +133,7 @@ impl Machine {
         Ok(node)
     }
 
-    /// What would be shown after a swap to this summary, or why it must not be.
+    /// The view after a swap to this summary, or the reason why it is refused.
     pub(super) fn swap(
         &self,
         ready: &Ready,
@@ -175,7 +175,7 @@ impl Machine {
         Ok(shown)
     }
 
-    /// Whether a swap below the hard threshold pays for itself soon enough.
+    /// Checks that a swap below the hard threshold pays for itself soon enough.
     fn pays(&self, shown: &Extent, path: &Path<'_>, now: Timestamp) -> Result<(), Refusal> {
         let before = self.size(&self.shown, path);
         let freed = before.saturating_sub(self.size(shown, path));

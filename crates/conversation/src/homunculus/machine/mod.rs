@@ -24,7 +24,7 @@ use crate::homunculus::strategy::{Command, Moment, Situation, Stage, Strategy};
 /// The share of the window that stays verbatim behind a summary that makes a refused view fit.
 const RESCUED: f64 = 0.05;
 
-/// How often one request may be held before it is sent whatever the strategy says.
+/// The number of times that one request may be held before it is sent regardless of the strategy.
 const MOST_HOLDS: u32 = 8;
 
 /// The supervisor of one conversation.
@@ -37,13 +37,13 @@ pub struct Homunculus<S> {
 /// A summary that was made before a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// It stands for the turns before this index.
+    /// The index of the first turn that it does not replace.
     pub cut: usize,
     /// Its mark.
     pub mark: MarkId,
     /// Its size as shown.
     pub tokens: Tokens,
-    /// When it was made.
+    /// The time at which it was made.
     pub since: Timestamp,
 }
 
@@ -68,7 +68,7 @@ struct Machine {
     pace: Pace,
 }
 
-/// What there was so far.
+/// Counts since the machine began.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     requests: u32,
@@ -76,7 +76,7 @@ struct Count {
     jobs: u64,
 }
 
-/// How far the next summary is. After a failure it is `Idle` until the back-off is over.
+/// The state of the next summary. After a failure it is `Idle` until the back-off is over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Idle,
@@ -113,7 +113,7 @@ struct Failure {
     not_before: Option<Timestamp>,
 }
 
-/// What is known of the request that is held or was sent last.
+/// The request that is held or was sent last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sending {
     held_since: Option<Timestamp>,
@@ -123,7 +123,7 @@ struct Sending {
     reported: Reported,
 }
 
-/// What a strategy is asked about.
+/// The question that a strategy is asked.
 #[derive(Clone, Copy, Debug)]
 struct Asked<'a> {
     path: Path<'a>,
@@ -209,7 +209,7 @@ impl<S: Strategy> Homunculus<S> {
         change(&mut self.strategy);
     }
 
-    /// How long summaries take, by what was learnt.
+    /// The time that summaries take, as learned so far.
     #[must_use]
     pub const fn writing(&self) -> Writing {
         self.machine.pace.writing
@@ -225,12 +225,15 @@ impl<S: Strategy> Homunculus<S> {
         self.machine.limits = limits;
     }
 
-    /// The provider took the view of this path before, whatever we count: nothing is done about its size
-    /// until there is more of it, or the provider reports it. For what comes back after a restart.
-    pub fn accepted(&mut self, path: &Path<'_>) {
+    /// The provider took the view of this path before, at this time, and counted so many tokens. Where the
+    /// count is not known, nothing is done about its size until there is more of it, or the provider
+    /// reports it. For what comes back after a restart.
+    pub fn accepted(&mut self, path: &Path<'_>, counted: Option<Tokens>, at: Timestamp) {
         let machine = &mut self.machine;
         let below = machine.limits.hard_tokens();
-        machine.gauge.accept(&machine.shown, path, below);
+        let view = (&machine.shown, path);
+        machine.gauge.accept(view, counted, below);
+        machine.sending.last = Some(at);
     }
 
     /// The size of a view as the provider counts it, as far as that is known.
@@ -266,7 +269,7 @@ impl<S: Strategy> Homunculus<S> {
         self.machine.failure.not_before
     }
 
-    /// How the conversation is shown at the moment.
+    /// The current view.
     #[must_use]
     pub const fn shown(&self) -> Extent {
         self.machine.shown

@@ -1,4 +1,4 @@
-//! What a strategy holds in its hands while it is asked.
+//! The orders that a strategy collects while it is asked.
 
 use context::Tokens;
 use history::Route;
@@ -18,7 +18,7 @@ pub struct Orders<'a> {
     about: About,
 }
 
-/// What a strategy is asked about.
+/// The subject of the question that a strategy is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
     /// The conversation: everything can be ordered.
@@ -43,7 +43,7 @@ impl<'a> Orders<'a> {
         }
     }
 
-    /// What there is to decide on, with all that was ordered so far.
+    /// The situation to decide on, with all orders so far.
     #[must_use]
     pub fn situation(&self) -> Situation<'_> {
         self.machine.situation(self.asked)

@@ -24,21 +24,21 @@ pub use reply::{answer, answer_sealed};
 /// A request in which the client compacts on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCompaction {
-    /// Who asks, for the journal: `claude-code`, `codex`, `anthropic-api`, …
+    /// The client, for the journal: `claude-code`, `codex`, `anthropic-api`, …
     pub client: &'static str,
-    /// How many of the messages it is about: the ones before its prompt.
+    /// The number of messages that it covers: those before its prompt.
     pub covers: usize,
-    /// What it wants back.
+    /// The form of the answer.
     pub wants: Wants,
 }
 
-/// What a client that compacts wants back.
+/// The form in which a client that compacts wants the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
     /// The provider's own sealed block. It can not be written here; see [`answer_sealed`].
     Sealed,
-    /// Nothing now: the provider is to compact by itself from this size on, where one is named. Such a
-    /// request is sent on like any other.
+    /// Nothing now: the provider is to compact by itself above this size, if a size is named. Such
+    /// a request is sent on like any other.
     Later(Option<Tokens>),
     /// A text about the messages of the request. See [`answer`].
     Text(Form),
@@ -47,10 +47,10 @@ pub enum Wants {
     Foreign,
 }
 
-/// How the text that a client wants is wrapped.
+/// The wrapping of the text that a client wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As it is.
+    /// No wrapping.
     Plain,
     /// In `<summary>` and `</summary>`.
     Summary,

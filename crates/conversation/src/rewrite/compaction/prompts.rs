@@ -8,9 +8,9 @@ use super::{Form, Wants};
 /// A prompt of a client.
 struct Prompt {
     client: &'static str,
-    /// It begins with one of these.
+    /// The openings, one of which the prompt has.
     opens: &'static [&'static str],
-    /// It holds all of these.
+    /// Phrases that the prompt contains.
     holds: &'static [&'static str],
     wants: Wants,
 }
@@ -113,7 +113,7 @@ const CLAUDE_CODE: &[&str] = &[
     "CRITICAL: Respond with TEXT ONLY.",
 ];
 
-/// What a client puts before a user's text on its own.
+/// The tags around text that a client adds to a user's message.
 const REMINDER: [&str; 2] = ["<system-reminder>", "</system-reminder>"];
 
 /// Whose prompt a text is, and what it wants.

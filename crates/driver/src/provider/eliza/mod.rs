@@ -10,7 +10,7 @@ mod script;
 
 use std::collections::{HashMap, VecDeque};
 
-use script::{FALLBACK, MEMORY, REFLECTIONS, RULES, Rule};
+use script::{Rule, Script};
 
 /// The maximum number of sentences, and of words in each.
 const LONGEST: usize = 200;
@@ -29,9 +29,9 @@ impl Eliza {
     pub fn answer(&mut self, heard: &str) -> String {
         let sentences = sentences(heard);
         let keyed = |words: &&Vec<String>| {
-            let rules = RULES.iter();
+            let rules = Script::shipped().rules.iter();
             rules
-                .filter(|rule| words.iter().any(|word| rule.keys.contains(&word.as_str())))
+                .filter(|rule| words.iter().any(|word| rule.keys.contains(word)))
                 .max_by(|one, two| one.rank.cmp(&two.rank).then(std::cmp::Ordering::Greater))
         };
         for words in &sentences {
@@ -49,7 +49,7 @@ impl Eliza {
         let answer = best.and_then(|(words, rule)| self.by(rule, words));
         answer
             .or_else(|| self.memory.pop_front())
-            .unwrap_or_else(|| self.turn(FALLBACK, &[]))
+            .unwrap_or_else(|| self.turn(&Script::shipped().fallback, &[]))
     }
 
     /// Remembers the words after "my".
@@ -62,7 +62,7 @@ impl Eliza {
             return;
         };
         if self.memory.len() < 8 {
-            let question = self.turn(MEMORY, &[reflected(thing)]);
+            let question = self.turn(&Script::shipped().memory, &[reflected(thing)]);
             self.memory.push_back(question);
         }
     }
@@ -76,14 +76,12 @@ impl Eliza {
     }
 
     /// The next of these templates, filled in.
-    fn turn(&mut self, templates: &'static [&'static str], parts: &[String]) -> String {
-        let used = self
-            .used
-            .entry(templates.first().copied().unwrap_or_default());
-        let used = used.or_default();
+    fn turn(&mut self, templates: &'static [String], parts: &[String]) -> String {
+        let first = templates.first().map(String::as_str).unwrap_or_default();
+        let used = self.used.entry(first).or_default();
         let template = templates.get(*used % templates.len().max(1));
         *used += 1;
-        let mut answer = template.copied().unwrap_or_default().to_owned();
+        let mut answer = template.cloned().unwrap_or_default();
         for (number, part) in parts.iter().enumerate() {
             answer = answer.replace(&format!("{{{number}}}"), part);
         }
@@ -143,10 +141,10 @@ fn starts<'a>(words: &'a [String], with: &[&str]) -> Option<&'a [String]> {
 
 /// A part as it is said back: "my" for "your", "i" for "you".
 fn reflected(words: &[String]) -> String {
-    let words = words.iter().map(|word| {
-        let found = REFLECTIONS.iter().find(|(from, _)| from == word);
-        found.map_or(word.as_str(), |(_, to)| to)
-    });
+    let reflections = &Script::shipped().reflections;
+    let words = words
+        .iter()
+        .map(|word| reflections.get(word).unwrap_or(word).as_str());
     words.collect::<Vec<_>>().join(" ")
 }
 

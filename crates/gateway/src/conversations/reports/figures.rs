@@ -86,7 +86,7 @@ pub(super) fn sample(sent: &Sent) -> Sample {
     }
 }
 
-/// How many turns of the path a mark stands for.
+/// The number of turns of the path that a mark replaces.
 pub(super) fn covered(mark: &Mark, path: &[Turn]) -> usize {
     path.iter()
         .rposition(|turn| turn.id() == mark.node)
@@ -114,7 +114,7 @@ pub(super) fn mark_report(mark: &Mark, path: &[Turn], found: &Found) -> MarkRepo
     }
 }
 
-/// What can be read of a summary: of the provider's own, its readable part.
+/// The readable part of a summary; of the provider's own, the part in plain text.
 pub(super) fn readable(mark: &Mark) -> String {
     if mark.route != Route::Native {
         return mark.summary.to_string();
@@ -125,7 +125,7 @@ pub(super) fn readable(mark: &Mark) -> String {
     text.unwrap_or("(sealed by the provider)").to_owned()
 }
 
-/// What is in the window now.
+/// The shares of the window by class of content.
 pub(super) fn classes(live: &Live, past: &Past) -> Vec<Share> {
     let shown = live.shown();
     let path = live.whole_path();

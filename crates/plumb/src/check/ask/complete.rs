@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::commands::ControlCommand;
 use crate::expr::fields_of;
 use crate::names::{Sort, Unit, member_name};
+use crate::span::SourceId;
 use crate::syntax::ast::{
     Bind, Body, DeclarationKind, Name, Plumb, Protocol, ProtocolKind, Side, StatementKind,
 };
@@ -65,19 +66,15 @@ impl Checked {
     /// Returns the completions at a byte offset, in alphabetical order, whatever letters are already typed.
     #[must_use]
     pub fn completions(&self, offset: u32) -> Vec<Completion> {
-        let text = self
-            .sources
-            .get(crate::span::SourceId(0))
-            .map(|source| &*source.text);
-        let before = text
-            .and_then(|text| text.get(..offset as usize))
-            .unwrap_or_default();
+        let text = self.sources.get(SourceId(0)).map(|source| &*source.text);
+        let before = text.and_then(|text| text.get(..offset as usize));
+        let before = before.unwrap_or_default();
         let before = before.trim_end_matches(is_letter);
         let mut found = match before.chars().next_back() {
             Some('@') => self.ports_of(last_word(before.trim_end_matches('@')), offset),
             Some('.') => self.members(before.trim_end_matches('.'), offset),
             _ => match last_word(before.trim_end()) {
-                "use" => vec![completion("mem", CompletionKind::Word, String::new())],
+                "use" => vec![completion("mem", CompletionKind::Word, "")],
                 // What stands here is new.
                 "type" | "let" | "protocol" | "as" => Vec::new(),
                 _ => self
@@ -107,7 +104,7 @@ impl Checked {
     }
 
     fn endpoints(&self, bind: &Bind) -> Vec<Completion> {
-        let port = |label: &str| completion(label, CompletionKind::Port, String::new());
+        let port = |label: &str| completion(label, CompletionKind::Port, "");
         let mut found = vec![port("trigger"), port("error")];
         let declared = self.units.find(0, &bind.protocol, Sort::Protocol).ok();
         let declaration = declared.and_then(|found| self.units.declaration(found));
@@ -157,11 +154,7 @@ impl Checked {
 
     /// Completions in the braces of an agent or a tool: settings, or values of one.
     fn settings(&self, before: &str, offset: u32) -> Option<Vec<Completion>> {
-        let mut declarations = self.program.declarations.iter();
-        let (role, list) = declarations.find_map(|declaration| {
-            let DeclarationKind::Let(declared) = &declaration.kind else {
-                return None;
-            };
+        let (role, list) = self.program.lets().find_map(|declared| {
             let (role, span, list) = match &declared.body {
                 Body::Agent(span, list) => (Role::Agent, span, list),
                 Body::Tool(span, list) => (Role::Tool, span, list),
@@ -187,11 +180,9 @@ impl Checked {
         Some(match key {
             "provider" => settings::PROVIDERS
                 .iter()
-                .map(|name| match before.ends_with('"') {
-                    true => completion(name, CompletionKind::Word, String::new()),
-                    false => {
-                        completion(&format!("\"{name}\""), CompletionKind::Word, String::new())
-                    }
+                .map(|name| {
+                    let quote = if before.ends_with('"') { "" } else { "\"" };
+                    completion(&format!("{quote}{name}{quote}"), CompletionKind::Word, "")
                 })
                 .collect(),
             "tools" | "process" => self.own_processes().collect(),
@@ -217,7 +208,7 @@ impl Checked {
     fn commands(&self, before: &str, offset: u32) -> Option<Vec<Completion>> {
         self.message_at(offset)?;
         let (_, fields) = before.rsplit_once('{')?;
-        let text = &self.sources.get(crate::span::SourceId(0))?.text;
+        let text = &self.sources.get(SourceId(0))?.text;
         // Other programs make records of their own.
         let commands = text.contains("CtrlCmd") || text.contains("ctrl_in");
         let at_a_field = fields.trim().is_empty() || fields.trim_end().ends_with(',');
@@ -233,13 +224,10 @@ impl Checked {
             });
             return Some(all.collect());
         };
-        let modifiers = command.entry().modifiers.iter().map(|modifier| {
-            completion(
-                modifier.name(),
-                CompletionKind::Field,
-                modifier.meaning().to_owned(),
-            )
-        });
+        let modifiers =
+            command.entry().modifiers.iter().map(|modifier| {
+                completion(modifier.name(), CompletionKind::Field, modifier.meaning())
+            });
         Some(modifiers.collect())
     }
 
@@ -262,7 +250,7 @@ impl Checked {
             return None;
         }
         let protocols = self.known_units().flat_map(|unit| unit.protocols.keys());
-        let protocols = protocols.map(|name| completion(name, CompletionKind::Type, String::new()));
+        let protocols = protocols.map(|name| completion(name, CompletionKind::Type, ""));
         Some(
             self.streams_of(plumb)
                 .into_iter()
@@ -293,23 +281,15 @@ impl Checked {
             let detail = noted(name).unwrap_or_default();
             completion(&name.text, CompletionKind::Channel, detail)
         });
-        let sessions = plumb.statements.iter();
-        let sessions = sessions.filter_map(|statement| match &statement.kind {
-            StatementKind::Bind(bind) => {
-                let detail = bind.protocol.name.text.to_string();
-                Some(completion(
-                    &bind.session.text,
-                    CompletionKind::Channel,
-                    detail,
-                ))
-            }
-            _ => None,
+        let sessions = plumb.bindings().map(|(bind, _)| {
+            let protocol = &*bind.protocol.name.text;
+            completion(&bind.session.text, CompletionKind::Channel, protocol)
         });
         streams.chain(sessions).collect()
     }
 
     fn words(&self, offset: u32) -> Vec<Completion> {
-        let word = |label: &&str| completion(label, CompletionKind::Word, String::new());
+        let word = |label: &&str| completion(label, CompletionKind::Word, "");
         if let Some(message) = self.message_at(offset) {
             let mut found = fields(&message);
             found.extend(IN_EXPRESSIONS.iter().map(word));
@@ -339,11 +319,11 @@ fn last_word(text: &str) -> &str {
         .unwrap_or_default()
 }
 
-fn completion(label: &str, kind: CompletionKind, detail: String) -> Completion {
+fn completion(label: &str, kind: CompletionKind, detail: impl Into<String>) -> Completion {
     Completion {
         label: label.to_owned(),
         kind,
-        detail,
+        detail: detail.into(),
     }
 }
 

@@ -154,7 +154,9 @@ impl State {
                 _ => false,
             });
             if !fits {
-                return Err(StateError::Damaged("something is in flight for nobody"));
+                return Err(StateError::Damaged(
+                    "an effect in flight has no agent, tool or timer",
+                ));
             }
         }
         Ok(())

@@ -52,13 +52,7 @@ pub(super) fn neighbours(grid: &Grid) -> (Neighbours, Neighbours) {
 
 /// Layer by layer, in the order of a depth-first walk from the top.
 fn first(grid: &Grid, below: &Neighbours) -> Vec<Vec<usize>> {
-    let layers = grid
-        .cells
-        .iter()
-        .map(|cell| cell.layer + 1)
-        .max()
-        .unwrap_or_default();
-    let mut rows = vec![Vec::new(); layers];
+    let mut rows = vec![Vec::new(); grid.layers()];
     let mut seen = vec![false; grid.cells.len()];
     let mut starts: Vec<usize> = (0..grid.cells.len()).collect();
     starts.sort_by_key(|cell| grid.cells.get(*cell).map(|cell| cell.layer));

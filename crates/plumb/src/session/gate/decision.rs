@@ -112,10 +112,7 @@ impl Network<'_> {
             (was_held, gone),
         ];
         let stays = read("state");
-        cases
-            .into_iter()
-            .rev()
-            .fold(stays, |no, (case, yes)| make.choose(case, yes, no))
+        make.first(cases, stays)
     }
 
     /// The messages to the steps. A payload between runs is for the next run. If a run fails during the call
@@ -133,12 +130,7 @@ impl Network<'_> {
             (held(), make.read("event.step")),
             (unheard, make.int(0)),
         ];
-        let step = cases
-            .into_iter()
-            .rev()
-            .fold(make.read("state.step"), |no, (case, yes)| {
-                make.choose(case, yes, no)
-            });
+        let step = make.first(cases, make.read("state.step"));
         let early = make.and(held(), make.counts("state.step", 0));
         let run = make.choose(
             make.or(started(), early),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::Scope;
 use super::super::steps::{Action, Step, Steps};
-use super::super::traces::{Event, Run};
+use super::traces::{Event, Run};
 use crate::span::{SourceId, Span};
 use crate::syntax::ast::{
     Bind, Body, Declaration, DeclarationKind, Endpoint, Field, Let, Name, Path, Plumb, Presence,

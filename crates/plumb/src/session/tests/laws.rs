@@ -8,9 +8,9 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::super::desugar;
 use super::super::steps::{Action, Next, Steps};
-use super::super::traces::{Event, Run, SessionOutput};
 use super::evaluator::{Network, fits};
 use super::generate::{Lot, Protocols, event, program};
+use super::traces::{Event, Run, SessionOutput};
 use crate::syntax::ast::{Body, DeclarationKind, Plumb, Program, Side};
 use crate::value::Value;
 

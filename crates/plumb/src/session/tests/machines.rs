@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::super::steps::Steps;
-use super::super::traces::{Event, Run};
 use super::evaluator::fits;
 use super::generate::{Lot, Protocols, endpoints, event};
 use super::laws::{Ports, Tally, expected};
+use super::traces::{Event, Run};
 use crate::check::check;
 use crate::machine::{EffectId, Machine, Program, Request, State, Step};
 use crate::modules::BuiltIn;

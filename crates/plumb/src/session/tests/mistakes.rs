@@ -143,7 +143,7 @@ fn steps_that_are_not_wired_or_twice() {
             "recv Ask . end",
             "go ; s@trigger s@recv(Ask) ; o s@recv(Ask) ; out",
         ),
-        &["P0618 at `s@recv(Ask)`: what this step receives is read twice"],
+        &["P0618 at `s@recv(Ask)`: the message of this step is read twice"],
     );
 }
 

@@ -3,10 +3,10 @@
 use super::Writer;
 use super::layout::Doc;
 use super::lists::Delimiters;
-use super::types::quoted;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Name, Unary};
 use crate::syntax::strength::{self, Strength};
 use crate::syntax::token::Keyword;
+use crate::value::quoted;
 
 impl Writer<'_> {
     pub(super) fn expression(&mut self, expression: &Expr) -> Doc {
@@ -17,11 +17,8 @@ impl Writer<'_> {
     fn operand(&mut self, expression: &Expr, floor: Strength) -> Doc {
         let before = self.inline(expression.span.start);
         let doc = self.bare(expression);
-        let doc = if strength::of(expression) < floor {
-            Doc::All(vec![Doc::text("("), doc, Doc::text(")")])
-        } else {
-            doc
-        };
+        let weak = strength::of(expression) < floor;
+        let doc = if weak { doc.within("(", ")") } else { doc };
         Doc::All(vec![before, doc])
     }
 
@@ -53,13 +50,7 @@ impl Writer<'_> {
             ExprKind::Is(inner, of) => {
                 let inner = self.expression(inner);
                 let of = self.type_of(of);
-                Doc::All(vec![
-                    Doc::text("is("),
-                    inner,
-                    Doc::text(", "),
-                    of,
-                    Doc::text(")"),
-                ])
+                Doc::All(vec![inner, Doc::text(", "), of]).within("is(", ")")
             }
             ExprKind::Unary(operator, inner) => self.unary(*operator, inner),
             ExprKind::Binary(operator, ..) => self.binary(expression, *operator),

@@ -47,6 +47,11 @@ impl Doc {
         Self::All(Vec::new())
     }
 
+    /// This between delimiters.
+    pub fn within(self, open: &str, close: &str) -> Self {
+        Self::All(vec![Self::text(open), self, Self::text(close)])
+    }
+
     pub fn nest(self) -> Self {
         Self::Nest(Box::new(self))
     }

@@ -242,39 +242,21 @@ impl Lines {
     }
 }
 
-impl Placed for Name {
-    fn place(&self) -> Span {
-        self.span
-    }
+macro_rules! placed_at_span {
+    ($($node:ty),*) => {
+        $(impl Placed for $node {
+            fn place(&self) -> Span {
+                self.span
+            }
+        })*
+    };
 }
 
-impl Placed for Type {
-    fn place(&self) -> Span {
-        self.span
-    }
-}
-
-impl Placed for Expr {
-    fn place(&self) -> Span {
-        self.span
-    }
-}
+placed_at_span!(Name, Type, Expr, Statement, Declaration);
 
 impl Placed for Wire {
     fn place(&self) -> Span {
         self.span()
-    }
-}
-
-impl Placed for Statement {
-    fn place(&self) -> Span {
-        self.span
-    }
-}
-
-impl Placed for Declaration {
-    fn place(&self) -> Span {
-        self.span
     }
 }
 

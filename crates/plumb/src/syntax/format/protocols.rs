@@ -24,9 +24,7 @@ impl Writer<'_> {
         self.chain(Link::Behind(" ."), &steps, |writer, step| {
             let doc = writer.protocol_step(step);
             match step.kind {
-                ProtocolKind::Named(_) if ambiguous => {
-                    Doc::All(vec![Doc::text("("), doc, Doc::text(")")])
-                }
+                ProtocolKind::Named(_) if ambiguous => doc.within("(", ")"),
                 _ => doc,
             }
         })

@@ -5,6 +5,7 @@ use super::declarations::path;
 use super::layout::Doc;
 use super::lists::{Delimiters, Link};
 use crate::syntax::ast::{Field, Presence, Type, TypeKind};
+use crate::value::quoted;
 
 impl Writer<'_> {
     pub(super) fn type_of(&mut self, kind: &Type) -> Doc {
@@ -15,9 +16,7 @@ impl Writer<'_> {
             TypeKind::Record(fields) => {
                 self.list(Delimiters::Braces, kind.span.end, fields, Self::type_field)
             }
-            TypeKind::List(inner) => {
-                Doc::All(vec![Doc::text("["), self.type_of(inner), Doc::text("]")])
-            }
+            TypeKind::List(inner) => self.type_of(inner).within("[", "]"),
             TypeKind::Sum(variants) => self
                 .chain(link_of(variants), variants, Self::variant)
                 .nest()
@@ -35,7 +34,7 @@ impl Writer<'_> {
     pub(super) fn variant(&mut self, kind: &Type) -> Doc {
         let doc = self.type_of(kind);
         match &kind.kind {
-            TypeKind::Sum(_) => Doc::All(vec![Doc::text("("), doc, Doc::text(")")]),
+            TypeKind::Sum(_) => doc.within("(", ")"),
             _ => doc,
         }
     }
@@ -58,9 +57,4 @@ pub(super) fn link_of(variants: &[Type]) -> Link {
     } else {
         Link::Before("| ")
     }
-}
-
-/// A string as JSON writes it.
-pub(super) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

@@ -23,13 +23,13 @@ impl Writer<'_> {
         let doc = match wire {
             Wire::Sequence(_) => {
                 let inner = self.wire(wire).nest().group();
-                Doc::All(vec![Doc::text("("), inner, Doc::text(")")])
+                inner.within("(", ")")
             }
             Wire::Parallel(_, parts) => {
                 let parts = self.chain(Link::Behind(" *"), parts, |writer, part| {
                     writer.element(part)
                 });
-                Doc::All(vec![Doc::text("("), parts.nest(), Doc::text(")")]).group()
+                parts.nest().within("(", ")").group()
             }
             Wire::Field(inner, name) => {
                 let inner = self.element(inner);
@@ -41,9 +41,9 @@ impl Writer<'_> {
             Wire::Discard(_) => Doc::text("discard"),
             Wire::Empty(_) => Doc::text("empty"),
             Wire::Barrier(_) => Doc::text("barrier"),
-            Wire::Map(_, inner) => self.applied("map", inner),
-            Wire::Filter(_, inner) => self.applied("filter", inner),
-            Wire::Once(_, inner) => self.applied("once", inner),
+            Wire::Map(_, inner) => self.expression(inner).within("map(", ")"),
+            Wire::Filter(_, inner) => self.expression(inner).within("filter(", ")"),
+            Wire::Once(_, inner) => self.expression(inner).within("once(", ")"),
             Wire::Project(_, number) => Doc::text(format!("project({number})")),
             Wire::Tag(_, label) => Doc::text(format!("tag({})", label.text)),
             Wire::Named(named) => Doc::text(path(named)),
@@ -54,11 +54,6 @@ impl Writer<'_> {
         Doc::All(vec![before, doc])
     }
 
-    fn applied(&mut self, word: &str, inner: &crate::syntax::ast::Expr) -> Doc {
-        let inner = self.expression(inner);
-        Doc::All(vec![Doc::text(format!("{word}(")), inner, Doc::text(")")])
-    }
-
     fn step(&mut self, step: &Step) -> Doc {
         let (word, inner, number) = match &step.endpoint {
             Endpoint::Send(payload, number) => ("send", self.type_of(payload), number),
@@ -67,8 +62,10 @@ impl Writer<'_> {
             Endpoint::Select(label, number) => ("select", Doc::text(&*label.text), number),
             Endpoint::Offer(label, number) => ("offer", Doc::text(&*label.text), number),
         };
-        let head = Doc::text(format!("{}@{word}(", step.session.text));
         let number = number.map_or(String::new(), |number| format!(", {number}"));
-        Doc::All(vec![head, inner, Doc::text(format!("{number})"))])
+        inner.within(
+            &format!("{}@{word}(", step.session.text),
+            &format!("{number})"),
+        )
     }
 }

@@ -1,10 +1,9 @@
 //! The declarations of a source.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{
-    Body, Declaration, DeclarationKind, Let, Plumb, Setting, Signature, Wire,
+    Body, Declaration, DeclarationKind, Let, Plumb, Setting, Signature, Type, Wire,
 };
 use crate::syntax::codes;
 use crate::syntax::token::{Keyword, Symbol, TokenKind};
@@ -40,16 +39,8 @@ impl Parser<'_> {
     }
 
     pub(super) fn declaration(&mut self) -> Parsed<DeclarationKind> {
-        let token = self.token();
         let named = matches!(self.peek(1).kind, TokenKind::Lower | TokenKind::Upper);
-        let word = match token.kind {
-            TokenKind::Keyword(word) => Some(word),
-            _ if named => self
-                .meant(WORDS)
-                .inspect(|word| self.misspelt(token, *word)),
-            _ => None,
-        };
-        match word {
+        match self.word(WORDS, named) {
             Some(Keyword::Use) => {
                 self.bump();
                 Ok(DeclarationKind::Use(
@@ -131,14 +122,7 @@ impl Parser<'_> {
             self.peek(1).kind,
             TokenKind::Symbol(Symbol::OpenBrace | Symbol::Open)
         );
-        let word = match token.kind {
-            TokenKind::Keyword(word) => Some(word),
-            _ if opens => self
-                .meant(&[Keyword::Agent, Keyword::Tool, Keyword::Plumb])
-                .inspect(|word| self.misspelt(token, *word)),
-            _ => None,
-        };
-        match word {
+        match self.word(&[Keyword::Agent, Keyword::Tool, Keyword::Plumb], opens) {
             Some(Keyword::Agent) => {
                 let (span, settings) = self.settings()?;
                 Ok(Body::Agent(span, settings))
@@ -149,12 +133,9 @@ impl Parser<'_> {
             }
             Some(Keyword::Plumb) => Ok(Body::Plumb(self.plumb()?)),
             Some(Keyword::Channel) => {
-                let message = "a channel stands outside of a `plumb`";
                 let span = self.last_span().to(token.span);
-                let told = Diagnostic::error(codes::UNEXPECTED, span, message)
-                    .hint("Declare channels in the body of a `plumb`.");
                 self.bump();
-                Err(self.tell(told))
+                Err(self.tell(codes::misplaced_channel(span)))
             }
             _ => Ok(Body::Wire(self.let_wire()?)),
         }
@@ -205,11 +186,7 @@ impl Parser<'_> {
 
 /// A signature that could not be read: its only port is broken.
 fn broken_signature(span: Span) -> Signature {
-    use crate::syntax::ast::{Type, TypeKind};
-    let broken = Type {
-        span,
-        kind: TypeKind::Broken,
-    };
+    let broken = Type::broken(span);
     Signature {
         span,
         inputs: vec![broken.clone()],

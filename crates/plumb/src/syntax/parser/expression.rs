@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Parsed, Parser, Tall, Told};
-use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
 use crate::span::Span;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Function, Name, Unary};
@@ -36,7 +35,7 @@ impl Parser<'_> {
             let told =
                 strength == Strength::COMPARISON && matches!(left.node.kind, ExprKind::Broken);
             let kind = ExprKind::Binary(operator, Box::new(left.node), Box::new(right.node));
-            left = self.taller(Expr { span, kind }, height)?;
+            left = self.taller(Expr::new(span, kind), height)?;
             if told || self.refuse_chain(strength, sign) {
                 left.node.kind = ExprKind::Broken;
             }
@@ -53,8 +52,7 @@ impl Parser<'_> {
             sign @ "or" => (sign, "It is written `||`."),
             _ => return,
         };
-        let message = format!("`{sign}` is no operator");
-        self.tell(Diagnostic::error(codes::UNEXPECTED, token.span, message).hint(hint));
+        self.tell(codes::foreign_operator(token.span, &sign, &hint));
     }
 
     fn binary_operator(&self) -> Option<(Binary, Strength)> {
@@ -89,10 +87,7 @@ impl Parser<'_> {
         if strength != Strength::COMPARISON || next != Some(strength) {
             return false;
         }
-        let message = "comparisons cannot be chained";
-        let told = Diagnostic::error(codes::CHAINED_COMPARISON, self.token().span, message)
-            .label(first, "the comparison before")
-            .hint("Write `a < b && b < c`.");
+        let told = codes::chained(self.token().span).label(first, "the comparison before");
         self.tell(told);
         true
     }
@@ -105,10 +100,11 @@ impl Parser<'_> {
             (Unary::Minus, inner)
         } else if self.at_word("not") || self.at_symbol(Symbol::Bang) {
             if self.at_symbol(Symbol::Bang) {
-                let message = "`!` is no operator";
-                let told = Diagnostic::error(codes::UNEXPECTED, start, message)
-                    .hint("Negation is written `not`.");
-                self.tell(told);
+                self.tell(codes::foreign_operator(
+                    start,
+                    &"!",
+                    &"Negation is written `not`.",
+                ));
             }
             self.refuse_weaker(Strength::NOT, floor);
             self.bump();
@@ -122,7 +118,7 @@ impl Parser<'_> {
         };
         let span = start.to(inner.node.span);
         let kind = ExprKind::Unary(operator, Box::new(inner.node));
-        self.taller(Expr { span, kind }, inner.height)
+        self.taller(Expr::new(span, kind), inner.height)
     }
 
     /// Tells that `not` or `if` is an operand of what binds more strongly, so that it is not plain where
@@ -132,11 +128,7 @@ impl Parser<'_> {
             return;
         }
         let token = self.token();
-        let word = self.text_of(token);
-        let message = format!("`{word}` stands behind an operator without parentheses");
-        let told = Diagnostic::error(codes::UNEXPECTED, token.span, message)
-            .hint(format!("Write `({word} …)`."));
-        self.tell(told);
+        self.tell(codes::weak_operand(token.span, &self.text_of(token)));
     }
 
     /// `e.f.0`.
@@ -147,13 +139,13 @@ impl Parser<'_> {
                 let part = self.small_number("the number of a part, from 0")?;
                 let span = read.node.span.to(self.last_span());
                 let kind = ExprKind::Part(Box::new(read.node), part);
-                read = self.taller(Expr { span, kind }, read.height)?;
+                read = self.taller(Expr::new(span, kind), read.height)?;
                 continue;
             }
             let name = self.field("the name of a field")?;
             let span = read.node.span.to(name.span);
             let kind = ExprKind::Field(Box::new(read.node), name);
-            read = self.taller(Expr { span, kind }, read.height)?;
+            read = self.taller(Expr::new(span, kind), read.height)?;
         }
         Ok(read)
     }
@@ -184,18 +176,12 @@ impl Parser<'_> {
             _ => return Err(self.expected("an expression")),
         };
         self.bump();
-        let node = Expr {
-            span: token.span,
-            kind,
-        };
+        let node = Expr::new(token.span, kind);
         Ok(Tall { node, height })
     }
 
     fn parentheses(&mut self) -> Parsed<Tall<Expr>> {
-        let broken = |span| Tall {
-            node: broken(span),
-            height: 0,
-        };
+        let broken = |span| Tall::leaf(Expr::broken(span));
         let (span, inner) = self.argument(Self::tall_expression, broken)?;
         // A later mistake points at the parentheses as well; the tree does not have them.
         let node = Expr { span, ..inner.node };
@@ -210,7 +196,7 @@ impl Parser<'_> {
             Ok((name, inner.node))
         })?;
         let kind = ExprKind::Record(fields);
-        self.taller(Expr { span, kind }, height)
+        self.taller(Expr::new(span, kind), height)
     }
 
     fn record_field(&mut self) -> Parsed<(Name, Tall<Expr>)> {
@@ -228,11 +214,8 @@ impl Parser<'_> {
             let told = self.unexpected("`:` and the value of the field");
             return Err(self.tell(told));
         }
-        let node = Expr {
-            span: name.span,
-            kind: ExprKind::Name(Arc::clone(&name.text)),
-        };
-        Ok((name, Tall { node, height: 0 }))
+        let node = Expr::new(name.span, ExprKind::Name(Arc::clone(&name.text)));
+        Ok((name, Tall::leaf(node)))
     }
 
     fn list_expression(&mut self) -> Parsed<Tall<Expr>> {
@@ -243,7 +226,7 @@ impl Parser<'_> {
             Ok(inner.node)
         })?;
         let kind = ExprKind::List(items);
-        self.taller(Expr { span, kind }, height)
+        self.taller(Expr::new(span, kind), height)
     }
 
     fn conditional(&mut self) -> Parsed<Tall<Expr>> {
@@ -260,7 +243,7 @@ impl Parser<'_> {
             Box::new(then.node),
             Box::new(otherwise.node),
         );
-        self.taller(Expr { span, kind }, height)
+        self.taller(Expr::new(span, kind), height)
     }
 
     fn expect_word(&mut self, word: &str) -> Parsed<()> {
@@ -283,7 +266,7 @@ impl Parser<'_> {
         let (inner, of) = read.ok_or(Told)?;
         let kind = ExprKind::Is(Box::new(inner.node), of);
         let span = word.to(span);
-        self.taller(Expr { span, kind }, inner.height)
+        self.taller(Expr::new(span, kind), inner.height)
     }
 
     fn call(&mut self) -> Parsed<Tall<Expr>> {
@@ -296,16 +279,8 @@ impl Parser<'_> {
             .iter()
             .find(|function| function.text() == name);
         if function.is_none() {
-            let message = format!("there is no function `{name}`");
             let near = nearest(name, Function::ALL.iter().map(|function| function.text()));
-            let hint = match near {
-                Some(near) => format!("Perhaps `{near}` is meant."),
-                None => {
-                    "There are `len(e)`, `contains(s, t)`, `defined(e)` and `is(e, T)`.".to_owned()
-                }
-            };
-            let told = Diagnostic::error(codes::UNKNOWN_FUNCTION, token.span, message).hint(hint);
-            self.tell(told);
+            self.tell(codes::unknown_function(token.span, &name).meant(near));
         }
         let mut height = 0;
         let before = self.diagnostics.len();
@@ -316,22 +291,18 @@ impl Parser<'_> {
         })?;
         let span = token.span.to(span);
         let Some(function) = function else {
-            let node = broken(span);
-            return Ok(Tall { node, height: 0 });
+            return Ok(Tall::leaf(Expr::broken(span)));
         };
         let (count, form) = (function.count(), function.form());
         if arguments.len() != count && self.diagnostics.len() == before {
-            let message = format!("`{name}` has {}", arguments_are(arguments.len()));
-            let told = Diagnostic::error(codes::WRONG_COUNT, span, message)
-                .hint(format!("It is written `{form}`."));
-            self.tell(told);
+            let given = arguments_are(arguments.len());
+            self.tell(codes::wrong_count(span, &name, &given, &form));
         }
         if arguments.len() != count {
-            let node = broken(span);
-            return Ok(Tall { node, height: 0 });
+            return Ok(Tall::leaf(Expr::broken(span)));
         }
         let kind = ExprKind::Call(*function, arguments);
-        self.taller(Expr { span, kind }, height)
+        self.taller(Expr::new(span, kind), height)
     }
 }
 
@@ -340,13 +311,5 @@ fn arguments_are(count: usize) -> String {
         0 => "no argument".to_owned(),
         1 => "one argument".to_owned(),
         _ => format!("{count} arguments"),
-    }
-}
-
-/// An expression that could not be read.
-pub(super) fn broken(span: Span) -> Expr {
-    Expr {
-        span,
-        kind: ExprKind::Broken,
     }
 }

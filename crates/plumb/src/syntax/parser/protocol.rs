@@ -1,7 +1,6 @@
 //! Protocols.
 
-use super::{Parsed, Parser, Told};
-use crate::diagnostic::Diagnostic;
+use super::{Parsed, Parser};
 use crate::span::Span;
 use crate::syntax::ast::{Name, Protocol, ProtocolKind};
 use crate::syntax::codes;
@@ -26,61 +25,52 @@ impl Parser<'_> {
 
     fn protocol_step(&mut self) -> Parsed<Protocol> {
         let token = self.token();
-        let word = match token.kind {
-            TokenKind::Keyword(word) => Some(word),
-            _ => self
-                .meant(WORDS)
-                .inspect(|word| self.misspelt(token, *word)),
-        };
-        let kind = match (token.kind, word) {
-            (_, Some(Keyword::Send)) => {
+        let kind = match self.word(WORDS, true) {
+            Some(word) if WORDS.contains(&word) => {
                 self.bump();
-                let payload = self.payload_type()?;
-                ProtocolKind::Send(payload, Box::new(self.next_step()?))
+                self.step_of(word)?
             }
-            (_, Some(Keyword::Recv)) => {
-                self.bump();
-                let payload = self.payload_type()?;
-                ProtocolKind::Recv(payload, Box::new(self.next_step()?))
-            }
-            (_, Some(Keyword::Select)) => {
-                self.bump();
-                ProtocolKind::Select(self.arms()?)
-            }
-            (_, Some(Keyword::Offer)) => {
-                self.bump();
-                ProtocolKind::Offer(self.arms()?)
-            }
-            (_, Some(Keyword::Rec)) => {
-                self.bump();
-                let name = self.upper("the variable of a `rec`")?;
-                ProtocolKind::Rec(name, Box::new(self.next_step()?))
-            }
-            (_, Some(Keyword::Loop)) => {
-                self.bump();
-                ProtocolKind::Loop
-            }
-            (_, Some(Keyword::End)) => {
-                self.bump();
-                ProtocolKind::End
-            }
-            (TokenKind::Symbol(Symbol::OpenBrace), _) => ProtocolKind::Select(self.arms()?),
-            (TokenKind::Symbol(Symbol::Open), _) => return self.protocol_group(token.span),
-            (TokenKind::Upper, _) => {
-                ProtocolKind::Named(self.path("the name of a protocol", TokenKind::Upper)?)
-            }
-            _ => {
-                let mut told = self.unexpected("a step of a protocol");
-                if self.at_word("dual") {
-                    told =
-                        told.hint("Write `dual` where it is bound: `(in, out) <-> dual P as s`.");
+            _ => match token.kind {
+                TokenKind::Symbol(Symbol::OpenBrace) => ProtocolKind::Select(self.arms()?),
+                TokenKind::Symbol(Symbol::Open) => return self.protocol_group(token.span),
+                TokenKind::Upper => {
+                    ProtocolKind::Named(self.path("the name of a protocol", TokenKind::Upper)?)
                 }
-                return Err(self.tell(told));
-            }
+                _ => {
+                    let mut told = self.unexpected("a step of a protocol");
+                    if self.at_word("dual") {
+                        told = told
+                            .hint("Write `dual` where it is bound: `(in, out) <-> dual P as s`.");
+                    }
+                    return Err(self.tell(told));
+                }
+            },
         };
         Ok(Protocol {
             span: token.span.to(self.last_span()),
             kind,
+        })
+    }
+
+    /// The step after its word.
+    fn step_of(&mut self, word: Keyword) -> Parsed<ProtocolKind> {
+        Ok(match word {
+            Keyword::Send => {
+                let payload = self.payload_type()?;
+                ProtocolKind::Send(payload, Box::new(self.next_step()?))
+            }
+            Keyword::Recv => {
+                let payload = self.payload_type()?;
+                ProtocolKind::Recv(payload, Box::new(self.next_step()?))
+            }
+            Keyword::Rec => {
+                let name = self.upper("the variable of a `rec`")?;
+                ProtocolKind::Rec(name, Box::new(self.next_step()?))
+            }
+            Keyword::Select => ProtocolKind::Select(self.arms()?),
+            Keyword::Offer => ProtocolKind::Offer(self.arms()?),
+            Keyword::Loop => ProtocolKind::Loop,
+            _ => ProtocolKind::End,
         })
     }
 
@@ -90,10 +80,7 @@ impl Parser<'_> {
         if self.eat(Symbol::Dot).is_some() {
             return self.protocol();
         }
-        let message = "the protocol stops behind this step";
-        let told = Diagnostic::error(codes::UNENDED_PROTOCOL, step, message)
-            .hint("Write what comes next behind a `.`, or `. end`, or `. loop`.");
-        self.tell(told);
+        self.tell(codes::unended(step));
         Ok(Protocol {
             span: step,
             kind: ProtocolKind::Broken,
@@ -107,19 +94,10 @@ impl Parser<'_> {
             Ok((label, p.protocol()?))
         })?;
         if self.at_symbol(Symbol::Dot) {
-            return Err(self.goes_on_behind_arms(span));
+            let told = codes::after_choice(self.token().span).label(span, "the arms of the choice");
+            return Err(self.tell(told));
         }
         Ok(arms)
-    }
-
-    fn goes_on_behind_arms(&mut self, arms: Span) -> Told {
-        let message = "nothing comes behind a choice; each arm goes on for itself";
-        let told = Diagnostic::error(codes::UNEXPECTED, self.token().span, message)
-            .label(arms, "the arms of the choice")
-            .hint(
-                "Name what all arms have in common as a protocol, and end each arm with its name.",
-            );
-        self.tell(told)
     }
 
     fn protocol_group(&mut self, opened: Span) -> Parsed<Protocol> {

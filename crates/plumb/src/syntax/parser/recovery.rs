@@ -175,17 +175,14 @@ impl Parser<'_> {
         }
         let (closer, found) = (closer.text(), self.describe(token));
         let open = self.text.get(opened.range()).unwrap_or_default();
-        let message = format!("expected `{closer}`, found {found}");
-        let told = Diagnostic::error(codes::UNCLOSED, token.span, message)
-            .label(opened, format!("this `{open}` is not closed"))
-            .hint(format!("Close it with `{closer}`."));
+        let told = codes::unclosed(token.span, &closer, &found)
+            .label(opened, format!("this `{open}` is not closed"));
         self.tell(told);
     }
 
     /// Tells that a delimiter closes nothing, and passes over it.
     pub(super) fn unopened(&mut self) {
         let token = self.bump();
-        let message = format!("{} closes nothing", self.describe(token));
-        self.tell(Diagnostic::error(codes::UNOPENED, token.span, message));
+        self.tell(codes::unopened(token.span, &self.describe(token)));
     }
 }

@@ -1,11 +1,8 @@
 //! The statements of a `plumb` body.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::syntax::ast::{
-    Argument, Bind, Name, Side, Spawn, Statement, StatementKind, Type, TypeKind,
-};
+use crate::syntax::ast::{Argument, Bind, Name, Side, Spawn, Statement, StatementKind, Type};
 use crate::syntax::codes;
 use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 
@@ -50,11 +47,10 @@ impl Parser<'_> {
     /// Passes over a declaration in a body, and tells that it does not belong there.
     fn misplaced_declaration(&mut self) {
         let start = self.token();
-        let word = self.text_of(start);
-        let message = format!("a `{word}` declaration stands in the body of a `plumb`");
-        let told = Diagnostic::error(codes::MISPLACED_DECLARATION, start.span, message)
-            .hint("Declare it at the top level, and use its name here.");
-        self.tell(told);
+        self.tell(codes::misplaced_declaration(
+            start.span,
+            &self.text_of(start),
+        ));
         // What is in it is read for its own mistakes; of the declaration nothing is kept.
         self.declaration().ok();
     }
@@ -84,20 +80,11 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Parsed<StatementKind> {
-        let token = self.token();
         let named = matches!(self.peek(1).kind, TokenKind::Lower | TokenKind::Upper);
-        let near = named.then(|| self.meant(&[Keyword::Let, Keyword::Spawn]));
-        if let Some(Some(keyword)) = near {
-            self.misspelt(token, keyword);
-            return match keyword {
-                Keyword::Let => self.channel(),
-                _ => self.spawn(),
-            };
-        }
-        match token.kind {
-            TokenKind::Keyword(Keyword::Let) => self.channel(),
-            TokenKind::Keyword(Keyword::Spawn) => self.spawn(),
-            TokenKind::Symbol(Symbol::Open) if self.at_binding() => self.bind(),
+        match self.word(&[Keyword::Let, Keyword::Spawn], named) {
+            Some(Keyword::Let) => self.channel(),
+            Some(Keyword::Spawn) => self.spawn(),
+            _ if self.at_symbol(Symbol::Open) && self.at_binding() => self.bind(),
             _ if self.at_element() => Ok(StatementKind::Wire(self.wire()?)),
             _ => Err(self.expected("a statement or `}`")),
         }
@@ -111,10 +98,7 @@ impl Parser<'_> {
         let name = self.lower("the name of a channel")?;
         let kind = self.channel_kind(&name).unwrap_or_else(|Told| {
             self.next_statement(start);
-            Type {
-                span: name.span,
-                kind: TypeKind::Broken,
-            }
+            Type::broken(name.span)
         });
         Ok(StatementKind::Channel(name, kind))
     }
@@ -236,13 +220,7 @@ impl Parser<'_> {
             .and_then(|(count, factor)| count.checked_mul(factor));
         match parsed {
             Some(milliseconds) => Ok((milliseconds, start.to(end))),
-            None => {
-                let message = "this is no duration";
-                let span = number.span.to(end);
-                let told = Diagnostic::error(codes::BAD_DURATION, span, message)
-                    .hint("Write a whole number with its unit: `500ms`, `30s` or `2m`.");
-                Err(self.tell(told))
-            }
+            None => Err(self.tell(codes::bad_duration(number.span.to(end)))),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Types and signatures.
 
 use super::{Parsed, Parser, Told};
-use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::ast::{Field, Path, Presence, Signature, Type, TypeKind};
 use crate::syntax::codes;
@@ -34,10 +33,7 @@ impl Parser<'_> {
     pub(super) fn channel_type(&mut self) -> Parsed<Type> {
         let read = self.sum(TypePosition::Port)?;
         if !matches!(read.kind, TypeKind::Stream(_) | TypeKind::Broken) {
-            let message = "the type of a channel is a stream";
-            let told = Diagnostic::error(codes::MISPLACED_STREAM, read.span, message)
-                .hint("Put a `!` before it: `!T` is a stream of `T`.");
-            self.tell(told);
+            self.tell(codes::plain_channel(read.span));
         }
         Ok(read)
     }
@@ -81,10 +77,7 @@ impl Parser<'_> {
             return Ok(parts);
         }
         if let (Some(odd), 1..) = (parts.iter().find(|part| !is_stream(part)), streams) {
-            let message = "a message type stands beside streams";
-            let told = Diagnostic::error(codes::MISPLACED_STREAM, odd.span, message)
-                .hint("Several ports are `(!A, !B)`; one stream of pairs is `!(A, B)`.");
-            self.tell(told);
+            self.tell(codes::message_beside_streams(odd.span));
             return Ok(parts);
         }
         let first = group(span, parts);
@@ -106,10 +99,7 @@ impl Parser<'_> {
             variants.push(self.nested(|p| p.single(place))?);
         }
         if let Some(stream) = variants.iter().find(|variant| is_stream(variant)) {
-            let message = "a stream stands in a sum";
-            let told = Diagnostic::error(codes::MISPLACED_STREAM, stream.span, message)
-                .hint("A stream of several kinds of messages is `!(A | B)`.");
-            self.tell(told);
+            self.tell(codes::stream_in_sum(stream.span));
         }
         let span = match variants.as_slice() {
             [first, .., last] => first.span.to(last.span),
@@ -119,10 +109,7 @@ impl Parser<'_> {
             TypeKind::Sum(inner) => inner,
             _ => vec![variant],
         });
-        Ok(Type {
-            span,
-            kind: TypeKind::Sum(variants.collect()),
-        })
+        Ok(Type::new(span, TypeKind::Sum(variants.collect())))
     }
 
     fn single(&mut self, place: TypePosition) -> Parsed<Type> {
@@ -130,10 +117,7 @@ impl Parser<'_> {
         let kind = match token.kind {
             TokenKind::Upper | TokenKind::Lower => {
                 let path = self.type_path(place)?;
-                return Ok(Type {
-                    span: path.span(),
-                    kind: TypeKind::Named(path),
-                });
+                return Ok(Type::new(path.span(), TypeKind::Named(path)));
             }
             TokenKind::Text => {
                 self.bump();
@@ -147,10 +131,7 @@ impl Parser<'_> {
             TokenKind::Symbol(Symbol::Open) => return self.type_group(),
             _ => return Err(self.expected("a type")),
         };
-        Ok(Type {
-            span: token.span.to(self.last_span()),
-            kind,
-        })
+        Ok(Type::new(token.span.to(self.last_span()), kind))
     }
 
     /// `(A, B)`, or parentheses around one type.
@@ -158,10 +139,7 @@ impl Parser<'_> {
         let nothing = self.peek(1).kind == TokenKind::Symbol(Symbol::Close);
         let (span, parts) = self.list(Symbol::Open, Self::message_type)?;
         if nothing {
-            let message = "`()` is no type of messages";
-            let told = Diagnostic::error(codes::UNEXPECTED, span, message)
-                .hint("The type with the one value `null` is `unit`.");
-            return Err(self.tell(told));
+            return Err(self.tell(codes::empty_type(span)));
         }
         Ok(group(span, parts))
     }
@@ -177,10 +155,7 @@ impl Parser<'_> {
             && (place != TypePosition::Payload || named && more(3));
         let first = self.take_name();
         if !qualified {
-            return Ok(Path {
-                module: None,
-                name: first,
-            });
+            return Ok(Path::bare(first));
         }
         self.bump();
         Ok(Path {
@@ -193,15 +168,12 @@ impl Parser<'_> {
         let bang = self.bump().span;
         let inner = self.nested(|p| p.single(TypePosition::Message))?;
         if place == TypePosition::Port {
-            return Ok(Type {
-                span: bang.to(inner.span),
-                kind: TypeKind::Stream(Box::new(inner)),
-            });
+            return Ok(Type::new(
+                bang.to(inner.span),
+                TypeKind::Stream(Box::new(inner)),
+            ));
         }
-        let message = "a stream cannot be a message or a part of one";
-        let told = Diagnostic::error(codes::MISPLACED_STREAM, bang, message)
-            .hint("Streams are the ports of signatures and channels; remove the `!` here.");
-        self.tell(told);
+        self.tell(codes::stream_in_message(bang));
         Ok(inner)
     }
 
@@ -216,26 +188,14 @@ impl Parser<'_> {
             self.skip_until(|_, _| false);
         }
         let span = start.to(self.close_after(start, Symbol::CloseBracket, false));
-        let inner = inner.unwrap_or(Type {
-            span,
-            kind: TypeKind::Broken,
-        });
-        Ok(Type {
-            span,
-            kind: TypeKind::List(Box::new(inner)),
-        })
+        let inner = inner.unwrap_or(Type::broken(span));
+        Ok(Type::new(span, TypeKind::List(Box::new(inner))))
     }
 
     fn type_field(&mut self) -> Parsed<Field> {
         let name = self.field("the name of a field")?;
         if name.text.starts_with(|c: char| c.is_ascii_uppercase()) {
-            let message = format!(
-                "a field starts with a small letter, `{}` does not",
-                name.text
-            );
-            let told = Diagnostic::error(codes::WRONG_CASE, name.span, message)
-                .hint("A message with other fields is `json`.");
-            self.tell(told);
+            self.tell(codes::capital_field(name.span, &name.text));
         }
         let presence = match self.eat(Symbol::Question) {
             Some(_) => Presence::Optional,
@@ -245,10 +205,7 @@ impl Parser<'_> {
         let kind = match self.message_type() {
             // The field is there nevertheless: what reads it is not to be told that it is not.
             Err(Told) if self.at_symbol(Symbol::Comma) || self.at_symbol(Symbol::CloseBrace) => {
-                Type {
-                    span: name.span,
-                    kind: TypeKind::Broken,
-                }
+                Type::broken(name.span)
             }
             read => read?,
         };
@@ -278,16 +235,10 @@ fn is_stream(read: &Type) -> bool {
 fn group(span: Span, mut parts: Vec<Type>) -> Type {
     match (parts.pop(), parts.is_empty()) {
         (Some(only), true) => Type { span, ..only },
-        (None, _) => Type {
-            span,
-            kind: TypeKind::Broken,
-        },
+        (None, _) => Type::new(span, TypeKind::Broken),
         (last, _) => {
             parts.extend(last);
-            Type {
-                span,
-                kind: TypeKind::Product(parts),
-            }
+            Type::new(span, TypeKind::Product(parts))
         }
     }
 }

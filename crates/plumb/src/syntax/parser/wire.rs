@@ -1,10 +1,8 @@
 //! Morphisms: what stands between `;`.
 
-use super::expression::broken;
 use super::{Parsed, Parser, Tall, Told};
-use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::syntax::ast::{Endpoint, Name, Path, Step, Type, TypeKind, Wire};
+use crate::syntax::ast::{Endpoint, Expr, Name, Path, Step, Type, Wire};
 use crate::syntax::codes;
 use crate::syntax::token::{Before, Keyword, Symbol, Token, TokenKind};
 
@@ -79,10 +77,7 @@ impl Parser<'_> {
 
     fn loose(&mut self, semicolon: Span) {
         let found = self.describe(self.token());
-        let message = format!("nothing to compose with behind this `;`, but {found}");
-        let told = Diagnostic::error(codes::LOOSE_SEMICOLON, semicolon, message)
-            .hint("`;` composes and does not end a statement: remove it.");
-        self.tell(told);
+        self.tell(codes::loose_semicolon(semicolon, &found));
     }
 
     /// An element with the fields behind it.
@@ -113,18 +108,11 @@ impl Parser<'_> {
                 self.with_argument(span, keyword)?
             }
             TokenKind::Keyword(_) => {
-                let text = self.text_of(token);
-                let message = format!("`{text}` is a keyword and cannot be a process or a channel");
-                let told = Diagnostic::error(codes::KEYWORD_AS_NAME, span, message)
-                    .hint("Take another name.");
-                return Err(self.tell(told));
+                return Err(self.tell(codes::keyword_in_wire(span, &self.text_of(token))));
             }
             _ => return Err(self.expected("a process, a channel or a morphism")),
         };
-        Ok(Tall {
-            node: wire,
-            height: 0,
-        })
+        Ok(Tall::leaf(wire))
     }
 
     fn plain(&mut self, wire: impl FnOnce(Span) -> Wire) -> Wire {
@@ -141,7 +129,7 @@ impl Parser<'_> {
                 |_| None,
             )?,
             _ => {
-                let (span, inner) = self.argument(Self::expression, broken)?;
+                let (span, inner) = self.argument(Self::expression, Expr::broken)?;
                 let span = start.to(span);
                 return Ok(match keyword {
                     Keyword::Filter => Wire::Filter(span, inner),
@@ -169,12 +157,8 @@ impl Parser<'_> {
         }
         self.bump();
         let text = self.text_of(token);
-        text.parse().map_err(|_| {
-            let message = format!("`{text}` is not {what}");
-            let told = Diagnostic::error(codes::BAD_NUMBER, token.span, message)
-                .hint("Write a whole number.");
-            self.tell(told)
-        })
+        text.parse()
+            .map_err(|_| self.tell(codes::bad_number(token.span, &text, &what)))
     }
 
     /// `(f * g)`, or parentheses around one wire.
@@ -198,10 +182,7 @@ impl Parser<'_> {
                 height,
             }),
             Ok(inner) => Ok(inner),
-            Err(Told) => Ok(Tall {
-                node: Wire::Broken(span),
-                height: 0,
-            }),
+            Err(Told) => Ok(Tall::leaf(Wire::Broken(span))),
         }
     }
 
@@ -228,10 +209,7 @@ impl Parser<'_> {
     }
 
     fn mixed(&mut self, opened: Span) -> Told {
-        let message = "`;` and `*` stand side by side";
-        let told = Diagnostic::error(codes::MIXED_COMPOSITION, self.token().span, message)
-            .label(opened, "in these parentheses")
-            .hint("Put the parts of the one into parentheses: `((a ; b) * c)`.");
+        let told = codes::mixed(self.token().span).label(opened, "in these parentheses");
         self.tell(told)
     }
 
@@ -250,24 +228,21 @@ impl Parser<'_> {
         let on_line = !matches!(behind.before, Before::Line(_));
         if behind.kind == TokenKind::Symbol(Symbol::Open) && on_line && self.at_word("once") {
             let word = self.bump().span;
-            let (span, inner) = self.argument(Self::expression, broken)?;
+            let (span, inner) = self.argument(Self::expression, Expr::broken)?;
             return Ok(Wire::Once(word.to(span), inner));
         }
         let name = self.take_name();
         if self.eat(Symbol::At).is_some() {
             return self.port(name);
         }
-        Ok(Wire::Named(Path { module: None, name }))
+        Ok(Wire::Named(Path::bare(name)))
     }
 
     /// `Module.process`.
     fn of_module(&mut self) -> Parsed<Wire> {
         let path = self.path("a process or a channel", TokenKind::Lower)?;
         if self.at_symbol(Symbol::At) {
-            let message = "a process of a module is not addressed by its ports";
-            let told = Diagnostic::error(codes::UNEXPECTED, self.token().span, message)
-                .hint("Spawn it, and join its ports to channels.");
-            return Err(self.tell(told));
+            return Err(self.tell(codes::port_of_module(self.token().span)));
         }
         Ok(Wire::Named(path))
     }
@@ -301,10 +276,7 @@ impl Parser<'_> {
         &mut self,
         endpoint: impl FnOnce(Type, Option<u32>) -> Endpoint,
     ) -> Parsed<Endpoint> {
-        let broken = |span| {
-            let kind = TypeKind::Broken;
-            (Type { span, kind }, None)
-        };
+        let broken = |span| (Type::broken(span), None);
         let read = |p: &mut Self| Ok((p.message_type()?, p.number_of_step()?));
         let (_, (payload, number)) = self.argument(read, broken)?;
         Ok(endpoint(payload, number))

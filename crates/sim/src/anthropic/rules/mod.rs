@@ -1,4 +1,4 @@
-//! The documented rules, a file for each group. Each is checked before anything is answered.
+//! Anthropic's documented rules, one file per group. Each rejects a request before it is answered.
 
 pub(crate) mod betas;
 pub(crate) mod breakpoints;

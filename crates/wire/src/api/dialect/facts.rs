@@ -5,8 +5,6 @@
 pub struct Facts {
     /// The name in configuration files.
     pub name: &'static str,
-    /// The first byte of the canonical form that message hashes are made of; never changes.
-    pub tag: u8,
     /// Names of top-level fields and block members.
     pub keys: Keys,
     /// Rules of the message list.

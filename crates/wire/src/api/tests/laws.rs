@@ -4,6 +4,7 @@ use context::turn::{Outcome, ToolCall, ToolResult};
 use context::{CallId, Heuristic, Part, Role, Text, Turn, TurnDraft, TurnId};
 use proptest::prelude::*;
 
+use super::hashes::canonical;
 use crate::api::{
     Accumulator, Breakpoint, Conversation, Decoder, Dialect, Failure, Limits, Piece, Place,
     Request, Response,
@@ -150,10 +151,7 @@ fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
                 .all(|message| message.breakpoints().is_empty())
         );
         if !message.raw().starts_with('"') {
-            assert_eq!(
-                again.message(0).map(|message| message.canonical_hash()),
-                Some(message.canonical_hash())
-            );
+            assert_eq!(again.message(0).map(canonical), Some(canonical(message)));
         }
         if let Some(marked) = message.with_breakpoint("{}") {
             let list = format!(r#"{{"{}":[{marked}]}}"#, dialect.list_key());

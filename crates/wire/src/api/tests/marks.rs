@@ -1,5 +1,6 @@
 //! Cache breakpoints: where they are, how they are set and taken away.
 
+use super::hashes::canonical;
 use crate::api::{Breakpoint, Dialect, Place, Request};
 
 fn request(body: &str) -> Request<'_> {
@@ -42,10 +43,7 @@ fn check(message: &str, marked: Option<&str>) {
         let body = format!(r#"{{"messages":[{marked}]}}"#);
         let again = self::request(&body);
         assert_eq!(again.breakpoints().len(), 1);
-        assert_eq!(
-            again.message(0).unwrap().canonical_hash(),
-            message.canonical_hash()
-        );
+        assert_eq!(canonical(again.message(0).unwrap()), canonical(message));
     }
 }
 

@@ -5,6 +5,7 @@
 //! through records that are no messages. So only one shape counts as abandoned: a prompt, with
 //! everything after it, that has the same predecessor as a later prompt on the path.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The kind of a record in the tree.
@@ -19,10 +20,10 @@ pub(super) enum Kind {
 }
 
 /// A record in the tree, in file order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Node<'a> {
-    pub(super) uuid: Option<&'a str>,
-    pub(super) parent: Option<&'a str>,
+    pub(super) uuid: Option<Cow<'a, str>>,
+    pub(super) parent: Option<Cow<'a, str>>,
     pub(super) kind: Kind,
 }
 
@@ -78,9 +79,13 @@ fn predecessors(nodes: &[Node<'_>]) -> Vec<Option<usize>> {
     let mut above = None;
     let mut before = Vec::with_capacity(nodes.len());
     for (index, node) in nodes.iter().enumerate() {
-        let parent = node.parent.and_then(|parent| index_of.get(parent)).copied();
+        let parent = node
+            .parent
+            .as_deref()
+            .and_then(|parent| index_of.get(parent));
+        let parent = parent.copied();
         before.push(parent.or(above));
-        if let Some(uuid) = node.uuid {
+        if let Some(uuid) = node.uuid.as_deref() {
             index_of.entry(uuid).or_insert(index);
             above = Some(index);
         }
@@ -137,8 +142,8 @@ mod tests {
         let nodes: Vec<Node<'_>> = records
             .iter()
             .map(|&(uuid, parent, kind)| Node {
-                uuid: Some(uuid),
-                parent: (!parent.is_empty()).then_some(parent),
+                uuid: Some(uuid.into()),
+                parent: (!parent.is_empty()).then_some(parent.into()),
                 kind: match kind {
                     'p' => Kind::Prompt,
                     'a' => Kind::Answer,

@@ -4,8 +4,8 @@ use context::Turn;
 use context::turn::Role;
 use serde_json::{Value, json};
 
-use super::claude_code::blocks;
-use super::voice::{self, Object, arguments, failed, object, words};
+use super::voice::{self, Object, arguments, failed, object, words, written};
+use crate::api::Dialect;
 use crate::session::Format;
 
 /// The form of a LangChain dump.
@@ -63,64 +63,14 @@ impl voice::Voice for Voice {
 
     fn say(&mut self, turn: &Turn) -> Vec<Object> {
         match self.format {
-            Format::Anthropic => vec![anthropic(turn)],
+            Format::Anthropic => written(Dialect::Anthropic, turn),
             Format::LangChain => langchain(turn)
                 .into_iter()
                 .map(|(kind, body)| self.dump.message(kind, body))
                 .collect(),
-            _ => openai(turn),
+            _ => written(Dialect::Chat, turn),
         }
     }
-}
-
-fn anthropic(turn: &Turn) -> Object {
-    let role = match turn.role() {
-        Role::Assistant => "assistant",
-        _ => "user",
-    };
-    let plain = turn.calls().next().is_none() && turn.results().next().is_none();
-    let content = if plain {
-        Value::from(words(turn))
-    } else {
-        Value::from(blocks(turn))
-    };
-    object(json!({"role": role, "content": content}))
-}
-
-fn openai(turn: &Turn) -> Vec<Object> {
-    let results = turn.results().map(|result| {
-        object(json!({
-            "role": "tool",
-            "tool_call_id": result.call.as_str(),
-            "content": result.text.as_str(),
-        }))
-    });
-    let mut messages: Vec<Object> = results.collect();
-    let words = words(turn);
-    if words.is_empty() && !messages.is_empty() {
-        return messages;
-    }
-    let role = match turn.role() {
-        Role::Assistant => "assistant",
-        Role::System => "system",
-        _ => "user",
-    };
-    let mut message = object(json!({"role": role, "content": words}));
-    let calls: Vec<Value> = turn
-        .calls()
-        .map(|call| {
-            json!({
-                "id": call.id.as_str(),
-                "type": "function",
-                "function": {"name": call.name.as_str(), "arguments": call.arguments.as_str()},
-            })
-        })
-        .collect();
-    if !calls.is_empty() {
-        message.insert("tool_calls".to_owned(), Value::from(calls));
-    }
-    messages.push(message);
-    messages
 }
 
 /// The kinds and bodies of LangChain's messages.

@@ -1,11 +1,12 @@
 //! New records of Claude Code's.
 
-use context::turn::{Part, Role};
+use context::turn::Role;
 use context::{Tokens, Turn};
 use serde_json::{Value, json};
 
 use super::script::Lines;
-use super::voice::{self, Links, Object, arguments, failed, is_summary, object, timestamp, words};
+use super::voice::{self, Links, Object, is_summary, object, timestamp, words, written};
+use crate::api::Dialect;
 use crate::session::Session;
 
 /// Fields that every record of a session repeats.
@@ -82,14 +83,13 @@ impl voice::Voice for Voice {
         let assistant = turn.role() == Role::Assistant;
         let kind = if assistant { "assistant" } else { "user" };
         let mut record = self.record(kind, timestamp(turn));
-        let blocks = blocks(turn);
         if assistant {
             let message = json!({
                 "id": format!("msg_{}", turn.id()),
                 "type": "message",
                 "role": "assistant",
                 "model": self.model,
-                "content": blocks,
+                "content": blocks(turn),
                 "stop_reason": null,
                 "stop_sequence": null,
                 "usage": {"input_tokens": 0, "output_tokens": 0},
@@ -99,7 +99,7 @@ impl voice::Voice for Voice {
         }
         let results = turn.results().next().is_some();
         let content = if results {
-            Value::from(blocks)
+            blocks(turn)
         } else {
             Value::from(words(turn))
         };
@@ -141,28 +141,8 @@ impl voice::Voice for Voice {
 }
 
 /// The parts of a turn as Anthropic's content blocks.
-pub(super) fn blocks(turn: &Turn) -> Vec<Value> {
-    let mut blocks = Vec::new();
-    for part in turn.parts() {
-        blocks.push(match part {
-            Part::Text(text) => json!({"type": "text", "text": text.as_str()}),
-            Part::Call(call) => json!({
-                "type": "tool_use",
-                "id": call.id.as_str(),
-                "name": call.name.as_str(),
-                "input": arguments(&call.arguments),
-            }),
-            Part::Result(result) => json!({
-                "type": "tool_result",
-                "tool_use_id": result.call.as_str(),
-                "content": result.text.as_str(),
-                "is_error": failed(result.outcome),
-            }),
-            Part::Attachment(attachment) => {
-                json!({"type": "text", "text": format!("[{}]", attachment.kind)})
-            }
-            Part::Thinking(_) | Part::Opaque(_) => continue,
-        });
-    }
-    blocks
+fn blocks(turn: &Turn) -> Value {
+    let message = written(Dialect::Anthropic, turn).pop();
+    let content = message.and_then(|mut message| message.remove("content"));
+    content.unwrap_or_else(|| json!([]))
 }

@@ -1,10 +1,10 @@
 //! New records of Codex's.
 
 use context::Turn;
-use context::turn::{Part, Role};
 use serde_json::{Value, json};
 
-use super::voice::{self, Object, is_summary, object, timestamp, words};
+use super::voice::{self, Object, is_summary, stamped, words, written};
+use crate::api::Dialect;
 
 /// The history written so far, which a `compacted` record repeats because it replaces it.
 #[derive(Default)]
@@ -21,7 +21,8 @@ impl voice::Voice for Voice {
     }
 
     fn say(&mut self, turn: &Turn) -> Vec<Object> {
-        let items = items(turn);
+        let items = written(Dialect::Responses, turn).into_iter();
+        let items: Vec<Value> = items.map(Value::Object).collect();
         self.history.extend(items.iter().cloned());
         if is_summary(turn) {
             let payload = json!({"message": words(turn), "replacement_history": self.history});
@@ -35,42 +36,5 @@ impl voice::Voice for Voice {
 }
 
 fn record(turn: &Turn, kind: &str, payload: &Value) -> Object {
-    let mut record = Object::new();
-    if let Some(time) = timestamp(turn) {
-        record.insert("timestamp".to_owned(), Value::from(time));
-    }
-    record.extend(object(json!({"type": kind, "payload": payload})));
-    record
-}
-
-/// A turn as items of the Responses API.
-fn items(turn: &Turn) -> Vec<Value> {
-    let mut items = Vec::new();
-    let words = words(turn);
-    let (role, block) = match turn.role() {
-        Role::Assistant => ("assistant", "output_text"),
-        _ => ("user", "input_text"),
-    };
-    let nothing_else = turn.calls().next().is_none() && turn.results().next().is_none();
-    if !words.is_empty() || nothing_else {
-        let content = json!([{"type": block, "text": words}]);
-        items.push(json!({"type": "message", "role": role, "content": content}));
-    }
-    for part in turn.parts() {
-        match part {
-            Part::Call(call) => items.push(json!({
-                "type": "function_call",
-                "name": call.name.as_str(),
-                "arguments": call.arguments.as_str(),
-                "call_id": call.id.as_str(),
-            })),
-            Part::Result(result) => items.push(json!({
-                "type": "function_call_output",
-                "call_id": result.call.as_str(),
-                "output": result.text.as_str(),
-            })),
-            _ => {}
-        }
-    }
-    items
+    stamped(turn, json!({"type": kind, "payload": payload}))
 }

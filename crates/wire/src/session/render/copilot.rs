@@ -4,7 +4,7 @@ use context::turn::Role;
 use context::{Tokens, Turn};
 use serde_json::{Value, json};
 
-use super::voice::{self, Links, Object, arguments, failed, is_summary, object, timestamp, words};
+use super::voice::{self, Links, Object, arguments, failed, is_summary, object, stamped, words};
 use crate::session::Session;
 
 pub(super) struct Voice {
@@ -77,9 +77,5 @@ impl voice::Voice for Voice {
 }
 
 fn event(turn: &Turn, kind: &str, data: &Value) -> Object {
-    let mut event = object(json!({"type": kind, "data": data}));
-    if let Some(time) = timestamp(turn) {
-        event.insert("timestamp".to_owned(), Value::from(time));
-    }
-    event
+    stamped(turn, json!({"type": kind, "data": data}))
 }

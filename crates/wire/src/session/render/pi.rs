@@ -5,7 +5,7 @@ use context::{Tokens, Turn};
 use serde_json::{Value, json};
 
 use super::script::Lines;
-use super::voice::{self, Links, Object, arguments, failed, is_summary, object, timestamp, words};
+use super::voice::{self, Links, Object, arguments, failed, is_summary, object, stamped, words};
 use crate::session::Session;
 
 pub(super) struct Voice {
@@ -36,29 +36,14 @@ impl Voice {
         if let Some(at) = turn.at() {
             message.insert("timestamp".to_owned(), Value::from(at.as_millisecond()));
         }
-        let mut record = object(json!({"type": "message"}));
-        if let Some(time) = timestamp(turn) {
-            record.insert("timestamp".to_owned(), Value::from(time));
-        }
-        record.insert("message".to_owned(), Value::Object(message));
-        record
+        stamped(turn, json!({"type": "message", "message": message}))
     }
 
     fn summary(&self, turn: &Turn) -> Object {
-        let mut record = object(json!({"type": "compaction"}));
-        if let Some(time) = timestamp(turn) {
-            record.insert("timestamp".to_owned(), Value::from(time));
-        }
-        record.insert("summary".to_owned(), Value::from(words(turn)));
-        // All that is in the written file is kept; what is not kept is not in it.
-        if self.chained {
-            let first = self.first.as_deref().map_or(Value::Null, Value::from);
-            record.insert("firstKeptEntryId".to_owned(), first);
-        } else {
-            record.insert("firstKeptEntryIndex".to_owned(), Value::from(self.headers));
-        }
-        record.insert("tokensBefore".to_owned(), Value::from(self.tokens.get()));
-        record
+        let tokens = self.tokens.get();
+        let summary = words(turn);
+        let fields = json!({"type": "compaction", "summary": summary, "tokensBefore": tokens});
+        stamped(turn, fields)
     }
 
     fn assistant(&self, turn: &Turn) -> Object {

@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 
 use context::Turn;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::Shown;
 use super::voice::{Links, Object, Voice, is_summary};
 use crate::session::document::Source;
+use crate::session::fields::object;
 use crate::session::lines::slice;
-use crate::session::scalar::Scalar;
 
 /// The lines of a session.
 pub(super) struct Lines<'a> {
@@ -211,23 +210,13 @@ struct Link {
 }
 
 fn link(links: Links, text: &[u8]) -> Link {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Fields<'a> {
-        uuid: Scalar<'a>,
-        #[serde(rename = "parentUuid")]
-        parent_uuid: Scalar<'a>,
-        id: Scalar<'a>,
-        #[serde(rename = "parentId")]
-        parent_id: Scalar<'a>,
-    }
-    let fields = serde_json::from_slice::<Fields<'_>>(text).unwrap_or_default();
-    let (id, parent) = match links.id {
-        "uuid" => (fields.uuid, fields.parent_uuid),
-        _ => (fields.id, fields.parent_id),
+    let tree = object(text);
+    let named = |key| {
+        let record = tree.as_ref()?.root();
+        record.get_text(key).map(String::from)
     };
     Link {
-        id: id.text().map(str::to_owned),
-        parent: parent.text().map(str::to_owned),
+        id: named(links.id),
+        parent: named(links.parent),
     }
 }

@@ -4,6 +4,8 @@ use context::turn::{Outcome, Part};
 use context::{Provenance, Turn};
 use serde_json::{Map, Value};
 
+use crate::api::{Dialect, render_turn};
+
 /// A JSON object with its members in order.
 pub(super) type Object = Map<String, Value>;
 
@@ -75,6 +77,17 @@ pub(super) fn words(turn: &Turn) -> String {
 /// The arguments of a call as JSON, or as a text where they are not JSON.
 pub(super) fn arguments(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+/// A turn as messages or items of a dialect.
+pub(super) fn written(dialect: Dialect, turn: &Turn) -> Vec<Object> {
+    serde_json::from_str(&format!("[{}]", render_turn(dialect, turn))).unwrap_or_default()
+}
+
+/// A record of a turn: its fields, behind its time where it has one.
+pub(super) fn stamped(turn: &Turn, fields: Value) -> Object {
+    let time = timestamp(turn).map(|time| ("timestamp".to_owned(), Value::from(time)));
+    time.into_iter().chain(object(fields)).collect()
 }
 
 /// Returns `true` for a failed result.

@@ -20,7 +20,6 @@ const NO_CALLS: &str = r#"{"type":"none"}"#;
 pub(super) static TABLE: Table = Table {
     facts: Facts {
         name: "anthropic",
-        tag: b'A',
         keys: Keys {
             list: "messages",
             instructions: Some("system"),

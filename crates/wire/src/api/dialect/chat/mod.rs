@@ -21,7 +21,6 @@ const WITH_USAGE: (&str, &str) = ("stream_options", r#"{"include_usage":true}"#)
 pub(super) static TABLE: Table = Table {
     facts: Facts {
         name: "chat",
-        tag: b'C',
         keys: Keys {
             list: "messages",
             instructions: None,

@@ -19,7 +19,6 @@ const NO_CALLS: &str = "\"none\"";
 pub(super) static TABLE: Table = Table {
     facts: Facts {
         name: "responses",
-        tag: b'R',
         keys: Keys {
             list: "input",
             instructions: Some("instructions"),

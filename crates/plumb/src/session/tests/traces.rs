@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::Scope;
+use super::super::Scope;
 use crate::span::Span;
 use crate::syntax::ast::{Name, Protocol, ProtocolKind, Side, Type};
 use crate::value::Value;

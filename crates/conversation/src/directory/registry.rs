@@ -6,80 +6,72 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use context::{Text, TurnId};
 use history::{ConversationId, Labels, Tenant};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use wire::api::Dialect;
 
-use ::conversation::Conversation;
-use ::conversation::homunculus::JobId;
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
+use super::Room;
+use crate::conversation::Conversation;
 
 /// A conversation that requests, preparations and reports share. Its lock is never held across a wait.
-pub(super) struct Shared {
+#[derive(Debug)]
+pub struct Shared<X> {
     /// Its id.
     pub id: ConversationId,
     /// Its owner.
     pub tenant: Tenant,
-    /// Wakes requests that are held when a preparation has ended.
-    pub settled: Notify,
-    /// Whether a provider ever answered it. Reports leave out one that was only refused.
+    /// State of its driver.
+    pub beside: X,
+    /// True once a provider has answered it. Reports leave out a conversation that was only
+    /// refused.
     answered: AtomicBool,
-    /// When it was last seen, in milliseconds; read without the lock.
+    /// The time when it was last seen, in milliseconds; read without the lock.
     seen: AtomicI64,
-    /// The preparation under way, and what ends it.
-    job: Mutex<Option<(JobId, CancellationToken)>>,
     conversation: Mutex<Conversation>,
 }
 
-impl Shared {
-    pub(super) fn new(tenant: Tenant, conversation: Conversation) -> Self {
+impl<X: Default> Shared<X> {
+    /// A conversation of a tenant, which no provider answered yet.
+    #[must_use]
+    pub fn new(tenant: Tenant, conversation: Conversation) -> Self {
         let record = conversation.record();
         Self {
             id: record.id,
             tenant,
-            settled: Notify::new(),
+            beside: X::default(),
             answered: AtomicBool::new(false),
             seen: AtomicI64::new(record.seen.as_millisecond()),
-            job: Mutex::default(),
             conversation: Mutex::new(conversation),
         }
     }
+}
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Conversation> {
+impl<X> Shared<X> {
+    /// The conversation itself.
+    pub fn lock(&self) -> MutexGuard<'_, Conversation> {
         self.conversation
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the preparation under way; one before it ends.
-    pub(super) fn begin(&self, job: JobId, cancel: CancellationToken) {
-        let mut running = self.job.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, old)) = running.replace((job, cancel)) {
-            old.cancel();
-        }
-    }
-
-    /// Ends a preparation.
-    pub(super) fn abandon(&self, job: JobId) {
-        let mut running = self.job.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, cancel)) = running.take_if(|(running, _)| *running == job) {
-            cancel.cancel();
-        }
-    }
-
-    pub(super) fn was_answered(&self) {
+    /// Notes that a provider answered it.
+    pub fn was_answered(&self) {
         self.answered.store(true, Ordering::Relaxed);
     }
 
-    pub(super) fn is_answered(&self) -> bool {
+    /// Returns true if a provider ever answered it.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)
     }
 
-    pub(super) fn seen(&self) -> i64 {
+    /// The time when it was last seen, in milliseconds since the epoch.
+    #[must_use]
+    pub fn seen(&self) -> i64 {
         self.seen.load(Ordering::Relaxed)
     }
 
-    pub(super) fn see(&self, now: Timestamp) {
+    /// Notes that it was seen.
+    pub fn see(&self, now: Timestamp) {
         self.seen.store(now.as_millisecond(), Ordering::Relaxed);
     }
 }
@@ -91,9 +83,9 @@ const SHARDS: usize = 16;
 const ALIKE: usize = 64;
 
 /// All conversations in memory.
-#[derive(Default)]
-pub(super) struct Registry {
-    shards: [Mutex<HashMap<Tenant, Owned>>; SHARDS],
+#[derive(Debug)]
+pub struct Registry<X> {
+    shards: [Mutex<HashMap<Tenant, Owned<X>>>; SHARDS],
     count: AtomicUsize,
 }
 
@@ -102,16 +94,36 @@ type Agent = (Text, Text);
 
 /// The conversations of one tenant. They are found by the links of their newest turns, by their first
 /// turn, and by the agent whose they are.
-#[derive(Default)]
-struct Owned {
-    by_id: HashMap<ConversationId, Arc<Shared>>,
+#[derive(Debug)]
+struct Owned<X> {
+    by_id: HashMap<ConversationId, Arc<Shared<X>>>,
     by_link: HashMap<u64, Vec<ConversationId>>,
     by_first: HashMap<(Dialect, TurnId), Vec<ConversationId>>,
     by_agent: HashMap<Agent, ConversationId>,
 }
 
-impl Registry {
-    fn shard(&self, tenant: Tenant) -> MutexGuard<'_, HashMap<Tenant, Owned>> {
+impl<X> Default for Registry<X> {
+    fn default() -> Self {
+        Self {
+            shards: Default::default(),
+            count: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl<X> Default for Owned<X> {
+    fn default() -> Self {
+        Self {
+            by_id: HashMap::new(),
+            by_link: HashMap::new(),
+            by_first: HashMap::new(),
+            by_agent: HashMap::new(),
+        }
+    }
+}
+
+impl<X> Registry<X> {
+    fn shard(&self, tenant: Tenant) -> MutexGuard<'_, HashMap<Tenant, Owned<X>>> {
         let [first, ..] = *tenant.as_bytes();
         let shard = self
             .shards
@@ -121,11 +133,8 @@ impl Registry {
     }
 
     /// The conversations that the newest known one of these links leads to.
-    pub(super) fn linked(
-        &self,
-        tenant: Tenant,
-        links: impl Iterator<Item = u64>,
-    ) -> Vec<Arc<Shared>> {
+    #[must_use]
+    pub fn linked(&self, tenant: Tenant, links: impl Iterator<Item = u64>) -> Vec<Arc<Shared<X>>> {
         let shard = self.shard(tenant);
         let Some(owned) = shard.get(&tenant) else {
             return Vec::new();
@@ -138,14 +147,15 @@ impl Registry {
     }
 
     /// The conversations that begin with this turn, the newest first.
-    pub(super) fn beginning(
+    #[must_use]
+    pub fn beginning(
         &self,
         tenant: Tenant,
         dialect: Dialect,
         first: TurnId,
-    ) -> Vec<Arc<Shared>> {
+    ) -> Vec<Arc<Shared<X>>> {
         let shard = self.shard(tenant);
-        let ids = |owned: &Owned| {
+        let ids = |owned: &Owned<X>| {
             let ids = owned.by_first.get(&(dialect, first))?;
             let newest = ids.len().saturating_sub(ALIKE);
             let mut found = owned.of(ids.get(newest..)?);
@@ -156,24 +166,22 @@ impl Registry {
     }
 
     /// A conversation of a tenant.
-    pub(super) fn get(&self, tenant: Tenant, id: ConversationId) -> Option<Arc<Shared>> {
+    #[must_use]
+    pub fn get(&self, tenant: Tenant, id: ConversationId) -> Option<Arc<Shared<X>>> {
         self.shard(tenant).get(&tenant)?.by_id.get(&id).cloned()
     }
 
     /// The conversation of an agent.
-    pub(super) fn of_agent(
-        &self,
-        tenant: Tenant,
-        session: &Text,
-        agent: &Text,
-    ) -> Option<ConversationId> {
+    #[must_use]
+    pub fn of_agent(&self, tenant: Tenant, session: &Text, agent: &Text) -> Option<ConversationId> {
         let shard = self.shard(tenant);
         let agents = &shard.get(&tenant)?.by_agent;
         agents.get(&(session.clone(), agent.clone())).copied()
     }
 
     /// All conversations of a tenant, or of all tenants.
-    pub(super) fn all(&self, tenant: Option<Tenant>) -> Vec<Arc<Shared>> {
+    #[must_use]
+    pub fn all(&self, tenant: Option<Tenant>) -> Vec<Arc<Shared<X>>> {
         let mut found = Vec::new();
         for shard in &self.shards {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -187,12 +195,12 @@ impl Registry {
     }
 
     /// Adds a conversation. Where one of its id is there already, that one is the answer.
-    pub(super) fn add(
+    pub fn add(
         &self,
-        shared: Arc<Shared>,
+        shared: Arc<Shared<X>>,
         first: (Dialect, TurnId),
         labels: &Labels,
-    ) -> Arc<Shared> {
+    ) -> Arc<Shared<X>> {
         let mut shard = self.shard(shared.tenant);
         let owned = shard.entry(shared.tenant).or_default();
         if let Some(there) = owned.by_id.get(&shared.id) {
@@ -213,7 +221,7 @@ impl Registry {
     }
 
     /// Lets other links lead to a conversation.
-    pub(super) fn relink(&self, shared: &Shared, old: &[u64], new: &[u64]) {
+    pub fn relink(&self, shared: &Shared<X>, old: &[u64], new: &[u64]) {
         let mut shard = self.shard(shared.tenant);
         let Some(owned) = shard.get_mut(&shared.tenant) else {
             return;
@@ -230,14 +238,15 @@ impl Registry {
         }
     }
 
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    /// The number of conversations.
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
     /// Lets those leave memory that were not seen for `idle`, and, beyond `most`, a share of those not
     /// seen for longest. One with a request or a preparation under way stays.
-    pub(super) fn sweep(&self, now: Timestamp, idle: SignedDuration, most: usize) {
+    pub fn sweep(&self, now: Timestamp, Room { most, idle }: Room) {
         let mut all = self.all(None);
         all.sort_by_key(|shared| shared.seen());
         let idle = i64::try_from(idle.as_millis()).unwrap_or(i64::MAX);
@@ -255,11 +264,12 @@ impl Registry {
         }
     }
 
-    fn remove(&self, shared: &Arc<Shared>) {
+    /// Lets a conversation leave memory. Returns `false` where a request or a preparation is under way.
+    pub fn remove(&self, shared: &Arc<Shared<X>>) -> bool {
         let (first, hints, labels) = {
             let conversation = shared.lock();
             if conversation.is_busy() {
-                return;
+                return false;
             }
             let first = conversation.turn_ids().first().copied();
             let first = (conversation.dialect(), first.unwrap_or(TurnId::ROOT));
@@ -268,10 +278,10 @@ impl Registry {
         };
         let mut shard = self.shard(shared.tenant);
         let Some(owned) = shard.get_mut(&shared.tenant) else {
-            return;
+            return true;
         };
         if owned.by_id.remove(&shared.id).is_none() {
-            return;
+            return true;
         }
         owned.unlink(shared.id, &hints);
         forget(&mut owned.by_first, &first, shared.id);
@@ -285,11 +295,12 @@ impl Registry {
             shard.remove(&shared.tenant);
         }
         self.count.fetch_sub(1, Ordering::Relaxed);
+        true
     }
 }
 
-impl Owned {
-    fn of(&self, ids: &[ConversationId]) -> Vec<Arc<Shared>> {
+impl<X> Owned<X> {
+    fn of(&self, ids: &[ConversationId]) -> Vec<Arc<Shared<X>>> {
         let found = ids.iter().filter_map(|id| self.by_id.get(id));
         found.cloned().collect()
     }

@@ -1,0 +1,81 @@
+//! The conversations of one process: those in memory, and the way of a request to its own.
+
+mod question;
+mod registry;
+mod search;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::commons::Commons;
+use crate::continuation::Answers;
+use crate::effect::Input;
+use crate::terms::Terms;
+
+pub use question::{Found, Question, Read};
+pub use registry::{Registry, Shared};
+pub use search::{Joined, Search};
+
+/// The time without a request after which the texts of a conversation leave memory.
+const REST: SignedDuration = SignedDuration::from_secs(45);
+
+/// The room for conversations in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The most conversations; those not seen for longest leave first.
+    pub most: usize,
+    /// The time after the last request for which one stays.
+    pub idle: SignedDuration,
+}
+
+/// The conversations of one process, each with something of the driver's beside it.
+#[derive(Debug)]
+pub struct Directory<X> {
+    /// The settings of every conversation.
+    pub terms: Arc<Terms>,
+    /// State that conversations share.
+    pub commons: Commons,
+    /// Those in memory.
+    pub registry: Registry<X>,
+    /// The answers to compactions that clients made by themselves.
+    pub answers: Answers,
+    room: Room,
+    /// The number of conversations begun.
+    begun: AtomicU64,
+}
+
+impl<X> Directory<X> {
+    /// No conversations in memory; those of the store come back with their next request. The secret keys
+    /// all hashes.
+    #[must_use]
+    pub fn new(terms: Arc<Terms>, secret: [u8; 32], room: Room) -> Self {
+        Self {
+            terms,
+            commons: Commons::new(secret),
+            registry: Registry::default(),
+            answers: Answers::default(),
+            room,
+            begun: AtomicU64::new(0),
+        }
+    }
+
+    /// Lets the texts of conversations at rest leave memory, and idle conversations altogether. Returns
+    /// the number of pins of those that stay.
+    pub fn let_rest(&self, now: Timestamp) -> usize {
+        self.registry.sweep(now, self.room);
+        self.commons.elements().sweep();
+        let rest = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
+        let oldest = now.as_millisecond().saturating_sub(rest);
+        let mut pins = 0;
+        for shared in self.registry.all(None) {
+            let mut conversation = shared.lock();
+            pins += conversation.pins().iter().count();
+            if shared.seen() < oldest && !conversation.is_busy() {
+                conversation.on(Input::Rest, now);
+            }
+        }
+        pins
+    }
+}

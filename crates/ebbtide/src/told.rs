@@ -1,0 +1,143 @@
+//! Reports on conversations.
+
+use context::pin::Pin;
+use context::{Role, Text, Tokens, Turn};
+use conversation::Conversation;
+use history::{Conversation as Record, ConversationId, Mark, MarkId, Route, Totals};
+use jiff::Timestamp;
+
+/// One conversation in figures.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Overview {
+    /// Its id.
+    pub id: ConversationId,
+    /// The name of its session.
+    pub session: Option<Text>,
+    /// The model of its last request.
+    pub model: Text,
+    /// The turns of its last request.
+    pub turns: u64,
+    /// The tokens of the view that was sent last; `None` where it is not in memory.
+    pub view: Option<Tokens>,
+    /// The window; `None` where it is not in memory.
+    pub window: Option<Tokens>,
+    /// The summaries swapped in so far.
+    pub compactions: u32,
+    /// The usage and cost that the provider reported.
+    pub totals: Totals,
+    /// The time when it was last seen.
+    pub seen: Timestamp,
+}
+
+impl Overview {
+    pub(crate) fn stored(record: &Record) -> Self {
+        Self {
+            id: record.id,
+            session: record.labels.session.clone(),
+            model: record.model.clone(),
+            turns: record.turns,
+            view: None,
+            window: None,
+            compactions: record.standing.compactions,
+            totals: record.totals,
+            seen: record.seen,
+        }
+    }
+
+    pub(crate) fn of(live: &Conversation) -> Self {
+        Self {
+            view: Some(live.last_sent()),
+            window: Some(live.limits().window),
+            ..Self::stored(live.record())
+        }
+    }
+}
+
+/// The reasons of a conversation's view.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// Its figures.
+    pub overview: Overview,
+    /// Its pins.
+    pub pins: Vec<Pin>,
+    /// Its summaries, those of fewer turns first.
+    pub summaries: Vec<SummaryReport>,
+    /// The events, newest first, in words and figures; empty where it is not in memory.
+    pub journal: Vec<(Timestamp, String)>,
+}
+
+impl Explanation {
+    pub(crate) fn of(live: &Conversation, summaries: Vec<SummaryReport>) -> Self {
+        let journal = live.journal().entries();
+        Self {
+            overview: Overview::of(live),
+            pins: live.pins().iter().cloned().collect(),
+            summaries,
+            journal: journal
+                .map(|(at, happened)| (*at, happened.to_string()))
+                .collect(),
+        }
+    }
+}
+
+/// A summary that was made.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SummaryReport {
+    /// Its id, for [`Engine::expand`](crate::Engine::expand).
+    pub id: MarkId,
+    /// The turns that it replaces, from the first one on.
+    pub turns: usize,
+    /// Its size as shown.
+    pub tokens: Tokens,
+    /// The route by which it was made.
+    pub route: Route,
+    /// The time when it was made.
+    pub at: Timestamp,
+    /// Its text.
+    pub text: Text,
+    /// True if it is in view.
+    pub is_shown: bool,
+}
+
+impl SummaryReport {
+    pub(crate) fn new(mark: Mark, turns: usize, shown: Option<MarkId>) -> Self {
+        Self {
+            id: mark.id(),
+            turns,
+            tokens: mark.tokens,
+            route: mark.route,
+            at: mark.at,
+            is_shown: shown == Some(mark.id()),
+            text: mark.summary,
+        }
+    }
+}
+
+/// A turn as it was said.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Original {
+    /// The speaker.
+    pub role: Role,
+    /// Its size.
+    pub tokens: Tokens,
+    /// All that can be read of it.
+    pub text: String,
+    /// The message as JSON. One that holds more than text and tool calls, such as images or signatures, is
+    /// byte for byte the one that was sent; of others, the texts are.
+    pub message: Vec<u8>,
+}
+
+impl Original {
+    pub(crate) fn new(turn: &Turn, message: Vec<u8>) -> Self {
+        Self {
+            role: turn.role(),
+            tokens: turn.tokens(),
+            text: turn.readable(),
+            message,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Beside a conversation in memory: its preparation under way, and those who wait for it.
+
+use std::sync::{Mutex, PoisonError};
+
+use ::conversation::directory;
+use ::conversation::homunculus::JobId;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// A conversation in memory.
+pub(super) type Shared = directory::Shared<Running>;
+
+/// The preparation of one conversation.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    /// Wakes requests that are held when a preparation has ended.
+    pub settled: Notify,
+    /// The preparation under way, and what ends it.
+    job: Mutex<Option<(JobId, CancellationToken)>>,
+}
+
+impl Running {
+    /// Notes the preparation under way; one before it ends.
+    pub(super) fn begin(&self, job: JobId, cancel: CancellationToken) {
+        let mut running = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, old)) = running.replace((job, cancel)) {
+            old.cancel();
+        }
+    }
+
+    /// Ends a preparation.
+    pub(super) fn abandon(&self, job: JobId) {
+        let mut running = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, cancel)) = running.take_if(|(running, _)| *running == job) {
+            cancel.cancel();
+        }
+    }
+}
