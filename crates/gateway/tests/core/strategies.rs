@@ -170,10 +170,7 @@ async fn check_rescue(text: &str, model: &str) {
     let came = agent.say(&house, "and now?").await;
     let path = format!("/ebbtide/api/conversations/{}", came.conversation());
     let detail = agent.get(&house, &path).await.body.to_string();
-    assert!(
-        detail.contains("made smaller without the strategy"),
-        "{detail}"
-    );
+    assert!(detail.contains("shortened by the gateway"), "{detail}");
     house.close().await;
 }
 
