@@ -81,7 +81,12 @@ impl Conversation {
 
     fn account(&mut self, flight: &Flight, reply: &Reply, now: Timestamp) -> Vec<Effect> {
         let supervisor = &self.supervisor;
-        let alone = Alone::new(supervisor.machine.limits(), supervisor.overhead_tokens);
+        let caches = !self.breakpoints.are_ours();
+        let alone = Alone::new(
+            supervisor.machine.limits(),
+            supervisor.overhead_tokens,
+            caches,
+        );
         let bill = Bill::of(flight, reply, &alone);
         self.tell_outside(Notice::Billed(bill));
         bill::add(&mut self.record.totals, &bill);

@@ -53,10 +53,11 @@ impl Bill {
         let before = flight
             .before
             .map_or(Tokens::ZERO, |sent| Tokens::new(u64::from(sent.unchanged)));
-        let cost_without = if is_whole && alone.summaries(flight.unchanged) == 0 {
+        let cost_without = if is_whole && alone.caches && alone.summaries(flight.unchanged) == 0 {
             cost
         } else {
-            alone.cost(price, &used, flight.unchanged, before)
+            let alike = if alone.caches { used } else { uncached(&used) };
+            alone.cost(price, &alike, flight.unchanged, before)
         };
         Self {
             used,
@@ -78,6 +79,16 @@ fn consumption(counts: &Counts) -> Consumption {
     }
 }
 
+/// The same tokens with nothing read from the cache or written to it.
+fn uncached(used: &Consumption) -> Consumption {
+    let written = used.cache_write + used.cache_write_long;
+    Consumption {
+        fresh: used.fresh + used.cache_read + written,
+        output: used.output,
+        ..Consumption::default()
+    }
+}
+
 /// Tokens that one model used for a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
@@ -96,12 +107,15 @@ pub(crate) struct Alone {
     summary: Tokens,
     /// Instructions, tools and the summary: what is left of a view.
     rest: Tokens,
+    /// False for a client that sets no breakpoints where only breakpoints fill the cache.
+    caches: bool,
 }
 
 impl Alone {
-    /// Under these limits, with so many tokens beside the messages.
-    pub(crate) fn new(limits: &Limits, beside: Tokens) -> Self {
+    /// A client under these limits, with `beside` tokens of instructions and tools.
+    pub(crate) fn new(limits: &Limits, beside: Tokens, caches: bool) -> Self {
         Self {
+            caches,
             hard: limits.hard_tokens(),
             summary: limits.summary,
             rest: beside + limits.summary,
@@ -206,7 +220,7 @@ mod tests {
     use context::Tokens;
     use tokens::{Basis, Consumption, Price};
 
-    use super::{Alone, unchanged};
+    use super::{Alone, uncached, unchanged};
 
     const PRICE: Price = Price {
         input: 5.0,
@@ -238,11 +252,26 @@ mod tests {
         check([10_000, 0, 0], 110_000, 100_000, 0.55);
     }
 
+    #[test]
+    fn without_breakpoints_all_would_have_been_fresh() {
+        let used = Consumption {
+            fresh: Tokens::new(1_000),
+            cache_read: Tokens::new(90_000),
+            cache_write: Tokens::new(9_000),
+            ..Consumption::default()
+        };
+        let used = uncached(&used);
+        let whole = Tokens::new(100_000);
+        let cost = unchanged(&PRICE, &used, whole, Tokens::new(90_000));
+        assert!((cost - 0.5).abs() < 1e-9, "{cost}");
+    }
+
     fn alone() -> Alone {
         Alone {
             hard: Tokens::new(85_000),
             summary: Tokens::new(5_000),
             rest: Tokens::new(15_000),
+            caches: true,
         }
     }
 

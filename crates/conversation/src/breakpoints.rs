@@ -45,6 +45,11 @@ struct Written {
 }
 
 impl Breakpoints {
+    /// Returns true if the newest request carries breakpoints of ours.
+    pub(crate) const fn are_ours(&self) -> bool {
+        self.written.is_some()
+    }
+
     /// Follows a request whose first `common` turns are known, the first `same` of them by their bytes.
     pub(crate) fn follow(&mut self, same: usize, common: usize, new: &[Turn]) {
         self.bare = self.bare.min(same);

@@ -17,7 +17,7 @@ use crate::overlay::{Overlay, Wanted};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Question<X> {
-    /// Read the turns of the request ([`Incoming::turns`]), which takes time for a long one.
+    /// Read the turns of the request ([`Incoming::turns`](crate::Incoming::turns)), which takes time for a long one.
     Turns,
     /// Read this from the store of its tenant.
     Store(Read<X>),
