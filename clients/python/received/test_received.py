@@ -17,6 +17,8 @@ from log import Received, instructs, received, text_of
 LOG = os.environ["CLIENTS_PROVIDER_LOG"]
 SUMMARY = "[Summary of earlier conversation, made by compaction."
 MARK = re.compile(r',?"cache_control":\{[^{}]*\}')
+# A text as a string is short for one block of text. A breakpoint needs the block.
+ONE_TEXT = re.compile(r'"content":\[\{"type":"text","text":("(?:[^"\\]|\\.)*")\}\]')
 
 
 def conversations() -> list:
@@ -41,8 +43,8 @@ def is_summary(message: dict) -> bool:
 
 
 def unmarked(messages: list[str]) -> list[str]:
-    """Without the breakpoints, which a client moves."""
-    return [MARK.sub("", message) for message in messages]
+    """Without the breakpoints, which a client moves, or the gateway for a client that sets none."""
+    return [ONE_TEXT.sub(r'"content":\1', MARK.sub("", message)) for message in messages]
 
 
 def extends(before: list[str], after: list[str]) -> bool:
