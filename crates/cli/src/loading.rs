@@ -42,7 +42,7 @@ pub fn load(path: &Path, model: Option<&str>) -> Result<Loaded, Failure> {
     read(path, &input::read(path)?, model)
 }
 
-/// As [`load`], with the bytes of the file.
+/// Like [`load`], from the bytes of the file.
 pub fn read(path: &Path, bytes: &[u8], model: Option<&str>) -> Result<Loaded, Failure> {
     let title = match path.file_stem() {
         Some(stem) if path != Path::new("-") => stem.to_string_lossy().into_owned(),

@@ -24,7 +24,7 @@ const STEPS: usize = 32;
 /// The smallest move, as a share of the window: less would fill the journal and change nothing.
 const LEAST: f64 = 0.02;
 
-/// What moves the soft threshold of one conversation.
+/// The signals that move the soft threshold of one conversation.
 #[derive(Debug)]
 pub(crate) struct Adaptive {
     base: f64,

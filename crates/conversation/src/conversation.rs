@@ -54,7 +54,7 @@ pub(crate) struct Supervisor {
     pub route: history::Route,
     /// The share of the window at which the strategy begins to act.
     pub soft: f64,
-    /// What moves it. `None`: it stays.
+    /// The signals that move it. `None`: it stays.
     pub adaptive: Option<Box<Adaptive>>,
     /// The hash of the instructions and tools.
     pub overhead: u64,

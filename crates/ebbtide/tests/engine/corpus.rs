@@ -20,7 +20,7 @@ type Sent = (usize, Timestamp, Vec<u8>);
 #[derive(Default)]
 struct Kept(Mutex<Vec<Sent>>);
 
-/// What the provider counts of a body.
+/// The size of a body as the provider counts it.
 fn counted(body: &[u8]) -> u64 {
     body.len() as u64 / 4
 }

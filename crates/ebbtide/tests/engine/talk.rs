@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 /// The window of these tests, of the provider and the engine alike.
 pub const WINDOW: u64 = 8_000;
 
-/// What came of saying something.
+/// The result of saying something.
 #[derive(Debug)]
 pub struct Came {
-    /// What the client wrote.
+    /// The body that the client wrote.
     pub body: String,
-    /// What was sent.
+    /// The body that was sent.
     pub sent: String,
     pub did: Vec<Did>,
     pub of: Option<ConversationId>,

@@ -9,7 +9,7 @@ use super::window::LIMIT;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// What every line of a log of pulses begins with.
+/// The beginning of every line in a log of pulses.
 const PREFIX: &[u8] = b"PULSE|";
 
 /// Prints the pulses of a session, and how its agent was in the end.
