@@ -21,7 +21,7 @@ use crate::view::{Breakpoint, Front, View};
 /// The bytes that breakpoints add at most.
 const ROOM: usize = 1 << 10;
 
-/// What the breakpoints of the next request depend on.
+/// The state that the breakpoints of the next request depend on.
 #[derive(Debug, Default)]
 pub(crate) struct Breakpoints {
     /// The client set one, so it sets all.
@@ -117,6 +117,8 @@ impl Conversation {
         (shown, tokens): (Extent, Tokens),
     ) {
         if !self.may_place(incoming) {
+            // This request writes nothing for us: neither the plan nor the bill may count on an older one.
+            self.breakpoints.written = None;
             return;
         }
         let stripped = self.record.standing.stripped;
