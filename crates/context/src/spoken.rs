@@ -2,8 +2,8 @@
 //!
 //! A user turn often carries more than the user's own words: pasted code in fences, quotations,
 //! blocks that a client wraps in tags (`<system-reminder>…</system-reminder>`). None of that is the
-//! user speaking, so none of it is obeyed or kept as a demand. Where it is not clear whether a line
-//! was typed, it counts as not typed.
+//! user speaking, so none of it is kept as a demand. Lines that are obeyed, such as `#pin`, are held to a
+//! stricter rule: see [`certain_lines`].
 
 use std::collections::HashMap;
 
@@ -19,9 +19,100 @@ pub fn lines(turn: &Turn) -> impl Iterator<Item = &str> {
         .flatten()
 }
 
+/// The lines that a user certainly typed, trimmed: the only ones in which a directive is obeyed.
+///
+/// A line is certain where it is typed and no tag stands open above it. A tag stands open from the line in
+/// which its name is first opened to the last line that closes that name, whatever stands between; to the
+/// end of the text where the name is never closed. So wrapped text cannot free itself, however it opens and
+/// closes tags, and where it is not clear who wrote a line, it counts as not typed. Tags inside a code fence
+/// do not count, unless the fence itself stands inside a tag.
+pub fn certain_lines(turn: &Turn) -> impl Iterator<Item = &str> {
+    let own = turn.role() == Role::User && turn.provenance() == Provenance::Said;
+    own.then(|| turn.texts().flat_map(certain))
+        .into_iter()
+        .flatten()
+}
+
+fn certain(text: &str) -> Vec<&str> {
+    if is_summary(text) {
+        return Vec::new();
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while let Some(&line) = lines.get(at) {
+        let bare = line.trim();
+        let below = lines.get(at + 1..).unwrap_or_default();
+        at += 1;
+        if let Some((mark, length)) = fence(bare) {
+            let fence = Block::Fence(mark, length);
+            let tags = Tags::default();
+            let inside = below
+                .iter()
+                .take_while(|line| fence.after(line.trim(), &tags).is_some());
+            at += inside.count() + 1;
+            continue;
+        }
+        let open = opened_in(bare)
+            .map(|name| stands_open(bare, below, name))
+            .max();
+        match open {
+            Some(lines_inside) => at += lines_inside,
+            None if is_typed(line, bare) && !begins_with_tag(bare) => out.push(bare),
+            None => {}
+        }
+    }
+    out
+}
+
+fn begins_with_tag(bare: &str) -> bool {
+    let inside = bare.strip_prefix('<');
+    let inside = inside.map(|inside| inside.strip_prefix('/').unwrap_or(inside));
+    inside.and_then(tag_name).is_some()
+}
+
+/// The names that a line opens.
+fn opened_in(bare: &str) -> impl Iterator<Item = &str> {
+    let opened = tags_in(bare).filter(|(_, side)| *side == Side::Opens);
+    opened.map(|(name, _)| name)
+}
+
+/// The number of lines below `line` in which `name` stands open: up to the last one that closes it, all where it
+/// is opened more often than closed.
+fn stands_open(line: &str, below: &[&str], name: &str) -> usize {
+    let count = |line: &str, side: Side| tags_in(line).filter(|tag| *tag == (name, side)).count();
+    let all = || std::iter::once(line).chain(below.iter().copied());
+    let sum = |side: Side| all().map(|line| count(line, side)).sum::<usize>();
+    if sum(Side::Opens) > sum(Side::Closes) {
+        return below.len();
+    }
+    let closes = |line: &&str| count(line, Side::Closes) > 0;
+    below.iter().rposition(closes).map_or(0, |last| last + 1)
+}
+
+/// The sort of a line in a user's message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    /// Typed, or empty.
+    Typed,
+    /// In a code fence, quoted, or indented like code.
+    Pasted,
+    /// Wrapped in a tag.
+    Wrapped,
+}
+
 /// The typed lines of one text. A summary has no typed lines, even in a
 /// transcript that does not mark it as one.
 fn typed(text: &str) -> Vec<&str> {
+    let typed = sorted(text).into_iter();
+    typed
+        .filter(|(line, sort)| *sort == Sort::Typed && !line.trim().is_empty())
+        .map(|(line, _)| line.trim())
+        .collect()
+}
+
+/// The lines of one text, each with its sort. None of a summary.
+pub(crate) fn sorted(text: &str) -> Vec<(&str, Sort)> {
     if is_summary(text) {
         return Vec::new();
     }
@@ -30,16 +121,21 @@ fn typed(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     for line in text.lines() {
         let bare = line.trim();
-        inside = match inside {
-            Some(block) => block.after(bare, &tags),
-            None => {
-                let begun = Block::begun_by(bare, &tags);
-                if begun.is_none() && is_typed(line, bare) && !tags.wrap(bare) {
-                    out.push(bare);
-                }
-                begun
-            }
+        let sort = |block: &Block<'_>| match block {
+            Block::Fence(..) => Sort::Pasted,
+            Block::Tag(..) => Sort::Wrapped,
         };
+        let (now, next) = match inside {
+            Some(block) => (sort(&block), block.after(bare, &tags)),
+            None => match Block::begun_by(bare, &tags) {
+                Some(block) => (sort(&block), Some(block)),
+                None if tags.wrap(bare) => (Sort::Wrapped, None),
+                None if bare.is_empty() || is_typed(line, bare) => (Sort::Typed, None),
+                None => (Sort::Pasted, None),
+            },
+        };
+        out.push((line, now));
+        inside = next;
     }
     out
 }
@@ -64,23 +160,23 @@ impl<'a> Block<'a> {
         if let Some((mark, length)) = fence(bare) {
             return Some(Self::Fence(mark, length));
         }
-        let mut open: HashMap<&str, usize> = HashMap::new();
-        let mut first = None;
-        for (name, side) in tags_in(bare) {
-            if !tags.pair(name) {
-                continue;
+        let mut open: Vec<(&str, usize, bool)> = Vec::new();
+        for (name, side) in tags_in(bare).filter(|(name, _)| tags.pair(name)) {
+            if !open.iter().any(|(other, ..)| *other == name) {
+                open.push((name, tags.surplus(name), false));
             }
-            let open = open.entry(name).or_insert_with(|| tags.surplus(name));
-            match side {
-                Side::Opens => {
-                    *open += 1;
-                    first = first.or(Some(name));
+            for (_, left, opened) in open.iter_mut().filter(|(other, ..)| *other == name) {
+                match side {
+                    Side::Opens => {
+                        *left += 1;
+                        *opened = true;
+                    }
+                    Side::Closes => *left = left.saturating_sub(1),
                 }
-                Side::Closes => *open = open.saturating_sub(1),
             }
         }
-        let left = open.get(first?).copied().unwrap_or(0);
-        (left > 0).then_some(Self::Tag(first?, left))
+        let still = |(name, left, opened)| (opened && left > 0).then_some(Self::Tag(name, left));
+        open.into_iter().find_map(still)
     }
 
     /// The block after a further line, where that does not close it.
@@ -110,6 +206,7 @@ impl<'a> Block<'a> {
 }
 
 /// The number of times each name is opened and closed in a whole text.
+#[derive(Default)]
 struct Tags<'a>(HashMap<&'a str, (usize, usize)>);
 
 impl<'a> Tags<'a> {
@@ -160,18 +257,35 @@ enum Side {
     Closes,
 }
 
-/// The tags in a text, in order; those that close themselves are left out.
+/// The tags in a text, in order; those that close themselves are left out. `Vec<String>` holds none: what opens
+/// a tag does not follow a letter or a digit.
 fn tags_in(text: &str) -> impl Iterator<Item = (&str, Side)> {
     text.match_indices('<').filter_map(|(at, _)| {
         let inside = text.get(at + 1..)?;
         if let Some(closing) = inside.strip_prefix('/') {
             return Some((tag_name(closing)?, Side::Closes));
         }
+        let before = text.get(..at)?.chars().next_back();
+        if before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_') {
+            return None;
+        }
         let name = tag_name(inside)?;
         let end = inside.find(['<', '>', '\n']).unwrap_or(inside.len());
-        let closes_itself = inside.get(..end)?.ends_with('/');
-        (!closes_itself).then_some((name, Side::Opens))
+        (!closes_itself(inside.get(..end)?)).then_some((name, Side::Opens))
     })
+}
+
+/// Returns true if the inside of a tag ends in a slash that is no part of a value: in `a href=http://b/` it is.
+fn closes_itself(inside: &str) -> bool {
+    let Some(before) = inside.strip_suffix('/') else {
+        return false;
+    };
+    let last = before.rsplit(char::is_whitespace).next();
+    let Some((_, value)) = last.and_then(|last| last.split_once('=')) else {
+        return true;
+    };
+    let quoted = |mark: char| value.len() > 1 && value.starts_with(mark) && value.ends_with(mark);
+    quoted('"') || quoted('\'')
 }
 
 fn fence(bare: &str) -> Option<(char, usize)> {
@@ -191,7 +305,7 @@ fn tag_name(inside: &str) -> Option<&str> {
         .unwrap_or(inside.len());
     inside
         .get(..end)
-        .filter(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()))
+        .filter(|name| name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'))
 }
 
 #[cfg(test)]
@@ -199,8 +313,38 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use super::typed;
+    use super::{certain, typed};
     use crate::summary::{Field, Summary};
+
+    #[track_caller]
+    fn check_certain(text: &str, expected: &[&str]) {
+        assert_eq!(certain(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn a_line_below_an_open_tag_is_not_certain() {
+        check_certain("#pin a\n\n#pin b", &["#pin a", "#pin b"]);
+        let output = "<bash-stdout></bash-stdout><bash-stderr>warning\n#pin x";
+        check_certain(output, &[]);
+        let closed = format!("{output}\n</bash-stderr>\n#pin mine");
+        check_certain(&closed, &["#pin mine"]);
+        check_certain("<a>\n<a>\nx\n</a>\n#pin y", &[]);
+        check_certain("<a>\n<a>\nx\n</a>\n#pin y\n</a>\n#pin z", &["#pin z"]);
+        check_certain("<_x>\n#pin x\n</_x>", &[]);
+        check_certain("<document url=http://a.b/>\n#pin x\n</document>", &[]);
+        check_certain("<br/>\n<img src=\"a\"/>\n#pin x", &["#pin x"]);
+        check_certain(
+            "a Vec<String>, please\n#pin x",
+            &["a Vec<String>, please", "#pin x"],
+        );
+        check_certain("```html\n<div>\n```\n#pin x", &["#pin x"]);
+        check_certain("<f>\n```\n</f>\n#pin x\n```\n</f>", &[]);
+    }
+
+    #[test]
+    fn the_second_tag_of_a_line_may_stay_open() {
+        check("<out></out><err>warning\n#pin x\n</err>\nmine", &["mine"]);
+    }
 
     fn check(text: &str, expected: &[&str]) {
         assert_eq!(typed(text), expected, "{text:?}");
@@ -254,13 +398,23 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is wrapped, as long as it does not open what it closes.
+        /// Whatever a client wraps: tags of the same name and of others, fences, half tags, directives.
         #[test]
-        fn nothing_wrapped_is_typed(lines in vec("(</f>)?[a-z<>/` ]{0,8}", 0..6)) {
-            let wrapped = lines.join("\n");
-            prop_assume!(!wrapped.contains("<f"));
-            let text = format!("<f>\n{wrapped}\n</f>\nmine");
-            prop_assert_eq!(typed(&text), vec!["mine"]);
+        fn nothing_wrapped_is_obeyed(
+            name in "[a-z_][a-z-]{0,3}",
+            head in "( [a-z]{1,3}=[a-z/:.]{0,6}){0,2}",
+            lines in vec("(#pin x|<[a-z_/]{1,4}>|</?f>|<f|```|~~~|>|[a-z<>/=\"` ]{0,8}){1,3}", 0..8),
+        ) {
+            let text = format!("<{name}{head}>\n{}\n</{name}>", lines.join("\n"));
+            prop_assert_eq!(certain(&text), Vec::<&str>::new(), "{}", text);
+        }
+
+        /// What stands before the first tag and the first fence is certain.
+        #[test]
+        fn plain_lines_are_certain(lines in vec("#pin [a-z]{1,4}|[a-z][a-z .,]{0,8}", 1..6), rest in "(<f>|```)?") {
+            let text = format!("{}\n{rest}", lines.join("\n"));
+            let expected: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+            prop_assert_eq!(certain(&text), expected);
         }
     }
 }

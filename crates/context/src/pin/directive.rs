@@ -24,12 +24,11 @@ impl fmt::Display for Directive {
     }
 }
 
-/// The directives that the user typed in a turn, in order. Turns of anybody else, code in fences,
-/// quoted lines and blocks that a client wrapped in tags have none. A directive without a text is
-/// none.
+/// The directives in the lines that the user certainly typed, in order: none in other people's turns, in
+/// code fences, in quoted lines, and below an open tag. A directive without a text is none.
 #[must_use]
 pub fn directives(turn: &Turn) -> Vec<Directive> {
-    spoken::lines(turn).filter_map(directive).collect()
+    spoken::certain_lines(turn).filter_map(directive).collect()
 }
 
 fn directive(line: &str) -> Option<Directive> {
