@@ -1,0 +1,172 @@
+//! Tests of standing matter.
+
+use super::{Matter, Standing};
+use crate::counter::Heuristic;
+use crate::turn::{
+    Digest, Opaque, Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId,
+};
+use crate::units::Tokens;
+
+const RULES: &str = "<system-reminder>\n# claudeMd\nNever use tabs.\n</system-reminder>";
+
+fn placed(drafts: Vec<TurnDraft>) -> Vec<Turn> {
+    let mut parent = TurnId::ROOT;
+    let turns = drafts.into_iter().map(|draft| {
+        let turn = draft.after(parent, &Heuristic);
+        parent = turn.id();
+        turn
+    });
+    turns.collect()
+}
+
+fn user(texts: &[&str]) -> TurnDraft {
+    let parts = texts.iter().map(|text| Part::Text((*text).into()));
+    TurnDraft::said(Role::User, parts.collect())
+}
+
+fn said(text: &str) -> TurnDraft {
+    TurnDraft::text(Role::Assistant, text)
+}
+
+fn call(name: &str, arguments: &str) -> TurnDraft {
+    let call = ToolCall {
+        id: "a".into(),
+        name: name.into(),
+        arguments: arguments.into(),
+    };
+    TurnDraft::said(Role::Assistant, vec![Part::Call(call)])
+}
+
+/// The turns and texts that stand in front of the turns from `cut` on.
+fn check(drafts: Vec<TurnDraft>, cut: usize, expected: &[(usize, usize)]) {
+    let standing = Standing::of(&placed(drafts));
+    let found: Vec<(usize, usize)> = standing
+        .before(cut)
+        .map(|it| match it.matter {
+            Matter::Text { text, .. } => (it.turn, text),
+            Matter::Loads => (it.turn, 99),
+            Matter::System => (it.turn, 98),
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_the_client_puts_before_the_first_answer_stands() {
+    // Claude Code: one message, reminders before the prompt.
+    check(
+        vec![user(&[RULES, "Mend the parser."]), said("Yes.")],
+        2,
+        &[(0, 0)],
+    );
+    // Codex: messages of their own; the rules of the project begin with a heading.
+    let agents = "# AGENTS.md instructions for /work\n\n<INSTRUCTIONS>\nUse jj.\n</INSTRUCTIONS>";
+    let environment = "<environment_context>\n  <cwd>/work</cwd>\n</environment_context>";
+    let codex = vec![
+        user(&[agents]),
+        user(&[environment]),
+        user(&["Mend it."]),
+        said("Yes."),
+    ];
+    check(codex, 4, &[(0, 0), (1, 0)]);
+    // A client without tags.
+    check(
+        vec![
+            user(&["We use tabs here."]),
+            user(&["Mend it."]),
+            said("Yes."),
+        ],
+        3,
+        &[(0, 0)],
+    );
+    // A person's first message alone.
+    check(vec![user(&["Mend it."]), said("Yes.")], 2, &[]);
+}
+
+#[test]
+fn a_newer_version_takes_the_place_of_the_older() {
+    let environment = |folder: &str| {
+        format!("<environment_context>\n  <cwd>{folder}</cwd>\n</environment_context>")
+    };
+    let (first, second) = (environment("/work"), environment("/work/sub"));
+    let drafts = || {
+        vec![
+            user(&[first.as_str()]),
+            user(&["Mend it."]),
+            said("Yes."),
+            user(&[second.as_str(), "And this."]),
+            said("Yes."),
+            user(&["Thanks."]),
+        ]
+    };
+    check(drafts(), 3, &[(0, 0)]);
+    check(drafts(), 5, &[(3, 0)]);
+}
+
+#[test]
+fn of_late_reminders_the_newest_stands_while_it_is_short() {
+    let todo = |list: &str| {
+        format!("<system-reminder>Your todo list has changed: {list}</system-reminder>")
+    };
+    let long = todo(&"x ".repeat(5_000));
+    let drafts = |newest: &str| {
+        vec![
+            user(&["Mend it."]),
+            said("Yes."),
+            user(&[todo("a").as_str()]),
+            said("Yes."),
+            user(&[newest, "Go on."]),
+            said("Yes."),
+        ]
+    };
+    check(drafts(&todo("b")), 6, &[(4, 0)]);
+    check(drafts(&long), 6, &[(2, 0)]);
+}
+
+#[test]
+fn skills_and_loaded_tools_stand() {
+    let result = |extra: Option<Part>| {
+        let result = ToolResult {
+            call: "a".into(),
+            text: "Launching".into(),
+            outcome: Outcome::Succeeded,
+        };
+        let parts = [Part::Result(result)].into_iter().chain(extra);
+        TurnDraft::said(Role::Tool, parts.collect())
+    };
+    let reference = Part::Opaque(Opaque {
+        kind: "tool_reference".into(),
+        bytes: 40,
+        digest: Digest::of(b"WebSearch"),
+    });
+    let drafts = vec![
+        user(&["Mend it."]),
+        call("Skill", r#"{"skill":"tdd"}"#),
+        result(None),
+        user(&["Base directory: /x\n# TDD\nWrite the test first."]),
+        call("ToolSearch", r#"{"query":"select:WebSearch"}"#),
+        result(Some(reference)),
+        said("Yes."),
+        user(&["What a nice day."]),
+    ];
+    check(drafts, 8, &[(3, 0), (5, 99)]);
+}
+
+#[test]
+fn room_is_kept() {
+    let rules = format!(
+        "<system-reminder>\n{}\n</system-reminder>",
+        "Never use tabs. ".repeat(400)
+    );
+    let mut standing = Standing::within(Tokens::new(500));
+    for turn in placed(vec![
+        user(&[rules.as_str(), RULES, "Mend it."]),
+        said("Yes."),
+    ]) {
+        standing.push(&turn);
+    }
+    let texts: Vec<Matter> = standing.before(2).map(|it| it.matter).collect();
+    assert_eq!(texts, [Matter::Text { text: 1, part: 1 }]);
+    assert!(standing.tokens(2) <= Tokens::new(500));
+    assert_eq!(standing.tokens(0), Tokens::ZERO);
+}

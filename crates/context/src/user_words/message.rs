@@ -1,0 +1,157 @@
+//! The messages of a user: text parts without what a client wrapped around them.
+
+use std::collections::HashSet;
+
+use super::{PartOf, Said, UserWords};
+use crate::spoken::{self, Sort};
+use crate::summary::{Summary, is_summary};
+use crate::turn::{Part, Provenance, Role, Turn};
+
+/// One message.
+#[derive(Debug)]
+pub(super) struct Message {
+    /// The number of its turn.
+    pub turn: usize,
+    /// The lines in order, each typed or pasted.
+    pub lines: Vec<Line>,
+    /// True if the agent answered it without calling a tool.
+    pub is_only_answered: bool,
+}
+
+/// One line.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub text: String,
+    pub is_pasted: bool,
+}
+
+impl Message {
+    /// All of it.
+    pub fn whole(&self) -> Said {
+        let lines: Vec<&str> = self.lines.iter().map(|line| line.text.as_str()).collect();
+        Said {
+            turn: self.turn,
+            text: lines.join("\n"),
+        }
+    }
+}
+
+/// The messages in `old`, oldest first. Those in an earlier summary come back as they stood there.
+pub(super) fn messages(old: &[Turn], elsewhere: &HashSet<PartOf>) -> Vec<Message> {
+    let mut out: Vec<Message> = Vec::new();
+    // The number of the turn at index 0; a summary stands for turns that are not here.
+    let mut first = 0;
+    for (index, turn) in old.iter().enumerate() {
+        let Some(text) = turn.texts().find(|text| is_summary(text)) else {
+            let lines = lines(turn, index, elsewhere);
+            if !lines.is_empty() && !is_repeated(&out, &lines) {
+                out.push(Message {
+                    turn: first + index,
+                    lines,
+                    is_only_answered: is_only_answered(old.get(index + 1..).unwrap_or_default()),
+                });
+            }
+            continue;
+        };
+        let earlier = Summary::parse(text).summary;
+        out.extend(carried(&earlier.words));
+        first = earlier.replaced.turns.saturating_sub(index + 1);
+    }
+    out
+}
+
+fn carried(words: &UserWords) -> impl Iterator<Item = Message> + '_ {
+    words.said().iter().map(|said| Message {
+        turn: said.turn,
+        lines: said
+            .text
+            .lines()
+            .map(|line| Line {
+                text: line.to_owned(),
+                is_pasted: false,
+            })
+            .collect(),
+        is_only_answered: false,
+    })
+}
+
+/// Clients send the same words again, for example after an interruption.
+fn is_repeated(before: &[Message], lines: &[Line]) -> bool {
+    before.last().is_some_and(|last| {
+        last.lines.len() == lines.len()
+            && last
+                .lines
+                .iter()
+                .zip(lines)
+                .all(|(one, other)| one.text == other.text)
+    })
+}
+
+fn is_only_answered(after: &[Turn]) -> bool {
+    let answer = after.iter().take_while(|turn| turn.role() != Role::User);
+    let mut answer = answer.peekable();
+    answer.peek().is_some() && answer.all(|turn| turn.calls().next().is_none())
+}
+
+/// The lines of one turn that its user wrote, without empty ones at the ends.
+fn lines(turn: &Turn, index: usize, elsewhere: &HashSet<PartOf>) -> Vec<Line> {
+    if turn.role() != Role::User || turn.provenance() != Provenance::Said {
+        return Vec::new();
+    }
+    let parts = turn.parts().iter().enumerate();
+    let texts = parts.filter_map(|(part, it)| match it {
+        Part::Text(text) if !elsewhere.contains(&(index, part)) => Some(text.as_str()),
+        _ => None,
+    });
+    let mut lines: Vec<Line> = texts.flat_map(own_lines).collect();
+    let is_empty = |line: &Line| line.text.trim().is_empty();
+    while lines.last().is_some_and(is_empty) {
+        lines.pop();
+    }
+    let blank = lines.iter().take_while(|line| is_empty(line)).count();
+    lines.drain(..blank);
+    if is_notice(&lines) {
+        lines.clear();
+    }
+    lines
+}
+
+/// The lines of one text. Where a person typed beside tags, the tags are the person's: a client wraps whole
+/// texts.
+fn own_lines(text: &str) -> Vec<Line> {
+    let sorted = spoken::sorted(text);
+    let typed = |(line, sort): &(&str, Sort)| *sort != Sort::Wrapped && !line.trim().is_empty();
+    if !sorted.iter().any(typed) {
+        return Vec::new();
+    }
+    let reminder =
+        sorted.iter().any(|(_, sort)| *sort == Sort::Wrapped) && is_mostly_wrapped(&sorted);
+    sorted
+        .into_iter()
+        .filter(|(_, sort)| !(reminder && *sort == Sort::Wrapped))
+        .map(|(line, sort)| Line {
+            text: line.trim_end().to_owned(),
+            is_pasted: sort != Sort::Typed,
+        })
+        .collect()
+}
+
+/// Returns true if tags wrap more than a person would write in them.
+fn is_mostly_wrapped(sorted: &[(&str, Sort)]) -> bool {
+    let size = |wrapped: bool| -> usize {
+        let lines = sorted.iter();
+        lines
+            .filter(|(_, sort)| (*sort == Sort::Wrapped) == wrapped)
+            .map(|(line, _)| line.len())
+            .sum()
+    };
+    size(true) > size(false) * 2
+}
+
+/// Returns true if a message is a client's notice, such as `[Request interrupted by user]`.
+fn is_notice(lines: &[Line]) -> bool {
+    match lines {
+        [only] => only.text.starts_with('[') && only.text.ends_with(']'),
+        _ => false,
+    }
+}

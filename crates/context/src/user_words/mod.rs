@@ -1,0 +1,118 @@
+//! The user's own words, kept verbatim beside a summary.
+//!
+//! What a person wrote is cheap: a few hundred tokens in sixty thousand. So no summariser gets hold of it. It
+//! stays verbatim and in order, up to a share of the window, in front of every summary. Who said it and how
+//! large it is decide what stays; words in it only raise it, in any of the languages they are known in.
+//!
+//! Where the words do not fit, whole units leave: lines of pasted matter first, then what was asked long
+//! ago; rules, facts and decisions last. A unit is a line, a sentence of a long line, or a list with the line
+//! that opens it, and stands whole or not at all, so that no negation and no condition is cut off.
+
+mod block;
+mod choose;
+mod message;
+mod unit;
+
+pub(crate) use block::is_block;
+
+use std::collections::HashSet;
+
+use crate::counter::TokenCounter;
+use crate::turn::Turn;
+use crate::units::Tokens;
+
+/// The share of the window that the user's words may have.
+pub const SHARE: f64 = 0.05;
+/// The least room for the user's words, in tokens.
+const LEAST: Tokens = Tokens::new(2_000);
+/// The most of a small window that the least room may take.
+const MOST: f64 = 0.15;
+
+/// The room for the user's words in a window: `share` of it, at least 2,000 tokens, and at most 15 % of the
+/// window.
+#[must_use]
+pub fn room(window: Tokens, share: f64) -> Tokens {
+    window.scaled(share).max(LEAST).min(window.scaled(MOST))
+}
+
+/// The words of a user in the turns that a summary stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserWords {
+    said: Vec<Said>,
+    left_out: Vec<LeftOut>,
+}
+
+/// The words of one turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The number of the turn, from 0.
+    pub turn: usize,
+    /// The words; `[…]` stands where units are left out.
+    pub text: String,
+}
+
+/// Words of one turn that found no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The number of the turn, from 0.
+    pub turn: usize,
+    /// The number of lines and sentences.
+    pub units: usize,
+    /// Their size, estimated.
+    pub tokens: Tokens,
+}
+
+/// A text part of a turn: the index of the turn, and that of the part.
+pub type PartOf = (usize, usize);
+
+impl UserWords {
+    /// The words of the user in `old`, within `room` tokens as rendered. Parts that stand elsewhere in full,
+    /// `elsewhere`, are left out. The words in an earlier summary among the turns are carried on.
+    #[must_use]
+    pub fn of(
+        old: &[Turn],
+        elsewhere: &HashSet<PartOf>,
+        room: Tokens,
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let messages = message::messages(old, elsewhere);
+        let whole = Self {
+            said: messages.iter().map(message::Message::whole).collect(),
+            left_out: Vec::new(),
+        };
+        if whole.tokens(counter) <= room {
+            return whole;
+        }
+        choose::within(&messages, room, counter)
+    }
+
+    /// The words, turn by turn.
+    #[must_use]
+    pub fn said(&self) -> &[Said] {
+        &self.said
+    }
+
+    /// What found no room, turn by turn.
+    #[must_use]
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// Returns true if there is nothing to show.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.said.is_empty() && self.left_out.is_empty()
+    }
+
+    /// The size as rendered.
+    #[must_use]
+    pub fn tokens(&self, counter: &dyn TokenCounter) -> Tokens {
+        if self.is_empty() {
+            return Tokens::ZERO;
+        }
+        counter.count(&self.render())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Tests of the user's words: what stays, what leaves first, and that nothing is cut.
+
+use std::collections::HashSet;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::{Said, UserWords, room};
+use crate::counter::{Heuristic, TokenCounter};
+use crate::summary::{Field, Replaced, Summary, is_summary, parted};
+use crate::turn::{Role, Turn, TurnDraft, TurnId};
+use crate::units::Tokens;
+
+fn talk(texts: &[(Role, String)]) -> Vec<Turn> {
+    let mut parent = TurnId::ROOT;
+    let turns = texts.iter().map(|(role, text)| {
+        let turn = TurnDraft::text(*role, text.as_str()).after(parent, &Heuristic);
+        parent = turn.id();
+        turn
+    });
+    turns.collect()
+}
+
+fn user(text: impl Into<String>) -> (Role, String) {
+    (Role::User, text.into())
+}
+
+fn of(turns: &[Turn], room: u64) -> UserWords {
+    UserWords::of(turns, &HashSet::new(), Tokens::new(room), &Heuristic)
+}
+
+const RULES: [&str; 10] = [
+    "Never touch the files in /srv/hr.",
+    "Ne modifie jamais le dossier legacy.",
+    "Die Rechnungsnummern beginnen bei 4711.",
+    "Il server di prova si chiama gattopardo.",
+    "No uses tabulaciones, salvo en el Makefile.",
+    "Отчёты храним три года.",
+    "本番データベースには書き込まないでください。",
+    "部署窗口是周四晚上十点。",
+    "Kwartalny raport trafia do Haliny.",
+    "نستخدم الفرع release فقط.",
+];
+
+#[test]
+fn what_fits_stands_whole_and_in_order() {
+    let mut texts: Vec<(Role, String)> = Vec::new();
+    for rule in RULES {
+        texts.push(user(rule));
+        texts.push((Role::Assistant, "Noted.".to_owned()));
+    }
+    let words = of(&talk(&texts), 2_000);
+    let said: Vec<&str> = words.said().iter().map(|said| said.text.as_str()).collect();
+    assert_eq!(said, RULES);
+    assert_eq!(words.left_out(), []);
+    assert_eq!(words.said()[3].turn, 6);
+}
+
+#[test]
+fn a_long_paste_leaves_before_the_sentences_around_and_in_it() {
+    for rule in RULES {
+        let log: String = (0..400)
+            .map(|line| format!("2026-11-03 12:{:02}:07 INFO [worker-{line}] GET /api/v1/items/{line} 200 {line}ms\n", line % 60))
+            .collect();
+        let (before, after) = log.split_at(log.len() / 2);
+        let (half, rest) = after.split_once('\n').unwrap();
+        let text = format!("Please read this log.\n{before}{half}\n{rule}\n{rest}\nWhat is slow?");
+        let words = of(&talk(&[user(text), user("And now mend it.")]), 2_000).render();
+        for kept in [
+            rule,
+            "Please read this log.",
+            "What is slow?",
+            "And now mend it.",
+        ] {
+            assert!(words.contains(kept), "{kept}\n{words}");
+        }
+        assert!(
+            words.contains("[Not shown here for lack of room: turn 0 ("),
+            "{words}"
+        );
+        assert!(Heuristic.count(&words).get() <= 2_000);
+    }
+}
+
+#[test]
+fn requests_of_long_ago_leave_before_rules() {
+    let mut texts: Vec<(Role, String)> = RULES.iter().map(|rule| user(*rule)).collect();
+    for number in 0..120 {
+        let ask = format!(
+            "Please have a look at module number {number} and tell me what it does, then rename its helper functions so that they read better, and run the tests again?"
+        );
+        texts.push(user(ask));
+        texts.push((Role::Assistant, "Done.".to_owned()));
+    }
+    let words = of(&talk(&texts), 2_000);
+    let text = words.render();
+    for rule in RULES {
+        assert!(text.contains(rule), "{rule}\n{text}");
+    }
+    assert!(text.contains("module number 119"));
+    assert!(!text.contains("module number 3 "));
+    assert!(words.left_out().iter().all(|it| it.units > 0));
+}
+
+#[test]
+fn what_a_client_wraps_or_notes_is_not_the_users() {
+    let reminder =
+        "<system-reminder>\nThe date has changed. Do not tell the user.\n</system-reminder>";
+    let texts = [
+        user(reminder),
+        user("[Request interrupted by user]"),
+        user(format!("Use tabs.\n{reminder}")),
+        user("In <task>keep the order</task> of rows."),
+    ];
+    let words = of(&talk(&texts), 2_000);
+    let said: Vec<&str> = words.said().iter().map(|said| said.text.as_str()).collect();
+    assert_eq!(
+        said,
+        ["Use tabs.", "In <task>keep the order</task> of rows."]
+    );
+}
+
+#[test]
+fn the_words_of_an_earlier_summary_are_carried_on() {
+    let mut summary = Summary::new(Replaced {
+        turns: 40,
+        tokens: Tokens::new(9_000),
+    });
+    summary.push(Field::Task, "mending");
+    summary.words = of(&talk(&RULES.map(user)), 2_000);
+    let mut turns = talk(&[user("Use port 4711, not 4712.")]);
+    for round in 1..=10 {
+        let text = summary.render();
+        assert!(is_summary(&text));
+        let more = format!("Rule number {round}: be brief.");
+        let next = talk(&[user(text), user(more.clone())]);
+        let mut again = Summary::new(Replaced {
+            turns: summary.replaced.turns + 1,
+            tokens: Tokens::new(9_000),
+        });
+        again.words = of(&next, 2_000);
+        assert_eq!(again.words.said()[0].text, RULES[0]);
+        assert_eq!(again.words.said().last().unwrap().text, more);
+        summary = again;
+    }
+    turns.clear();
+    assert_eq!(summary.words.said().len(), RULES.len() + 10);
+}
+
+#[test]
+fn the_room_is_a_share_with_a_floor_and_a_ceiling() {
+    let room = |window| room(Tokens::new(window), super::SHARE).get();
+    assert_eq!(
+        [4_000, 16_000, 64_000, 200_000].map(room),
+        [600, 2_000, 3_200, 10_000]
+    );
+}
+
+fn message() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        3 => "[A-Z][a-z]{2,8}( [a-z]{1,7}){2,12}[.!?]",
+        1 => Just("```".to_owned()),
+        1 => "[0-9:-]{8} (INFO|WARN) [a-z0-9./=]{3,30}",
+        1 => "    [a-z_]{2,8}\\([a-z, ]{0,12}\\);",
+        1 => "(- [a-z ]{3,20}|Do this:|)",
+        1 => "[漢字仮名交じり、文]{4,20}。",
+    ];
+    vec(line, 1..40).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    /// Whatever is said: the block keeps its room, everything in it was said, and what fits is whole.
+    #[test]
+    fn nothing_is_made_up(texts in vec(message(), 1..12), room in 60_u64..3_000) {
+        let turns = talk(&texts.iter().map(user).collect::<Vec<_>>());
+        let words = of(&turns, room);
+        prop_assert!(words.tokens(&Heuristic).get() <= room);
+        for Said { turn, text } in words.said() {
+            let source = texts[*turn].lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+            for part in text.split("[…]") {
+                prop_assert!(source.contains(part.trim()), "{part:?} in {source:?}");
+            }
+        }
+        if words.left_out().is_empty() {
+            prop_assert!(words.said().iter().all(|said| !said.text.contains("[…]")));
+        }
+    }
+
+    /// A block is read back as it was, in front of a summary too.
+    #[test]
+    fn a_block_is_read_back(texts in vec(message(), 1..6)) {
+        let turns = talk(&texts.iter().map(user).collect::<Vec<_>>());
+        let words = of(&turns, 10_000);
+        let block = words.render();
+        prop_assert_eq!(UserWords::parse(&block).unwrap_or_default(), words.clone());
+        let mut summary = Summary::new(Replaced { turns: 9, tokens: Tokens::new(99) });
+        summary.push(Field::Goal, "go on");
+        summary.words = words;
+        let text = summary.render();
+        prop_assert_eq!(&Summary::parse(&text).summary, &summary);
+        prop_assert!(parted(&text).1.starts_with("[Summary"));
+    }
+}
