@@ -23,7 +23,7 @@ use crate::units::Tokens;
 
 pub use classes::Classes;
 pub use demands::Demands;
-pub(crate) use demands::{is_decision, is_demand};
+pub(crate) use demands::is_decision;
 pub use seed::Seed;
 
 /// The state of the conversation before the turn.

@@ -32,9 +32,11 @@ pub mod parity {}
 pub mod pin;
 pub mod projector;
 pub mod quality;
+mod sentence;
 pub mod shrink;
 pub mod split;
 mod spoken;
+pub mod standing;
 pub mod step;
 pub mod store;
 pub mod summary;
@@ -42,6 +44,7 @@ pub mod text;
 pub mod threshold;
 pub mod turn;
 pub mod units;
+pub mod user_words;
 pub mod vitality;
 pub mod window;
 

@@ -322,7 +322,10 @@ fn replaced(turns: &[Turn], dropped: &[TurnId], summarised: &[TurnId]) -> Replac
 fn stand_in(replaced: &Replaced, dropped: usize, mark: Place, summary: Option<&str>) -> String {
     let marker = summary::marker(replaced, dropped, Some(mark));
     match summary {
-        Some(summary) => format!("{marker}\n{}", summary::without_marker(summary)),
+        Some(summary) => {
+            let (words, _) = summary::parted(summary);
+            format!("{words}{marker}\n{}", summary::without_marker(summary))
+        }
         None => marker,
     }
 }

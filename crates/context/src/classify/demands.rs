@@ -162,12 +162,6 @@ const MODEL_DECISIONS: &[&str] = &[
     "going with",
 ];
 
-/// Returns true if a sentence of the user's sets a constraint, decides or prefers something.
-pub fn is_demand(sentence: &str) -> bool {
-    let words = Words::of([sentence]);
-    words.say_any(CONSTRAINTS) || words.say_any(DECISIONS)
-}
-
 /// Returns true if a sentence of the model's decides something.
 pub fn is_decision(sentence: &str) -> bool {
     Words::of([sentence]).say_any(MODEL_DECISIONS)

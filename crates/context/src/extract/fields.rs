@@ -1,14 +1,18 @@
-//! The fields of the template that are prose: goal, decisions, task, dead ends, next steps.
+//! The fields of the template that tell the state of the work: goal, decisions, tasks, what was done, errors, dead
+//! ends, where the work stands, next steps.
 //!
-//! All of it is quoted: the user's words as the user's, the assistant's as the assistant's. What a
-//! tool returned appears only as a failure, clipped to its first line.
+//! All of it is read off the steps or quoted: whole sentences and whole lines, and where one is too long, its
+//! beginning with a mark.
 
 use std::collections::HashSet;
 
+use super::artefacts::Artefacts;
 use super::source::{Origin, Piece};
-use super::{kept, todo};
+use super::steps::Step;
+use super::tasks::{self, State};
 use crate::classify;
 use crate::counter::TokenCounter;
+use crate::sentence::sentences;
 use crate::spoken;
 use crate::summary::{Field, Summary, one_line};
 use crate::turn::{Role, Turn};
@@ -18,60 +22,78 @@ use crate::units::Tokens;
 const CUT: char = '…';
 /// Characters of plain prose that make a token, for clipping; the exact count comes after.
 const PER_TOKEN: f64 = 4.2;
-
 /// The smallest useful room for a quotation.
 const LEAST: Tokens = Tokens::new(24);
 
-/// Fills the prose fields of `summary` with at most `budget` tokens together.
+/// Words by which the model says that something did not work, or what it found out about it.
+const FAILED: &[&str] = &[
+    "didn't work",
+    "doesn't work",
+    "did not work",
+    "does not work",
+    "that failed",
+    "wrong approach",
+    "not the problem",
+    "turns out",
+    "reverted",
+    "revert ",
+    "dead end",
+    "no longer needed",
+    "is not possible",
+    "isn't possible",
+];
+
+/// The turns and what was read off them.
+pub(super) struct Known<'a> {
+    pub old: &'a [Turn],
+    pub pieces: &'a [Piece<'a>],
+    pub steps: &'a [Step<'a>],
+}
+
+/// Fills the fields of `summary` with at most `budget` tokens together.
 pub(super) fn fill(
     summary: &mut Summary,
-    turns: (&[Turn], &[Turn]),
-    pieces: &[Piece<'_>],
+    known: &Known<'_>,
     budget: Tokens,
     counter: &dyn TokenCounter,
 ) {
-    let (old, tail) = turns;
     let mut page = Page {
         summary,
         counter,
         left: budget,
         said: HashSet::new(),
     };
-    let requests = requests(old);
-    let statement = last_statement(pieces);
-    let todo = todo::state(pieces);
     let share = |part: f64| budget.scaled(part);
-    let preserved = kept::preserved(old, budget);
-    for text in &preserved {
-        page.keep(text);
-    }
+    let done = Artefacts::of(known.steps);
+    // The most needed first, each within its share, so that none crowds out the others.
+    standing(&mut page, known, share(0.22));
+    goal(&mut page, known, share(0.1));
+    tasks_of(&mut page, known, share(0.16));
+    files(&mut page, &done, share(0.2));
+    commands(&mut page, &done, share(0.16));
+    errors(&mut page, &done, share(0.12));
+    decisions(&mut page, known, share(0.14));
+    dead_ends(&mut page, known, share(0.08));
+}
 
-    let newest = requests.last().or(requests.first());
-    let in_tail = self::requests(tail);
-    let only = in_tail.is_empty() && requests.len() == 1 && statement.is_some();
-    if let Some(request) = in_tail.last().or(newest).filter(|_| !only) {
-        page.quote(Field::Task, "user: ", request, share(0.22));
-    }
-    if let Some(statement) = statement {
-        page.quote(Field::Task, "assistant: ", statement, share(0.16));
-    }
-    for item in &todo.doing {
-        page.quote(Field::Task, "to do, in progress: ", item, share(0.08));
-    }
-    if let Some(first) = requests.iter().find(|request| words(request) >= 4) {
-        page.quote(Field::Goal, "user: ", first, share(0.2));
-    }
-    if let Some(latest) = newest.filter(|request| words(request) >= 4 && requests.len() > 1) {
-        page.quote(Field::Goal, "user: ", latest, share(0.12));
-    }
-    decisions(&mut page, old, pieces, &preserved, budget);
-    for item in &todo.pending {
-        page.quote(Field::NextSteps, "to do: ", item, share(0.06));
-    }
-    if let Some(step) = statement.and_then(next_step) {
-        page.quote(Field::NextSteps, "assistant: ", step, share(0.08));
-    }
-    dead_ends(&mut page, pieces, share(0.08));
+/// Fills only what was done: tasks, files, commands, commits and errors.
+pub(super) fn fill_done(
+    summary: &mut Summary,
+    known: &Known<'_>,
+    budget: Tokens,
+    counter: &dyn TokenCounter,
+) {
+    let mut page = Page {
+        summary,
+        counter,
+        left: budget,
+        said: HashSet::new(),
+    };
+    let done = Artefacts::of(known.steps);
+    tasks_of(&mut page, known, budget.scaled(0.3));
+    files(&mut page, &done, budget.scaled(0.35));
+    commands(&mut page, &done, budget.scaled(0.25));
+    errors(&mut page, &done, budget.scaled(0.25));
 }
 
 /// Entries being written, with what is left of the budget.
@@ -83,17 +105,22 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Adds a preserved turn of the user in full, where there is room for all of it.
-    fn keep(&mut self, text: &str) {
-        let entry = format!("user: {text}");
-        let cost = self.counter.count(&entry) + Tokens::new(2);
-        if cost <= self.left && !text.is_empty() {
-            self.left = self.left.saturating_sub(cost);
-            self.summary.push(Field::Decisions, &entry);
+    /// Adds an entry if there is room for all of it in `room`, which shrinks by its size. Returns true if it
+    /// stands there.
+    fn add(&mut self, field: Field, entry: &str, room: &mut Tokens) -> bool {
+        let cost = self.counter.count(entry) + Tokens::new(2);
+        if cost > self.left || cost > *room {
+            return false;
         }
+        if self.said.insert(entry.to_owned()) {
+            self.left = self.left.saturating_sub(cost);
+            *room = room.saturating_sub(cost);
+            self.summary.push(field, entry);
+        }
+        true
     }
 
-    /// Adds a quotation of at most `most` tokens, unless it stands there already or has no room.
+    /// Adds a quotation: whole where it fits in `most`, else its first sentences, else its beginning with a mark.
     fn quote(&mut self, field: Field, by: &str, text: &str, most: Tokens) {
         let most = most.max(LEAST).min(self.left);
         #[expect(
@@ -102,85 +129,200 @@ impl Page<'_> {
             reason = "budgets are small and not negative; the cast saturates"
         )]
         let room = (most.as_f64() * PER_TOKEN) as usize;
-        let clipped = clip(&one_line(text), room.saturating_sub(by.len()));
-        if clipped
-            .chars()
-            .filter(|letter| letter.is_alphanumeric())
-            .count()
-            < 4
-        {
+        let clipped = clip(text, room.saturating_sub(by.len()));
+        let letters = clipped.chars().filter(|letter| letter.is_alphanumeric());
+        if letters.count() < 4 || !self.said.insert(clipped.clone()) {
             return;
         }
         let entry = format!("{by}{clipped}");
         let cost = self.counter.count(&entry) + Tokens::new(2);
-        if cost <= self.left && self.said.insert(clipped) {
+        if cost <= self.left {
             self.left = self.left.saturating_sub(cost);
             self.summary.push(field, &entry);
         }
     }
 }
 
-/// The start of `text` with at most `most` bytes, cut between words.
+/// The first sentences of `text` that fit in `most` bytes; where not even one fits, its beginning, cut between
+/// words and marked.
 fn clip(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
+    let whole = one_line(text);
+    if whole.len() <= most {
+        return whole;
     }
-    let end = text.floor_char_boundary(most.saturating_sub(CUT.len_utf8() + 1));
-    let start = text.get(..end).unwrap_or_default();
-    let whole = start.rsplit_once(' ').map_or("", |(whole, _)| whole);
-    if whole.is_empty() {
-        return String::new();
+    let mut out = String::new();
+    for (_, sentence) in text.lines().flat_map(sentences) {
+        let sentence = one_line(sentence);
+        if out.len() + sentence.len() + 3 > most {
+            break;
+        }
+        out.push_str(&sentence);
+        out.push(' ');
     }
-    format!("{whole} {CUT}")
+    if out.len() * 3 > most {
+        out.push(CUT);
+        return out;
+    }
+    let end = whole.floor_char_boundary(most.saturating_sub(CUT.len_utf8() + 1));
+    let start = whole.get(..end).unwrap_or_default();
+    match start.rsplit_once(' ') {
+        Some((words, _)) => format!("{words} {CUT}"),
+        None => String::new(),
+    }
 }
 
 fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// The texts that the user typed, one a turn, oldest first. Turns of two words and fewer ("go on") and
-/// notices that a client writes in brackets are no requests.
-fn requests(turns: &[Turn]) -> Vec<String> {
+/// The texts that the user typed, one a turn, with the number of the turn. Turns of two words and fewer ("go on")
+/// and notices that a client writes in brackets are no requests.
+fn requests(turns: &[Turn]) -> Vec<(usize, String)> {
+    let turns = turns.iter().enumerate();
     turns
-        .iter()
-        .filter(|turn| turn.role() == Role::User)
-        .map(|turn| spoken::lines(turn).collect::<Vec<_>>().join(" "))
-        .filter(|text| words(text) >= 3 && !text.starts_with('['))
+        .filter(|(_, turn)| turn.role() == Role::User)
+        .map(|(index, turn)| (index, spoken::lines(turn).collect::<Vec<_>>().join("\n")))
+        .filter(|(_, text)| words(text) >= 3 && !text.starts_with('['))
         .collect()
 }
 
-fn last_statement<'a>(pieces: &'a [Piece<'_>]) -> Option<&'a str> {
-    pieces
-        .iter()
-        .rev()
-        .find(|piece| piece.origin == Origin::Assistant && words(&piece.text) >= 4)
-        .map(|piece| piece.text.trim())
+/// The goal: what was asked first, and what is asked now.
+fn goal(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
+    let old = requests(known.old);
+    let is_goal = |request: &&(usize, String)| words(&request.1) >= 4;
+    let first = old.iter().find(is_goal);
+    if let Some((turn, text)) = first {
+        let by = format!("first request (turn {turn}): ");
+        page.quote(Field::Goal, &by, text, budget.scaled(0.5));
+    }
+    let newest = old.iter().rev().find(is_goal);
+    if let Some((turn, text)) = newest.filter(|newest| first != Some(newest)) {
+        let by = format!("newest request (turn {turn}): ");
+        page.quote(Field::Goal, &by, text, budget.scaled(0.5));
+    }
 }
 
-/// The demands of the user, newest first, then the decisions of the assistant.
-fn decisions(
-    page: &mut Page<'_>,
-    old: &[Turn],
-    pieces: &[Piece<'_>],
-    preserved: &[String],
-    budget: Tokens,
-) {
-    let (each, demands) = (budget.scaled(0.07), budget.scaled(0.25));
-    let floor = page.left.saturating_sub(demands);
-    for line in old.iter().rev().flat_map(spoken::lines) {
-        for sentence in sentences(line) {
-            let said = || preserved.iter().any(|text| text.contains(sentence));
-            if page.left > floor && is_whole(sentence) && classify::is_demand(sentence) && !said() {
-                page.quote(Field::Decisions, "user: ", sentence, each);
-            }
+/// Where the work stands: the newest statement of the assistant, and what it was about to do.
+fn standing(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
+    let said = |turns: &[Turn]| {
+        let turns = turns.iter().rev();
+        let mut said = turns.filter(|turn| turn.role() == Role::Assistant);
+        said.find_map(|turn| {
+            let texts: Vec<&str> = turn.texts().collect();
+            let text = texts.join("\n");
+            (words(&text) >= 4).then_some(text)
+        })
+    };
+    match (said(known.old), requests(known.old).pop()) {
+        (Some(statement), _) => {
+            page.quote(Field::Task, "assistant: ", &statement, budget.scaled(0.7));
+        }
+        (None, Some((turn, text))) => {
+            let by = format!("the user asked last (turn {turn}): ");
+            page.quote(Field::Task, &by, &text, budget.scaled(0.7));
+        }
+        (None, None) => {}
+    }
+    if let Some(step) = known.steps.last() {
+        let state = match step.result {
+            None => " (no result yet)",
+            Some(_) if step.failed() => " (failed)",
+            Some(_) => "",
+        };
+        let piece = known.pieces.iter().rev();
+        let call = piece.filter(|piece| piece.origin == Origin::Call && piece.turn == step.turn);
+        if let Some(line) = call.filter_map(|piece| piece.text.lines().next()).next() {
+            let line = clip(line, 180);
+            page.quote(
+                Field::Task,
+                &format!("last call{state}: "),
+                &line,
+                budget.scaled(0.3),
+            );
         }
     }
-    let floor = page.left.saturating_sub(budget.scaled(0.08));
-    let said = pieces.iter().rev();
+}
+
+/// The task list: what is open first, so that it stands even where room is short, then what is closed.
+fn tasks_of(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
+    let mut room = budget;
+    let mut tasks = tasks::tasks(known.steps);
+    tasks.sort_by_key(|task| task.state);
+    let open = tasks.iter().filter(|task| task.state != State::Closed);
+    // The newest closed ones matter most.
+    let closed = tasks
+        .iter()
+        .rev()
+        .filter(|task| task.state == State::Closed);
+    for task in open.chain(closed) {
+        let entry = format!("{}: {}", task.state.as_str(), clip(&task.text, 200));
+        page.add(Field::Tasks, &entry, &mut room);
+    }
+}
+
+/// Changed files and commits, the newest first until the room is used; then files that were only read.
+fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
+    let mut room = budget;
+    for commit in done.commits.iter().rev().take(6) {
+        page.add(Field::Done, &format!("commit {commit}"), &mut room);
+    }
+    for file in done.files.iter().rev() {
+        if !page.add(Field::Done, &file.state(), &mut room) {
+            break;
+        }
+    }
+    let read: Vec<&str> = done.read.iter().rev().take(8).map(String::as_str).collect();
+    if !read.is_empty() {
+        page.add(
+            Field::Done,
+            &format!("read: {}", read.join(", ")),
+            &mut room,
+        );
+    }
+}
+
+/// Commands with their last outcome: those that failed last or ran often, then the newest.
+fn commands(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
+    let mut room = budget;
+    let telling = |command: &&super::artefacts::Command| command.failed || command.runs > 2;
+    let newest = || done.commands.iter().rev();
+    for command in newest().filter(telling).take(6).chain(newest().take(8)) {
+        page.add(Field::Done, &command.state(), &mut room);
+    }
+}
+
+/// Errors: those that are still open, then those that ended.
+fn errors(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
+    let mut room = budget;
+    let newest = || done.troubles.iter().rev();
+    let open = newest().filter(|it| it.ended.is_none()).take(5);
+    for trouble in open.chain(newest().filter(|it| it.ended.is_some()).take(5)) {
+        page.add(Field::Errors, &trouble.state(), &mut room);
+    }
+}
+
+/// Decisions of the assistant, newest first, and answers of the user to its questions.
+fn decisions(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
+    let mut room = budget;
+    for step in known.steps.iter().rev() {
+        let asks = ["questions", "question"]
+            .iter()
+            .any(|key| step.arguments.get(key).is_some());
+        if let Some(result) = step.result.filter(|_| asks && !step.failed()) {
+            let entry = format!(
+                "the user answered (turn {}): {}",
+                step.turn,
+                clip(&result.text, 400)
+            );
+            page.add(Field::Decisions, &entry, &mut room);
+        }
+    }
+    let said = known.pieces.iter().rev();
     for piece in said.filter(|piece| piece.origin == Origin::Assistant) {
-        for sentence in piece.text.lines().flat_map(sentences) {
-            if page.left > floor && words(sentence) >= 4 && classify::is_decision(sentence) {
-                page.quote(Field::Decisions, "assistant: ", sentence, each);
+        for (_, sentence) in piece.text.lines().flat_map(sentences) {
+            if is_whole(sentence) && classify::is_decision(sentence) {
+                let entry = format!("assistant: {}", clip(sentence, 300));
+                page.add(Field::Decisions, &entry, &mut room);
             }
         }
     }
@@ -188,47 +330,19 @@ fn decisions(
 
 /// Returns true if a sentence says something by itself; "The command should:" does not.
 fn is_whole(sentence: &str) -> bool {
-    words(sentence) >= 3 && !sentence.ends_with(':')
+    words(sentence) >= 4 && !sentence.ends_with(':')
 }
 
-/// The first lines that say something of the newest failures.
-fn dead_ends(page: &mut Page<'_>, pieces: &[Piece<'_>], budget: Tokens) {
-    let failures = pieces.iter().rev();
-    for piece in failures
-        .filter(|piece| piece.origin == Origin::Failure)
-        .take(4)
-    {
-        let line = piece.text.lines().find(|line| words(line) >= 4);
-        if let Some(line) = line {
-            page.quote(Field::DeadEnds, "a tool failed: ", line, budget.scaled(0.5));
+/// What the assistant said did not work, newest first.
+fn dead_ends(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
+    let mut room = budget;
+    let said = known.pieces.iter().rev();
+    for piece in said.filter(|piece| piece.origin == Origin::Assistant) {
+        for (_, sentence) in piece.text.lines().flat_map(sentences) {
+            let lower = sentence.to_lowercase();
+            if is_whole(sentence) && FAILED.iter().any(|phrase| lower.contains(phrase)) {
+                page.add(Field::DeadEnds, &clip(sentence, 300), &mut room);
+            }
         }
     }
-}
-
-/// The last sentence of a statement, if it says what comes next.
-fn next_step(statement: &str) -> Option<&str> {
-    let last = statement
-        .lines()
-        .rev()
-        .flat_map(|line| sentences(line).collect::<Vec<_>>().into_iter().rev())
-        .find(|sentence| words(sentence) >= 3)?;
-    let lower = last.to_lowercase();
-    [
-        "next", "let me", "i'll", "i will", "now ", "then ", "need to", "should",
-    ]
-    .iter()
-    .any(|phrase| lower.contains(phrase))
-    .then_some(last)
-}
-
-/// The sentences of a line: it is cut after `.`, `!` and `?` before white space.
-fn sentences(line: &str) -> impl Iterator<Item = &str> {
-    let mut end_before = false;
-    line.split_inclusive(move |letter: char| {
-        let cut = end_before && letter.is_whitespace();
-        end_before = matches!(letter, '.' | '!' | '?');
-        cut
-    })
-    .map(str::trim)
-    .filter(|sentence| !sentence.is_empty())
 }

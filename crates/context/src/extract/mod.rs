@@ -1,32 +1,31 @@
 //! Extractive compaction: the summary template filled from the turns themselves, to a token budget.
 //!
-//! No model is asked. Everything in the summary is quoted, so it can leave things out but can not
-//! get them wrong. About a seventh of the budget goes to the prose fields (goal, decisions, task, dead
-//! ends, next steps); the rest goes where agents lose most in compactions: to the identifiers
-//! that they will need again, with the words around them.
+//! No model is asked. What was done is read off the steps (calls with their results), everything else is
+//! quoted: whole sentences, whole lines, and marked excerpts of lines that are too long. So the summary can
+//! leave things out but can not get them wrong.
 //!
-//! 1. A census of the identifiers: where, how often, how lately and by whom each is written.
-//! 2. The chance that each is needed again: a logistic function of a few features. What the tail
-//!    shows anyway counts as nothing.
-//! 3. For each of the likeliest, short spans of the original that hold it together with at least
-//!    three of the words around it, and preferably with other likely identifiers.
-//! 4. A choice among spans and bare names that covers most chance for the budget.
+//! 1. The user's own words come first, verbatim ([`crate::user_words`]).
+//! 2. About a third of the rest goes to the state of the work: goal, decisions, tasks open and closed, files and
+//!    commands with their last known state, errors and what ended them, dead ends, where the work stands.
+//! 3. The rest goes to the course of the work ("Key facts"): quotations in the order of the conversation,
+//!    chosen by budgeted coverage. A quotation is worth what it tells by itself, the more the newer it is, and
+//!    the identifiers that it holds: a census tells where, how often, how lately and by whom each is written,
+//!    and a logistic function of these the chance that it is needed again. What the tail or the user's words
+//!    show anyway counts as nothing.
+//! 4. Likely identifiers that found no quotation stand under "Identifiers" as names.
 //!
-//! Room is given by class, as the projector gives it: preserved turns are quoted in full before
-//! anything else, required ones as prose, and what is left goes to spans and names, most of which come
-//! from droppable turns. Entries leave in the opposite order.
-//!
-//! Spans stand under "Key facts" in the order of the conversation, one entry a turn, with `…` where
-//! something is left out; bare names stand under "Identifiers". The same input gives the same
-//! summary.
+//! The classes of the turns say what is quoted: preserved turns are the user's words, required ones weigh more
+//! than droppable ones. The same input gives the same summary.
 
+mod artefacts;
 mod census;
 mod fields;
-mod kept;
+mod lines;
 mod select;
 mod source;
-mod spans;
-mod todo;
+mod steps;
+mod story;
+mod tasks;
 mod weigh;
 
 use std::collections::HashSet;
@@ -34,45 +33,159 @@ use std::collections::HashSet;
 use crate::counter::TokenCounter;
 use crate::identifiers;
 use crate::projector::{Summarizer, SummarizerError};
+use crate::standing::{Matter, Standing};
 use crate::summary::{Field, Replaced, Summary, one_line};
 use crate::text::Text;
 use crate::turn::Turn;
 use crate::units::Tokens;
+use crate::user_words::UserWords;
 use census::Census;
+use fields::Known;
 use select::{Choice, Market};
 use source::{Origin, Piece};
 use weigh::Focus;
 
-/// The share of the budget that the prose fields may have.
-const PROSE: f64 = 0.15;
-/// The most tokens that the prose fields may have.
-const PROSE_MOST: u64 = 1_000;
+/// The share of the budget that the state of the work may have.
+const STATE: f64 = 0.3;
+/// The most tokens that the state of the work may have.
+const STATE_MOST: u64 = 2_000;
+/// The share of the budget that the user's words may have where they have no room of their own.
+const WORDS: f64 = 0.5;
 /// The number of halvings of the price interval: down to a thousandth of a decade.
 const STEPS: usize = 12;
 /// The size of the newest text that shows the agent's current work, in bytes: about 8,000 tokens.
 const FOCUS: usize = 32_000;
 
+/// The sizes of a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The most tokens of the user's words.
+    pub words: Tokens,
+    /// The most tokens of the rest.
+    pub summary: Tokens,
+}
+
+impl Room {
+    /// Room for a summary without the user's words.
+    #[must_use]
+    pub const fn without_words(summary: Tokens) -> Self {
+        Self {
+            words: Tokens::ZERO,
+            summary,
+        }
+    }
+}
+
 /// Fills the summary template from `old`, the turns that will not be shown any more. `tail` are the
 /// turns after them that stay verbatim; the identifiers that they hold are not repeated. The
-/// rendered summary never has more than `budget` tokens, unless the empty template alone has.
+/// rendered summary, the user's words included, never has more than `budget` tokens, unless the empty template
+/// alone has; the words have up to half of them.
 #[must_use]
 pub fn extract(old: &[Turn], tail: &[Turn], budget: Tokens, counter: &dyn TokenCounter) -> Summary {
-    let pieces = source::pieces(old);
-    let mut summary = Summary::new(Replaced {
+    let words = UserWords::of(
+        old,
+        &Standing::of(old).parts(),
+        budget.scaled(WORDS),
+        counter,
+    );
+    let left = budget.saturating_sub(words.tokens(counter));
+    let mut summary = filled(old, tail, (words, left), counter);
+    trim(&mut summary, budget, counter);
+    summary
+}
+
+/// Like [`extract`], with room of their own for the user's words.
+#[must_use]
+pub fn extract_in(old: &[Turn], tail: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
+    let words = UserWords::of(old, &Standing::of(old).parts(), room.words, counter);
+    filled(old, tail, (words, room.summary), counter)
+}
+
+/// The user's words and the state of the work in `old` (tasks, files, commands, commits, errors), within `room`:
+/// what goes with a summary that a model wrote.
+#[must_use]
+pub fn state(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
+    let mut summary = blank(old);
+    let known = Known {
+        old,
+        pieces: &[],
+        steps: &steps::steps(old),
+    };
+    fields::fill_done(&mut summary, &known, room.summary, counter);
+    summary.words = UserWords::of(old, &Standing::of(old).parts(), room.words, counter);
+    summary
+}
+
+/// The heading of standing matter that is told again.
+const STANDING: &str = "[What the client put into the earlier conversation, as it stood there:]";
+
+/// What has to stand beside a provider's own summary of `old`: the client's standing matter, the user's words and
+/// the state of the work.
+#[must_use]
+pub fn beside(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> String {
+    let standing = Standing::of(old);
+    let texts = standing.before(old.len()).filter_map(|entry| {
+        let turn = old.get(entry.turn)?;
+        match entry.matter {
+            Matter::Text { text, .. } => turn.texts().nth(text).map(str::to_owned),
+            Matter::System => Some(turn.readable()),
+            // The provider's own summary keeps the tools that were loaded.
+            Matter::Loads => None,
+        }
+    });
+    let texts: Vec<String> = texts.collect();
+    let room = Room {
+        summary: room.summary.scaled(BESIDE),
+        ..room
+    };
+    let state = state(old, room, counter);
+    let mut out = String::new();
+    if !texts.is_empty() {
+        out = format!("{STANDING}\n{}\n\n", texts.join("\n\n"));
+    }
+    if !state.is_empty() || !state.words.is_empty() {
+        out.push_str(&state.render());
+    }
+    out
+}
+
+/// The share of a summary's size that the state of the work may have beside a provider's own summary.
+const BESIDE: f64 = 0.25;
+
+fn blank(old: &[Turn]) -> Summary {
+    Summary::new(Replaced {
         turns: old.len(),
         tokens: old.iter().map(Turn::tokens).sum(),
-    });
-    let template = summary.tokens(counter);
-    let room = budget.saturating_sub(template);
-    let prose = room.scaled(PROSE).min(Tokens::new(PROSE_MOST));
-    fields::fill(&mut summary, (old, tail), &pieces, prose, counter);
-    let shown = Shown::of(tail, &summary.render());
+    })
+}
+
+/// The summary with these words, of at most `budget` tokens beside them.
+fn filled(
+    old: &[Turn],
+    tail: &[Turn],
+    (words, budget): (UserWords, Tokens),
+    counter: &dyn TokenCounter,
+) -> Summary {
+    let pieces = source::pieces(old);
+    let mut summary = blank(old);
+    let room = budget.saturating_sub(summary.tokens(counter));
+    let known = Known {
+        old,
+        pieces: &pieces,
+        steps: &steps::steps(old),
+    };
+    let state = room.scaled(STATE).min(Tokens::new(STATE_MOST));
+    fields::fill(&mut summary, &known, state, counter);
+    let shown = Shown::of(tail, &format!("{}\n{}", words.render(), summary.render()));
     let draft = Draft {
         base: &summary,
         budget,
         counter,
+        tells: true,
     };
-    fitted(old, &pieces, &shown, &draft)
+    let mut summary = fitted(old, &pieces, &shown, &draft);
+    summary.words = words;
+    summary
 }
 
 /// Identifiers of `old` with the words around them, as entries for [`Field::Ledger`], that neither
@@ -91,6 +204,7 @@ pub fn ledger(
         base: &base,
         budget: budget + base.tokens(counter),
         counter,
+        tells: false,
     };
     let pieces = source::pieces(old);
     let filled = fitted(old, &pieces, &Shown::of(tail, already), &draft);
@@ -147,6 +261,8 @@ struct Draft<'a> {
     base: &'a Summary,
     budget: Tokens,
     counter: &'a dyn TokenCounter,
+    /// True if the course of the work is told too.
+    tells: bool,
 }
 
 /// The draft with as many facts and identifiers as fit. Choosing compares estimated tokens; whether
@@ -156,7 +272,13 @@ fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Shown<'_>, draft: &Draft<'
     let before = draft.base.tokens(draft.counter);
     let room = draft.budget.saturating_sub(before).as_f64() as f32;
     let census = Census::of(pieces);
-    let market = Market::open(&census, pieces, values(old, pieces, &census, shown), room);
+    let ages = ages(old);
+    let values = values(&ages, pieces, &census, shown);
+    let story = match draft.tells {
+        true => story::scenes(old, pieces, &census, &ages),
+        false => Vec::new(),
+    };
+    let market = Market::open(&census, pieces, (values, story), room);
     let mut best: Option<(Tokens, Summary)> = None;
     // The logarithm of the price; values per token span several decades.
     let (mut low, mut high) = (-12.0_f32, 0.0_f32);
@@ -184,44 +306,55 @@ fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Shown<'_>, draft: &Draft<'
     summary
 }
 
+/// The fields, the least needed first.
+pub const LEAST_FIRST: [Field; Field::COUNT] = [
+    Field::Ledger,
+    Field::Facts,
+    Field::DeadEnds,
+    Field::Errors,
+    Field::Done,
+    Field::NextSteps,
+    Field::Decisions,
+    Field::Tasks,
+    Field::Goal,
+    Field::Task,
+];
+
 /// Takes entries away, the least needed first, until the summary fits.
-fn trim(summary: &mut Summary, budget: Tokens, counter: &dyn TokenCounter) {
-    const LEAST_FIRST: [Field; 7] = [
-        Field::Ledger,
-        Field::Facts,
-        Field::DeadEnds,
-        Field::NextSteps,
-        Field::Goal,
-        Field::Decisions,
-        Field::Task,
-    ];
+pub fn trim(summary: &mut Summary, budget: Tokens, counter: &dyn TokenCounter) {
     for field in LEAST_FIRST {
         while summary.tokens(counter) > budget && summary.pop(field).is_some() {}
     }
 }
 
-/// Writes what was chosen into the summary.
+/// The mark of an excerpt, at the end where it is cut.
+const CUT: char = '…';
+
+/// Writes what was chosen into the summary: an entry for each turn and writer.
 fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &Census<'_>) {
     /// The length at which a list of bare names breaks, in bytes.
     const LINE: usize = 200;
-    let mut turn = None;
+    let mut before = None;
     let mut line = String::new();
     for span in &choice.spans {
         let Some(piece) = pieces.get(span.place.piece) else {
             continue;
         };
-        if turn == Some(piece.turn) {
-            line.push_str(" … ");
+        if before == Some(span.place.piece) {
+            line.push_str(" / ");
         } else {
             summary.push(Field::Facts, &std::mem::take(&mut line));
-            turn = Some(piece.turn);
-            if piece.origin == Origin::User {
-                line.push_str("user: ");
-            }
+            before = Some(span.place.piece);
+            line.push_str(by(piece.origin));
         }
-        line.push_str(&one_line(
-            piece.text.get(span.place.at..span.end).unwrap_or_default(),
-        ));
+        if span.is_cut.0 {
+            line.push(CUT);
+        }
+        let said = piece.text.get(span.place.at..span.end);
+        line.push_str(&one_line(said.unwrap_or_default()));
+        if span.is_cut.1 {
+            line.push(CUT);
+        }
     }
     summary.push(Field::Facts, &std::mem::take(&mut line));
     for entry in choice
@@ -238,14 +371,30 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
     summary.push(Field::Ledger, &line);
 }
 
-/// The value of each identifier of the census: its chance of being needed, 0 if it is shown.
-fn values(old: &[Turn], pieces: &[Piece<'_>], census: &Census<'_>, shown: &Shown<'_>) -> Vec<f32> {
+/// The word that says who wrote a quotation. A call begins with the name of its tool.
+const fn by(origin: Origin) -> &'static str {
+    match origin {
+        Origin::User => "user: ",
+        Origin::Assistant => "assistant: ",
+        Origin::Result => "result: ",
+        Origin::Failure => "failed: ",
+        Origin::Call | Origin::Thinking | Origin::Other => "",
+    }
+}
+
+/// The thousands of tokens behind each turn.
+fn ages(old: &[Turn]) -> Vec<f32> {
     let mut ages = vec![0.0_f32; old.len()];
     let mut age = 0.0;
     for (slot, turn) in ages.iter_mut().zip(old).rev() {
         *slot = age;
         age += turn.tokens().as_f64() as f32 / 1_000.0;
     }
+    ages
+}
+
+/// The value of each identifier of the census: its chance of being needed, 0 if it is shown.
+fn values(ages: &[f32], pieces: &[Piece<'_>], census: &Census<'_>, shown: &Shown<'_>) -> Vec<f32> {
     let mut size = 0;
     let newest = shown.tail.iter().rev().chain(pieces.iter().rev());
     let now = newest

@@ -1,8 +1,7 @@
 //! The choice of fragments and bare identifiers: budgeted coverage.
 //!
-//! Every identifier is worth its chance of being needed if it is named, and a little more, by
-//! [`CONTEXT`], if it stands in context: most of the likely ones get context even so, since a fragment
-//! names several at once. At a price per token, each identifier in turn takes what
+//! Every identifier is worth its chance of being needed if it is named, and more, by [`CONTEXT`], if it
+//! stands in context; a quotation that tells of the course of the work is worth something by itself. At a price per token, each identifier in turn takes what
 //! gains most over its cost: nothing, its bare name, or one of its fragments, whose other
 //! identifiers then need not be bought again. The caller finds the price at which the whole
 //! costs the budget.
@@ -10,11 +9,12 @@
 use std::collections::{HashMap, HashSet};
 
 use super::census::{Census, Place};
+use super::lines::{self, Span};
 use super::source::Piece;
-use super::spans::{self, Span};
+use super::story::Scene;
 
 /// The value of context, relative to being named at all.
-const CONTEXT: f32 = 0.06;
+const CONTEXT: f32 = 0.5;
 /// The number of identifiers considered for each token of the budget.
 const PER_TOKEN: f32 = 0.3;
 /// The fewest and the most identifiers that are considered.
@@ -69,25 +69,42 @@ struct Basket<'m> {
 
 impl Market {
     /// The market for a budget of `budget` tokens. `value` is the chance of each identifier of the
-    /// census; 0 for those that are not wanted.
-    pub fn open(census: &Census<'_>, pieces: &[Piece<'_>], value: Vec<f32>, budget: f32) -> Self {
+    /// census; 0 for those that are not wanted. `story` are quotations that are worth something by themselves.
+    pub fn open(
+        census: &Census<'_>,
+        pieces: &[Piece<'_>],
+        (mut value, story): (Vec<f32>, Vec<Scene>),
+        budget: f32,
+    ) -> Self {
         let worth = |entry: usize| value.get(entry).copied().unwrap_or(0.0);
         let mut ranked: Vec<usize> = (0..census.entries.len())
             .filter(|&entry| worth(entry) > 0.0)
             .collect();
         ranked.sort_by(|&one, &other| worth(other).total_cmp(&worth(one)).then(one.cmp(&other)));
         ranked.truncate((budget * PER_TOKEN).clamp(MOST.0, MOST.1) as usize);
-        let candidates = ranked
+        let mut candidates: Vec<Candidate> = ranked
             .into_iter()
             .filter_map(|entry| {
                 let text = census.entries.get(entry)?.text;
                 Some(Candidate {
                     entry,
-                    bare: spans::cost(text) + SEPARATOR,
-                    options: spans::options(entry, census, pieces, &value),
+                    bare: lines::cost(text) + SEPARATOR,
+                    options: lines::options(entry, census, pieces, &value),
                 })
             })
             .collect();
+        // What a scene tells is a member like an identifier, behind those of the census.
+        for scene in story {
+            let entry = value.len();
+            value.push(scene.value);
+            let mut span = scene.span;
+            span.members.push((entry, true));
+            candidates.push(Candidate {
+                entry,
+                bare: f32::INFINITY,
+                options: vec![span],
+            });
+        }
         let implied = census
             .entries
             .iter()
@@ -233,7 +250,10 @@ impl<'m> Basket<'m> {
                 Some(last)
                     if last.place.piece == span.place.piece && span.place.at <= last.end + 3 =>
                 {
-                    last.end = last.end.max(span.end);
+                    if span.end > last.end {
+                        last.end = span.end;
+                        last.is_cut.1 = span.is_cut.1;
+                    }
                 }
                 _ => spans.push(span.clone()),
             }

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use crate::identifiers;
-use crate::turn::{Outcome, Part, Provenance, Role, Turn};
+use crate::turn::{Outcome, Part, Provenance, Role, ToolCall, Turn};
 
 /// The writer of a piece, and the way it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,8 +33,6 @@ pub(super) struct Piece<'a> {
     pub turn: usize,
     /// The writer.
     pub origin: Origin,
-    /// The text as it stands in the turn; of a call, its arguments.
-    pub raw: &'a str,
     /// The text to quote from: a call's name and its arguments with their escapes undone, file
     /// listings without line numbers.
     pub text: Cow<'a, str>,
@@ -53,7 +53,7 @@ pub(super) fn pieces(turns: &[Turn]) -> Vec<Piece<'_>> {
 
 fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part) -> Option<Piece<'a>> {
     let said = turn.provenance() == Provenance::Said;
-    let (origin, raw, text) = match part {
+    let (origin, text) = match part {
         Part::Text(text) => {
             let origin = match turn.role() {
                 Role::User if said => Origin::User,
@@ -61,37 +61,43 @@ fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part) -> Option<Piece<'a>> 
                 Role::Tool => Origin::Result,
                 _ => Origin::Other,
             };
-            (origin, text.as_str(), Cow::Borrowed(text.as_str()))
+            (origin, Cow::Borrowed(text.as_str()))
         }
-        Part::Thinking(text) => (
-            Origin::Thinking,
-            text.as_str(),
-            Cow::Borrowed(text.as_str()),
-        ),
-        Part::Call(call) => (
-            Origin::Call,
-            call.arguments.as_str(),
-            Cow::Owned(format!(
-                "{} {}",
-                call.name,
-                identifiers::unescaped(&call.arguments)
-            )),
-        ),
+        Part::Thinking(text) => (Origin::Thinking, Cow::Borrowed(text.as_str())),
+        Part::Call(call) => (Origin::Call, Cow::Owned(readable_call(call))),
         Part::Result(result) => {
             let origin = match result.outcome {
                 Outcome::Succeeded => Origin::Result,
                 Outcome::Failed => Origin::Failure,
             };
-            (origin, result.text.as_str(), without_gutter(&result.text))
+            (origin, without_gutter(&result.text))
         }
         Part::Attachment(_) | Part::Opaque(_) => return None,
     };
     Some(Piece {
         turn: index,
         origin,
-        raw,
         text,
     })
+}
+
+/// A call as a person reads it: the tool's name, and each argument behind its name, strings without escapes.
+fn readable_call(call: &ToolCall) -> String {
+    let mut out = call.name.to_string();
+    match serde_json::from_str(&call.arguments) {
+        Ok(Value::Object(members)) => {
+            for (number, (key, value)) in members.iter().enumerate() {
+                let value = match value {
+                    Value::String(text) => text.clone(),
+                    other => identifiers::unescaped(&other.to_string()).into_owned(),
+                };
+                let before = if number == 0 { " " } else { "\n" };
+                out.extend([before, key, ": ", &value]);
+            }
+        }
+        _ => out.extend([" ", &*identifiers::unescaped(&call.arguments)]),
+    }
+    out
 }
 
 /// A file listing without its line numbers: where most lines begin with a number and a tab or an

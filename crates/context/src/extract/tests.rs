@@ -85,42 +85,105 @@ fn a_small_session() {
 }
 
 #[test]
-fn every_field_says_who_said_it() {
+fn every_field_tells_the_state_of_the_work() {
     let turns = small_session();
     let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
-    let demands = summary.entries(Field::Decisions).join("\n");
-    assert!(
-        demands.contains("user: Make the importer keep the row order. Never touch the schema."),
-        "{demands}"
+    let said = &summary.words.said()[0].text;
+    assert_eq!(
+        said,
+        "Make the importer keep the row order. Never touch the schema."
     );
-    assert!(demands.contains("assistant: The root cause"), "{demands}");
-    let failed = summary.entries(Field::DeadEnds).join("\n");
-    assert!(failed.contains("a tool failed: error: test"), "{failed}");
-    let next = summary.entries(Field::NextSteps).join("\n");
-    assert!(next.contains("to do: run all tests"), "{next}");
-    let task = summary.entries(Field::Task).join("\n");
-    assert!(task.contains("sort the batches"), "{task}");
+    let check = |field: Field, expected: &str| {
+        let entries = summary.entries(field).join("\n");
+        assert!(entries.contains(expected), "{expected:?} in {entries}");
+    };
+    check(Field::Goal, "first request (turn 0): Make the importer");
+    check(
+        Field::Decisions,
+        "assistant: The root cause is the parallel reader in load_rows.",
+    );
+    check(Field::Tasks, "in progress: sort the batches");
+    check(Field::Tasks, "open: run all tests");
+    check(Field::Done, "read: src/import/rows.rs");
+    check(
+        Field::Done,
+        "import_keeps_order` failed: error: test import_keeps_order failed at row 812",
+    );
+    check(Field::Errors, "(turn 4; not seen to work since)");
+    check(
+        Field::Task,
+        "assistant: Next I will sort the batches by their offset.",
+    );
 }
 
 #[test]
-fn preserved_turns_stand_in_full_and_once() {
-    let constraint = "Never write to the production database from a test, not even in a dry run.";
-    let filler = |number: usize| {
-        TurnDraft::text(
-            Role::Assistant,
-            format!("Read file{number}.rs and went on. ").repeat(40),
+fn what_was_done_is_told_with_its_last_known_state() {
+    let edit = |path: &str| {
+        call(
+            "Edit",
+            &format!(r#"{{"file_path":"{path}","old_string":"a","new_string":"b"}}"#),
         )
     };
-    let mut drafts = vec![TurnDraft::text(Role::User, constraint)];
-    drafts.extend((0..40).map(filler));
-    let turns = placed(drafts);
-    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
-    let decisions = summary.entries(Field::Decisions);
-    assert_eq!(decisions.first(), Some(&format!("user: {constraint}")));
-    let said = decisions
-        .iter()
-        .filter(|entry| entry.contains("production database"));
-    assert_eq!(said.count(), 1);
+    let ok = || result("done", Outcome::Succeeded);
+    let turns = placed([
+        TurnDraft::text(Role::User, "Write the plan and commit it."),
+        call(
+            "Write",
+            r#"{"file_path":"docs/plan.md","content":"one\ntwo\nthree"}"#,
+        ),
+        ok(),
+        edit("docs/plan.md"),
+        ok(),
+        edit("src/a.rs"),
+        result("String to replace not found in file.", Outcome::Failed),
+        call("Bash", r#"{"command":"make test"}"#),
+        result("Exit code 2\nundefined: load_rows", Outcome::Succeeded),
+        edit("src/a.rs"),
+        ok(),
+        call("Bash", r#"{"command":"cd /work && make test"}"#),
+        result("12 tests passed", Outcome::Succeeded),
+        call(
+            "shell",
+            r#"{"command":["bash","-lc","git commit -qam plan"]}"#,
+        ),
+        result(
+            "[refactor 1a2b3c4] Write the plan\n 1 file changed",
+            Outcome::Succeeded,
+        ),
+        call(
+            "apply_patch",
+            "*** Begin Patch\n*** Delete File: old.md\n*** End Patch",
+        ),
+        ok(),
+        call(
+            "TodoWrite",
+            r#"{"todos":[{"content":"write the plan","status":"completed"},{"content":"WP1","status":"pending"}]}"#,
+        ),
+        ok(),
+    ]);
+    let summary = extract(&turns, &[], Tokens::new(4_000), &Heuristic);
+    assert_eq!(
+        summary.entries(Field::Done),
+        [
+            "commit 1a2b3c4 on refactor: Write the plan",
+            "old.md: deleted",
+            "src/a.rs: changed once",
+            "docs/plan.md: written (3 lines), then changed once",
+            "`git commit -qam plan` ended well: 1 file changed",
+            "`make test` (2 runs) ended well: 12 tests passed",
+        ]
+    );
+    assert_eq!(
+        summary.entries(Field::Tasks),
+        ["open: WP1", "closed: write the plan"]
+    );
+    assert_eq!(
+        summary.entries(Field::Errors),
+        [
+            "make test: undefined: load_rows (turn 7; the same worked in turn 11)",
+            "src/a.rs: String to replace not found in file. (turn 5; the same worked in turn 9)",
+        ]
+    );
 }
 
 #[test]
@@ -147,7 +210,7 @@ fn what_the_tail_shows_is_not_repeated() {
 fn a_ledger_adds_only_what_is_missing() {
     let turns = small_session();
     let already = "We edit src/import/rows.rs and load_rows.";
-    let lines = ledger(&turns, &[], already, Tokens::new(60), &Heuristic).join("\n");
+    let lines = ledger(&turns, &[], already, Tokens::new(90), &Heuristic).join("\n");
     assert!(identifiers::mentions(&lines, "batch_size"), "{lines}");
     let with_all = format!("{already} {lines}");
     assert!(ledger(&turns, &[], &with_all, Tokens::new(60), &Heuristic).is_empty());
@@ -217,12 +280,13 @@ proptest! {
     }
 
     #[test]
-    fn every_fragment_is_verbatim(old in random_turns(), budget in 100_u64..1_500) {
+    fn every_quotation_is_verbatim(old in random_turns(), budget in 100_u64..1_500) {
         let summary = extract(&old, &[], Tokens::new(budget), &Heuristic);
         let source = quotable(&old);
         for entry in summary.entries(Field::Facts) {
-            let quoted = entry.strip_prefix("user: ").unwrap_or(entry);
-            for fragment in quoted.split(" … ") {
+            let by = ["user: ", "assistant: ", "result: ", "failed: "].into_iter().find_map(|by| entry.strip_prefix(by));
+            for fragment in by.unwrap_or(entry).split(" / ") {
+                let fragment = fragment.trim_matches('…').trim();
                 prop_assert!(source.contains(fragment), "{fragment:?} in {source:?}");
             }
         }

@@ -361,7 +361,6 @@ fn a_summary_with_a_marker_of_its_own_gets_no_second_one() {
     let opening = marker.split(" It replaces").next().unwrap();
     assert_eq!(text.matches(opening).count(), 1, "{text}");
     let read = summary::Summary::parse(&text);
-    assert!(read.missing.is_empty(), "{text}");
     assert_eq!(read.summary.replaced.turns, 2);
 }
 

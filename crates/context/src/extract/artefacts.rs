@@ -1,0 +1,258 @@
+//! What the agent did to its environment: files, commands, commits, and the errors on the way.
+
+use std::collections::HashMap;
+
+use super::steps::{Action, Step};
+use crate::summary::one_line;
+
+/// The longest command or line of output that is quoted whole, in bytes.
+const LINE: usize = 180;
+
+/// The state of a file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct File {
+    pub path: String,
+    written: Option<usize>,
+    changes: usize,
+    is_deleted: bool,
+    /// The line that tells why the last change failed.
+    failure: Option<String>,
+    /// The step that touched it last.
+    last: usize,
+}
+
+/// A command and its outcomes.
+#[derive(Clone, Debug)]
+pub(super) struct Command {
+    pub line: String,
+    pub runs: usize,
+    pub failed: bool,
+    told: Option<String>,
+    last: usize,
+}
+
+/// An error and what ended it.
+#[derive(Clone, Debug)]
+pub(super) struct Trouble {
+    pub line: String,
+    at: String,
+    turn: usize,
+    /// The turn in which the same thing worked.
+    pub ended: Option<usize>,
+}
+
+/// Everything that was done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Artefacts {
+    /// Changed files, the newest last.
+    pub files: Vec<File>,
+    /// Files that were only read, the newest last.
+    pub read: Vec<String>,
+    /// Commands, the newest last.
+    pub commands: Vec<Command>,
+    /// Commits as `branch hash message`, the newest last.
+    pub commits: Vec<String>,
+    /// Errors, the newest last.
+    pub troubles: Vec<Trouble>,
+}
+
+impl Artefacts {
+    /// Reads the steps.
+    pub fn of(steps: &[Step<'_>]) -> Self {
+        let mut out = Self::default();
+        let mut files: HashMap<String, File> = HashMap::new();
+        let mut read: HashMap<String, usize> = HashMap::new();
+        let mut commands: HashMap<String, Command> = HashMap::new();
+        for (number, step) in steps.iter().enumerate() {
+            for action in step.actions() {
+                match &action {
+                    Action::Wrote(path, _) | Action::Changed(path) | Action::Deleted(path) => {
+                        let file = files.entry(path.clone()).or_default();
+                        path.clone_into(&mut file.path);
+                        file.take(&action, step, number);
+                    }
+                    Action::Read(path) => {
+                        read.insert(path.clone(), number);
+                    }
+                    Action::Ran(line) => {
+                        let line = shown_command(line);
+                        let command = commands.entry(line.clone()).or_insert(Command {
+                            line,
+                            runs: 0,
+                            failed: false,
+                            told: None,
+                            last: number,
+                        });
+                        command.take(step, number);
+                    }
+                    Action::Other => {}
+                }
+                out.follow(&action, step);
+            }
+            let told = step.result.iter().flat_map(|result| result.text.lines());
+            out.commits.extend(told.filter_map(commit));
+        }
+        out.commits.dedup();
+        out.files = newest_last(files.into_values(), |file| file.last);
+        read.retain(|path, _| !out.files.iter().any(|file| file.path == *path));
+        out.read = newest_last(read.into_iter(), |(_, last)| *last)
+            .into_iter()
+            .map(|(path, _)| path)
+            .collect();
+        out.commands = newest_last(commands.into_values(), |command| command.last);
+        out
+    }
+
+    /// Notes an error, or the end of one.
+    fn follow(&mut self, action: &Action, step: &Step<'_>) {
+        let at = match action {
+            Action::Wrote(path, _)
+            | Action::Changed(path)
+            | Action::Deleted(path)
+            | Action::Read(path) => path.clone(),
+            Action::Ran(line) => shown_command(line),
+            Action::Other => step.call.name.to_string(),
+        };
+        let same = |it: &&mut Trouble| it.at == at && it.ended.is_none();
+        if step.failed() {
+            let Some(line) = step.telling_line() else {
+                return;
+            };
+            // The newest wording of an error that goes on.
+            self.troubles.retain(|it| it.at != at || it.ended.is_some());
+            self.troubles.push(Trouble {
+                line: clipped(line),
+                at,
+                turn: step.turn,
+                ended: None,
+            });
+        } else if step.result.is_some()
+            && let Some(ended) = self.troubles.iter_mut().find(same)
+        {
+            ended.ended = Some(step.turn);
+        }
+    }
+}
+
+impl File {
+    fn take(&mut self, action: &Action, step: &Step<'_>, number: usize) {
+        self.last = number;
+        if step.failed() {
+            self.failure = step.telling_line().map(clipped);
+            return;
+        }
+        self.failure = None;
+        match action {
+            Action::Wrote(_, lines) => {
+                self.written = Some(*lines);
+                self.changes = 0;
+                self.is_deleted = false;
+            }
+            Action::Deleted(_) => self.is_deleted = true,
+            _ => self.changes += 1,
+        }
+    }
+
+    /// `src/a.rs: written (120 lines), then changed twice`.
+    pub fn state(&self) -> String {
+        let times = match self.changes {
+            1 => "changed once".to_owned(),
+            many => format!("changed {many} times"),
+        };
+        let mut state = match (self.is_deleted, self.written, self.changes) {
+            (true, ..) => "deleted".to_owned(),
+            (_, Some(0), 0) => "created".to_owned(),
+            (_, Some(lines), 0) => format!("written ({lines} lines)"),
+            (_, Some(0), _) => format!("created, then {times}"),
+            (_, Some(lines), _) => format!("written ({lines} lines), then {times}"),
+            (_, None, 0) => "not changed".to_owned(),
+            (_, None, _) => times,
+        };
+        if let Some(failure) = &self.failure {
+            state = format!("{state}; the last change failed: {failure}");
+        }
+        format!("{}: {state}", self.path)
+    }
+}
+
+impl Command {
+    fn take(&mut self, step: &Step<'_>, number: usize) {
+        self.runs += 1;
+        self.last = number;
+        self.failed = step.failed();
+        self.told = step.telling_line().map(clipped);
+    }
+
+    /// `` `make test` (3 runs) failed: LINE ``.
+    pub fn state(&self) -> String {
+        let runs = match self.runs {
+            1 => String::new(),
+            many => format!(" ({many} runs)"),
+        };
+        let outcome = if self.failed { "failed" } else { "ended well" };
+        match &self.told {
+            Some(told) => format!("`{}`{runs} {outcome}: {told}", self.line),
+            None => format!("`{}`{runs} {outcome}", self.line),
+        }
+    }
+}
+
+impl Trouble {
+    /// `make: LINE, in turn 12; the same worked in turn 15`.
+    pub fn state(&self) -> String {
+        let Self { line, at, turn, .. } = self;
+        match self.ended {
+            Some(ended) => format!("{at}: {line} (turn {turn}; the same worked in turn {ended})"),
+            None => format!("{at}: {line} (turn {turn}; not seen to work since)"),
+        }
+    }
+}
+
+fn newest_last<T>(items: impl Iterator<Item = T>, last: impl Fn(&T) -> usize) -> Vec<T> {
+    let mut items: Vec<T> = items.collect();
+    items.sort_by_key(last);
+    items
+}
+
+/// The line of a command that says what it does: without a change of folder in front, one line.
+fn shown_command(command: &str) -> String {
+    let command = command.trim();
+    let behind = match command.strip_prefix("cd ") {
+        Some(rest) => rest
+            .split_once("&&")
+            .map_or(command, |(_, rest)| rest.trim()),
+        None => command,
+    };
+    let first = behind.lines().next().unwrap_or_default().trim();
+    match first == behind {
+        true => clipped(first),
+        false => format!("{} …", clipped(first).trim_end_matches(" …")),
+    }
+}
+
+/// A line whole, or its beginning with a mark.
+fn clipped(line: &str) -> String {
+    let line = one_line(line);
+    if line.len() <= LINE {
+        return line;
+    }
+    let end = line.floor_char_boundary(LINE - 4);
+    let start = line.get(..end).unwrap_or_default();
+    let whole = start.rsplit_once(' ').map_or(start, |(whole, _)| whole);
+    format!("{whole} …")
+}
+
+/// The commit that a line of `git commit` reports: `[main 1a2b3c4] Message`.
+fn commit(line: &str) -> Option<String> {
+    let (inside, message) = line.trim().strip_prefix('[')?.split_once("] ")?;
+    let (branch, hash) = inside.rsplit_once(' ')?;
+    let is_hash =
+        hash.len() >= 7 && hash.len() <= 40 && hash.bytes().all(|it| it.is_ascii_hexdigit());
+    is_hash.then(|| {
+        format!(
+            "{hash} on {}: {}",
+            branch.trim_end_matches(" (root-commit)"),
+            clipped(message)
+        )
+    })
+}

@@ -1,0 +1,231 @@
+//! Candidates to quote: whole lines and sentences, and marked excerpts of those that are too long.
+
+use std::ops::Range;
+
+use super::census::{Census, Place};
+use super::source::Piece;
+use crate::identifiers;
+use crate::sentence::sentences;
+
+/// The number of words of three letters and more, the pieces of the identifier itself not counted, that a
+/// quotation must hold for the identifier to stand in context.
+const CONTEXT_WORDS: usize = 3;
+/// The longest line or sentence that is quoted whole, in bytes.
+const WHOLE: usize = 200;
+/// The reach of an excerpt to each side of its identifier, in bytes.
+const REACH: usize = 64;
+/// The separator of two quotations, in estimated tokens.
+const SEPARATOR: f32 = 1.3;
+/// The marks of an excerpt, in estimated tokens.
+const MARKS: f32 = 1.5;
+/// The most quotations kept for one identifier.
+const OPTIONS: usize = 4;
+
+/// A quotation of one piece.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Span {
+    /// The place of its first byte.
+    pub place: Place,
+    /// The byte after its last.
+    pub end: usize,
+    /// Its estimated tokens, the separator included.
+    pub cost: f32,
+    /// The identifiers in it, and for each whether it stands there in context.
+    pub members: Vec<(usize, bool)>,
+    /// True if it is cut at its beginning and at its end.
+    pub is_cut: (bool, bool),
+}
+
+/// The best quotations for the identifier `number`, best first. `value` says what an identifier is worth.
+pub(super) fn options(
+    number: usize,
+    census: &Census<'_>,
+    pieces: &[Piece<'_>],
+    value: &[f32],
+) -> Vec<Span> {
+    let Some(entry) = census.entries.get(number) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(f32, Span)> = Vec::new();
+    for &place in entry.places.iter().rev() {
+        let Some(piece) = pieces.get(place.piece) else {
+            continue;
+        };
+        let own = place.at..place.at + entry.text.len();
+        for range in around(&piece.text, &own) {
+            let span = span(piece, (place.piece, range), census);
+            let worth = span.members.iter().map(|&(member, context)| {
+                let value = value.get(member).copied().unwrap_or(0.0);
+                if context { value } else { value * 0.9 }
+            });
+            let density = worth.sum::<f32>() / span.cost;
+            if !found.iter().any(|(_, other)| *other == span) {
+                found.push((density, span));
+            }
+        }
+    }
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    found.truncate(OPTIONS);
+    found.into_iter().map(|(_, span)| span).collect()
+}
+
+/// The ranges to quote for what stands at `own`: its line or sentence, or an excerpt of it; and where that says too
+/// little, the line with the one before or after it.
+fn around(text: &str, own: &Range<usize>) -> Vec<Range<usize>> {
+    let line = line_at(text, own.start);
+    if line.len() > WHOLE {
+        return vec![within(text, &line, own)];
+    }
+    let mut out = vec![line.clone()];
+    let said = text.get(line.clone()).unwrap_or_default();
+    let named = text.get(own.clone()).unwrap_or_default();
+    if words(said) >= words(named) + CONTEXT_WORDS {
+        return out;
+    }
+    let before = line.start.checked_sub(1).map(|end| line_at(text, end));
+    let after = (line.end < text.len()).then(|| line_at(text, line.end + 1));
+    let before = before.map(|it| it.start..line.end);
+    let after = after.map(|it| line.start..it.end);
+    let fits = |range: &Range<usize>| range.len() <= WHOLE;
+    out.extend(before.into_iter().chain(after).filter(fits));
+    out
+}
+
+/// The line at a byte, without white space at its ends.
+fn line_at(text: &str, at: usize) -> Range<usize> {
+    let at = text.floor_char_boundary(at.min(text.len()));
+    let (before, behind) = text.split_at_checked(at).unwrap_or(("", text));
+    let start = before.rfind('\n').map_or(0, |it| it + 1);
+    let end = behind.find('\n').map_or(text.len(), |it| at + it);
+    trimmed(text, start..end)
+}
+
+fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let part = text.get(range.clone()).unwrap_or_default();
+    let start = range.start + (part.len() - part.trim_start().len());
+    start..start + part.trim().len()
+}
+
+/// The sentence of a long line in which something stands, or an excerpt around it.
+fn within(text: &str, line: &Range<usize>, own: &Range<usize>) -> Range<usize> {
+    let said = text.get(line.clone()).unwrap_or_default();
+    // Only the neighbourhood is divided: a line may be a whole file.
+    let from = said.floor_char_boundary((own.start - line.start).saturating_sub(WHOLE));
+    let to = said.ceil_char_boundary((own.end - line.start + WHOLE).min(said.len()));
+    let near = said.get(from..to).unwrap_or_default();
+    let base = line.start + from;
+    let held = sentences(near).into_iter().find_map(|(at, sentence)| {
+        let range = base + at..base + at + sentence.len();
+        let open = (at == 0 && from > 0) || (at + sentence.len() == near.len() && to < said.len());
+        let holds = range.start <= own.start && own.end <= range.end;
+        (holds && !open && sentence.len() <= WHOLE).then_some(range)
+    });
+    held.unwrap_or_else(|| excerpt(text, line, own))
+}
+
+/// An excerpt of a line, cut between words.
+fn excerpt(text: &str, line: &Range<usize>, own: &Range<usize>) -> Range<usize> {
+    let mut start = text
+        .floor_char_boundary(own.start.saturating_sub(REACH))
+        .max(line.start);
+    let mut end = text
+        .ceil_char_boundary((own.end + REACH).min(text.len()))
+        .min(line.end);
+    if start > line.start {
+        let lead = text.get(start..own.start).unwrap_or_default();
+        start = lead
+            .find(char::is_whitespace)
+            .map_or(own.start, |it| start + it);
+    }
+    if end < line.end {
+        let rest = text.get(own.end..end).unwrap_or_default();
+        end = rest
+            .rfind(char::is_whitespace)
+            .map_or(own.end, |it| own.end + it);
+    }
+    trimmed(text, start..end)
+}
+
+/// The quotation of a range.
+pub(super) fn span(
+    piece: &Piece<'_>,
+    (number, range): (usize, Range<usize>),
+    census: &Census<'_>,
+) -> Span {
+    let text = &*piece.text;
+    let said = text.get(range.clone()).unwrap_or_default();
+    let all = words(said);
+    let mut members: Vec<(usize, bool)> = identifiers::scan(said)
+        .chain(identifiers::members(said))
+        .filter_map(|found| {
+            let entry = census.find(found.text)?;
+            Some((entry, all >= words(found.text) + CONTEXT_WORDS))
+        })
+        .collect();
+    members.sort_unstable();
+    members.dedup_by_key(|(entry, _)| *entry);
+    let is_cut = (
+        text.get(..range.start).is_some_and(goes_on_before),
+        text.get(range.end..).is_some_and(goes_on_behind),
+    );
+    let marks = f32::from(u8::from(is_cut.0)) + f32::from(u8::from(is_cut.1));
+    Span {
+        place: Place {
+            piece: number,
+            at: range.start,
+        },
+        end: range.end,
+        cost: cost(said) + SEPARATOR + marks * MARKS,
+        members,
+        is_cut,
+    }
+}
+
+/// Returns true if what stands before a quotation is part of the same sentence.
+fn goes_on_before(before: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or_default().trim_end();
+    !line.is_empty() && !line.ends_with(['.', '!', '?', ':', '。', '！', '？', '।', '؟'])
+}
+
+/// Returns true if what stands behind a quotation is part of the same sentence.
+fn goes_on_behind(behind: &str) -> bool {
+    let mut rest = behind.chars();
+    match rest.next() {
+        None | Some('\n') => false,
+        // A sentence ended, or the text would not have been cut between words.
+        Some(first) => !first.is_whitespace() || !starts_anew(rest.as_str()),
+    }
+}
+
+/// Returns true if a text begins like a sentence of its own, or a line ends here.
+fn starts_anew(text: &str) -> bool {
+    let line = text.split('\n').next().unwrap_or_default().trim_start();
+    line.chars()
+        .next()
+        .is_none_or(|first| !first.is_lowercase())
+}
+
+/// The estimated tokens of a text: what byte-pair vocabularies need on average.
+pub(super) fn cost(text: &str) -> f32 {
+    let (mut cost, mut inside) = (0.0, false);
+    for byte in text.bytes() {
+        let word = byte.is_ascii_alphanumeric();
+        cost += match (word, inside) {
+            (true, false) => 0.65,
+            (true, true) if byte.is_ascii_uppercase() => 0.55,
+            (true, true) if byte.is_ascii_digit() => 0.3,
+            (true, true) => 0.1,
+            (false, _) if byte.is_ascii_whitespace() => 0.0,
+            (false, _) if byte.is_ascii() => 0.42,
+            (false, _) => 0.35,
+        };
+        inside = word;
+    }
+    cost
+}
+
+fn words(text: &str) -> usize {
+    text.split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| word.len() >= 3)
+        .count()
+}

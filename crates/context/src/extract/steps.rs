@@ -1,0 +1,224 @@
+//! The steps of an agent: each call with its result, and what the call does, by the form of its arguments.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::turn::{Outcome, ToolCall, ToolResult, Turn};
+
+/// Names under which tools take a path.
+const PATHS: [&str; 6] = [
+    "file_path",
+    "path",
+    "notebook_path",
+    "filename",
+    "target_file",
+    "file",
+];
+/// Names under which tools take the whole content of a file.
+const CONTENTS: [&str; 4] = ["content", "contents", "file_text", "new_source"];
+/// Names under which tools take a change of a file.
+const CHANGES: [&str; 9] = [
+    "old_string",
+    "new_string",
+    "edits",
+    "diff",
+    "patch",
+    "oldText",
+    "old_str",
+    "new_str",
+    "insert_text",
+];
+/// Names under which tools take a command line.
+const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
+/// Phrases with which tools report that a command failed.
+const EXITS: [&str; 4] = [
+    "exit code",
+    "exit status",
+    "exited with code",
+    "returned non-zero",
+];
+
+/// A call, and its result where it has one.
+#[derive(Debug)]
+pub(super) struct Step<'a> {
+    /// The index of the turn that calls.
+    pub turn: usize,
+    pub call: &'a ToolCall,
+    /// The arguments; `Null` where they are no JSON.
+    pub arguments: Value,
+    pub result: Option<&'a ToolResult>,
+}
+
+/// The effect of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// A file was written with so many lines.
+    Wrote(String, usize),
+    /// A file was changed.
+    Changed(String),
+    /// A file was deleted.
+    Deleted(String),
+    /// A file was read.
+    Read(String),
+    /// A command was run.
+    Ran(String),
+    /// Something else.
+    Other,
+}
+
+/// The steps of `turns`, in order. Of two calls with one id, a result belongs to the newest unanswered one.
+pub(super) fn steps(turns: &[Turn]) -> Vec<Step<'_>> {
+    let mut out: Vec<Step<'_>> = Vec::new();
+    let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (turn, it) in turns.iter().enumerate() {
+        for result in it.results() {
+            let waiting = open.get_mut(result.call.as_str()).and_then(Vec::pop);
+            if let Some(step) = waiting.and_then(|at| out.get_mut(at)) {
+                step.result = Some(result);
+            }
+        }
+        for call in it.calls() {
+            open.entry(call.id.as_str()).or_default().push(out.len());
+            out.push(Step {
+                turn,
+                call,
+                arguments: serde_json::from_str(&call.arguments).unwrap_or(Value::Null),
+                result: None,
+            });
+        }
+    }
+    out
+}
+
+impl Step<'_> {
+    /// The effects of the call: several for a patch of several files.
+    pub fn actions(&self) -> Vec<Action> {
+        let text = |names: &[&str]| {
+            let found = names.iter().find_map(|name| self.arguments.get(name));
+            found.and_then(Value::as_str)
+        };
+        let has = |names: &[&str]| names.iter().any(|name| self.arguments.get(name).is_some());
+        if let Some(path) = text(&PATHS) {
+            let path = path.to_owned();
+            return vec![match text(&CONTENTS) {
+                Some(content) => Action::Wrote(path, content.lines().count()),
+                None if has(&CHANGES) => Action::Changed(path),
+                None if has(&COMMANDS) => Action::Other,
+                None => Action::Read(path),
+            }];
+        }
+        let command = self.command();
+        let patch = command.as_deref().unwrap_or(&self.call.arguments);
+        if patch.contains("*** Begin Patch") {
+            let unescaped = patch.replace("\\n", "\n");
+            return unescaped.lines().filter_map(patched).collect();
+        }
+        match command {
+            Some(command) => vec![Action::Ran(command)],
+            None => vec![Action::Other],
+        }
+    }
+
+    /// The command line that the call runs.
+    fn command(&self) -> Option<String> {
+        let value = COMMANDS.iter().find_map(|name| self.arguments.get(name))?;
+        match value {
+            Value::String(text) => Some(text.clone()),
+            // `["bash", "-lc", "make"]`: what the shell is given.
+            Value::Array(words) => Some(words.last()?.as_str()?.to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the tool reported a failure, or a command that ended with one.
+    pub fn failed(&self) -> bool {
+        self.result.is_some_and(|result| {
+            let text = &*result.text;
+            result.outcome == Outcome::Failed || exit_code(text) > 0 || ends_failed(text)
+        })
+    }
+
+    /// The line of the result that tells most: of a failure the first that names an error, else the last.
+    pub fn telling_line(&self) -> Option<&str> {
+        let result = self.result?;
+        let lines = || {
+            let lines = result.text.lines().map(str::trim);
+            lines.filter(|line| line.chars().filter(|it| it.is_alphanumeric()).count() >= 4)
+        };
+        if !self.failed() {
+            return lines().next_back();
+        }
+        let names_error = |line: &&str| {
+            let lower = line.to_lowercase();
+            [
+                "error",
+                "fail",
+                "panic",
+                "exception",
+                "not found",
+                "denied",
+                "cannot",
+            ]
+            .iter()
+            .any(|word| lower.contains(word))
+        };
+        let is_code = |line: &&str| exit_code(line) > 0;
+        lines()
+            .find(|line| names_error(line) && !is_code(line))
+            .or_else(|| lines().rfind(|line| !is_code(line)))
+            .or_else(|| lines().next())
+    }
+}
+
+/// Returns true if a readable call runs a command or changes a file: what only looks leaves nothing behind.
+pub(super) fn acts(call: &str) -> bool {
+    let first = call.lines().next().unwrap_or_default();
+    let named = |name: &&str| {
+        let key = format!(" {name}: ");
+        first.contains(&key) || call.contains(&format!("\n{}", key.trim_start()))
+    };
+    COMMANDS
+        .iter()
+        .chain(&CONTENTS)
+        .chain(&CHANGES)
+        .any(|name| named(&name))
+}
+
+/// Returns true if the last line of an output says that it failed. A pipe hides the exit code of what stands in
+/// front of it.
+fn ends_failed(text: &str) -> bool {
+    let last = text.lines().rfind(|line| !line.trim().is_empty());
+    let word = last.and_then(|line| line.split_whitespace().next());
+    word.is_some_and(|word| matches!(word.trim_end_matches(':'), "FAIL" | "FAILED" | "FAILURE"))
+}
+
+/// The exit code that a result reports; 0 where it reports none. Only the first and the last lines count: a log in
+/// between may tell of others.
+fn exit_code(text: &str) -> u32 {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let ends = [lines.next(), lines.next_back()];
+    let code = |line: &str| {
+        let lower = line.to_lowercase();
+        let (at, phrase) = EXITS
+            .iter()
+            .find_map(|phrase| Some((lower.find(phrase)?, phrase)))?;
+        let rest = lower.get(at + phrase.len()..)?;
+        let rest = rest.trim_start_matches([':', ' ', '=', '(']);
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    ends.into_iter().flatten().find_map(code).unwrap_or(0)
+}
+
+/// The effect of a line such as `*** Update File: src/a.rs`.
+fn patched(line: &str) -> Option<Action> {
+    let (verb, path) = line.strip_prefix("*** ")?.split_once(" File: ")?;
+    let path = path.trim().to_owned();
+    match verb {
+        "Add" => Some(Action::Wrote(path, 0)),
+        "Update" => Some(Action::Changed(path)),
+        "Delete" => Some(Action::Deleted(path)),
+        _ => None,
+    }
+}

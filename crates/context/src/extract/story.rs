@@ -1,0 +1,121 @@
+//! The course of the work: statements, calls and failures that are worth quoting by themselves.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::census::Census;
+use super::lines::{self, Span};
+use super::source::{Origin, Piece};
+use super::steps;
+use crate::classify::{Classes, Demands};
+use crate::linearity::ResourceClass;
+use crate::sentence::sentences;
+use crate::turn::Turn;
+use crate::units::Tokens;
+
+/// The longest sentence or line of a story, in bytes.
+const LONGEST: usize = 320;
+/// The most sentences of one statement.
+const SENTENCES: usize = 12;
+/// The worth of the newest statement, in the unit of an identifier that is certainly needed. More of it makes a
+/// fuller story and names less of what is needed later.
+const SCALE: f32 = 0.18;
+/// The age at which a scene is worth a third of a new one, in thousands of tokens.
+const FADES: f32 = 14.0;
+
+/// A quotation that tells of the course of the work.
+#[derive(Clone, Debug)]
+pub(super) struct Scene {
+    pub span: Span,
+    /// Its worth, in the unit of an identifier that is certainly needed.
+    pub value: f32,
+}
+
+/// The scenes of `old`. `ages` are the thousands of tokens behind each turn.
+pub(super) fn scenes(
+    old: &[Turn],
+    pieces: &[Piece<'_>],
+    census: &Census<'_>,
+    ages: &[f32],
+) -> Vec<Scene> {
+    let mut classes = Classes::new(Tokens::new(1_000_000), Arc::new(Demands::default()));
+    let classes: Vec<ResourceClass> = old.iter().map(|turn| classes.push(turn)).collect();
+    let mut out = Vec::new();
+    for (number, piece) in pieces.iter().enumerate() {
+        let age = ages.get(piece.turn).copied().unwrap_or(0.0);
+        // What the model decided lasts longer than what it did.
+        let decides = classes.get(piece.turn) >= Some(&ResourceClass::Required);
+        let fade = (-age / FADES).exp();
+        let worth = |new: f32, floor: f32| {
+            let worth = new * fade + floor;
+            if decides { worth * 1.4 } else { worth }
+        };
+        for (at, range) in told(piece).into_iter().enumerate() {
+            let value = SCALE
+                * match (piece.origin, at) {
+                    (Origin::Assistant, 0) => worth(0.9, 0.16),
+                    (Origin::Assistant, _) => worth(0.6, 0.05),
+                    (Origin::Call, _) => worth(0.35, 0.02),
+                    (Origin::Failure, _) => worth(0.5, 0.04),
+                    _ => worth(0.15, 0.0),
+                };
+            out.push(Scene {
+                span: lines::span(piece, (number, range), census),
+                value,
+            });
+        }
+    }
+    out
+}
+
+/// The parts of a piece that tell of the course of the work.
+fn told(piece: &Piece<'_>) -> Vec<Range<usize>> {
+    let text = &*piece.text;
+    match piece.origin {
+        Origin::Assistant => said(text),
+        Origin::Call if steps::acts(text) => first_line(text, |_| true),
+        Origin::Failure => first_line(text, |line| line.split_whitespace().count() >= 3),
+        Origin::Result => first_line(text, |line| line.split_whitespace().count() >= 4),
+        Origin::Call | Origin::User | Origin::Thinking | Origin::Other => Vec::new(),
+    }
+}
+
+fn said(text: &str) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        for (start, sentence) in sentences(line) {
+            let range = at + start..at + start + sentence.len();
+            let says = sentence.chars().filter(|it| it.is_alphabetic()).count() >= 8;
+            if says && range.len() <= LONGEST && out.len() < SENTENCES {
+                out.push(range);
+            }
+        }
+        at += line.len();
+    }
+    out
+}
+
+fn first_line(text: &str, says: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        let start = at + (line.len() - line.trim_start().len());
+        if says(bare) && bare.chars().filter(|it| it.is_alphanumeric()).count() >= 4 {
+            let end = match bare.len() <= LONGEST {
+                true => start + bare.len(),
+                false => cut(text, start, LONGEST / 2),
+            };
+            return vec![start..end];
+        }
+        at += line.len();
+    }
+    Vec::new()
+}
+
+/// The end of an excerpt of at most `most` bytes, between words where there are any.
+fn cut(text: &str, start: usize, most: usize) -> usize {
+    let end = text.floor_char_boundary(start + most);
+    let part = text.get(start..end).unwrap_or_default();
+    part.rfind(char::is_whitespace).map_or(end, |it| start + it)
+}
