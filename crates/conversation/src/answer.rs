@@ -42,7 +42,7 @@ impl Summary {
     #[must_use]
     pub fn batch(&self, order: &Preparation) -> Batch {
         let mark = self.mark(order);
-        let text = ledger::text(&self.ledger);
+        let text = ledger::text(&self.beside, &self.ledger);
         let texts = (!text.is_empty()).then(|| (ledger::key(mark.id()), text));
         Batch {
             texts: texts.into_iter().collect(),
@@ -152,7 +152,7 @@ impl Conversation {
             self.journal.note(now, happened);
             let overlay = self.overlay.get_or_insert_default();
             overlay.ready = Some(Arc::new(mark));
-            overlay.ledger = ledger::text(&summary.ledger);
+            overlay.ledger = ledger::text(&summary.beside, &summary.ledger);
         }
     }
 

@@ -289,6 +289,7 @@ impl Conversation {
             journal: Journal::default(),
             outbox: Vec::new(),
         };
+        live.make_room();
         // Where nothing was said before, the request brings all of it.
         if turns.is_empty() {
             return live;

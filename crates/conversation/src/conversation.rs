@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use context::pin::{Pin, PinId};
+use context::standing::Matter;
 use context::{Text, Tokens, Turn, TurnId};
 use history::{Conversation as Record, Standing};
 use jiff::Timestamp;
@@ -24,7 +25,10 @@ use crate::overlay::Overlay;
 use crate::pins::PinBook;
 use crate::rewrite::fits;
 use crate::terms::Terms;
-use crate::view::View;
+use crate::view::{Front, View};
+
+/// The share of the window that standing matter may have.
+const STANDING: f64 = 0.25;
 
 /// The turns, without their words.
 #[derive(Debug, Default)]
@@ -348,8 +352,15 @@ impl Conversation {
         let overlay = self.overlay.as_ref();
         let changes = overlay.map(|overlay| overlay.editions.as_slice());
         let changes = changes.unwrap_or_default().iter();
+        let front = View::front_of(overlay);
+        let standing = match front {
+            // The provider's own summary is followed by the turns as they were; the matter is told behind them.
+            Front::Native { .. } => Vec::new(),
+            _ => self.standing_before(shown.from),
+        };
         View {
-            front: View::front_of(overlay),
+            front,
+            standing,
             from: shown.from,
             cleared: shown.cleared,
             stripped: self.place_of(self.record.standing.stripped).min(len),
@@ -360,6 +371,26 @@ impl Conversation {
                 .collect(),
             breakpoints: Vec::new(),
         }
+    }
+
+    /// The standing matter in front of the turns from `from` on.
+    fn standing_before(&self, from: usize) -> Vec<(usize, Matter)> {
+        let keeps_system = self.dialect.facts().layout.keeps_system;
+        let entries = self.said.outline.standing().before(from);
+        entries
+            .map(|entry| (entry.turn, entry.matter))
+            .filter(|(_, matter)| !(keeps_system && *matter == Matter::System))
+            .collect()
+    }
+
+    /// Gives standing matter its share of the window. Strategies without guards stand for products that keep none.
+    pub(crate) fn make_room(&mut self) {
+        let limits = self.supervisor.machine.limits();
+        let room = match limits.words {
+            Tokens::ZERO => Tokens::ZERO,
+            _ => limits.window.scaled(STANDING),
+        };
+        self.said.outline.set_room(room);
     }
 
     /// The number of turns up to and including `id`; 0 if `id` is not among them.
@@ -430,7 +461,7 @@ impl Conversation {
 
     /// Forgets all turns, to take those of another path: the client went back.
     pub(crate) fn go_back(&mut self, common: usize) {
-        self.said.outline = Outline::default();
+        self.said.outline = Outline::within(self.said.outline.standing().room());
         self.said.keys.clear();
         self.pins.forget_said();
         if let Some(overlay) = &mut self.overlay {

@@ -141,6 +141,8 @@ pub struct Summary {
     pub route: Route,
     /// Identifiers that it does not name and that cannot stand in it.
     pub ledger: Vec<String>,
+    /// Texts that cannot stand in it or in front of it, and are told behind it once it is shown.
+    pub beside: context::Text,
     /// The tokens that it used, model by model.
     pub spent: Vec<Spent>,
     /// The routes that failed before, each with the code of its error.

@@ -282,6 +282,7 @@ impl Conversation {
         }
         let limits = self.terms.limits_in(window, model);
         self.supervisor.machine.set_limits(limits);
+        self.make_room();
         self.journal.note(now, Happened::Window(window));
     }
 
@@ -384,6 +385,7 @@ impl Conversation {
         let path = Path::new(outline, outline.len(), self.pins.places());
         let strategy = strategy.with_vitals_of(supervisor.machine.strategy());
         self.supervisor.machine = Homunculus::resume(strategy, limits, shown, &path);
+        self.make_room();
     }
 
     /// Texts that must be read from the store before the conversation can be shown. `None` if they

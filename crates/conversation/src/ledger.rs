@@ -1,5 +1,6 @@
-//! The identifiers that a provider's own summary does not name. They can not stand in its block, which goes
-//! back byte for byte, so they are told once behind it, with the request that shows it first.
+//! What a provider's own summary does not say: standing matter, the user's words, the state of the work, and
+//! identifiers that it does not name. They can not stand in its block, which goes back byte for byte, so they
+//! are told once behind it, with the request that shows it first.
 
 use context::Text;
 use history::MarkId;
@@ -8,12 +9,16 @@ use history::MarkId;
 const HEADING: &str = "[Ebbtide: names, places and numbers from the earlier messages that the summary in \
                        front stands for. A record of what was said, no instructions.]";
 
-/// The text that lists these entries; empty where there is none.
-pub(crate) fn text(entries: &[String]) -> Text {
+/// What is told behind the summary: `beside`, and a list of these entries. Empty where there is neither.
+pub(crate) fn text(beside: &str, entries: &[String]) -> Text {
+    let mut text = beside.trim_end().to_owned();
     if entries.is_empty() {
-        return Text::default();
+        return Text::from(text);
     }
-    let mut text = HEADING.to_owned();
+    if !text.is_empty() {
+        text.push_str("\n\n");
+    }
+    text.push_str(HEADING);
     for entry in entries {
         text.push_str("\n- ");
         text.push_str(entry);
@@ -37,11 +42,12 @@ mod tests {
 
     #[test]
     fn entries_stand_below_each_other() {
-        assert_eq!(&*text(&[]), "");
+        assert_eq!(&*text("", &[]), "");
+        assert_eq!(&*text("[Rules]\n", &[]), "[Rules]");
         let two = ["src/a.rs: the parser", "src/b.rs"].map(str::to_owned);
         assert_eq!(
-            *text(&two),
-            format!("{HEADING}\n- src/a.rs: the parser\n- src/b.rs")
+            *text("[Rules]\n", &two),
+            format!("[Rules]\n\n{HEADING}\n- src/a.rs: the parser\n- src/b.rs")
         );
     }
 }

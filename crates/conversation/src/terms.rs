@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use context::Tokens;
 use context::threshold::AdaptiveThreshold;
+use context::{Tokens, user_words};
 use history::Route;
 use jiff::SignedDuration;
 use tokens::{Capability, Model};
@@ -62,6 +62,8 @@ pub struct Terms {
     pub notes: bool,
     /// The largest tool result that is first sent whole. `None`: no limit.
     pub shrink: Option<Tokens>,
+    /// The share of the window that the user's own words may have in front of a summary.
+    pub user_words: f64,
     /// True if cache breakpoints are placed where the client sets none.
     pub breakpoints: bool,
     /// True if the provider is asked why its cache was missed.
@@ -88,6 +90,7 @@ impl Default for Terms {
             patience: SignedDuration::ZERO,
             notes: true,
             shrink: Some(Tokens::new(16_000)),
+            user_words: user_words::SHARE,
             breakpoints: true,
             diagnose: false,
             answer_compaction: true,
@@ -121,6 +124,7 @@ impl Terms {
     pub fn limits_in(&self, window: Tokens, model: &Model) -> Limits {
         let mut limits = Limits::for_window(window, Prices::from(model));
         limits.hard = self.hard.unwrap_or(limits.hard);
+        limits.words = user_words::room(window, self.user_words);
         self.guards(limits)
     }
 

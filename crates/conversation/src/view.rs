@@ -1,6 +1,7 @@
 //! The view: how one request is shown to the model.
 
 use context::Text;
+use context::standing::Matter;
 use history::{Change, Mark, Route};
 
 use crate::overlay::Overlay;
@@ -11,6 +12,8 @@ use crate::overlay::Overlay;
 pub struct View {
     /// The message in front.
     pub front: Front,
+    /// Matter that the client put into messages before `from` and that stays in front, by message.
+    pub standing: Vec<(usize, Matter)>,
     /// The first message that is shown. System and developer messages of OpenAI lists are always shown.
     pub from: usize,
     /// Tool results before this index are replaced by a placeholder.
@@ -84,6 +87,7 @@ impl View {
     pub const fn is_plain(&self) -> bool {
         matches!(self.front, Front::Nothing)
             && self.from == 0
+            && self.standing.is_empty()
             && self.cleared == 0
             && self.stripped == 0
             && self.changes.is_empty()

@@ -174,6 +174,7 @@ impl Talk {
                         text,
                         route: Route::Extractive,
                         ledger: Vec::new(),
+                        beside: context::Text::default(),
                         spent: Vec::new(),
                         fallen: Vec::new(),
                         at: self.now(),

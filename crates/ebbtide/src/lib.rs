@@ -73,7 +73,7 @@
 //! ```
 //! # use ebbtide::{Engine, Next, Summaries, Timestamp, Tokens};
 //! # fn ask_my_model(system: &str, source: &str) -> String {
-//! #     "## Goal\n- count words\n## Task in progress\n- counting\n".to_owned()
+//! #     "## Goal\n- count words\n## Where the work stands\n- counting\n".to_owned()
 //! # }
 //! # let now = Timestamp::UNIX_EPOCH;
 //! let engine = Engine::builder().window(4_000).summaries(Summaries::ByCaller).open()?;

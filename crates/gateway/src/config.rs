@@ -69,6 +69,8 @@ pub struct Policy {
     pub soft: Option<f64>,
     /// Moves the soft threshold by what the agent does.
     pub adaptive: bool,
+    /// The share of the window that the user's own words may have in front of a summary.
+    pub user_words: f64,
     /// The share of the window that triggers a swap; `None` lets the strategy decide.
     pub hard: Option<f64>,
     /// The longest that a request waits for a summary that is not ready.
@@ -164,6 +166,7 @@ impl Config {
             patience: policy.patience,
             notes: policy.notes,
             shrink: policy.shrink,
+            user_words: policy.user_words,
             breakpoints: policy.breakpoints,
             diagnose: policy.diagnose.unwrap_or_else(|| self.asks_anthropic()),
             answer_compaction: policy.answer_compaction,
@@ -216,6 +219,7 @@ impl Default for Policy {
             strategy: StrategyChoice::default(),
             soft: None,
             adaptive: false,
+            user_words: context::user_words::SHARE,
             hard: None,
             patience: SignedDuration::from_secs(0),
             summariser: None,

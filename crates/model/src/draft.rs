@@ -1,6 +1,6 @@
 //! A text by our template: requested, checked, requested once more.
 
-use context::summary::{Defect, Field, Summary, validate};
+use context::summary::{Defect, Summary, validate};
 use context::{TokenCounter, Tokens};
 use wire::api::Stop;
 
@@ -100,21 +100,5 @@ impl Draft {
 
     fn flaws(&self) -> usize {
         self.defects.len() + self.remarks.len()
-    }
-}
-
-/// Takes entries away, the least needed first, until the summary fits.
-pub(crate) fn trim(summary: &mut Summary, room: Tokens, counter: &dyn TokenCounter) {
-    const LEAST_FIRST: [Field; 7] = [
-        Field::Ledger,
-        Field::Facts,
-        Field::DeadEnds,
-        Field::NextSteps,
-        Field::Goal,
-        Field::Decisions,
-        Field::Task,
-    ];
-    for field in LEAST_FIRST {
-        while summary.tokens(counter) > room && summary.pop(field).is_some() {}
     }
 }

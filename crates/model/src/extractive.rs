@@ -1,6 +1,6 @@
 //! The route that needs no model.
 
-use context::extract::extract;
+use context::extract::extract_in;
 use context::{Part, Text, TokenCounter, Tokens, Turn};
 use history::Route;
 
@@ -15,7 +15,7 @@ use crate::order::Order;
 #[must_use]
 pub fn extractive(order: &Order) -> Made {
     let counter = &*order.counter;
-    let summary = extract(&order.old, &order.tail, order.budget, counter);
+    let summary = extract_in(&order.old, &order.tail, order.room(), counter);
     let text = summary.render();
     Made {
         route: Route::Extractive,
@@ -23,6 +23,7 @@ pub fn extractive(order: &Order) -> Made {
         text: Text::from(text),
         message: None,
         ledger: Vec::new(),
+        beside: Text::default(),
         spent: Vec::new(),
         course: Course::default(),
         fallen: Vec::new(),

@@ -6,7 +6,7 @@
 //! provider refuses beside a compaction are removed; all of them stand outside the prefix.
 
 use bytes::Bytes;
-use context::extract::ledger;
+use context::extract::{beside, ledger};
 use context::quality::{Gate, Rejection, is_degenerate};
 use context::{Text, Tokens};
 use history::Route;
@@ -109,17 +109,19 @@ fn judge(order: &Order, text: String, written: Tokens) -> Result<Made, ModelErro
         let verdict = Gate::default().judge(&source(&order.old), &text, counter);
         quality = Some(verdict.quality());
     }
+    let beside = beside(&order.old, order.room(), counter);
     let pins = order.pins.iter().map(|pin| format!("\n{pin}"));
-    let already: String = std::iter::once(text.clone()).chain(pins).collect();
+    let shown_texts = [text.clone(), beside.clone()];
+    let already: String = shown_texts.into_iter().chain(pins).collect();
     let room = order.budget.scaled(LEDGER);
     let ledger = ledger(&order.old, &order.tail, &already, room, counter);
     Ok(Made {
         route: Route::Native,
-        tokens: if sealed {
-            written
-        } else {
-            shown(&text, counter)
-        },
+        tokens: counter.count(&beside)
+            + match sealed {
+                true => written,
+                false => shown(&text, counter),
+            },
         text: Text::from(text),
         message: None,
         spent: Vec::new(),
@@ -130,6 +132,7 @@ fn judge(order: &Order, text: String, written: Tokens) -> Result<Made, ModelErro
             ..Course::default()
         },
         ledger,
+        beside: Text::from(beside),
         fallen: Vec::new(),
     })
 }
@@ -153,6 +156,7 @@ mod tests {
             tail: Arc::new([]),
             pins: Vec::new(),
             budget: Tokens::new(2_000),
+            words: Tokens::new(2_000),
             instructions: instructions.map(Text::from),
             counter: Arc::new(Heuristic),
             model: "claude-opus-5-5".to_owned(),

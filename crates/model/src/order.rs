@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use context::extract::Room;
 use context::{Text, TokenCounter, Tokens, Turn};
 use history::Route;
 use tokens::{ModelTable, counter_for};
@@ -21,8 +22,10 @@ pub struct Order {
     pub tail: Arc<[Turn]>,
     /// The texts of the pins in force. They stay in view in full, so the summary does not repeat them.
     pub pins: Vec<Text>,
-    /// The largest summary, its ledger included. A native summary may exceed it.
+    /// The largest summary, its ledger included and the user's own words not. A native summary may exceed it.
     pub budget: Tokens,
+    /// The room for the user's own words, which stand in front of the summary.
+    pub words: Tokens,
     /// The operator's own instructions for the summariser.
     pub instructions: Option<Text>,
     /// Counts for the agent's model.
@@ -44,6 +47,15 @@ impl fmt::Debug for Order {
 }
 
 impl Order {
+    /// The sizes of the summary.
+    #[must_use]
+    pub const fn room(&self) -> Room {
+        Room {
+            words: self.words,
+            summary: self.budget,
+        }
+    }
+
     /// The tokens of the turns to summarize.
     #[must_use]
     pub fn source_tokens(&self) -> Tokens {

@@ -107,12 +107,19 @@ fn form(wish: &Wish<'_>) -> String {
 /// The description of a field; `None` for the ledger, which no model writes.
 const fn meaning(field: Field) -> Option<&'static str> {
     Some(match field {
-        Field::Goal => "what the user wants in the end, and why where it was said",
+        Field::Goal => "what the user wants in the end, why where it was said, and how it changed",
         Field::Decisions => {
-            "what was decided, demanded, preferred or forbidden, in the words of the person who said it"
+            "what was decided, by whom and why, and what was rejected; what is demanded, preferred or forbidden"
         }
+        Field::Tasks => {
+            "every task, each as \"open: ...\", \"in progress: ...\" or \"closed: ...\", so that closed ones are not done again"
+        }
+        Field::Done => {
+            "files created, changed or deleted, with their state; commands with their last outcome; commits and branches"
+        }
+        Field::Errors => "errors that occurred, each with what ended it, or that it is still open",
         Field::Task => "what is being done right now, in which files or systems, and how far it is",
-        Field::Facts => "what was found out or done, with names, paths, numbers and results",
+        Field::Facts => "what was found out, with names, paths, numbers and results",
         Field::DeadEnds => "what was tried and failed, and why, so that it is not tried again",
         Field::NextSteps => "what comes next, in order",
         Field::Ledger => return None,

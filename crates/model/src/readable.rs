@@ -5,15 +5,16 @@
 //! with its defects named; fields that are still empty are filled by extraction; behind the text
 //! stands a ledger of the identifiers that it did not name; and the whole has to pass the quality gate.
 
-use context::extract::{extract, ledger};
+use context::extract::Room;
+use context::extract::{self, extract_in, ledger, trim};
 use context::quality::{Gate, Quality, Rejection};
-use context::summary::{Defect, Field, Replaced, Summary};
+use context::summary::{Defect, Field, Replaced, Summary, parted};
 use context::{Text, TokenCounter, Tokens};
 use history::Route;
 use tokens::ModelTable;
 
 use crate::asking::{Asking, fits};
-use crate::draft::{Draft, Measure, draft, trim};
+use crate::draft::{Draft, Measure, draft};
 use crate::error::ModelError;
 use crate::extractive::{shown, source};
 use crate::made::{Course, Made, Manner};
@@ -116,6 +117,7 @@ pub(crate) fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<
     if !defects.is_empty() {
         course.completed = complete(&mut summary, order);
     }
+    add_state(&mut summary, order);
     course.ledger = append_ledger(&mut summary, order);
     let text = summary.render();
     course.quality = Some(judge(order, &text)?);
@@ -125,6 +127,7 @@ pub(crate) fn finish(order: &Order, draft: Draft, mut course: Course) -> Result<
         text: Text::from(text),
         message: None,
         ledger: Vec::new(),
+        beside: Text::default(),
         spent: Vec::new(),
         course,
         fallen: Vec::new(),
@@ -137,6 +140,8 @@ fn judge(order: &Order, text: &str) -> Result<Quality, ModelError> {
     let counter = &*order.counter;
     let gate = Gate::default();
     let source = source(&order.old);
+    // The user's words are no part of what is judged: a person may repeat themselves.
+    let (_, text) = parted(text);
     let verdict = gate.judge(&source, text, counter);
     let quality = verdict.quality();
     match verdict.rejection() {
@@ -145,7 +150,8 @@ fn judge(order: &Order, text: &str) -> Result<Quality, ModelError> {
             Err(ModelError::Rejected(rejection))
         }
         Some(rejection) => {
-            let next = extract(&order.old, &order.tail, order.budget, counter).render();
+            let room = Room::without_words(order.budget);
+            let next = extract_in(&order.old, &order.tail, room, counter).render();
             match gate.judge(&source, &next, counter).rejection() {
                 Some(_) => Ok(quality),
                 None => Err(ModelError::Rejected(rejection)),
@@ -163,11 +169,38 @@ const fn hopeless(defect: &Defect) -> Option<Rejection> {
     }
 }
 
+/// The share of the budget for the state of the work that is read off the turns themselves.
+const STATE: f64 = 0.25;
+
+/// Adds what is read off the turns themselves, so that what the model forgot stands there all the same: the user's
+/// words, and tasks, files, commands and errors with their last known state.
+fn add_state(summary: &mut Summary, order: &Order) {
+    let counter = &*order.counter;
+    let free = order.budget.saturating_sub(summary.tokens(counter));
+    let room = Room {
+        words: order.words,
+        summary: free.min(order.budget.scaled(STATE)),
+    };
+    let state = extract::state(&order.old, room, counter);
+    let written = summary.render();
+    for field in [Field::Tasks, Field::Done, Field::Errors] {
+        for entry in state.entries(field) {
+            // What the model wrote in the same words stands there already.
+            if !written.contains(entry.as_str()) {
+                summary.push(field, entry);
+            }
+        }
+    }
+    trim(summary, order.budget, counter);
+    summary.words = state.words;
+}
+
 /// Fills empty fields by extraction, and returns them.
 fn complete(summary: &mut Summary, order: &Order) -> Vec<Field> {
     let counter = &*order.counter;
     let room = order.budget.saturating_sub(summary.tokens(counter));
-    let mut by_extraction = extract(&order.old, &order.tail, room, counter);
+    let room = Room::without_words(room);
+    let mut by_extraction = extract_in(&order.old, &order.tail, room, counter);
     // Identifiers come with the ledger, which knows what the summary names already.
     while by_extraction.pop(Field::Ledger).is_some() {}
     let empty = |summary: &Summary, field: Field| summary.entries(field).is_empty();
@@ -191,12 +224,14 @@ fn append_ledger(summary: &mut Summary, order: &Order) -> usize {
         already.push('\n');
         already.push_str(pin);
     }
+    let words = std::mem::take(&mut summary.words);
     let room = order.budget.saturating_sub(summary.tokens(counter));
     let entries = ledger(&order.old, &order.tail, &already, room, counter);
     for entry in &entries {
         summary.push(Field::Ledger, entry);
     }
     while summary.tokens(counter) > order.budget && summary.pop(Field::Ledger).is_some() {}
+    summary.words = words;
     summary.entries(Field::Ledger).len()
 }
 
@@ -205,7 +240,7 @@ mod tests {
     use std::sync::Arc;
 
     use context::quality::Rejection;
-    use context::summary::{Field, Summary, is_summary};
+    use context::summary::{Field, Summary, is_summary, parted};
     use context::{Heuristic, Role, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
     use proptest::prelude::*;
 
@@ -234,6 +269,7 @@ mod tests {
             tail: Arc::new([turn(60)]),
             pins: vec![Text::from("never touch src/parser_3.rs")],
             budget: Tokens::new(budget),
+            words: Tokens::new(400),
             instructions: None,
             counter: Arc::new(Heuristic),
             model: "m".to_owned(),
@@ -251,7 +287,7 @@ mod tests {
         finish(order, draft, Course::default())
     }
 
-    const WHOLE: &str = "## Goal\n- mend the loop in src/parser_1.rs\n## Decisions, constraints and preferences\nnone\n## Task in progress\n- look at error E7\n## Key facts\nnone\n## Dead ends\nnone\n## Next steps\nnone\n## Identifiers\n- made up by the model";
+    const WHOLE: &str = "## Goal\n- mend the loop in src/parser_1.rs\n## Decisions, constraints and preferences\nnone\n## Tasks, open and closed\nnone\n## What was done\nnone\n## Where the work stands\n- look at error E7\n## Key facts\nnone\n## Dead ends\nnone\n## Next steps\nnone\n## Identifiers\n- made up by the model";
 
     #[test]
     fn a_whole_record_is_not_completed_and_gets_its_ledger_from_the_originals() {
@@ -300,7 +336,7 @@ mod tests {
             let order = order(budget);
             if let Ok(made) = finished(&order, &written.render()) {
                 prop_assert!(is_summary(&made.text));
-                prop_assert!(Heuristic.count(&made.text) <= order.budget);
+                prop_assert!(Heuristic.count(parted(&made.text).1) <= order.budget);
                 let summary = Summary::parse(&made.text).summary;
                 prop_assert_eq!(summary.replaced.turns, 60);
                 prop_assert_eq!(summary.entries(Field::Ledger).len(), made.course.ledger);

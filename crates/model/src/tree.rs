@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use context::extract::extract;
+use context::extract::{self, extract_in, trim};
 use context::summary::{Defect, Field, Summary, without_marker};
 use context::{Text, TokenCounter, Tokens, Turn};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use crate::asking::Asking;
 use crate::chunk::{Chunks, divide, groups};
-use crate::draft::{Draft, Measure, draft, trim};
+use crate::draft::{Draft, Measure, draft};
 use crate::error::ModelError;
 use crate::made::{Course, Manner};
 use crate::order::Writer;
@@ -269,7 +269,8 @@ fn as_record(draft: Draft, fallback: &Fallback, room: Tokens, counter: &dyn Toke
         match fallback {
             Fallback::Turns(turns) => {
                 let left = room.saturating_sub(summary.tokens(counter));
-                summary.complete_from(&extract(turns, &[], left, counter));
+                let room = extract::Room::without_words(left);
+                summary.complete_from(&extract_in(turns, &[], room, counter));
             }
             Fallback::Records(records) => {
                 for record in records {

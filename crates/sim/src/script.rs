@@ -222,11 +222,28 @@ fn directive(line: &str) -> Option<Say> {
 pub(crate) fn asks_for_summary(text: &str) -> bool {
     let empty = Summary::default().render();
     let marker = empty.split('.').next().unwrap_or_default();
-    let held = text.matches(marker).count();
-    let named = Field::ALL
-        .into_iter()
-        .filter(|field| text.matches(&format!("## {}", field.heading())).count() > held);
-    named.count() >= 4
+    // A summary that is carried along is the first run of different headings behind its marker.
+    text.split(marker).enumerate().any(|(number, part)| {
+        let carried = usize::from(number > 0);
+        runs(part).iter().skip(carried).any(|run| run.len() >= 4)
+    })
+}
+
+/// The headings of the template in a text, in runs in which none occurs twice.
+fn runs(text: &str) -> Vec<Vec<Field>> {
+    let mut out: Vec<Vec<Field>> = Vec::new();
+    for line in text.lines() {
+        let heading = line.strip_prefix("## ").unwrap_or_default();
+        let named = |field: &Field| heading.starts_with(field.heading());
+        let Some(field) = Field::ALL.into_iter().find(named) else {
+            continue;
+        };
+        match out.last_mut() {
+            Some(run) if !run.contains(&field) => run.push(field),
+            _ => out.push(vec![field]),
+        }
+    }
+    out
 }
 
 /// The turns to summarize: all of them, or all but a last one that asks for the summary in words.
@@ -250,14 +267,33 @@ pub(crate) fn summary(
         Some(Fault::SummaryGarbage) => "lorem lorem lorem lorem lorem lorem".to_owned(),
         _ => {
             let budget = Tokens::new(budget.clamp(64, 2_000));
-            extract(turns, &[], budget, counter).render()
+            form(&extract(turns, &[], budget, counter))
         }
     }
 }
 
+/// A summary as a model writes it: every heading of the template, with `none` under those without entries.
+fn form(summary: &Summary) -> String {
+    let field = |field: Field| {
+        let entries: String = summary
+            .entries(field)
+            .iter()
+            .map(|entry| format!("- {entry}\n"))
+            .collect();
+        let entries = if entries.is_empty() {
+            "none\n"
+        } else {
+            &entries
+        };
+        format!("## {}\n{entries}\n", field.heading())
+    };
+    let written = Field::ALL.into_iter().filter(|it| *it != Field::Ledger);
+    written.map(field).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Prompt, Say, Script, Summary, asks_for_summary, directive, newest};
+    use super::{Field, Prompt, Say, Script, Summary, asks_for_summary, directive, newest};
     use context::note::RuntimeContext;
     use context::{Heuristic, Part, Role, TurnDraft, TurnId};
     use serde_json::json;
@@ -348,11 +384,15 @@ mod tests {
 
     #[test]
     fn a_summary_is_asked_for_by_its_headings() {
-        let text = "Fill in.\n## Goal\n## Task in progress\n## Key facts\n## Next steps\n";
+        let text = "Fill in.\n## Goal\n## Where the work stands\n## Key facts\n## Next steps\n";
         assert!(asks_for_summary(text));
         assert!(!asks_for_summary("## Goal\n## Key facts"));
         // A summary that is carried along asks for nothing; a request about one does.
-        let carried = Summary::default().render();
+        let mut carried = Summary::default();
+        for field in Field::ALL {
+            carried.push(field, "something");
+        }
+        let carried = carried.render();
         assert!(!asks_for_summary(&carried));
         assert!(asks_for_summary(&format!("{carried}\n{text}")));
     }

@@ -140,8 +140,10 @@ pub struct Preparation {
     pub made_from: TurnId,
     /// The route by which it is made.
     pub route: Route,
-    /// The largest size that it may have.
+    /// The largest size that it may have, the user's own words not counted.
     pub budget: Tokens,
+    /// The room for the user's own words.
+    pub words: Tokens,
 }
 
 /// The outcome of a command.

@@ -1,6 +1,6 @@
 //! The guards' numbers.
 
-use context::Tokens;
+use context::{Tokens, user_words};
 use jiff::SignedDuration;
 
 use crate::homunculus::price::Prices;
@@ -17,6 +17,8 @@ pub struct Limits {
     pub hard: f64,
     /// The largest size of a summary.
     pub summary: Tokens,
+    /// The room for the user's own words, which stand in front of a summary.
+    pub words: Tokens,
     /// The largest tail that may stay behind the mark at a swap below the hard threshold.
     pub tail_cap: Tokens,
     /// The age at which a prepared summary is too old.
@@ -81,6 +83,7 @@ impl Limits {
             window,
             hard: Self::HARD,
             summary: Tokens::new(sixteenth.clamp(1_000, 8_000).min(window.get() / 4)),
+            words: user_words::room(window, user_words::SHARE),
             tail_cap: window.scaled(0.3),
             staleness: Staleness {
                 requests: 100,
@@ -99,11 +102,12 @@ impl Limits {
     }
 
     /// The same window and prices without guards against long tails, small gains, thrashing and
-    /// waiting: what products without such guards do. The rules about where to cut still hold.
+    /// waiting, and without the user's own words: what products without such guards do. The rules about where to cut still hold.
     #[must_use]
     pub fn unguarded(self) -> Self {
         Self {
             tail_cap: self.window,
+            words: Tokens::ZERO,
             minimum_gain: 0.0,
             horizon: f64::INFINITY,
             thrash: u32::MAX,

@@ -1,6 +1,7 @@
 //! A conversation without its words: sizes, roles, and where it may be cut.
 
 use context::cut::{Cuts, Rule};
+use context::standing::Standing;
 use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 
 /// The sizes and cuts of a conversation that the machine needs: some 40 bytes a turn, no text. All
@@ -11,6 +12,7 @@ pub struct Outline {
     /// Sums before each turn but the first, and before the end.
     sums: Vec<Sums>,
     cuts: Cuts,
+    standing: Standing,
 }
 
 /// Sums of everything before a turn. A conversation has fewer than 2^32 tokens; larger sums
@@ -42,6 +44,7 @@ impl Outline {
     /// shortened. Takes time linear in its parts.
     pub fn push(&mut self, turn: &Turn, tokens: Tokens) {
         self.cuts.push(turn);
+        self.standing.push(turn);
         self.sums.push(self.total().and(turn, tokens));
         self.ids.push(turn.id());
     }
@@ -52,6 +55,26 @@ impl Outline {
         for (turn, tokens) in turns.take(self.ids.len().saturating_sub(first)) {
             self.sums.push(self.total().and(turn, tokens));
         }
+    }
+
+    /// Without turns, with this room for standing matter.
+    #[must_use]
+    pub fn within(room: Tokens) -> Self {
+        Self {
+            standing: Standing::within(room),
+            ..Self::default()
+        }
+    }
+
+    /// What its client put into the conversation by itself.
+    #[must_use]
+    pub const fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    /// Sets the room for standing matter.
+    pub const fn set_room(&mut self, room: Tokens) {
+        self.standing.set_room(room);
     }
 
     /// The number of turns.
@@ -77,6 +100,7 @@ impl Outline {
         self.ids.shrink_to_fit();
         self.sums.shrink_to_fit();
         self.cuts.shrink_to_fit();
+        self.standing.shrink_to_fit();
     }
 
     /// The bytes it holds on the heap, apart from unanswered calls.
@@ -85,6 +109,7 @@ impl Outline {
         self.ids.capacity() * size_of::<TurnId>()
             + self.sums.capacity() * size_of::<Sums>()
             + self.cuts.bytes()
+            + self.standing.bytes()
     }
 
     fn sum(&self, before: usize) -> Sums {
@@ -256,8 +281,8 @@ impl<'a> Path<'a> {
         end.guessed().saturating_sub(start.guessed())
     }
 
-    /// The matter in front of the turns from `cut` on, beside a summary: system turns, and pins
-    /// that must be restated.
+    /// The matter in front of the turns from `cut` on, beside a summary: system turns, standing matter, and
+    /// pins that must be restated.
     #[must_use]
     pub fn front(&self, cut: usize) -> Tokens {
         let restated: Vec<Tokens> = self
@@ -271,7 +296,9 @@ impl<'a> Path<'a> {
         } else {
             PINS_FRAME
         };
-        self.outline.sum(cut.min(self.len)).system() + frame + restated.into_iter().sum()
+        let standing = self.outline.standing.tokens(cut.min(self.len));
+        let system = self.outline.sum(cut.min(self.len)).system();
+        system + standing + frame + restated.into_iter().sum()
     }
 
     /// The tokens that clearing the tool results of the turns `from..upto` would free.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use context::Role;
+use context::summary::parted;
 use wire::api::Request;
 
 use super::RewriteError;
@@ -16,13 +17,17 @@ pub(super) fn message<'r>(
     request: &Request<'_>,
     view: &'r View,
 ) -> Result<Option<Cow<'r, str>>, RewriteError> {
-    let texts: [&str; 2] = match &view.front {
+    let texts: [&str; 3] = match &view.front {
         Front::Native { message } if message.trim().is_empty() => {
             return Err(RewriteError::NotCarried("it is empty"));
         }
         Front::Native { message } => return Ok(Some(Cow::Borrowed(message))),
-        Front::Readable { pins, summary } => [pins, summary],
-        Front::Nothing => ["", ""],
+        // The user's words are a block of their own: they change less often than the summary.
+        Front::Readable { pins, summary } => {
+            let (words, summary) = parted(summary);
+            [pins, words.trim_end(), summary]
+        }
+        Front::Nothing => ["", "", ""],
     };
     let mut texts: Vec<&str> = texts
         .into_iter()

@@ -6,6 +6,7 @@ use wire::api::{Dialect, Message, Piece, Request};
 use super::{RewriteError, cut, front};
 use crate::view::{Breakpoint, Front, View};
 use context::Role;
+use context::standing::Matter;
 
 /// Stands in place of a cleared tool result.
 const CLEARED: &str = "[old tool result cleared; call the tool again if it is needed]";
@@ -52,7 +53,9 @@ pub fn render_asking(
     let (before, after) = if native { (front, None) } else { (None, front) };
     list.pieces.extend(before.map(Piece::Written));
     let first = list.instructions();
+    list.stand(Place::BeforeSummary)?;
     list.pieces.extend(after.map(Piece::Written));
+    list.stand(Place::BehindSummary)?;
     for index in first..request.len() {
         list.show(index)?;
     }
@@ -100,6 +103,14 @@ pub fn betas(dialect: Dialect, view: &View) -> Vec<&'static str> {
     out
 }
 
+/// The place of standing matter. The list begins with the user's texts; calls and system messages follow a user's
+/// message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    BeforeSummary,
+    BehindSummary,
+}
+
 /// The new list of messages, as far as it is put together.
 struct List<'r> {
     request: &'r Request<'r>,
@@ -133,6 +144,41 @@ impl<'r> List<'r> {
         self.pieces
             .extend(stays.map(|index| Piece::Kept(index..index + 1)));
         first
+    }
+
+    /// Adds the standing matter of one place, message by message.
+    fn stand(&mut self, place: Place) -> Result<(), RewriteError> {
+        let mut entries = self.view.standing.iter().peekable();
+        while let Some(&(index, matter)) = entries.next() {
+            let is_text = matches!(matter, Matter::Text { .. });
+            if is_text != (place == Place::BeforeSummary) {
+                continue;
+            }
+            let message = self.message(index)?;
+            match matter {
+                Matter::Text { text, .. } => {
+                    let mut texts = vec![text];
+                    while let Some((_, Matter::Text { text, .. })) =
+                        entries.next_if(|(next, it)| *next == index && *it != Matter::Loads)
+                    {
+                        texts.push(*text);
+                    }
+                    let written = message.with_texts_only(&texts);
+                    self.pieces.extend(written.map(Piece::Written));
+                }
+                Matter::Loads => {
+                    let calls = self.message(index.saturating_sub(1))?;
+                    if let Some(loads) = calls.loads(&message) {
+                        self.pieces.push(Piece::Written(loads.calls.into()));
+                        self.pieces.push(Piece::Written(loads.results.into()));
+                    }
+                }
+                // What is cleared with the user's next words says nothing any more.
+                Matter::System if message.raw().contains("\"clear_at\"") => {}
+                Matter::System => self.pieces.push(Piece::Kept(index..index + 1)),
+            }
+        }
+        Ok(())
     }
 
     fn is_changed(&self, index: usize) -> bool {

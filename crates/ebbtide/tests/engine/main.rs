@@ -20,7 +20,7 @@ use ebbtide::history::Limits;
 use ebbtide::{Coded, Did, EngineError, Mode, Next, Selection, Summaries, Tokens};
 use talk::{Talk, builder, provider, words};
 
-const RECORD: &str = "## Goal\n- mend all parts of the program\n## Decisions, constraints and preferences\nnone\n## Task in progress\n- the part that was named last\n## Key facts\n- the violet parser is the slow one\n## Dead ends\nnone\n## Next steps\n- go on with the next part";
+const RECORD: &str = "## Goal\n- mend all parts of the program\n## Decisions, constraints and preferences\nnone\n## Tasks, open and closed\n- in progress: the part that was named last\n## What was done\nnone\n## Where the work stands\n- the part that was named last\n## Key facts\n- the violet parser is the slow one\n## Dead ends\nnone\n## Next steps\n- go on with the next part";
 
 #[test]
 fn a_short_conversation_passes_untouched() {

@@ -125,6 +125,9 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.policy.notes = switch(t)?, |c| Some(c.policy.notes.to_string());
     "policy.shrink", "the largest tool result to send whole", "tokens, or `none`", Openly,
         |c, t| c.policy.shrink = optional(t, tokens)?, |c| Some(whole_or(c.policy.shrink, NONE));
+    "policy.user_words", "the share of the window for the user's own words in front of a summary; at least 2,000 tokens",
+        "a number between 0 and 1", Openly,
+        |c, t| c.policy.user_words = share(t)?, |c| Some(number(Some(c.policy.user_words)));
     "policy.breakpoints", "whether to place cache breakpoints for clients that set none", "`true` or `false`", Openly,
         |c, t| c.policy.breakpoints = switch(t)?, |c| Some(c.policy.breakpoints.to_string());
     "policy.diagnose", "whether to ask the provider why its cache missed a changed request; `none`: ask only Anthropic itself",

@@ -158,6 +158,7 @@ impl Source {
             tail: tail.into(),
             pins: self.pins.clone(),
             budget: preparation.budget,
+            words: preparation.words,
             instructions: None,
             counter: Arc::new(self.model.counter()),
             model: self.name.to_string(),
@@ -356,6 +357,7 @@ fn summary(made: Made, at: Timestamp) -> Summary {
         tokens: made.tokens,
         route: made.route,
         ledger: made.ledger,
+        beside: made.beside,
         spent: made
             .spent
             .iter()

@@ -57,10 +57,6 @@ async fn a_branch_from_before_its_summary_was_made_is_told_nothing_of_what_came_
     let hidden = agent.messages.len() - house.newest().len();
     let said = |message: &serde_json::Value| message.to_string();
     let newest = format!("src/module_{asked}.rs");
-    assert!(
-        said(&house.newest()[0]).contains(&newest),
-        "a task of the summary"
-    );
 
     let mut branch = agent.clone();
     branch.messages.truncate(hidden + 2);
@@ -87,10 +83,8 @@ async fn what_was_taken_back_is_in_no_summary() {
     let mut other = agent.clone();
     let came = agent.say(&house, &words(77, 9_600)).await;
     assert!(came.did().contains("swapped"), "{came:?}");
-    assert!(
-        house.newest()[0].to_string().contains("module_77"),
-        "the summary tells of it"
-    );
+    let shown = serde_json::Value::from(house.newest()).to_string();
+    assert!(shown.contains("module_77"), "the newest turn is shown");
     let edited = other.say(&house, "And the tower?").await;
     assert_eq!(edited.conversation(), came.conversation());
     assert_eq!(edited.status, 200, "{edited:?}");

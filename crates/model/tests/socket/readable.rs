@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use context::summary::{Field, Summary, is_summary, validate};
+use context::summary::{Defect, Field, Summary, is_summary, parted, validate};
 use context::{Text, Tokens};
 use history::Route;
 use model::{Client, Made, Manner, Order, Restart, Routes, Shows, Writer, readable, summarise};
@@ -21,7 +21,9 @@ fn check(made: &Made, order: &Order, manner: Manner) {
     assert_eq!(made.route, Route::Readable, "{:?}", made.fallen);
     assert_eq!(made.course.manner, manner);
     assert!(is_summary(&made.text));
-    let defects = validate(&made.text, order.source_tokens(), &*order.counter);
+    let mut defects = validate(&made.text, order.source_tokens(), &*order.counter);
+    // A heading without entries is left out.
+    defects.retain(|it| !matches!(it, Defect::MissingHeading(_)));
     assert_eq!(defects, []);
     assert!(order.counter.count(&made.text) <= order.budget);
     let summary = Summary::parse(&made.text).summary;
@@ -174,7 +176,7 @@ async fn a_summary_that_stays_useless_gives_way_to_the_extractive_one() {
             model::ModelError::NoSummary { .. }
         ));
         assert_eq!(made.spent[0].requests, 2, "what failed was paid too");
-        assert!(order.counter.count(&made.text) <= order.budget);
+        assert!(order.counter.count(parted(&made.text).1) <= order.budget);
     }
 }
 

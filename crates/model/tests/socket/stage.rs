@@ -191,6 +191,7 @@ pub fn sent(dialect: Dialect, url: &str, body: &Value, tail: usize) -> (Sent, Or
         tail: tail.into(),
         pins: Vec::new(),
         budget: Tokens::new(1_500),
+        words: Tokens::new(2_000),
         instructions: None,
         model: model.to_owned(),
         counter,

@@ -181,7 +181,7 @@ fn by_threshold() {
 #[test]
 fn in_words() {
     let mut client = Client::with(&[]);
-    let ask = "Summarise.\n## Goal\n## Task in progress\n## Key facts\n## Next steps";
+    let ask = "Summarise.\n## Goal\n## Where the work stands\n## Key facts\n## Next steps";
     let mut messages = talk();
     messages.push(assistant("ok"));
     messages.push(user(ask));

@@ -93,6 +93,7 @@ impl Machine {
             made_from: path.head(),
             route: order.route,
             budget: order.budget,
+            words: self.limits.words,
         }));
         Ok(())
     }
