@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{compact, completions, config, demo, docs, inspect};
+use crate::command::{bench, compact, completions, config, demo, docs, inspect};
 use crate::command::{pin, plumb, purge, replay, serve, sim};
 
 /// Manage the memory of long-running LLM agents: serve a gateway that compacts for any client, replay
@@ -50,6 +50,8 @@ pub enum Command {
     Plumb(plumb::PlumbArgs),
     /// Compact a conversation without a model
     Compact(compact::CompactArgs),
+    /// Measure what summaries keep
+    Bench(bench::BenchArgs),
     /// Show what a session contains
     Inspect(inspect::InspectArgs),
     /// Watch an agent cross its window over HTTP, with Ebbtide and without

@@ -13,6 +13,7 @@ pub mod replay;
 pub mod report;
 pub mod scoreboard;
 pub mod strategies;
+pub mod survival;
 pub mod total;
 
 pub use compare::Comparison;

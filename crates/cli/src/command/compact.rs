@@ -7,8 +7,9 @@ use context::cut::Rule;
 use context::extract::extract;
 use context::quality::{self, Quality};
 use context::split::{self, CompactionRatio};
+use context::standing::{Matter, Standing};
 use context::summary::Summary;
-use context::{Part, Role, TokenCounter, Tokens, Turn, TurnId};
+use context::{Part, Role, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
 use lab::figures;
 use serde_json::json;
 use wire::session::Session;
@@ -34,7 +35,7 @@ pub struct CompactArgs {
     /// Session file; - reads standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Maximum size of the summary, in tokens
+    /// Maximum size of the summary, in tokens; your own words have up to half of it
     #[arg(long, value_name = "SIZE", default_value = "4k", value_parser = size::parse)]
     pub budget: Tokens,
     /// Tokens of the newest messages that stay unchanged; the last step always stays, except that 0
@@ -63,7 +64,7 @@ const SCHEMA: &str = "ebbtide.compact/1";
 
 /// A conversation after compaction.
 struct Compacted {
-    /// System turns, the summary, the newest turns.
+    /// System turns, standing matter, the summary, the newest turns.
     turns: Vec<Turn>,
     /// `None` if a summary would not have been smaller.
     summary: Option<String>,
@@ -173,7 +174,7 @@ fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) ->
         };
     }
     Compacted {
-        turns: joined(system, &summary, kept, counter),
+        turns: joined((system, old), &summary, kept, counter),
         summary: Some(text),
         summary_tokens: tokens,
         quality: Some(Quality::new(tokens, old_tokens, lost)),
@@ -188,15 +189,35 @@ fn is_finished(turns: &[Turn]) -> bool {
     })
 }
 
+/// System turns, what the client put into the conversation by itself, the summary, the newest turns.
 fn joined(
-    system: &[Turn],
+    (system, old): (&[Turn], &[Turn]),
     summary: &Summary,
     kept: &[Turn],
     counter: &dyn TokenCounter,
 ) -> Vec<Turn> {
-    let parent = system.last().map_or(TurnId::ROOT, Turn::id);
-    let summary = summary.draft().after(parent, counter);
-    [system, &[summary], kept].concat()
+    let mut turns = system.to_vec();
+    for draft in standing(old).into_iter().chain([summary.draft()]) {
+        let parent = turns.last().map_or(TurnId::ROOT, Turn::id);
+        turns.push(draft.after(parent, counter));
+    }
+    turns.extend_from_slice(kept);
+    turns
+}
+
+/// The standing matter of the turns that go, as messages of the user.
+fn standing(old: &[Turn]) -> Vec<TurnDraft> {
+    let standing = Standing::of(old);
+    let texts = standing.before(old.len()).filter_map(|entry| {
+        let turn = old.get(entry.turn)?;
+        match entry.matter {
+            Matter::Text { text, .. } => turn.texts().nth(text),
+            Matter::Loads | Matter::System => None,
+        }
+    });
+    texts
+        .map(|text| TurnDraft::text(Role::User, text))
+        .collect()
 }
 
 fn report(session: &Session, compacted: &Compacted, console: &mut Console) -> Result<(), Failure> {

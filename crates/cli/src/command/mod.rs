@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub mod bench;
 pub mod compact;
 pub mod completions;
 pub mod config;
@@ -34,6 +35,7 @@ pub fn run(
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),
         Command::Plumb(args) => plumb::run(args, console),
+        Command::Bench(args) => bench::run(args, console),
         Command::Compact(args) => compact::run(args, console),
         Command::Inspect(args) => inspect::run(args, console),
         Command::Sim(args) => sim::run(args, console),

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use context::extract::Room;
 use context::pin::Origin;
 use context::{Heuristic, TokenCounter, Tokens, Turn, TurnId};
 use conversation::homunculus::hosted::{COMPRESSOR, StrategyProgram};
@@ -336,12 +337,17 @@ impl<'a> Drive<'a> {
         let (old, tail) = said.split_at_checked(job.order.cut).unwrap_or((said, &[]));
         let counter = self.scene.counter;
         let summariser = self.scene.summariser;
-        let text = summariser.summarise(old, tail, job.order.budget, counter);
+        let room = Room {
+            words: job.order.words,
+            summary: job.order.budget,
+        };
+        let text = summariser.summarise(old, tail, room, counter);
         let summary = Summary {
             tokens: counter.count_parts(&[context::Part::Text(text.clone())]),
             text: text.clone(),
             route: job.order.route,
             ledger: Vec::new(),
+            beside: context::Text::default(),
             spent: Vec::new(),
             fallen: Vec::new(),
             at: job.ends,

@@ -1,16 +1,17 @@
 //! Sources of the texts of summaries.
 
-use context::{Text, TokenCounter, Tokens, Turn, extract};
+use context::extract::{self, Room};
+use context::{Text, TokenCounter, Turn};
 
 /// Writes the summaries of a replay.
 pub trait Summarise: Sync {
-    /// A summary of `old`, of at most `budget` tokens as far as possible. `tail` are the turns behind
-    /// it that stay verbatim.
+    /// A summary of `old` in this room, as far as possible. `tail` are the turns behind it that stay
+    /// verbatim.
     fn summarise(
         &self,
         old: &[Turn],
         tail: &[Turn],
-        budget: Tokens,
+        room: Room,
         counter: &dyn TokenCounter,
     ) -> Text;
 }
@@ -24,9 +25,9 @@ impl Summarise for Extractive {
         &self,
         old: &[Turn],
         tail: &[Turn],
-        budget: Tokens,
+        room: Room,
         counter: &dyn TokenCounter,
     ) -> Text {
-        Text::from(extract::extract(old, tail, budget, counter).render())
+        Text::from(extract::extract_in(old, tail, room, counter).render())
     }
 }

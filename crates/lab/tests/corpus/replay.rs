@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use context::extract::Room;
 use context::{Heuristic, Role, Text, TokenCounter, Tokens, Turn};
 use conversation::homunculus::hosted::StrategyProgram;
 use lab::compare::{Comparison, Outcome};
@@ -24,9 +25,9 @@ use crate::locate::corpus;
 struct Newest;
 
 impl Summarise for Newest {
-    fn summarise(&self, old: &[Turn], _: &[Turn], budget: Tokens, _: &dyn TokenCounter) -> Text {
+    fn summarise(&self, old: &[Turn], _: &[Turn], room: Room, _: &dyn TokenCounter) -> Text {
         let text = old.last().map(Turn::readable).unwrap_or_default();
-        let characters = usize::try_from(budget.get()).unwrap() / 2;
+        let characters = usize::try_from(room.summary.get()).unwrap() / 2;
         Text::from(text.chars().take(characters).collect::<String>())
     }
 }

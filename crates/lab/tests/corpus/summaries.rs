@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use context::summary::{is_summary, validate};
+use context::summary::{Defect, is_summary, validate};
 use context::{Heuristic, Text, Tokens, Turn};
 use history::Route;
 use model::{
@@ -60,6 +60,7 @@ fn order(mut old: Vec<Turn>, tail: usize) -> Order {
         tail: tail.into(),
         pins: vec![Text::from("never push to main")],
         budget: Tokens::new(4_000),
+        words: Tokens::new(2_000),
         instructions: None,
         counter: tokens::counter_for(MODEL),
         model: MODEL.to_owned(),
@@ -70,7 +71,9 @@ fn order(mut old: Vec<Turn>, tail: usize) -> Order {
 fn check(made: &Made, order: &Order, manner: Manner) {
     assert_eq!(made.course.manner, manner);
     assert!(is_summary(&made.text));
-    let defects = validate(&made.text, order.source_tokens(), &*order.counter);
+    let mut defects = validate(&made.text, order.source_tokens(), &*order.counter);
+    // A heading without entries is left out.
+    defects.retain(|it| !matches!(it, Defect::MissingHeading(_)));
     assert_eq!(defects, []);
     assert!(order.counter.count(&made.text) <= order.budget);
     assert!(made.course.ledger > 0);

@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use context::extract::Room;
 use context::{Heuristic, Text, TokenCounter, Tokens, Turn, TurnId};
 use conversation::RouteChoice;
 use conversation::homunculus::hosted::{PinKeeping, StrategyProgram};
@@ -80,7 +81,7 @@ impl Watch for Watched<'_> {
 struct AsWritten<'a>(&'a Held, Mutex<HashMap<TurnId, usize>>);
 
 impl Summarise for AsWritten<'_> {
-    fn summarise(&self, old: &[Turn], _: &[Turn], _: Tokens, _: &dyn TokenCounter) -> Text {
+    fn summarise(&self, old: &[Turn], _: &[Turn], _: Room, _: &dyn TokenCounter) -> Text {
         let node = old.last().map_or(TurnId::ROOT, Turn::id);
         let mut used = self.1.lock().unwrap();
         let nth = used.entry(node).or_default();

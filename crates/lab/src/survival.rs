@@ -1,0 +1,390 @@
+//! Survival: of sentences that a person says, the share that stands verbatim in what the model is shown after
+//! one, three and ten compactions.
+//!
+//! Sentences in ten languages (rules, orders, facts, preferences, decisions) are put into a recorded session, as
+//! messages of its user, and the session is replayed. After each compaction the newest request is searched for
+//! every sentence. A sentence is *inverted* where it does not stand there, but what is left of it without its
+//! negation does. What found no room is *listed* where the block of the user's words names its turn.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use context::extract::Room;
+use context::{Role, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
+use conversation::RouteChoice;
+use conversation::homunculus::hosted::{PinKeeping, StrategyProgram};
+use serde::Serialize;
+use wire::api::{Counts, Request};
+use wire::session::Session;
+
+use crate::latency::Latency;
+use crate::replay::{Asked, Extractive, Summarise, Watch, run_with};
+use crate::{Options, RecallMeasure, ReplayError};
+
+const SENTENCES: &str = include_str!("survival/sentences.tsv");
+
+/// The numbers of compactions after which is looked.
+pub const AFTER: [u32; 3] = [1, 3, 10];
+
+/// A sentence that a person says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sentence {
+    /// The language, as its ISO 639-1 code.
+    pub language: &'static str,
+    /// The kind: `prohibition`, `order`, `fact`, `preference` or `decision`.
+    pub kind: &'static str,
+    /// The words.
+    pub text: &'static str,
+    /// What is left without the negation.
+    pub inverted: Option<&'static str>,
+}
+
+/// The sentences, in the order of their languages.
+#[must_use]
+pub fn sentences() -> Vec<Sentence> {
+    let lines = SENTENCES.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .filter_map(|line| {
+            let mut fields = line.split('\t');
+            Some(Sentence {
+                language: fields.next()?,
+                kind: fields.next()?,
+                text: fields.next()?,
+                inverted: fields.next(),
+            })
+        })
+        .collect()
+}
+
+/// The place of a sentence in the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Place {
+    /// Behind the first request.
+    Early,
+    /// Before the first compaction.
+    Middle,
+    /// Among a hundred other sentences.
+    Crowded,
+    /// Inside a long paste.
+    InPaste,
+    /// Behind a block of code, in one message.
+    BehindCode,
+}
+
+impl Place {
+    /// All places.
+    pub const ALL: [Self; 5] = [
+        Self::Early,
+        Self::Middle,
+        Self::Crowded,
+        Self::InPaste,
+        Self::BehindCode,
+    ];
+
+    /// The name in reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Early => "early",
+            Self::Middle => "middle",
+            Self::Crowded => "crowded by 100",
+            Self::InPaste => "in a long paste",
+            Self::BehindCode => "behind code",
+        }
+    }
+}
+
+/// Results for one place, route and number of compactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Sentences that were looked for.
+    pub said: usize,
+    /// Those that stand verbatim in the newest request.
+    pub kept: usize,
+    /// Those that do not, but the block of the user's words says that something of their turn is left out.
+    pub listed: usize,
+    /// Those that stand there without their negation.
+    pub inverted: usize,
+}
+
+impl Tally {
+    /// The share of the sentences within the room that stands verbatim.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        let within = self.said.saturating_sub(self.listed);
+        if within == 0 {
+            return 1.0;
+        }
+        self.kept as f64 / within as f64
+    }
+
+    fn add(&mut self, other: Self) {
+        self.said += other.said;
+        self.kept += other.kept;
+        self.listed += other.listed;
+        self.inverted += other.inverted;
+    }
+}
+
+/// A row of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Row {
+    /// The way summaries are made: `extractive`, or `forgets`, a model that writes down nothing.
+    pub route: &'static str,
+    /// The place of the sentences.
+    pub place: Place,
+    /// The number of compactions.
+    pub after: u32,
+}
+
+/// The result, row by row.
+pub type Survived = BTreeMap<Row, Tally>;
+
+/// A model that writes down nothing. The user's words stand in front of what it writes all the same.
+struct Forgets;
+
+impl Summarise for Forgets {
+    fn summarise(
+        &self,
+        old: &[Turn],
+        tail: &[Turn],
+        room: Room,
+        counter: &dyn TokenCounter,
+    ) -> Text {
+        let _ = tail;
+        let room = Room {
+            summary: Tokens::ZERO,
+            ..room
+        };
+        let mut summary = context::extract::state(old, room, counter);
+        summary.push(context::summary::Field::Task, "the work goes on");
+        Text::from(summary.render())
+    }
+}
+
+/// Replays sessions in a window of this size with the sentences in each place, and counts.
+///
+/// # Errors
+/// If a session cannot be replayed.
+pub fn survival(
+    sessions: &[Session],
+    window: Tokens,
+    each: usize,
+    counter: &dyn TokenCounter,
+) -> Result<Survived, ReplayError> {
+    let all = sentences();
+    let mut out = Survived::new();
+    for (number, session) in sessions.iter().enumerate() {
+        for (at, place) in Place::ALL.into_iter().enumerate() {
+            // Each run takes others, so that all of them are tried in every place.
+            let start = (number * Place::ALL.len() + at) * each;
+            let chosen = all.iter().cycle().skip(start % all.len().max(1));
+            let chosen: Vec<Sentence> = chosen.take(each).copied().collect();
+            let (session, chosen) = with_sentences(session, &chosen, place, window, counter);
+            for (route, summariser) in [
+                ("extractive", &Extractive as &dyn Summarise),
+                ("forgets", &Forgets),
+            ] {
+                for (after, tally) in run(&session, &chosen, window, summariser)? {
+                    let row = Row {
+                        route,
+                        place,
+                        after,
+                    };
+                    out.entry(row).or_default().add(tally);
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn run(
+    session: &Session,
+    chosen: &[(usize, Sentence)],
+    window: Tokens,
+    summariser: &dyn Summarise,
+) -> Result<Vec<(u32, Tally)>, ReplayError> {
+    let options = Options {
+        window: Some(window),
+        model: Some("claude-opus-4-6".to_owned()),
+        strategies: vec![StrategyProgram::default_one()],
+        recall: RecallMeasure::Skipped,
+        latency: Latency::NONE,
+        notes: true,
+        route: RouteChoice::Extractive,
+        pin_keeping: Some(PinKeeping::Restated),
+        ..Options::default()
+    };
+    let looked = Looked {
+        chosen,
+        seen: Mutex::new(Seen::default()),
+    };
+    run_with(session, &options, (summariser, &looked), &mut |_| {})?;
+    let seen = looked.seen.into_inner().unwrap_or_default();
+    Ok(seen.found)
+}
+
+/// Looks at every request.
+struct Looked<'a> {
+    /// The sentences, each with the turn that says it.
+    chosen: &'a [(usize, Sentence)],
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// The front of the newest request, and how often it changed.
+    front: String,
+    swaps: u32,
+    found: Vec<(u32, Tally)>,
+}
+
+impl Watch for Looked<'_> {
+    fn wants_bytes(&self) -> bool {
+        true
+    }
+
+    fn asked(&self, asked: &Asked<'_>) -> Option<Counts> {
+        let dialect = wire::api::Dialect::Anthropic;
+        let request = Request::parse(dialect, asked.body).ok()?;
+        let turns = request.turns(&context::Heuristic);
+        let texts: Vec<String> = turns.iter().map(Turn::readable).collect();
+        let front = texts
+            .iter()
+            .find(|text| text.contains("made by compaction"));
+        let front = front.cloned().unwrap_or_default();
+        let mut seen = self.seen.lock().ok()?;
+        if front.is_empty() || front == seen.front {
+            return None;
+        }
+        seen.front = front;
+        seen.swaps += 1;
+        let swaps = seen.swaps;
+        if AFTER.contains(&swaps) {
+            let all = texts.join("\n");
+            let said = self.chosen.iter().filter(|(turn, _)| *turn < asked.turn);
+            let tally = tally(said.map(|(_, sentence)| sentence), &all);
+            seen.found.push((swaps, tally));
+        }
+        None
+    }
+}
+
+/// Looks for the sentences in everything that a model is shown.
+fn tally<'a>(said: impl Iterator<Item = &'a Sentence>, shown: &str) -> Tally {
+    let left_out = shown.contains("[Not shown here for lack of room: ");
+    let mut tally = Tally::default();
+    for sentence in said {
+        tally.said += 1;
+        if shown.contains(sentence.text) {
+            tally.kept += 1;
+            continue;
+        }
+        tally.listed += usize::from(left_out);
+        let inverted = sentence.inverted.is_some_and(|it| shown.contains(it));
+        tally.inverted += usize::from(inverted);
+    }
+    tally
+}
+
+/// The session with the sentences in its user's messages, and the turns that say them.
+fn with_sentences(
+    session: &Session,
+    chosen: &[Sentence],
+    place: Place,
+    window: Tokens,
+    counter: &dyn TokenCounter,
+) -> (Session, Vec<(usize, Sentence)>) {
+    let at = match place {
+        Place::Early => 0.05,
+        _ => 0.3,
+    };
+    let mut drafts: Vec<TurnDraft> = session.turns.iter().map(Turn::draft).collect();
+    let said = messages(chosen, place);
+    let slot = slot(&session.turns, window.scaled(at));
+    // A person says each, and the agent takes note.
+    let exchanges = said.into_iter().flat_map(|text| {
+        let said = TurnDraft::text(Role::User, text);
+        [said, TurnDraft::text(Role::Assistant, "Noted.")]
+    });
+    drafts.splice(slot..slot, exchanges);
+    let says = |sentence: &Sentence| {
+        let holds = |draft: &TurnDraft| {
+            let mut texts = draft.parts.iter().flat_map(context::Part::readable);
+            texts.any(|text| text.contains(sentence.text))
+        };
+        drafts.iter().position(holds)
+    };
+    let chosen = chosen.iter().filter_map(|it| Some((says(it)?, *it)));
+    let chosen = chosen.collect();
+    let mut parent = TurnId::ROOT;
+    let turns = drafts.into_iter().map(|draft| {
+        let turn = draft.after(parent, counter);
+        parent = turn.id();
+        turn
+    });
+    let mut session = session.clone();
+    session.turns = turns.collect();
+    session.compactions.clear();
+    (session, chosen)
+}
+
+/// The first place from `from` tokens on where messages of the user may stand: in front of one, behind an answer that
+/// calls nothing. The end of the session, where there is none.
+fn slot(turns: &[Turn], from: Tokens) -> usize {
+    let mut size = Tokens::ZERO;
+    for (index, turn) in turns.iter().enumerate() {
+        let before = index.checked_sub(1).and_then(|it| turns.get(it));
+        let answers = |it: &Turn| it.role() == Role::Assistant && it.calls().next().is_none();
+        if turn.role() == Role::User && before.is_some_and(answers) && size >= from {
+            return index;
+        }
+        size += turn.tokens();
+    }
+    turns.len()
+}
+
+/// The messages that say the sentences.
+fn messages(chosen: &[Sentence], place: Place) -> Vec<String> {
+    let alone = chosen.iter().map(|it| it.text.to_owned());
+    match place {
+        Place::Early | Place::Middle => alone.collect(),
+        Place::Crowded => {
+            let others =
+                (0..100).map(|n| format!("Also look at item {n} of the list when you can."));
+            let mut said: Vec<String> = others.collect();
+            for (number, text) in alone.enumerate() {
+                said.insert((number * 7 + 3).min(said.len()), text);
+            }
+            // Ten in a message, as a list of wishes.
+            said.chunks(10).map(|some| some.join("\n")).collect()
+        }
+        Place::InPaste => alone.map(|text| in_paste(&text)).collect(),
+        Place::BehindCode => alone
+            .map(|text| format!("Look at this:\n```python\n{}```\n{text}", code(40)))
+            .collect(),
+    }
+}
+
+fn in_paste(text: &str) -> String {
+    let line = |n: usize| {
+        format!(
+            "2026-03-0{} 11:{:02}:09 DEBUG pool[{n}] acquired conn={} in {n}us\n",
+            n % 9 + 1,
+            n % 60,
+            n * 17
+        )
+    };
+    let before: String = (0..30).map(line).collect();
+    let after: String = (30..60).map(line).collect();
+    format!("This is what the console says:\n{before}{text}\n{after}Can you see why?")
+}
+
+fn code(lines: usize) -> String {
+    (0..lines)
+        .map(|n| format!("    total_{n} = compute(rows[{n}], limit={n})\n"))
+        .collect()
+}
