@@ -1,6 +1,7 @@
 //! Agents: answers to messages, and commands.
 
 mod command;
+mod compressor;
 mod exchange;
 mod tools;
 mod vitals;
@@ -58,12 +59,13 @@ impl Agent {
         let provider = driver.provider(declared, &settings)?;
         let tools = tools::processes(&settings.tools, driver)?;
         let (cards, tools) = tools.into_iter().unzip();
+        let memory = Memory::new(provider.window());
         Ok(Self {
             kind: driver.answers(declared),
             temperature: settings.sampling.temperature,
             settings,
             provider,
-            memory: Memory::default(),
+            memory,
             paused: false,
             tools,
             cards,
@@ -84,8 +86,7 @@ impl Agent {
 
     /// The note that tells the agent about its own memory.
     fn note(&self) -> String {
-        let pins = self.memory.pins();
-        let pins: Vec<&str> = pins.iter().map(String::as_str).collect();
+        let pins: Vec<&str> = self.memory.pins().collect();
         let context = note::RuntimeContext {
             now: Some(self.driver.now()),
             last_message: self.vitals.last,
