@@ -16,6 +16,7 @@
 mod cut;
 mod json;
 mod originals;
+mod state;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use plumb::value::Value;
 pub(crate) use cut::Stays;
 pub(crate) use json::record;
 pub(crate) use originals::{Dumps, InFull, Originals, summed_up};
+pub(crate) use state::SavedMemory;
 
 /// The memory of an agent.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use plumb::value::Value;
 
 use crate::driver::Driver;
 use crate::error::{FailureReason, SetupError};
-use crate::memory::Memory;
+use crate::memory::{Memory, SavedMemory};
 use crate::network::Log;
 use crate::provider::{Provider, ToolDescription};
 use crate::report::Control;
@@ -78,6 +78,20 @@ impl Agent {
     /// Returns true if it takes no messages.
     pub const fn is_paused(&self) -> bool {
         self.paused
+    }
+
+    /// The memory.
+    pub const fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Gives it the memory of an earlier run.
+    ///
+    /// # Errors
+    /// If the parts of the memory do not fit together, as a phrase.
+    pub fn remember(&mut self, saved: SavedMemory) -> Result<(), String> {
+        self.memory = Memory::restored(saved, self.provider.window())?;
+        Ok(())
     }
 
     fn log(&self, control: Control) {
