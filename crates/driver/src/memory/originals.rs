@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use context::classify::Demands;
 use context::extract::extract;
 use context::linearity::ResourceClass;
 use context::summary::{Field, Summary};
 use context::turn::Digest;
 use context::window::ContextWindow;
-use context::{Heuristic, Tokens, Turn};
+use context::{Heuristic, Role, TokenCounter, Tokens, Turn};
 use plumb::value::Value;
 
 use super::cut::newest;
@@ -16,6 +17,15 @@ use super::{json, placed, without_note};
 
 /// The most tokens of a summary that no model writes.
 const SUMMARY: Tokens = Tokens::new(2_000);
+
+/// The most tokens of a message that a summary quotes in full: a longer one is pasted rather than said.
+const WORDS: Tokens = Tokens::new(200);
+
+/// The tokens around an entry of a summary.
+const LIST_MARK: Tokens = Tokens::new(2);
+
+/// The share of the room for hidden turns that the demands of the user may take.
+const DEMANDS: f64 = 0.5;
 
 /// The number of dumps whose originals are held.
 const DUMPS: usize = 32;
@@ -62,10 +72,17 @@ impl Originals {
         }
     }
 
+    /// The words of all turns up to the mark.
+    #[cfg(test)]
+    pub(super) fn words(&self) -> Vec<String> {
+        let turns = self.hidden.iter().chain(&self.shown);
+        turns.map(Turn::readable).collect()
+    }
+
     /// A summary of all turns up to the mark, without a model.
     fn summed_up(&self) -> String {
         let old = [&self.hidden[..], &self.shown[..]].concat();
-        let made = extract(&old, &self.tail, SUMMARY, &Heuristic);
+        let made = with_words(extract(&old, &self.tail, SUMMARY, &Heuristic), &old);
         match self.founding.as_deref() {
             Some(founding) => carried(made, founding),
             None => made.render(),
@@ -79,18 +96,22 @@ impl Originals {
         if size(&self.hidden) <= room {
             return self.hidden.iter().collect();
         }
-        let window = ContextWindow::from_turns(room, self.hidden.iter().cloned());
-        let mut left = room.scaled(0.5);
+        let half = room.scaled(DEMANDS);
+        let demands = Demands::with_budget(DEMANDS).unwrap_or_default();
+        let empty = ContextWindow::with_classifier(room, Arc::new(demands));
+        let append = |window: ContextWindow, turn: &Turn| window.append(turn.draft(), &Heuristic);
+        let window = self.hidden.iter().fold(empty, append);
+        let mut left = half;
         let mut chosen: Vec<bool> = Vec::with_capacity(self.hidden.len());
         for turn in &self.hidden {
-            let class = window.as_ref().map(|window| window.class_of(turn.id()));
-            let fits = class == Ok(Some(ResourceClass::Preserved)) && turn.tokens() <= left;
+            let demanded = window.class_of(turn.id()) == Some(ResourceClass::Preserved);
+            let fits = demanded && turn.tokens() <= left;
             if fits {
                 left = left.saturating_sub(turn.tokens());
             }
             chosen.push(fits);
         }
-        let recent = newest(&self.hidden, room.scaled(0.5));
+        let recent = newest(&self.hidden, half);
         let all = self.hidden.iter().zip(chosen).enumerate();
         let fit = all.filter(|(at, (_, chosen))| *chosen || *at >= recent);
         fit.map(|(_, (turn, _))| turn).collect()
@@ -148,7 +169,7 @@ pub(crate) fn summed_up(memory: &Value, originals: Option<&Originals>) -> Result
         Some(originals) => originals.summed_up(),
         None => {
             let turns = placed(json::drafts(&json::turns(memory))?);
-            let made = extract(&turns, &[], SUMMARY, &Heuristic);
+            let made = with_words(extract(&turns, &[], SUMMARY, &Heuristic), &turns);
             match json::summary(memory) {
                 Some(earlier) => carried(made, &earlier),
                 None => made.render(),
@@ -202,6 +223,38 @@ impl InFull {
         let own: Vec<Value> = turns.filter(|turn| !self.added.contains(turn)).collect();
         json::with(memory, [("turns", Value::list(own).ok()?)])
     }
+}
+
+/// A summary with the messages to the agent that it does not quote, whole ones, as far as there is room: names
+/// and dates of an ordinary message look like no identifiers. The shortest come first, since most of them fit.
+fn with_words(mut made: Summary, old: &[Turn]) -> Summary {
+    let text = made.render();
+    let heard = old.iter().filter(|turn| turn.role() == Role::User);
+    let lines = heard.map(|turn| {
+        let words = turn.texts().flat_map(str::split_whitespace);
+        words.collect::<Vec<_>>().join(" ")
+    });
+    let mut entries: Vec<(Tokens, usize, String)> = lines
+        .filter(|line| !line.is_empty() && !text.contains(line))
+        .map(|line| format!("user: {line}"))
+        .enumerate()
+        .map(|(at, entry)| (Heuristic.count(&entry) + LIST_MARK, at, entry))
+        .filter(|(size, ..)| *size <= WORDS)
+        .collect();
+    entries.sort_by_key(|(size, at, _)| (*size, *at));
+    let mut left = SUMMARY.saturating_sub(Heuristic.count(&text));
+    entries.retain(|(size, ..)| {
+        let fits = *size <= left;
+        if fits {
+            left = left.saturating_sub(*size);
+        }
+        fits
+    });
+    entries.sort_by_key(|(_, at, _)| *at);
+    for (.., entry) in entries {
+        made.push(Field::Facts, &entry);
+    }
+    made
 }
 
 /// A summary with what an earlier one says, field by field, as text. What no longer fits goes, names first; the
