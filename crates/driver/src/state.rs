@@ -45,7 +45,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    fn damaged(why: impl ToString) -> Self {
+    fn damaged(why: &dyn std::fmt::Display) -> Self {
         Self::Damaged {
             why: why.to_string(),
         }
@@ -99,14 +99,15 @@ pub(crate) struct Entry {
 /// # Errors
 /// If JSON cannot hold it, which is a bug.
 pub(crate) fn write(entries: &Entries) -> Result<String, StateError> {
-    let agents = serde_json::value::to_raw_value(entries).map_err(StateError::damaged)?;
+    let agents =
+        serde_json::value::to_raw_value(entries).map_err(|error| StateError::damaged(&error))?;
     let document = Document {
         format: FORMAT.to_owned(),
         version: VERSION,
         digest: hexadecimal(Digest::of(agents.get().as_bytes())),
         agents,
     };
-    let text = serde_json::to_string(&document).map_err(StateError::damaged)?;
+    let text = serde_json::to_string(&document).map_err(|error| StateError::damaged(&error))?;
     Ok(text + "\n")
 }
 
@@ -115,20 +116,21 @@ pub(crate) fn write(entries: &Entries) -> Result<String, StateError> {
 /// # Errors
 /// If it is damaged or newer.
 pub(crate) fn read(text: &str) -> Result<Entries, StateError> {
-    let head: Head = serde_json::from_str(text).map_err(StateError::damaged)?;
+    let head: Head = serde_json::from_str(text).map_err(|error| StateError::damaged(&error))?;
     if head.format != FORMAT {
-        return Err(StateError::damaged("it has another format"));
+        return Err(StateError::damaged(&"it has another format"));
     }
     if head.version > VERSION {
         return Err(StateError::Newer {
             version: head.version,
         });
     }
-    let document: Document = serde_json::from_str(text).map_err(StateError::damaged)?;
+    let document: Document =
+        serde_json::from_str(text).map_err(|error| StateError::damaged(&error))?;
     if document.digest != hexadecimal(Digest::of(document.agents.get().as_bytes())) {
-        return Err(StateError::damaged("its hash does not fit its content"));
+        return Err(StateError::damaged(&"its hash does not fit its content"));
     }
-    serde_json::from_str(document.agents.get()).map_err(StateError::damaged)
+    serde_json::from_str(document.agents.get()).map_err(|error| StateError::damaged(&error))
 }
 
 /// The hash of a declaration: its name, its settings and the type of its answers. A memory fits the agent that

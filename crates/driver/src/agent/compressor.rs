@@ -35,7 +35,7 @@ impl Handed {
         let of_field = |memory: &Value| self.0.as_ref()?.memory.without_added(memory);
         match memory_in(&answer) {
             Some((name, memory)) => of_field(&memory)
-                .and_then(|memory| put(&answer, &name, memory))
+                .and_then(|memory| put(&answer, &name, &memory))
                 .unwrap_or(answer),
             None => answer,
         }
@@ -56,7 +56,7 @@ impl Agent {
             let used = used + Heuristic.count(&shown(message));
             let room = self.provider.window().saturating_sub(used).scaled(SHARE);
             let full = InFull::of(&memory, &originals, room)?;
-            let message = put(message, &name, full.memory.clone())?;
+            let message = put(message, &name, &full.memory)?;
             Some(Full {
                 message,
                 memory: full,
@@ -90,9 +90,9 @@ fn memory_in(message: &Value) -> Option<(Arc<str>, Value)> {
 }
 
 /// A message with another memory in it.
-fn put(message: &Value, name: &str, memory: Value) -> Option<Value> {
+fn put(message: &Value, name: &str, memory: &Value) -> Option<Value> {
     let fields = message.fields()?.iter().map(|(known, value)| {
-        let value = if **known == *name { &memory } else { value };
+        let value = if **known == *name { memory } else { value };
         (Arc::clone(known), value.clone())
     });
     Value::record(fields.collect::<Vec<_>>()).ok()

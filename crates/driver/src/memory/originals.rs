@@ -84,7 +84,7 @@ impl Originals {
         let old = [&self.hidden[..], &self.shown[..]].concat();
         let made = with_words(extract(&old, &self.tail, SUMMARY, &Heuristic), &old);
         match self.founding.as_deref() {
-            Some(founding) => carried(made, founding),
+            Some(founding) => carried(&made, founding),
             None => made.render(),
         }
     }
@@ -171,7 +171,7 @@ pub(crate) fn summed_up(memory: &Value, originals: Option<&Originals>) -> Result
             let turns = placed(json::drafts(&json::turns(memory))?);
             let made = with_words(extract(&turns, &[], SUMMARY, &Heuristic), &turns);
             match json::summary(memory) {
-                Some(earlier) => carried(made, &earlier),
+                Some(earlier) => carried(&made, &earlier),
                 None => made.render(),
             }
         }
@@ -260,7 +260,7 @@ fn with_words(mut made: Summary, old: &[Turn]) -> Summary {
 /// A summary with what an earlier one says, field by field, as text. What no longer fits goes, names first; the
 /// first goal and the first demand stay. Of an earlier one that has not the form of a summary, the text is a
 /// fact.
-fn carried(made: Summary, earlier: &str) -> String {
+fn carried(made: &Summary, earlier: &str) -> String {
     let parsed = Summary::parse(earlier);
     let mut before = parsed.summary;
     if before.is_empty() {

@@ -19,22 +19,16 @@ fn text(path: &str) -> String {
 
 /// A strategy of the module `mem` over an agent, with every threshold at 0.
 fn of_module(name: &str) -> String {
-    let module = text(MODULE);
-    let strategies = module.find("protocol Compaction").map(|at| &module[at..]);
-    let strategies = strategies
-        .unwrap()
-        .replace(" compressor ;", " Mem.compressor ;");
+    let (module, example) = (text(MODULE), text(EXAMPLE));
+    let (_, strategies) = module.split_once("protocol Compaction").unwrap();
+    let strategies = strategies.replace(" compressor ;", " Mem.compressor ;");
     let at_0 = strategies.replace("> 0.8", "> 0").replace("> 0.6", "> 0");
     assert_eq!(at_0.matches("pressure > 0)").count(), 3, "{at_0}");
-    let example = text(EXAMPLE);
-    let bot = &example[example.find("use mem").unwrap()..example.find("let compressor").unwrap()];
-    let main = &example[example.find("let main").unwrap()..];
-    [
-        bot,
-        &at_0,
-        &main.replace("spawn compact(", &format!("spawn {name}(")),
-    ]
-    .concat()
+    let (_, rest) = example.split_once("use mem").unwrap();
+    let (bot, rest) = rest.split_once("let compressor").unwrap();
+    let (_, main) = rest.split_once("let main").unwrap();
+    let main = main.replace("spawn compact(", &format!("spawn {name}("));
+    format!("use mem{bot}protocol Compaction{at_0}let main{main}")
 }
 
 #[derive(Clone, Debug)]
@@ -48,13 +42,14 @@ fn said() -> impl Strategy<Value = Said> {
     let date = (1..=12_u8, 1..=28_u8).prop_map(|(month, day)| format!("2027-{month:02}-{day:02}"));
     let names = prop::collection::vec("[A-Z][a-z]{4,8}[0-9]{2}", 12);
     let dates = prop::collection::vec(date, 12);
-    (names, dates, "[a-z]{3,8}-[0-9]{2}").prop_map(|(names, dates, host)| Said {
-        demand: format!(
-            "Never deploy to {host} before {} without {}.",
-            dates[0], names[0]
-        ),
-        names,
-        dates,
+    (names, dates, "[a-z]{3,8}-[0-9]{2}").prop_map(|(names, dates, host)| {
+        let first = names.first().zip(dates.first());
+        let (name, date) = first.unwrap();
+        Said {
+            demand: format!("Never deploy to {host} before {date} without {name}."),
+            names,
+            dates,
+        }
     })
 }
 
@@ -73,14 +68,16 @@ fn check(program: &str, said: &Said) -> Result<(), TestCaseError> {
         network.state().unwrap()
     });
     let state: serde_json::Value = serde_json::from_str(&state).unwrap();
-    let memory = &state["agents"]["bot"]["memory"];
-    let compactions = memory["compactions"].as_u64().unwrap();
+    let memory = state.pointer("/agents/bot/memory").unwrap();
+    let field = |name| memory.get(name).unwrap();
+    let compactions = field("compactions").as_u64().unwrap();
     prop_assert!(compactions >= 10, "{compactions}");
     // A summary that is swapped in later leaves the newest turns in view.
-    let hidden = usize::try_from(memory["hidden"].as_u64().unwrap()).unwrap();
-    let shown = &memory["turns"].as_array().unwrap()[hidden..];
+    let hidden = usize::try_from(field("hidden").as_u64().unwrap()).unwrap();
+    let turns = field("turns").as_array().unwrap();
+    let shown = turns.get(hidden..).unwrap();
     prop_assert!(shown.len() <= 4, "{shown:?}");
-    let summary = memory["summary"].as_str().unwrap();
+    let summary = field("summary").as_str().unwrap();
     prop_assert!(summary.contains(&said.demand), "{summary}");
     let seen = format!("{summary}{shown:?}");
     for part in said.names.iter().chain(&said.dates) {

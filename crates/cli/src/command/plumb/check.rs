@@ -75,9 +75,10 @@ pub fn run(args: &CheckArgs, console: &mut Console) -> Result<Exit, Failure> {
         if args.json {
             let diagnostics = to_json(&checked.diagnostics, &checked.sources);
             let mut file = json!({ "file": name, "sound": sound, "diagnostics": diagnostics });
-            if let Some(failure) = unfit {
+            if let Some((failure, fields)) = unfit.zip(file.as_object_mut()) {
                 let (code, message) = (failure.code().as_str(), failure.to_string());
-                file["error"] = json!({ "code": code, "message": message });
+                let error = json!({ "code": code, "message": message });
+                fields.insert("error".to_owned(), error);
             }
             files.push(file);
             continue;
