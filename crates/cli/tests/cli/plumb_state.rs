@@ -186,6 +186,33 @@ fn a_run_that_is_ended_by_a_signal_keeps_what_was_said() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn an_exchange_is_saved_before_the_next_line_is_worked_on() {
+    use std::io::{BufRead, BufReader, Write};
+    let house = House::new();
+    let slow = r#"
+let slow : string -> string = tool { mcp: "sleep 5" }
+let waits : !json -> !string = filter(defined(wait)).wait
+"#;
+    let main = AGENT.replace(
+        "  bot@ctrl_out",
+        "  input ; waits ; slow ; discard\n  bot@ctrl_out",
+    );
+    house.declare(&format!("{main}{slow}"));
+    let mut child = house.command().spawn().expect("the program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let lines = "{\"say\":\"I need a rest.\"}\n{\"wait\":\"a\"}\n";
+    stdin.write_all(lines.as_bytes()).expect("it reads");
+    let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let asked = |line: std::io::Result<String>| line.is_ok_and(|line| line.contains("\"slow\""));
+    assert!(log.any(asked), "the tool was not asked");
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    let state = fs::read_to_string(house.state()).expect("the state");
+    assert!(state.contains("I need a rest."), "{state}");
+}
+
 /// Messages that people sent to agents, short ones.
 fn real_messages(corpus: &Path) -> Vec<String> {
     let path = corpus.join("tau-bench/historical_trajectories/gpt-4o-airline.json");

@@ -46,8 +46,8 @@ immediately.
 
 With --state, agents continue with the memories of the last run: turns, pins,
 summaries, and the number of compactions. The file is created if it does not
-exist, and is readable only by you. It is replaced whenever all agents are idle,
-on Ctrl-C and SIGTERM, and at the end. A file that is damaged, newer than this
+exist, and is readable only by you. It is replaced when all agents are idle
+between two lines of input, on Ctrl-C and SIGTERM, and at the end. A file that is damaged, newer than this
 version or from another program is rejected.
 
 Exits with 1 if an error occurred during the run, and with 2 if the program
@@ -173,12 +173,12 @@ impl Running {
                 break;
             }
             if self.idle && has_room {
+                // Waiting for more input or not: what was said until now survives a crash.
+                self.save()?;
                 if open && let Some(line) = lines.read() {
                     messages = self.read(&line?);
                     continue;
                 }
-                // An answer that was seen is remembered after a crash.
-                self.save()?;
                 // Output appears before the program waits for input.
                 console.flush()?;
             }
