@@ -43,6 +43,15 @@ pub struct RuntimeContext<'a> {
     pub branch: Option<&'a str>,
 }
 
+/// The first line of every note.
+const HEADING: &str = "[runtime context]\n";
+
+/// Returns true if a text is a note that was rendered here.
+#[must_use]
+pub fn is_note(text: &str) -> bool {
+    text.starts_with(HEADING)
+}
+
 impl RuntimeContext<'_> {
     /// The note, one fact a line, each line ended by a line feed; empty where nothing is known.
     #[must_use]
@@ -61,7 +70,7 @@ impl RuntimeContext<'_> {
         .flatten()
         {
             if out.is_empty() {
-                out.push_str("[runtime context]\n");
+                out.push_str(HEADING);
             }
             out.push_str(&line);
             out.push('\n');

@@ -11,12 +11,14 @@ use model::{Client, Endpoint, ModelError};
 use plumb::check::Checked;
 use plumb::graph::{External, Graph};
 use plumb::types::Type;
+use plumb::value::Value;
 use tokio::net::TcpListener;
 use wire::api::Dialect;
 
 use crate::account::Account;
 use crate::error::{FailureReason, SetupError};
 use crate::mcp::Server;
+use crate::memory::{Dumps, Originals};
 use crate::network::{Log, Network, Plan};
 use crate::provider::{Eliza, Model, ModelEndpoint, Provider, Script};
 use crate::settings::{Command, Settings, read, unreadable};
@@ -87,6 +89,8 @@ struct Inner {
     client: OnceLock<Client>,
     /// The scripts that are being read from, by the name of the agent.
     scripts: Mutex<HashMap<Arc<str>, Arc<Script>>>,
+    /// The original turns behind the dumps of agents.
+    dumps: Mutex<Dumps>,
     /// The processes that have been called as tools.
     called: Mutex<HashMap<Arc<str>, Arc<Plan>>>,
     /// The simulated provider, once it has been asked.
@@ -116,6 +120,7 @@ impl Driver {
             surroundings,
             calls: AtomicU64::new(0),
             scripts: Mutex::default(),
+            dumps: Mutex::default(),
             called: Mutex::default(),
             sim: tokio::sync::Mutex::default(),
             servers: tokio::sync::Mutex::default(),
@@ -189,6 +194,18 @@ impl Driver {
 
     pub(crate) fn now(&self) -> Timestamp {
         (self.0.surroundings.clock)()
+    }
+
+    /// Holds the original turns behind a dump of an agent, for the agents that it may be handed to.
+    pub(crate) fn dumped(&self, memory: &Value, originals: Originals) {
+        let mut dumps = self.0.dumps.lock().unwrap_or_else(PoisonError::into_inner);
+        dumps.put(memory, originals);
+    }
+
+    /// The original turns behind a memory, if it is a dump that an agent gave lately.
+    pub(crate) fn originals(&self, memory: &Value) -> Option<Arc<Originals>> {
+        let dumps = self.0.dumps.lock().unwrap_or_else(PoisonError::into_inner);
+        dumps.get(memory)
     }
 
     /// The type of the answers of an agent or a tool, even if nothing in the network reads its output.

@@ -189,6 +189,21 @@ pub const CODES: &[CodeEntry] = &[
         "a message to an agent or a tool was not answered",
         "The network drops the message. The error contains it; the detail says why.",
     ),
+    entry(
+        "E0907",
+        "a state file is damaged",
+        "Restore the file from a copy, or delete it to start with empty memories.",
+    ),
+    entry(
+        "E0908",
+        "a state file was written by a newer version",
+        "Run the newer version, or name another file with --state.",
+    ),
+    entry(
+        "E0909",
+        "a state file belongs to another program",
+        "Name another file with --state. After a change to an agent's declaration, delete the file to start with empty memories.",
+    ),
 ];
 
 const fn entry(code: &'static str, meaning: &'static str, remedy: &'static str) -> CodeEntry {

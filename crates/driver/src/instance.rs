@@ -11,8 +11,10 @@ use plumb::value::Value;
 use crate::agent::{Acknowledged, Agent, AgentAnswer, verb};
 use crate::driver::Driver;
 use crate::error::SetupError;
+use crate::memory::Memory;
 use crate::network::Log;
 use crate::report::Control;
+use crate::state::{self, Entry, StateError};
 use crate::tool::Tool;
 
 /// A message or a command that waits.
@@ -61,6 +63,10 @@ pub(crate) struct Instance {
     pub span: Span,
     /// `None` while it is busy with a message.
     pub body: Option<Body>,
+    /// The hash of an agent's declaration.
+    pub declared: String,
+    /// The memory of an agent from before the message that it is busy with.
+    before: Option<Memory>,
     pub log: Log,
     inputs: Box<[Arc<str>]>,
     outputs: Box<[Arc<str>]>,
@@ -76,16 +82,19 @@ impl Instance {
     /// If a setting cannot be carried out.
     pub fn new(declared: &External, driver: &Driver, log: Log) -> Result<Self, SetupError> {
         let names = |ports: &[ExternalPort]| ports.iter().map(|port| port.name.clone()).collect();
+        let answers = driver.answers(declared);
         let body = match declared.kind {
             ExternalKind::Agent => {
                 Body::Agent(Box::new(Agent::new(declared, driver, log.clone())?))
             }
-            ExternalKind::Tool => Body::Tool(Tool::new(declared, driver.answers(declared))?),
+            ExternalKind::Tool => Body::Tool(Tool::new(declared, answers.clone())?),
         };
         Ok(Self {
             at: log.at().clone(),
             span: declared.span,
             body: Some(body),
+            declared: state::declaration(declared, &answers),
+            before: None,
             log,
             inputs: names(&declared.inputs),
             outputs: names(&declared.outputs),
@@ -93,6 +102,40 @@ impl Instance {
             messages: VecDeque::new(),
             acts: VecDeque::new(),
         })
+    }
+
+    /// Takes the body away for a message.
+    pub fn take_body(&mut self) -> Option<Body> {
+        self.before = self.memory().cloned();
+        self.body.take()
+    }
+
+    /// The memory of an agent, without the message that it is busy with.
+    pub fn memory(&self) -> Option<&Memory> {
+        match &self.body {
+            Some(Body::Agent(agent)) => Some(agent.memory()),
+            Some(Body::Tool(_)) => None,
+            None => self.before.as_ref(),
+        }
+    }
+
+    /// Gives an agent the memory of an earlier run.
+    ///
+    /// # Errors
+    /// If it is not declared like that one, or the memory is damaged.
+    pub fn restore(&mut self, entry: Entry) -> Result<(), StateError> {
+        let foreign = |what: &str| StateError::Foreign {
+            why: format!("`{}` {what}", self.at),
+        };
+        match &mut self.body {
+            Some(Body::Agent(_)) if entry.declared != self.declared => {
+                Err(foreign("is declared differently in it"))
+            }
+            Some(Body::Agent(agent)) => agent
+                .remember(entry.memory)
+                .map_err(|why| StateError::Damaged { why }),
+            _ => Err(foreign("is no agent")),
+        }
     }
 
     /// Queues a message from a port.

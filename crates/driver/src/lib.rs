@@ -16,6 +16,7 @@
 //! | set the environment of a program | [`Surroundings`] |
 //! | run the processes of a checked program | [`Driver`], [`Driver::network`] |
 //! | feed a network and read its reports | [`Network::push`], [`Network::next`] |
+//! | keep the memories of agents from run to run | [`Network::state`], [`Network::restore`] |
 //! | end a run | [`Network::close`], [`Network::abandon`], [`Driver::shutdown`] |
 //!
 //! # Agents
@@ -47,6 +48,7 @@ mod provider;
 mod report;
 mod schema;
 mod settings;
+mod state;
 mod telemetry;
 mod tool;
 
@@ -55,3 +57,4 @@ pub use driver::{Clock, Driver, Surroundings};
 pub use error::{CODES, FailureReason, Problem, SetupError};
 pub use network::Network;
 pub use report::{Control, Report};
+pub use state::StateError;

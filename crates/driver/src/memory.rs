@@ -1,49 +1,75 @@
-//! The memory of an agent: dumps, replacements and pins.
+//! The memory of an agent: what was said to it, and the part of that which it is shown.
 //!
-//! Turns are numbered from 1 in the order in which they were said. A mark is such a number: everything up
-//! to that turn. So a memory that was made from a dump can be put back while the agent has gone on: the
-//! turns after the mark stay as they are.
+//! The transcript is a [`ContextWindow`] to which turns are only added. The agent sees the end of it, behind
+//! its pins, its summary and the turns that a command may have put there. A command that takes turns out of
+//! view moves the place where the shown part begins; it destroys nothing, so every summary can be made from
+//! the original turns.
+//!
+//! A mark is a position in the window: everything up to that turn. So a memory that was made from a dump can
+//! be put back while the agent has gone on: the turns after the mark stay as they are.
+//!
+//! The window's own compaction ([`context::projector`]) and its [`Archive`](context::archive::Archive) do not
+//! fit. The projector chooses by class which turns leave, and works once on a window that shows everything; a
+//! command names a place, any number of times, and brings the summary from elsewhere. And since no turn leaves
+//! the window, an archive would hold each a second time.
 
+mod cut;
 mod json;
+mod originals;
+mod state;
 
 use std::sync::Arc;
 
-use context::{Heuristic, Part, Provenance, Role, Text, TokenCounter, Tokens, TurnDraft};
+use context::pin::{Directive, Origin, PinError, Pins};
+use context::window::ContextWindow;
+use context::{Heuristic, Part, Provenance, Role, Text, Tokens, Turn, TurnDraft, TurnId};
 use plumb::value::Value;
 
+pub(crate) use cut::Stays;
 pub(crate) use json::record;
-
-/// A turn with its number.
-#[derive(Clone, Debug)]
-struct Entry {
-    number: u64,
-    draft: TurnDraft,
-}
+pub(crate) use originals::{Dumps, InFull, Originals, summed_up};
+pub(crate) use state::SavedMemory;
 
 /// The memory of an agent.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    /// The summary of the turns that were removed.
+    /// Every turn that was said.
+    window: ContextWindow,
+    /// The number of its turns that are out of view.
+    hidden: usize,
+    /// Turns that a replacement put before the shown ones, and that were never said in these words.
+    front: Vec<Turn>,
+    /// Such turns that are out of view again.
+    past: Vec<Past>,
+    /// The summary of the turns that are out of view.
     summary: Option<Arc<str>>,
-    pinned: Vec<Value>,
-    turns: Vec<Entry>,
-    /// The number of turns ever added.
-    said: u64,
+    /// A summary that came for no turn of the window, as that from another agent does. It stands for turns that nothing else has.
+    founding: Option<Arc<str>>,
+    pins: Pins,
+    /// The difference between a mark and its position. It is above 0 if a replacement brought more turns
+    /// than had been said, as that from another agent can; the turns of a front count backwards from its end.
+    seeded: usize,
     /// The mark that was given last.
-    marked: u64,
+    marked: usize,
     prepared: Option<Value>,
     compactions: u32,
 }
 
-/// The part of a memory that stays verbatim when the rest is summarized.
+/// Turns of a replacement that are out of view.
+#[derive(Clone, Debug, PartialEq)]
+struct Past {
+    /// The position in the window before which they stood.
+    at: usize,
+    turns: Vec<Turn>,
+}
+
+/// The place that a mark names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stays {
-    /// Nothing.
-    Nothing,
-    /// At most this many of the last turns.
-    Turns(usize),
-    /// The last turns up to this many tokens, estimated.
-    Tokens(Tokens),
+enum Place {
+    /// A position in the window.
+    Said(usize),
+    /// After so many turns of the front.
+    Front(usize),
 }
 
 /// The number of turns before and after a replacement.
@@ -56,118 +82,208 @@ pub(crate) struct Replaced {
 }
 
 impl Memory {
+    /// An empty memory of an agent with a window of this size.
+    pub fn new(limit: Tokens) -> Self {
+        Self {
+            window: ContextWindow::new(limit),
+            hidden: 0,
+            front: Vec::new(),
+            past: Vec::new(),
+            summary: None,
+            founding: None,
+            pins: Pins::default(),
+            seeded: 0,
+            marked: 0,
+            prepared: None,
+            compactions: 0,
+        }
+    }
+
     /// The number of replacements so far.
     pub const fn compactions(&self) -> u32 {
         self.compactions
     }
 
-    /// The pins, as one line each.
-    pub fn pins(&self) -> Vec<String> {
-        self.pinned.iter().map(shown).collect()
+    /// The texts of the pins.
+    pub fn pins(&self) -> impl Iterator<Item = &str> {
+        self.pins.iter().map(|pin| pin.text.as_str())
     }
 
     /// Adds turns.
     pub fn remember(&mut self, drafts: impl IntoIterator<Item = TurnDraft>) {
         for draft in drafts {
-            self.said += 1;
-            self.turns.push(Entry {
-                number: self.said,
-                draft,
-            });
+            self.window = self.window.append(draft, &Heuristic);
         }
     }
 
-    /// Forgets the oldest turns until there are at most so many, whole exchanges each.
+    /// Takes the oldest turns out of view until there are at most so many, whole exchanges each.
     pub fn keep(&mut self, most: usize) {
-        if self.turns.len() > most {
-            let gone = self.cut(Stays::Turns(most));
-            self.turns.drain(..gone);
+        if self.len() > most {
+            let cut = self.cut(Stays::Turns(most));
+            self.hide(cut);
         }
     }
 
     /// The turns that the agent is shown: pins, summary, remaining turns.
     pub fn view(&self) -> Vec<TurnDraft> {
-        let mut drafts = Vec::with_capacity(self.turns.len() + 2);
-        if !self.pinned.is_empty() {
-            let text = format!("[pinned]\n{}", self.pins().join("\n"));
-            drafts.push(user(&text).from_provenance(Provenance::Pins));
-        }
-        if let Some(summary) = &self.summary {
+        let pins = self.pins.turn();
+        let summary = self.summary.as_deref().map(|summary| {
             let text = if context::summary::is_summary(summary) {
-                summary.to_string()
+                summary.to_owned()
             } else {
                 format!("[summary of the conversation so far]\n{summary}\n[end of the summary]")
             };
-            drafts.push(user(&text).from_provenance(Provenance::Summary));
-        }
-        drafts.extend(self.turns.iter().map(|entry| entry.draft.clone()));
-        drafts
+            user(&text).from_provenance(Provenance::Summary)
+        });
+        let shown = self.shown().map(Turn::draft);
+        pins.into_iter().chain(summary).chain(shown).collect()
     }
 
     /// Dumps the memory as a message, marked at its end or before the turns that stay verbatim. These are
     /// whole exchanges: they begin with a message to the agent.
     pub fn dump(&mut self, stays: Stays) -> Value {
         let cut = self.cut(stays);
-        let before = cut.checked_sub(1).and_then(|last| self.turns.get(last));
-        self.marked = match (before, self.turns.first()) {
-            (Some(last), _) => last.number,
-            (None, Some(first)) => first.number.saturating_sub(1),
-            (None, None) => self.said,
-        };
-        let drafts = self.turns.iter().take(cut).map(|entry| &entry.draft);
-        json::memory(self.marked, drafts, &self.pinned, self.summary.as_deref())
+        self.marked = (self.hidden + self.seeded + cut).saturating_sub(self.front.len());
+        let drafts = self.shown().take(cut).map(Turn::draft);
+        let pins = self.pins().map(Value::from).collect();
+        json::memory(self.marked, drafts, pins, self.summary.as_deref())
     }
 
-    /// The number of turns before those that stay.
+    /// The turns in view, in order.
+    fn shown(&self) -> impl Iterator<Item = &Turn> {
+        self.front
+            .iter()
+            .chain(self.window.turns().skip(self.hidden))
+    }
+
+    /// The number of turns in view.
+    fn len(&self) -> usize {
+        self.front.len() + self.window.len().saturating_sub(self.hidden)
+    }
+
+    /// The number of shown turns before those that stay.
     fn cut(&self, stays: Stays) -> usize {
-        let turns = self.turns.iter().rev();
-        let most = match stays {
-            Stays::Nothing => 0,
-            Stays::Turns(most) => most,
-            Stays::Tokens(most) => {
-                let sizes = turns.scan(Tokens::ZERO, |sum, entry| {
-                    *sum += Heuristic.count_parts(&entry.draft.parts);
-                    Some(*sum)
-                });
-                sizes.take_while(|sum| *sum <= most).count()
-            }
-        };
-        let least = self.turns.len().saturating_sub(most);
-        let begins = |entry: &Entry| entry.draft.role == Role::User;
-        let later = self.turns.iter().skip(least).position(begins);
-        later.map_or(self.turns.len(), |at| least + at)
+        let shown: Vec<Turn> = self.shown().cloned().collect();
+        stays.cut(&shown)
     }
 
-    /// Puts a memory in the place of everything up to its mark. A mark that cannot have been given (a model
+    /// Takes the first turns out of view.
+    fn hide(&mut self, count: usize) {
+        let of_front = count.min(self.front.len());
+        let gone: Vec<Turn> = self.front.drain(..of_front).collect();
+        self.shelve(gone);
+        self.hidden += count - of_front;
+    }
+
+    /// Keeps turns that were put before the shown ones, when they leave the view.
+    fn shelve(&mut self, turns: Vec<Turn>) {
+        let past = Past {
+            at: self.hidden,
+            turns,
+        };
+        if !past.turns.is_empty() && !self.past.contains(&past) {
+            self.past.push(past);
+        }
+    }
+
+    /// The place of a mark; of one that counts more turns than there are, the end.
+    fn place(&self, mark: usize) -> Place {
+        let end = self.hidden + self.seeded;
+        let covered = (mark + self.front.len()).checked_sub(end);
+        match covered {
+            Some(turns) if turns < self.front.len() => Place::Front(turns),
+            _ => Place::Said(mark.saturating_sub(self.seeded).min(self.window.len())),
+        }
+    }
+
+    /// Replaces everything up to a memory's mark by the memory. A mark that cannot have been given (a model
     /// wrote it) is taken for the one that was given last. What is pinned stays pinned, whether the memory has
     /// it or not: only [`Memory::unpin`] lets go of it.
     ///
     /// # Errors
-    /// If a turn of it cannot be read, as a phrase.
+    /// If a turn of it cannot be read or a text not be pinned, as a phrase. Then nothing is changed.
     pub fn replace(&mut self, memory: &Value) -> Result<Replaced, String> {
-        let mark = json::mark(memory).filter(|mark| *mark <= self.said);
-        let mark = mark.unwrap_or(self.marked);
-        let turns = json::turns(memory)?;
-        let before = self.turns.len();
-        let (old, since): (Vec<_>, Vec<_>) = std::mem::take(&mut self.turns)
-            .into_iter()
-            .partition(|entry| entry.number <= mark);
-        let gone = old.len().saturating_sub(turns.len());
-        let first = mark.saturating_sub(turns.len().saturating_sub(1) as u64);
-        let kept = (first..).zip(turns);
-        let kept = kept.map(|(number, draft)| Entry { number, draft });
-        self.turns = kept.chain(since).collect();
-        for pinned in json::pinned(memory) {
-            self.pin(pinned);
+        let said = self.window.len() + self.seeded;
+        let mark = json::mark(memory).filter(|mark| *mark <= said);
+        let place = self.place(mark.unwrap_or(self.marked));
+        let values = json::turns(memory);
+        let turns = placed(json::drafts(&values)?);
+        self.pins = self.with_pins(memory).map_err(|error| coded(&error))?;
+
+        let (before, brought) = (self.len(), turns.len());
+        let old = match place {
+            Place::Front(covered) => covered,
+            Place::Said(position) => (position + self.front.len()).saturating_sub(self.hidden),
+        };
+        let later = self.move_to(place);
+        self.front = turns;
+        if later.is_empty() {
+            self.recognize(&values);
         }
+        self.front.extend(later);
+        // A front that comes back as it was has not left the view.
+        let back = Past {
+            at: self.hidden,
+            turns: self.front.clone(),
+        };
+        self.past.retain(|past| *past != back);
+        let short = self.front.len().saturating_sub(self.hidden + self.seeded);
+        self.seeded += short;
+        self.marked += short;
         self.summary = json::summary(memory);
-        if gone > 0 {
+        if self.window.is_empty() || place == Place::Said(0) {
+            self.founding.clone_from(&self.summary);
+        }
+        if old > brought {
             self.compactions += 1;
         }
         Ok(Replaced {
             before,
-            after: self.turns.len(),
+            after: self.len(),
         })
+    }
+
+    /// Lets the shown part begin at a place, without a front. Gives the turns of the old one that stood after
+    /// the place.
+    fn move_to(&mut self, place: Place) -> Vec<Turn> {
+        let mut gone = std::mem::take(&mut self.front);
+        let later = match place {
+            Place::Front(covered) => gone.split_off(covered),
+            Place::Said(_) => Vec::new(),
+        };
+        self.shelve(gone);
+        if let Place::Said(position) = place {
+            self.hidden = position;
+        }
+        later
+    }
+
+    /// Shows turns of the window again that a replacement brings back as they were dumped, so that they keep
+    /// what a dump does not hold.
+    fn recognize(&mut self, brought: &[Value]) {
+        for value in brought.iter().rev() {
+            let original = self.window.peek(self.hidden);
+            let same = |turn: &Turn| {
+                let draft = turn.draft();
+                json::turn(&draft) == *value || json::turn(&without_note(draft)) == *value
+            };
+            if !original.is_some_and(same) {
+                return;
+            }
+            self.front.pop();
+            self.hidden -= 1;
+        }
+    }
+
+    /// The pins, with those of a memory. Its writer may be a model, so they are pinned as the agent's.
+    fn with_pins(&self, memory: &Value) -> Result<Pins, PinError> {
+        let mut pins = self.pins.clone();
+        for text in json::pinned(memory).iter().map(shown) {
+            if !text.trim().is_empty() {
+                pins.add(&text, Origin::Agent, None, &Heuristic)?;
+            }
+        }
+        Ok(pins)
     }
 
     /// Keeps a memory for a later [`Memory::swap`].
@@ -185,29 +301,76 @@ impl Memory {
     }
 
     /// Keeps a text in front of everything, whatever becomes of the rest.
-    pub fn pin(&mut self, text: Value) {
-        if !self.pinned.contains(&text) {
-            self.pinned.push(text);
-        }
+    ///
+    /// # Errors
+    /// If a limit of the pins would be passed, as a phrase with its code.
+    pub fn pin(&mut self, text: &Value) -> Result<(), String> {
+        let added = self.pins.add(&shown(text), Origin::Api, None, &Heuristic);
+        added.map(|_| ()).map_err(|error| coded(&error))
     }
 
-    /// Unpins a text. Returns true if it was pinned.
-    pub fn unpin(&mut self, text: &Value) -> bool {
-        let before = self.pinned.len();
-        self.pinned.retain(|pinned| pinned != text);
-        self.pinned.len() < before
+    /// Unpins a text, or a pin by its id.
+    ///
+    /// # Errors
+    /// If it was not pinned, as a phrase.
+    pub fn unpin(&mut self, text: &Value) -> Result<(), String> {
+        let directive = Directive::Unpin(shown(text).as_str().into());
+        let gone = self.pins.obey(&directive, None, &Heuristic);
+        gone.map(|_| ()).map_err(|error| match error {
+            PinError::Unknown => "this text is not pinned".to_owned(),
+            other => coded(&other),
+        })
+    }
+
+    /// What the mark that was given last stands for.
+    pub fn originals(&self) -> Originals {
+        let (position, covered) = match self.place(self.marked) {
+            Place::Front(covered) => (self.hidden, covered),
+            Place::Said(position) => (position.max(self.hidden), self.front.len()),
+        };
+        let mut hidden: Vec<&Turn> = Vec::new();
+        for (at, turn) in self.window.turns().take(self.hidden).enumerate() {
+            hidden.extend(self.past_at(at));
+            hidden.push(turn);
+        }
+        hidden.extend(self.past_at(self.hidden));
+        let of_front = self.front.iter().take(covered);
+        let said = self.window.turns().skip(self.hidden);
+        let shown = of_front.chain(said.take(position - self.hidden));
+        let tail = self.front.iter().skip(covered);
+        let tail = tail.chain(self.window.turns().skip(position));
+        Originals::new(hidden, shown, tail, self.founding.clone())
+    }
+
+    fn past_at(&self, position: usize) -> impl Iterator<Item = &Turn> {
+        let here = self.past.iter().filter(move |past| past.at == position);
+        here.flat_map(|past| &past.turns)
     }
 }
 
-/// The turns and the summary of a memory as one conversation, oldest first; for those who sum it up.
-///
-/// # Errors
-/// If a turn cannot be read, as a phrase.
-pub(crate) fn conversation(memory: &Value) -> Result<Vec<TurnDraft>, String> {
-    let turns = json::turns(memory)?;
-    let summary = json::summary(memory);
-    let earlier = summary.map(|text| user(&text).from_provenance(Provenance::Summary));
-    Ok(earlier.into_iter().chain(turns).collect())
+/// Turns one after the other, counted.
+fn placed(drafts: impl IntoIterator<Item = TurnDraft>) -> Vec<Turn> {
+    let place = |parent: &mut TurnId, draft: TurnDraft| {
+        let turn = draft.after(*parent, &Heuristic);
+        *parent = turn.id();
+        Some(turn)
+    };
+    drafts.into_iter().scan(TurnId::ROOT, place).collect()
+}
+
+/// A turn without the note about the agent's memory that came with the message: it was true only then.
+fn without_note(mut draft: TurnDraft) -> TurnDraft {
+    draft.parts.retain(|part| match part {
+        Part::Text(text) => !context::note::is_note(text),
+        _ => true,
+    });
+    draft
+}
+
+/// An error of the pins as the reason of a refusal.
+fn coded(error: &PinError) -> String {
+    use context::coded::Coded;
+    format!("{error} ({})", error.code())
 }
 
 /// A message to the agent.
@@ -224,194 +387,4 @@ pub(crate) fn shown(value: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use context::{Part, Role, Tokens, TurnDraft};
-    use plumb::value::Value;
-    use proptest::prelude::*;
-
-    use super::{Memory, Replaced, Stays};
-
-    fn said(texts: &[&str]) -> Memory {
-        let mut memory = Memory::default();
-        memory.remember(texts.iter().enumerate().map(|(at, text)| {
-            let role = [Role::User, Role::Assistant][at % 2];
-            TurnDraft::text(role, *text)
-        }));
-        memory
-    }
-
-    fn texts(memory: &Memory) -> Vec<String> {
-        let view = memory.view();
-        let text = |draft: &TurnDraft| match draft.parts.as_slice() {
-            [Part::Text(text)] => text.as_str().to_owned(),
-            other => panic!("{other:?}"),
-        };
-        view.iter().map(text).collect()
-    }
-
-    fn parse(text: &str) -> Value {
-        Value::parse(text).unwrap()
-    }
-
-    #[test]
-    fn what_was_said_after_the_mark_stays() {
-        let mut memory = said(&["a", "b"]);
-        let dump = memory.dump(Stays::Nothing);
-        assert_eq!(dump.get("mark"), Some(&Value::from("2")));
-        assert_eq!(dump.get("turns").unwrap().items().unwrap().len(), 2);
-        memory.remember([TurnDraft::text(Role::User, "c")]);
-        let new = r#"{"mark":"2","turns":[],"pinned":["keep"],"summary":"a and b"}"#;
-        let replaced = memory.replace(&parse(new)).unwrap();
-        assert_eq!(
-            replaced,
-            Replaced {
-                before: 3,
-                after: 1
-            }
-        );
-        assert_eq!(memory.compactions(), 1);
-        let summary = "[summary of the conversation so far]\na and b\n[end of the summary]";
-        assert_eq!(texts(&memory), ["[pinned]\nkeep", summary, "c"]);
-    }
-
-    #[test]
-    fn a_dump_that_is_put_back_changes_nothing() {
-        let mut memory = said(&["a", "b", "c"]);
-        let before = texts(&memory);
-        let dump = memory.dump(Stays::Nothing);
-        memory.replace(&dump).unwrap();
-        assert_eq!(texts(&memory), before);
-        assert_eq!(memory.compactions(), 0);
-    }
-
-    #[test]
-    fn a_mark_that_was_never_given_is_the_last_one_that_was() {
-        let mut memory = said(&["a", "b"]);
-        memory.dump(Stays::Nothing);
-        memory.remember([TurnDraft::text(Role::User, "c")]);
-        let new = r#"{"mark":"somewhere","turns":[],"pinned":[],"summary":"s"}"#;
-        memory.replace(&parse(new)).unwrap();
-        assert_eq!(texts(&memory).len(), 2);
-    }
-
-    #[test]
-    fn only_what_is_prepared_can_be_swapped_in_and_once() {
-        let mut memory = said(&["a", "b"]);
-        assert!(memory.swap().is_err());
-        memory.dump(Stays::Nothing);
-        memory.prepare(parse(
-            r#"{"mark":"2","turns":[],"pinned":[],"summary":"s"}"#,
-        ));
-        assert_eq!(memory.swap().unwrap().after, 0);
-        assert!(memory.swap().is_err());
-    }
-
-    #[track_caller]
-    fn check_stays(stays: Stays, mark: &str, after: &[&str]) {
-        let mut memory = said(&["a", "b", "c", "d", "e", "f"]);
-        let dump = memory.dump(stays);
-        assert_eq!(dump.get("mark"), Some(&Value::from(mark)), "{stays:?}");
-        let new = format!(r#"{{"mark":"{mark}","turns":[],"pinned":[],"summary":""}}"#);
-        memory.replace(&parse(&new)).unwrap();
-        assert_eq!(texts(&memory), after, "{stays:?}");
-        // A second mark is as good as the first one, also between turns that were put back.
-        memory.replace(&dump).unwrap();
-        assert_eq!(texts(&memory), ["a", "b", "c", "d", "e", "f"]);
-        assert_eq!(memory.dump(stays).get("mark"), Some(&Value::from(mark)));
-    }
-
-    #[test]
-    fn whole_exchanges_stay() {
-        check_stays(Stays::Nothing, "6", &[]);
-        check_stays(Stays::Turns(1), "6", &[]);
-        check_stays(Stays::Turns(3), "4", &["e", "f"]);
-        check_stays(Stays::Turns(9), "0", &["a", "b", "c", "d", "e", "f"]);
-        // A turn of one word has 5 tokens.
-        check_stays(Stays::Tokens(Tokens::new(20)), "2", &["c", "d", "e", "f"]);
-        check_stays(Stays::Tokens(Tokens::new(19)), "4", &["e", "f"]);
-    }
-
-    #[test]
-    fn whole_exchanges_are_forgotten() {
-        let mut memory = said(&["a", "b", "c", "d", "e", "f"]);
-        memory.keep(3);
-        assert_eq!(texts(&memory), ["e", "f"]);
-    }
-
-    /// One thing that happens to a memory.
-    #[derive(Clone, Debug)]
-    enum Happens {
-        Said(u8),
-        Dumped,
-        Compacted,
-        Pinned(u8),
-        Unpinned(u8),
-    }
-
-    fn happens() -> impl Strategy<Value = Happens> {
-        prop_oneof![
-            4 => any::<u8>().prop_map(Happens::Said),
-            1 => Just(Happens::Dumped),
-            1 => Just(Happens::Compacted),
-            1 => (0..4_u8).prop_map(Happens::Pinned),
-            1 => (0..4_u8).prop_map(Happens::Unpinned),
-        ]
-    }
-
-    proptest! {
-        /// Whatever happens, the turns after the mark of the last compaction and the pins are there.
-        #[test]
-        fn the_tail_and_the_pins_survive(course in prop::collection::vec(happens(), 0..60)) {
-            let mut memory = Memory::default();
-            let (mut tail, mut since_dump) = (Vec::new(), Vec::new());
-            let mut pins = BTreeSet::new();
-            for it in course {
-                match it {
-                    Happens::Said(word) => {
-                        let word = format!("word {word}");
-                        memory.remember([TurnDraft::text(Role::User, word.as_str())]);
-                        tail.push(word.clone());
-                        since_dump.push(word);
-                    }
-                    Happens::Dumped => {
-                        memory.dump(Stays::Nothing);
-                        since_dump.clear();
-                    }
-                    Happens::Compacted => {
-                        memory.replace(&parse(
-                            r#"{"mark":"?","turns":[],"pinned":[],"summary":"s"}"#,
-                        )).unwrap();
-                        // What stood before the mark is in the summary.
-                        let kept = since_dump.len().min(tail.len());
-                        tail.drain(..tail.len() - kept);
-                    }
-                    Happens::Pinned(word) => {
-                        memory.pin(Value::from(format!("pin {word}")));
-                        pins.insert(format!("pin {word}"));
-                    }
-                    Happens::Unpinned(word) => {
-                        let word = format!("pin {word}");
-                        prop_assert_eq!(memory.unpin(&Value::from(word.as_str())), pins.remove(&word));
-                    }
-                }
-                let shown = texts(&memory);
-                let words = shown.iter().filter(|text| text.starts_with("word"));
-                prop_assert_eq!(words.cloned().collect::<Vec<_>>(), tail.clone());
-                let pinned: BTreeSet<String> = memory.pins().into_iter().collect();
-                prop_assert_eq!(pinned, pins.clone());
-            }
-        }
-    }
-
-    #[test]
-    fn a_text_is_pinned_once() {
-        let mut memory = said(&[]);
-        memory.pin(Value::from("x"));
-        memory.pin(Value::from("x"));
-        assert_eq!(memory.pins(), ["x"]);
-        assert!(memory.unpin(&Value::from("x")));
-        assert!(!memory.unpin(&Value::from("x")));
-    }
-}
+mod tests;

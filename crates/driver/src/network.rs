@@ -20,6 +20,7 @@ use crate::driver::Driver;
 use crate::error::{FailureReason, Problem, SetupError};
 use crate::instance::{Act, Asked, Body, Instance};
 use crate::report::{Control, Report};
+use crate::state::{self, Entries, Entry, StateError};
 pub(crate) use log::Log;
 
 /// A running network of one process, with its agents and tools. Dropping it stops all work.
@@ -118,6 +119,59 @@ impl Network {
         let step = network.machine.start();
         network.absorb(step);
         Ok(network)
+    }
+
+    /// The memories of its agents as a text for [`Network::restore`]. An agent that is busy with a message has
+    /// the memory from before it.
+    ///
+    /// # Errors
+    /// If JSON cannot hold them, which is a bug.
+    pub fn state(&self) -> Result<String, StateError> {
+        let mut entries = Entries::new();
+        for (name, node) in self.nodes() {
+            let agent = self.instances.get(&node);
+            let Some((agent, memory)) = agent.and_then(|it| Some((it, it.memory()?))) else {
+                continue;
+            };
+            let entry = Entry {
+                declared: agent.declared.clone(),
+                memory: memory.saved(),
+            };
+            entries.insert(name, entry);
+        }
+        state::write(&entries)
+    }
+
+    /// Gives its agents the memories of an earlier run. An agent that is not in the text keeps the memory that
+    /// it has.
+    ///
+    /// # Errors
+    /// If the text is damaged, newer, or of other agents. Then the network is not to be used.
+    pub fn restore(&mut self, text: &str) -> Result<(), StateError> {
+        let nodes: BTreeMap<String, NodeId> = self.nodes().collect();
+        for (name, entry) in state::read(text)? {
+            let node = nodes.get(&name);
+            let instance = node.and_then(|node| self.instances.get_mut(node));
+            let foreign = || StateError::Foreign {
+                why: format!("the program has no agent `{name}`"),
+            };
+            instance.ok_or_else(foreign)?.restore(entry)?;
+        }
+        Ok(())
+    }
+
+    /// Its agents and tools by name. Several of one name are numbered from the second one on.
+    fn nodes(&self) -> impl Iterator<Item = (String, NodeId)> {
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        self.instances.iter().map(move |(node, instance)| {
+            let count = known.entry(&instance.at).or_default();
+            *count += 1;
+            let name = match *count {
+                1 => instance.at.to_string(),
+                number => format!("{} ({number})", instance.at),
+            };
+            (name, *node)
+        })
     }
 
     /// The names of its inputs, in the order of the signature.
@@ -356,7 +410,7 @@ impl Network {
         if instance.is_paused() || instance.messages.is_empty() {
             return false;
         }
-        let Some(body) = instance.body.take() else {
+        let Some(body) = instance.take_body() else {
             return false;
         };
         let Some(asked) = instance.messages.pop_front() else {

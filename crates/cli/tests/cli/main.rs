@@ -17,6 +17,7 @@ mod listening;
 mod lsp;
 mod plumb;
 mod plumb_run;
+mod plumb_state;
 mod purge;
 mod replay;
 #[cfg(unix)]

@@ -1,6 +1,7 @@
 //! `ebbtide replay`.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -246,6 +247,55 @@ fn a_strategy_that_does_not_check_is_refused_with_what_is_wrong() {
             }
         }
     }
+}
+
+#[test]
+fn a_compressor_that_the_host_would_ignore_is_refused_wherever_a_strategy_is_read() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let own = folder.path().join("mine.plumb");
+    let own = own.display().to_string();
+    let mine = r#"
+let compressor : !MemoryDump -> !SetMemory = agent {
+  provider: "anthropic", model: "claude-opus-5-5", prompt: "Keep every date."
+}
+let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(ctrl_out, telemetry, ctrl_in) {
+  telemetry ; filter(pressure > 0.8) ; map({ get_memory: true }) ; ctrl_in
+  ctrl_out ; filter(defined(memory)) ; compressor ; ctrl_in
+}
+"#;
+    fs::write(&own, mine).expect("written");
+    for command in [
+        &["plumb", "check"][..],
+        &["replay", "claude.jsonl"],
+        &["serve", "--store", "memory"],
+    ] {
+        let ran = ebbtide(&[command, &["--strategy", &own]].concat());
+        assert_eq!((ran.exit, ran.stdout.as_str()), (2, ""), "{}", ran.stderr);
+        for part in ["error[E0617]", "`compressor`", "hint: Use `Mem.compressor`"] {
+            assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+        }
+    }
+    let checked = ebbtide(&["plumb", "check", "--strategy", "--json", &own]);
+    let checked: Value = serde_json::from_str(&checked.stdout).expect("JSON");
+    assert_eq!(checked["files"][0]["error"]["code"], "E0617");
+    assert_eq!(
+        ebbtide(&["plumb", "check", &own]).exit,
+        0,
+        "a sound program"
+    );
+}
+
+#[test]
+fn the_shipped_strategies_are_strategies() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../strategies");
+    let files = fs::read_dir(folder).expect("the strategies");
+    let files: Vec<String> = files
+        .map(|file| file.expect("a file").path().display().to_string())
+        .collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let ran = ebbtide(&[&["plumb", "check", "--strategy"], &files[..]].concat());
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert!(files.len() >= 8, "{files:?}");
 }
 
 /// A session in which pins are said, tools are used, and the window of 32k tokens fills three times.

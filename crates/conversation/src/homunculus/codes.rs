@@ -87,6 +87,11 @@ pub const CODES: &[CodeEntry] = &[
         meaning: "the process `terms` of a strategy does not declare its terms",
         remedy: "Write `let terms : () -> !Terms = once({ guards: false })`, or rename the process.",
     },
+    CodeEntry {
+        code: ErrorCode::new("E0617"),
+        meaning: "a strategy declares a compressor with settings of its own",
+        remedy: "Use `Mem.compressor` (`use mem`); set its model with `summariser.model`. In a program for `ebbtide plumb run`, a compressor can have its own prompt and model.",
+    },
 ];
 
 impl Coded for Refusal {
@@ -130,6 +135,7 @@ impl Coded for StrategyError {
             Self::NoMain(_) | Self::Graph { .. } => "E0614",
             Self::Outside { .. } => "E0615",
             Self::Terms(_) => "E0616",
+            Self::OwnCompressor { .. } => "E0617",
         })
     }
 
@@ -153,7 +159,7 @@ mod tests {
         assert!(StopReason::Thrashing(3).hint().is_some());
         assert_eq!(
             StrategyError::NoMain("mine".to_owned()).hint().as_deref(),
-            Some(CODES[CODES.len() - 3].remedy)
+            Some(CODES[CODES.len() - 4].remedy)
         );
     }
 }

@@ -64,6 +64,7 @@ impl Agent {
             }
             ControlCommand::GetMemory | ControlCommand::Mark => {
                 answer = self.memory.dump(self.stays(message)?);
+                self.driver.dumped(&answer, self.memory.originals());
             }
             ControlCommand::SetMemory => {
                 telemetry = self.replaced(|memory| memory.replace(argument))?;
@@ -71,13 +72,11 @@ impl Agent {
             ControlCommand::Prepare => self.memory.prepare(argument.clone()),
             ControlCommand::Swap => telemetry = self.replaced(Memory::swap)?,
             ControlCommand::Pin => {
-                self.memory.pin(argument.clone());
+                self.memory.pin(argument)?;
                 telemetry = self.pinned();
             }
             ControlCommand::Unpin => {
-                if !self.memory.unpin(argument) {
-                    return Err("this text is not pinned".to_owned());
-                }
+                self.memory.unpin(argument)?;
                 telemetry = self.pinned();
             }
             ControlCommand::SetTemp => {
@@ -122,7 +121,7 @@ impl Agent {
     }
 
     fn pinned(&self) -> Vec<Value> {
-        vec![telemetry::pin(self.memory.pins().len()), self.pressure()]
+        vec![telemetry::pin(self.memory.pins().count()), self.pressure()]
     }
 
     /// The estimated pressure of the current memory, before any model has counted it.

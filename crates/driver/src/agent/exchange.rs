@@ -1,20 +1,18 @@
 //! Answers one message: calls of the model, calls of tools, and retries after an answer of the wrong type.
 
 use context::turn::{Outcome, ToolResult};
-use context::{Heuristic, Part, Role, Text, Tokens, Turn, TurnDraft, TurnId, extract};
+use context::{Part, Role, Text, TurnDraft};
 use plumb::value::Value;
 
 use super::Agent;
+use super::compressor::Handed;
 use super::vitals::Step;
 use crate::answer;
 use crate::error::FailureReason;
-use crate::memory::{conversation, shown, user};
+use crate::memory::{shown, user};
 use crate::provider::{Calls, Ended, ModelAnswer, Provider, Question, ViewTurn};
 use crate::report::Control;
 use crate::telemetry;
-
-/// The most tokens of a summary that no model writes.
-const SUMMARY: Tokens = Tokens::new(2_000);
 
 /// The state of one message while it is being answered.
 struct Exchange {
@@ -40,10 +38,11 @@ impl Agent {
         telemetry: &mut Vec<Value>,
     ) -> Result<Value, FailureReason> {
         if let Provider::Extract = self.provider {
-            return extracted(message);
+            return self.sum_up(message);
         }
         self.offer().await?;
-        let mut exchange = self.begin(message);
+        let handed = self.handed(message);
+        let mut exchange = self.begin(message, &handed);
         let value = loop {
             let said = self.ask(&exchange, telemetry).await?;
             let step = Step::of(&said);
@@ -77,23 +76,27 @@ impl Agent {
             }
         };
         self.keep(exchange.kept);
-        Ok(value)
+        Ok(handed.answered(value))
     }
 
-    /// Builds the turns that a message is shown with.
-    fn begin(&self, message: &Value) -> Exchange {
-        let heard = shown(message);
-        let mut said = user(&heard);
-        if self.settings.runtime_context {
-            said.parts.push(Part::Text(self.note().into()));
-        }
+    /// Builds the turns that a message is shown with. A memory in it is shown in full, and remembered as it
+    /// came: otherwise an agent that sums up memories would fill its own with them.
+    fn begin(&self, message: &Value, handed: &Handed) -> Exchange {
+        let note = self.settings.runtime_context.then(|| self.note());
+        let said = |message: &Value| {
+            let mut said = user(&shown(message));
+            let note = note.as_deref().map(|note| Part::Text(note.into()));
+            said.parts.extend(note);
+            said
+        };
+        let full = handed.message().unwrap_or(message);
         let instructions = self.instructions().into_iter();
         let before = instructions.chain(self.memory.view());
-        let turns = before.chain([said.clone()]).map(ViewTurn::from);
+        let turns = before.chain([said(full)]).map(ViewTurn::from);
         Exchange {
-            heard,
+            heard: shown(full),
             turns: turns.collect(),
-            kept: vec![said],
+            kept: vec![said(message)],
             attempts: 0,
             calls: 0,
         }
@@ -222,29 +225,4 @@ fn again(text: TurnDraft, raw: Option<String>, detail: &str) -> [ViewTurn; 2] {
         ViewTurn { draft: text, raw }
     };
     [text, user(&answer::remark(detail)).into()]
-}
-
-/// `Mem.compressor` without a model: the memory with its turns summed up by extraction.
-fn extracted(message: &Value) -> Result<Value, FailureReason> {
-    let malformed = || FailureReason::NoAnswer("the message is not a memory".to_owned());
-    let memory = message.get("memory").ok_or_else(malformed)?;
-    let mut parent = TurnId::ROOT;
-    let drafts = conversation(memory).map_err(FailureReason::NoAnswer)?;
-    let turns: Vec<Turn> = drafts
-        .into_iter()
-        .map(|draft| {
-            let turn = draft.after(parent, &Heuristic);
-            parent = turn.id();
-            turn
-        })
-        .collect();
-    let summary = extract::extract(&turns, &[], SUMMARY, &Heuristic).render();
-    let fields = memory.fields().unwrap_or_default().iter();
-    let kept = fields.filter(|(name, _)| matches!(&**name, "mark" | "pinned"));
-    let mut fields: Vec<_> = kept.cloned().collect();
-    let too_large = |_| malformed();
-    fields.push(("turns".into(), Value::list(vec![]).map_err(too_large)?));
-    fields.push(("summary".into(), Value::from(summary)));
-    let memory = Value::record(fields).map_err(too_large)?;
-    Value::record(vec![("set_memory".into(), memory)]).map_err(too_large)
 }

@@ -1,6 +1,7 @@
 //! Agents: answers to messages, and commands.
 
 mod command;
+mod compressor;
 mod exchange;
 mod tools;
 mod vitals;
@@ -12,7 +13,7 @@ use plumb::value::Value;
 
 use crate::driver::Driver;
 use crate::error::{FailureReason, SetupError};
-use crate::memory::Memory;
+use crate::memory::{Memory, SavedMemory};
 use crate::network::Log;
 use crate::provider::{Provider, ToolDescription};
 use crate::report::Control;
@@ -58,12 +59,13 @@ impl Agent {
         let provider = driver.provider(declared, &settings)?;
         let tools = tools::processes(&settings.tools, driver)?;
         let (cards, tools) = tools.into_iter().unzip();
+        let memory = Memory::new(provider.window());
         Ok(Self {
             kind: driver.answers(declared),
             temperature: settings.sampling.temperature,
             settings,
             provider,
-            memory: Memory::default(),
+            memory,
             paused: false,
             tools,
             cards,
@@ -78,14 +80,27 @@ impl Agent {
         self.paused
     }
 
+    /// The memory.
+    pub const fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Gives it the memory of an earlier run.
+    ///
+    /// # Errors
+    /// If the parts of the memory do not fit together, as a phrase.
+    pub fn remember(&mut self, saved: SavedMemory) -> Result<(), String> {
+        self.memory = Memory::restored(saved, self.provider.window())?;
+        Ok(())
+    }
+
     fn log(&self, control: Control) {
         self.log.tell(control);
     }
 
     /// The note that tells the agent about its own memory.
     fn note(&self) -> String {
-        let pins = self.memory.pins();
-        let pins: Vec<&str> = pins.iter().map(String::as_str).collect();
+        let pins: Vec<&str> = self.memory.pins().collect();
         let context = note::RuntimeContext {
             now: Some(self.driver.now()),
             last_message: self.vitals.last,

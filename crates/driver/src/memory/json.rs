@@ -23,22 +23,46 @@ fn list(items: Vec<Value>) -> Value {
 }
 
 /// A memory as a message.
-pub(super) fn memory<'a>(
-    mark: u64,
-    turns: impl Iterator<Item = &'a TurnDraft>,
-    pinned: &[Value],
+pub(super) fn memory(
+    mark: usize,
+    turns: impl Iterator<Item = TurnDraft>,
+    pinned: Vec<Value>,
     summary: Option<&str>,
 ) -> Value {
+    let turns = turns.map(|draft| turn(&draft)).collect();
     let mut fields = vec![
         ("mark", Value::from(mark.to_string())),
-        ("turns", list(turns.map(turn).collect())),
-        ("pinned", list(pinned.to_vec())),
+        ("turns", list(turns)),
+        ("pinned", list(pinned)),
     ];
     fields.extend(summary.map(|text| ("summary", Value::from(text))));
     record(fields)
 }
 
-fn turn(draft: &TurnDraft) -> Value {
+/// A memory with other values in some of its fields. `None` if it is no record, or becomes too large.
+pub(super) fn with<'a>(
+    memory: &Value,
+    values: impl IntoIterator<Item = (&'a str, Value)>,
+) -> Option<Value> {
+    let mut fields = memory.fields()?.to_vec();
+    for (name, value) in values {
+        match fields.iter_mut().find(|(known, _)| **known == *name) {
+            Some((_, old)) => *old = value,
+            None => fields.push((name.into(), value)),
+        }
+    }
+    Value::record(fields).ok()
+}
+
+/// A memory without a field. `None` if it is no record.
+pub(super) fn without(memory: &Value, name: &str) -> Option<Value> {
+    let fields = memory.fields()?.iter();
+    let others = fields.filter(|(known, _)| **known != *name).cloned();
+    Value::record(others.collect::<Vec<_>>()).ok()
+}
+
+/// A turn as it stands in a message.
+pub(super) fn turn(draft: &TurnDraft) -> Value {
     let mut texts = Vec::new();
     let mut calls = Vec::new();
     let mut results = Vec::new();
@@ -72,7 +96,7 @@ fn turn(draft: &TurnDraft) -> Value {
 }
 
 /// The mark of a memory, or `None` if it is not a number.
-pub(super) fn mark(memory: &Value) -> Option<u64> {
+pub(super) fn mark(memory: &Value) -> Option<usize> {
     memory.get("mark")?.as_text()?.parse().ok()
 }
 
@@ -89,15 +113,20 @@ pub(super) fn summary(memory: &Value) -> Option<Arc<str>> {
 }
 
 /// The turns of a memory.
+pub(super) fn turns(memory: &Value) -> Vec<Value> {
+    let turns = memory.get("turns").and_then(Value::items);
+    turns.unwrap_or_default().to_vec()
+}
+
+/// Reads the turns of a memory.
 ///
 /// # Errors
 /// If one cannot be read, as a phrase.
-pub(super) fn turns(memory: &Value) -> Result<Vec<TurnDraft>, String> {
-    let items = memory.get("turns").and_then(Value::items);
-    let items = items.unwrap_or_default().iter().zip(1..);
-    items
-        .map(|(item, number)| {
-            draft(item).ok_or_else(|| format!("turn {number} is not a turn with a role and a text"))
+pub(super) fn drafts(turns: &[Value]) -> Result<Vec<TurnDraft>, String> {
+    let numbered = turns.iter().zip(1..);
+    numbered
+        .map(|(turn, number)| {
+            draft(turn).ok_or_else(|| format!("turn {number} is not a turn with a role and a text"))
         })
         .collect()
 }

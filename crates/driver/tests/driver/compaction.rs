@@ -1,6 +1,7 @@
 //! A homunculus compacts the memory of an agent: the two listings of the language's first description, as
 //! they were printed there but for the threshold.
 
+use driver::{Control, Report};
 use plumb::value::Value;
 
 use crate::{Shown, block_on_sockets, driver, folder, lines, run_main};
@@ -186,4 +187,59 @@ fn an_agent_that_sums_up_is_asked_again_until_it_gives_a_memory() {
         expected
     );
     assert_eq!(shown.last().map(String::as_str), Some("bot > resumed"));
+}
+
+/// An agent whose dumps are handed to another one, by this.
+fn handed_on(by: &str) -> String {
+    let agents = r#"
+use mem
+let bot : (!string, !CtrlCmd) -> (!string, !CtrlResp, !json) = agent { provider: "eliza" }
+let reader : !MemoryDump -> !string = agent { provider: "eliza" }
+let commands : !json -> !CtrlCmd = filter(defined(ctrl)).ctrl
+let messages : !json -> !string = filter(defined(say)).say
+"#;
+    let main = format!(
+        "let main : !json -> !string = plumb(input, output) {{
+           input ; commands ; bot@ctrl_in
+           input ; messages ; bot ; discard
+           bot@ctrl_out ; filter(defined(memory)) ; {by} reader ; output
+         }}"
+    );
+    [agents, &main].concat()
+}
+
+/// The input tokens that the reader was asked with, time after time.
+#[track_caller]
+fn read_tokens(by: &str) -> Vec<i64> {
+    let folder = folder(&[]);
+    let driver = driver(&handed_on(by), folder.path());
+    let said = format!(r#"{{"say":"{}"}}"#, "I need a long rest. ".repeat(200));
+    let put = r#"{"ctrl":{"set_memory":{"mark":"2","turns":[],"pinned":[],"summary":"s"}}}"#;
+    let get = r#"{"ctrl":{"get_memory":true}}"#;
+    let messages = [&said, put, get, get].map(|text| Value::parse(text).unwrap());
+    let reports = block_on_sockets(run_main(&driver, messages.to_vec()));
+    let tokens = |report: &Report| match report {
+        Report::Control {
+            at,
+            control: Control::Telemetry(record),
+        } if **at == *"reader" => match record.get("input_tokens") {
+            Some(Value::Int(tokens)) => Some(*tokens),
+            _ => None,
+        },
+        _ => None,
+    };
+    reports.iter().filter_map(tokens).collect()
+}
+
+#[test]
+fn an_agent_that_is_handed_a_dump_sees_the_turns_behind_the_summary() {
+    let [first, second] = read_tokens("")[..] else {
+        panic!("it was not asked twice");
+    };
+    assert!(first > 1_000, "{first}");
+    // What it remembers of the first time is the message as it came.
+    assert!(second - first < 200, "{first} {second}");
+    let changed = "map({ memory: { mark: memory.mark, turns: memory.turns, pinned: memory.pinned, summary: \"t\" } }) ;";
+    let tokens = read_tokens(changed);
+    assert!(tokens.iter().all(|tokens| *tokens < 400), "{tokens:?}");
 }

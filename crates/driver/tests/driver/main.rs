@@ -7,6 +7,7 @@
 )]
 
 mod agents;
+mod annealing;
 mod commands;
 mod compaction;
 mod examples;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use context::coded::Coded;
+use conversation::homunculus::hosted::StrategyProgram;
 use plumb::diagnostic::to_json;
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ use crate::failure::{Exit, Failure};
 #[command(after_help = "\
 Examples:
   ebbtide plumb check debate.plumb
-  ebbtide plumb check strategies/*.plumb --json
+  ebbtide plumb check strategies/*.plumb --strategy --json
   cat debate.plumb | ebbtide plumb check -
 
 Exits with 0 if every program can run, with 2 if one of them cannot, and with 1
@@ -28,6 +29,9 @@ pub struct CheckArgs {
     /// Also look for modules in this folder, after the program's own folder
     #[arg(long, value_name = "FOLDER")]
     pub path: Vec<PathBuf>,
+    /// Also check that each program is a memory strategy that `replay` and `serve` accept
+    #[arg(long)]
+    pub strategy: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -58,14 +62,25 @@ pub fn run(args: &CheckArgs, console: &mut Console) -> Result<Exit, Failure> {
                 continue;
             }
         };
-        let checked = plumb::check::check(&name, &text, &Folders::of(path, &args.path));
+        let folders = Folders::of(path, &args.path);
+        let checked = plumb::check::check(&name, &text, &folders);
         let sound = checked.is_sound();
-        if !sound {
+        let unfit = (sound && args.strategy)
+            .then(|| StrategyProgram::in_file(&name, &name, &text, &folders).err())
+            .flatten()
+            .map(|error| Failure::of(&error));
+        if !sound || unfit.is_some() {
             exit = Exit::Invalid;
         }
         if args.json {
             let diagnostics = to_json(&checked.diagnostics, &checked.sources);
-            files.push(json!({ "file": name, "sound": sound, "diagnostics": diagnostics }));
+            let mut file = json!({ "file": name, "sound": sound, "diagnostics": diagnostics });
+            if let Some((failure, fields)) = unfit.zip(file.as_object_mut()) {
+                let (code, message) = (failure.code().as_str(), failure.to_string());
+                let error = json!({ "code": code, "message": message });
+                fields.insert("error".to_owned(), error);
+            }
+            files.push(file);
             continue;
         }
         source::show(&checked.diagnostics, &checked.sources, console);
@@ -75,6 +90,9 @@ pub fn run(args: &CheckArgs, console: &mut Console) -> Result<Exit, Failure> {
             (true, Some(counts)) => format!("{name}: {counts}; the program can run"),
             (false, counts) => format!("{name}: {}", counts.unwrap_or_default()),
         });
+        if let Some(failure) = unfit {
+            console.note(failure.at(&name).render(console.palette_err));
+        }
     }
     if args.json {
         console.json(&json!({ "schema": SCHEMA, "files": files }))?;

@@ -77,6 +77,9 @@ let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(ctrl_out, telemetry, ctrl_in) 
 }
 let compressor : !MemoryDump -> !SetMemory = map({ set_memory: memory })";
 
+/// The compressor of the module `mem`, whose prompt and model the host replaces by its own.
+const MODULES_COMPRESSOR: &str = "Mem.compressor";
+
 /// The number of characters of an error that are told: a cycle can be as long as the program.
 const MOST_TOLD: usize = 300;
 
@@ -128,6 +131,19 @@ pub enum StrategyError {
         /// The process.
         process: String,
     },
+    /// The program declares a compressor with settings of its own. The host makes the summaries and would
+    /// ignore them.
+    #[error(
+        "{name} declares the compressor `{process}` with `{setting}`, which the host would ignore"
+    )]
+    OwnCompressor {
+        /// The name.
+        name: String,
+        /// The compressor.
+        process: String,
+        /// The first of its settings that would be ignored.
+        setting: String,
+    },
     /// The program cannot be made ready to run.
     #[error("{name} cannot be run: {error}")]
     Graph {
@@ -172,6 +188,13 @@ impl StrategyProgram {
             return Err(StrategyError::Outside {
                 name: name.to_owned(),
                 process,
+            });
+        }
+        if let Some((process, setting)) = own_compressor(&graph) {
+            return Err(StrategyError::OwnCompressor {
+                name: name.to_owned(),
+                process,
+                setting,
             });
         }
         let program =
@@ -350,6 +373,23 @@ fn has_ports(checked: &Checked) -> bool {
         _ => false,
     };
     inputs && outputs && has.inputs.len() == places.len()
+}
+
+/// Names a compressor that the program declares itself, and its first setting that the host would ignore. The
+/// host decides which model makes a summary and what it is told, so a prompt or a model of the program's own
+/// has no effect. `provider: "sim"` names no model: the language's first listing uses it as a placeholder.
+fn own_compressor(graph: &Graph) -> Option<(String, String)> {
+    let declared = graph.externals.iter();
+    let mut own = declared.filter(|external| *external.name != *MODULES_COMPRESSOR);
+    own.find_map(|external| {
+        let mut settings = external.settings.iter();
+        let ignored = settings.find(|(key, value)| {
+            let is_placeholder = &**key == "provider" && value.as_text() == Some("sim");
+            !is_placeholder
+        });
+        let (key, _) = ignored?;
+        Some((external.name.to_string(), key.to_string()))
+    })
 }
 
 /// Names something that the program asks for and a strategy cannot have: tools, agents that are not

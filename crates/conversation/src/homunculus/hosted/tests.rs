@@ -118,6 +118,35 @@ fn what_is_a_strategy() {
     }
 }
 
+#[track_caller]
+fn check_compressor(settings: &str, expected: &str) {
+    let text = format!(
+        "let own : !MemoryDump -> !SetMemory = agent {{ {settings} }}\n{}",
+        with(
+            "reports ; discard
+             answers ; filter(defined(marked)) ; map({ memory: marked }) ; own ; commands"
+        )
+    );
+    assert_eq!(check(&text), expected, "{text}");
+}
+
+#[test]
+fn a_compressor_whose_settings_would_be_ignored_is_refused() {
+    let refused = |setting: &str| {
+        format!("mine declares the compressor `own` with `{setting}`, which the host would ignore")
+    };
+    check_compressor("provider: \"sim\"", "ok");
+    check_compressor(
+        "provider: \"sim\", prompt: \"Keep every date.\"",
+        &refused("prompt"),
+    );
+    check_compressor(
+        "provider: \"anthropic\", model: \"m\"",
+        &refused("provider"),
+    );
+    check_compressor("provider: \"sim\", model: \"m\"", &refused("model"));
+}
+
 fn limits() -> Limits {
     let prices = Prices {
         input: 3.0,

@@ -2,6 +2,7 @@
 
 mod input;
 mod show;
+mod state;
 
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -19,6 +20,7 @@ use crate::failure::{Exit, Failure};
 use crate::interrupt::interrupted;
 use input::{Form, Lines, Malformed};
 use show::Printer;
+use state::StateFile;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -42,6 +44,12 @@ OPENAI_API_KEY; ANTHROPIC_BASE_URL and OPENAI_BASE_URL override the endpoints.
 Ctrl-C closes the input and lets running work finish; a second Ctrl-C stops
 immediately.
 
+With --state, agents continue with the memories of the last run: turns, pins,
+summaries, and the number of compactions. The file is created if it does not
+exist, and is readable only by you. It is replaced when all agents are idle
+between two lines of input, on Ctrl-C and SIGTERM, and at the end. A file that is damaged, newer than this
+version or from another program is rejected.
+
 Exits with 1 if an error occurred during the run, and with 2 if the program
 cannot run.")]
 pub struct RunArgs {
@@ -63,6 +71,9 @@ pub struct RunArgs {
     /// Limit the model calls of all agents together; each call beyond the limit is an error
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
+    /// Keep the memories of agents in this file from run to run
+    #[arg(long, value_name = "FILE")]
+    pub state: Option<PathBuf>,
     /// Log requests, answers, commands and telemetry of agents to standard error, one JSON object per
     /// line, without message text
     #[arg(long)]
@@ -88,7 +99,10 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
     let runtime = runtime.enable_all().build().map_err(Failure::NoRuntime)?;
     runtime.block_on(async {
         let network = driver.network(&args.process);
-        let network = network.map_err(|unfit| Failure::of(&unfit))?;
+        let mut network = network.map_err(|unfit| Failure::of(&unfit))?;
+        let state = args.state.as_deref();
+        let state = state.map(|path| StateFile::open(path, &mut network));
+        let state = state.transpose()?;
         let lines = Lines::open(args.input.as_deref())?;
         let mut running = Running {
             form,
@@ -96,10 +110,13 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
             printer: Printer::new(&network, args.log),
             lines: 0,
             network,
+            state,
             waiting: None,
             idle: false,
         };
-        let end = running.drive(lines, &driver, console).await?;
+        let end = running.drive(lines, &driver, console).await;
+        running.save()?;
+        let end = end?;
         console.flush()?;
         if end == End::Finished {
             driver.shutdown().await;
@@ -120,6 +137,7 @@ enum End {
 /// A running network with its input and output.
 struct Running {
     network: Network,
+    state: Option<StateFile>,
     form: Form,
     ahead: bool,
     printer: Printer,
@@ -155,6 +173,8 @@ impl Running {
                 break;
             }
             if self.idle && has_room {
+                // Waiting for more input or not: what was said until now survives a crash.
+                self.save()?;
                 if open && let Some(line) = lines.read() {
                     messages = self.read(&line?);
                     continue;
@@ -173,6 +193,7 @@ impl Running {
                     }
                     console.note("Finishing work in progress. Press Ctrl-C again to stop immediately.");
                     interrupt.set(interrupted());
+                    self.save()?;
                     (open, messages) = (false, Vec::new().into_iter());
                     self.close();
                 }
@@ -198,6 +219,12 @@ impl Running {
             self.printer.problem(&problem, console);
         }
         Ok(End::Finished)
+    }
+
+    /// Writes the memories of the agents to the state file, if there is one.
+    fn save(&mut self) -> Result<(), Failure> {
+        let state = self.state.as_mut();
+        state.map_or(Ok(()), |state| state.save(&self.network))
     }
 
     /// Parses the messages of a line.
