@@ -31,6 +31,7 @@ mod ticket;
 mod writer;
 
 pub use exchange::{Arrival, Endpoint, Generation, Heard, Outgoing, Remedy, Verdict};
+pub(crate) use reading::Reading;
 pub use ticket::Ticket;
 
 use running::{Running, Shared};
