@@ -327,6 +327,7 @@ impl Inner {
         }
         Ok(Outgoing {
             body,
+            encoding: None,
             betas,
             did,
             conversation: Some(passage.shared.id),
@@ -379,6 +380,7 @@ impl Inner {
         // A request that cannot be shown so is counted as it is.
         let body = render(incoming.request, &view).ok()?;
         Some(Outgoing {
+            encoding: None,
             body: Bytes::from(body),
             betas: betas(incoming.dialect(), &view),
             did: vec![Did::Compacted],
