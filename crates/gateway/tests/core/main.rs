@@ -11,6 +11,7 @@ mod branches;
 mod breakpoints;
 mod continuations;
 mod dialects;
+mod encodings;
 mod house;
 mod pinning;
 mod proof;
