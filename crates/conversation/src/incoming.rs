@@ -149,10 +149,10 @@ impl<'r> Incoming<'r> {
 
     /// A key over the instructions and tools.
     pub(crate) fn overhead_key(&self) -> Key {
-        let fields = ["system", "instructions", "tools"].into_iter();
-        fields.fold(0, |key, name| {
-            let value = self.request.field(name).map_or("", |field| field.value);
-            self.keyed.of(key, value.as_bytes())
+        let tools = self.request.tools().map(|field| field.value);
+        let values = [self.request.instructions_raw(), tools].into_iter();
+        values.fold(0, |key, value| {
+            self.keyed.of(key, value.unwrap_or_default().as_bytes())
         })
     }
 
