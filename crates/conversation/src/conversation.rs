@@ -11,6 +11,7 @@ use wire::api::Dialect;
 
 use crate::adaptive::Adaptive;
 use crate::breakpoints::Breakpoints;
+use crate::decoration::Decorations;
 use crate::effect::{Effect, Notice, Order};
 use crate::element::Element;
 use crate::homunculus::hosted::{Hosted, PinKeeping};
@@ -39,6 +40,8 @@ pub(crate) struct Said {
     pub hints: Vec<u64>,
     /// The number of turns in the request before the newest one.
     pub previous: usize,
+    /// The newest message, and those that were sent again without additions.
+    pub decorations: Decorations,
     /// True if the store lacks turns, so that all of them must be written again.
     pub is_unkept: bool,
 }
@@ -359,6 +362,14 @@ impl Conversation {
                 .cloned()
                 .collect(),
             breakpoints: Vec::new(),
+        }
+    }
+
+    /// The number of turns up to and including `id`, or what replaced it; 0 if neither is among them.
+    pub(crate) fn settled_place_of(&self, id: TurnId) -> usize {
+        match self.place_of(id) {
+            0 => self.said.decorations.place_of(id),
+            place => place,
         }
     }
 
