@@ -10,6 +10,7 @@ mod boundaries;
 mod branches;
 mod breakpoints;
 mod continuations;
+mod decorating;
 mod dialects;
 mod encodings;
 mod house;
