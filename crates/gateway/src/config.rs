@@ -73,6 +73,8 @@ pub struct Policy {
     pub hard: Option<f64>,
     /// The longest that a request waits for a summary that is not ready.
     pub patience: SignedDuration,
+    /// The requests that the model server handles at a time; `None` if summaries keep no request waiting.
+    pub slots: Option<usize>,
     /// The model that writes readable summaries; `None` uses the agent's model.
     pub summariser: Option<Summariser>,
     /// Adds notes that tell the agent about the state of its memory.
@@ -218,6 +220,7 @@ impl Default for Policy {
             adaptive: false,
             hard: None,
             patience: SignedDuration::from_secs(0),
+            slots: None,
             summariser: None,
             notes: true,
             shrink: Some(Tokens::new(16_000)),

@@ -235,6 +235,9 @@ impl Inner {
             if let Some(decided) = self.carry_out(passage, effects).await {
                 return decided;
             }
+            if self.slots.are_few() {
+                shared.beside.hurry();
+            }
             match hold {
                 Some(Hold::OnTheSpot) => drop(timeout(ON_THE_SPOT, settled).await),
                 Some(Hold::Until(until)) => {

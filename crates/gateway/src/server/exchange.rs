@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::conversations::{Endpoint, Generation, Outgoing};
+use crate::conversations::{Endpoint, Generation, Occupied, Outgoing};
 use crate::server::refusal::Reason;
 use crate::server::route::{Provider, Route};
 use crate::server::spans::{SpanContext, SpanData};
@@ -26,6 +26,8 @@ pub(crate) struct Exchange {
     pub(crate) route: Route,
     /// The slot among concurrent requests.
     pub(crate) slot: Option<OwnedSemaphorePermit>,
+    /// Its place at the model server.
+    pub(crate) occupied: Option<Occupied>,
     /// The content of the answer, once it arrived whole.
     pub(crate) generation: Option<Generation>,
     method: String,
@@ -79,6 +81,7 @@ impl Exchange {
             state,
             route,
             slot: None,
+            occupied: None,
             generation: None,
             method: parts.method.to_string(),
             started: now,

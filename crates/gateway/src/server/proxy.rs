@@ -72,6 +72,14 @@ async fn answer(
     if tunnel::is_asked_for(&parts) {
         return Err(Reason::NoUpgrade);
     }
+    if let Endpoint::Generate(_) = exchange.route.endpoint {
+        // Before anything is decided: a summary under way gives way now.
+        let url = exchange
+            .state
+            .upstream
+            .url(exchange.route.provider, target(&parts));
+        exchange.occupied = url.and_then(|url| exchange.state.core.occupy(&url.to_string()));
+    }
     if exchange.route.endpoint == Endpoint::Other {
         return pass(exchange, parts, body).await;
     }
