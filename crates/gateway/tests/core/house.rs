@@ -65,6 +65,11 @@ async fn listener() -> TcpListener {
 
 impl House {
     pub async fn new(change: impl FnOnce(&mut Config)) -> Self {
+        Self::before(sim::Config::default(), change).await
+    }
+
+    /// With a provider of its own settings; the window is that of these tests.
+    pub async fn before(provider: sim::Config, change: impl FnOnce(&mut Config)) -> Self {
         let time = Time(Arc::new(AtomicI64::new(1_790_000_000)));
         let log = Kept::default();
         let clock = time.clone();
@@ -72,7 +77,7 @@ impl House {
             listener().await,
             sim::Config {
                 window: Some(Tokens::new(WINDOW)),
-                ..sim::Config::default()
+                ..provider
             },
             Arc::new(move || clock.now()),
             Some(sim::Log::new(Box::new(log.clone()))),

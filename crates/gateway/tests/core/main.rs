@@ -20,6 +20,7 @@ mod purges;
 mod restarts;
 mod returning;
 mod sizes;
+mod slots;
 mod strategies;
 mod switches;
 mod windows;
