@@ -71,6 +71,8 @@ pub struct Instructions<'b> {
     pub span: Span,
     /// The readable text; texts of several blocks are joined by line feeds.
     pub text: String,
+    /// The number of messages that they are; 0 where they are a field.
+    pub messages: usize,
 }
 
 impl<'b> Request<'b> {
@@ -209,7 +211,12 @@ impl<'b> Request<'b> {
             none if none.is_empty() => text(span, None)?,
             texts => texts.join("\n"),
         };
-        Some(Instructions { raw, span, text })
+        Some(Instructions {
+            raw,
+            span,
+            text,
+            messages: self.lead,
+        })
     }
 
     /// The range of [`Self::instructions`].

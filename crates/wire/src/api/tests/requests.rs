@@ -139,7 +139,8 @@ fn system_messages_that_begin_a_chat_are_instructions() {
         {"role":"developer","content":[{"type":"text","text":"b","prompt_cache_breakpoint":{}}]},
         {"role":"user","content":"c"},{"role":"system","content":"d"}]}"#;
     let request = Request::parse(Dialect::Chat, body).unwrap();
-    assert_eq!(request.instructions().unwrap().text, "a\nb");
+    let instructions = request.instructions().unwrap();
+    assert_eq!((&*instructions.text, instructions.messages), ("a\nb", 2));
     assert_eq!(request.len(), 2);
     let roles: Vec<Role> = request.messages().map(|it| it.role()).collect();
     assert_eq!(roles, [Role::User, Role::System]);
