@@ -73,7 +73,8 @@ pub struct Policy {
     pub hard: Option<f64>,
     /// The longest that a request waits for a summary that is not ready.
     pub patience: SignedDuration,
-    /// The requests that the model server handles at a time; `None` if summaries keep no request waiting.
+    /// The requests that the model server handles at a time; `None` lets the gateway notice if it
+    /// is one.
     pub slots: Option<usize>,
     /// The model that writes readable summaries; `None` uses the agent's model.
     pub summariser: Option<Summariser>,

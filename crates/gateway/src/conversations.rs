@@ -22,6 +22,7 @@ use crate::metrics::{Failure, Metrics, TokenKind};
 mod exchange;
 mod jobs;
 mod queue;
+mod queueing;
 mod reading;
 mod reports;
 mod request;
@@ -123,7 +124,7 @@ impl Conversations {
     }
 
     /// Counts a request to a model server until the returned value is dropped: summaries give way to it.
-    pub(crate) fn occupy(&self, url: &str) -> Option<Occupied> {
+    pub(crate) fn occupy(&self, url: &str) -> Occupied {
         self.inner.slots.occupy(url)
     }
 

@@ -277,12 +277,12 @@ impl Inner {
         })
     }
 
-    /// The slots that a summary needs one of. `None` if no agent's request can wait for it.
+    /// The place for a summary at the agent's own server. `None` if it is made elsewhere.
     fn vacancy(&self, preparation: &Preparation, source: &Source) -> Option<Vacancy> {
         let other = self.parts.config.policy.summariser.as_ref();
         let is_elsewhere = other.is_some_and(|other| other.url.is_some());
         let is_apart = is_elsewhere || preparation.route == Route::Extractive;
-        (!is_apart).then(|| self.slots.at(&source.url))?
+        (!is_apart).then(|| self.slots.at(&source.url))
     }
 
     /// The ways that are open for this request.

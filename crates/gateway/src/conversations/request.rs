@@ -235,7 +235,7 @@ impl Inner {
             if let Some(decided) = self.carry_out(passage, effects).await {
                 return decided;
             }
-            if self.slots.are_few() {
+            if self.slots.are_few(&passage.arrival.url) {
                 shared.beside.hurry();
             }
             match hold {

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::{Client, Made, ModelError, Order, Routes};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+use super::queueing::Queueing;
 
 /// The number of times that a summary is begun with a model.
 const ATTEMPTS: usize = 2;
@@ -13,9 +16,23 @@ const ATTEMPTS: usize = 2;
 /// The agents' requests that each server has.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// The requests that a server handles at a time; `None` if that is no matter.
+    /// The requests that a server handles at a time, as configured. `None`: it is measured if that is one.
     each: Option<usize>,
-    servers: Mutex<HashMap<String, Arc<watch::Sender<usize>>>>,
+    servers: Mutex<HashMap<String, Arc<Server>>>,
+}
+
+/// One model server.
+#[derive(Debug, Default)]
+struct Server {
+    /// The agents' requests that it has.
+    requests: watch::Sender<usize>,
+    queueing: Mutex<Queueing>,
+}
+
+impl Server {
+    fn measured<T>(&self, take: impl FnOnce(&mut Queueing) -> T) -> T {
+        take(&mut self.queueing.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl Slots {
@@ -26,85 +43,123 @@ impl Slots {
         }
     }
 
-    /// Returns true if a summary could keep a request waiting at its server.
-    pub(super) const fn are_few(&self) -> bool {
-        self.each.is_some()
+    /// Returns true if a summary would keep requests waiting at the server of this URL.
+    pub(super) fn are_few(&self, url: &str) -> bool {
+        self.of(&self.server(url)).is_some()
+    }
+
+    fn of(&self, server: &Server) -> Option<usize> {
+        let measured = || server.measured(|queueing| queueing.is_certain().then_some(1));
+        self.each.or_else(measured)
     }
 
     /// Counts an agent's request to this URL until the returned value is dropped.
-    pub(super) fn occupy(&self, url: &str) -> Option<Occupied> {
-        self.each?;
+    pub(super) fn occupy(&self, url: &str) -> Occupied {
         let server = self.server(url);
-        server.send_modify(|requests| *requests += 1);
-        Some(Occupied(server))
+        server.requests.send_modify(|requests| *requests += 1);
+        Occupied { server, sent: None }
     }
 
-    /// The slots of the server at this URL.
-    pub(super) fn at(&self, url: &str) -> Option<Vacancy> {
-        Some(Vacancy {
-            slots: self.each?,
-            requests: self.server(url).subscribe(),
-        })
+    /// The place for a summary at the server of this URL.
+    pub(super) fn at(&self, url: &str) -> Vacancy {
+        let server = self.server(url);
+        Vacancy {
+            slots: self.of(&server),
+            requests: server.requests.subscribe(),
+            server,
+        }
     }
 
-    fn server(&self, url: &str) -> Arc<watch::Sender<usize>> {
+    fn server(&self, url: &str) -> Arc<Server> {
         let host = url.split_once("://").map_or(url, |(_, rest)| rest);
         let host = host.split('/').next().unwrap_or_default();
         let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
-        let server = servers.entry(host.to_owned()).or_default();
-        Arc::clone(server)
+        Arc::clone(servers.entry(host.to_owned()).or_default())
     }
 }
 
 /// An agent's request at a server.
 #[derive(Debug)]
-pub(crate) struct Occupied(Arc<watch::Sender<usize>>);
+pub(crate) struct Occupied {
+    server: Arc<Server>,
+    /// The time at which it was sent, and whether a summary was being written then.
+    sent: Option<(Instant, bool)>,
+}
+
+impl Occupied {
+    /// Notes that the request is sent.
+    pub(crate) fn sent(&mut self) {
+        let is_beside = self.server.measured(|queueing| queueing.is_writing());
+        self.sent.get_or_insert((Instant::now(), is_beside));
+    }
+
+    /// Notes the first bytes of the answer.
+    pub(crate) fn answered(&mut self) {
+        if let Some((sent, is_beside)) = self.sent.take() {
+            let took = sent.elapsed();
+            self.server
+                .measured(|queueing| queueing.answered(took, is_beside));
+        }
+    }
+}
 
 impl Drop for Occupied {
     fn drop(&mut self) {
-        self.0.send_modify(|requests| *requests -= 1);
+        self.server.requests.send_modify(|requests| *requests -= 1);
     }
 }
 
-/// The slots that agents leave at a server.
+/// A summary that a server is writing.
+struct Writing<'s>(&'s Server);
+
+impl<'s> Writing<'s> {
+    fn at(server: &'s Server) -> Self {
+        server.measured(Queueing::begins);
+        Self(server)
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.0.measured(Queueing::ends);
+    }
+}
+
+/// The place that agents leave for a summary at a server.
 #[derive(Debug)]
 pub(super) struct Vacancy {
-    slots: usize,
+    /// `None`: no request waits for a summary there.
+    slots: Option<usize>,
     requests: watch::Receiver<usize>,
+    server: Arc<Server>,
 }
 
 impl Vacancy {
-    /// Waits until agents leave a slot.
-    async fn begins(&mut self) {
-        let slots = self.slots;
-        // Its sender lives as long as the gateway.
-        let _ = self.requests.wait_for(|requests| *requests < slots).await;
-    }
-
-    /// Waits until agents need all slots.
-    async fn ends(&mut self) {
-        let slots = self.slots;
-        let _ = self.requests.wait_for(|requests| *requests >= slots).await;
-    }
-
-    /// Makes a summary while agents leave a slot. It is made without a model after it gave way twice, and at once
-    /// if a request waits for it (`hurry`).
+    /// Makes a summary. Where slots are few, it is made while agents leave one, without a model after it gave way
+    /// twice, and at once if a request waits for it (`hurry`).
     pub(super) async fn summarise(
         mut self,
         client: &Client,
         (order, mut routes): (&Order, Routes),
         hurry: &CancellationToken,
     ) -> Result<Made, ModelError> {
+        let Some(slots) = self.slots else {
+            let _writing = Writing::at(&self.server);
+            return model::summarise(client, order, &routes).await;
+        };
+        // Errors end these waits only if the sender is gone, which lives as long as `server`.
         for _ in 0..ATTEMPTS {
             tokio::select! {
                 biased;
                 () = hurry.cancelled() => break,
-                () = self.begins() => {}
+                _ = self.requests.wait_for(|requests| *requests < slots) => {}
             }
             tokio::select! {
                 biased;
                 () = hurry.cancelled() => break,
-                () = self.ends() => tracing::debug!("a summary gives way to a request"),
+                _ = self.requests.wait_for(|requests| *requests >= slots) => {
+                    tracing::debug!("a summary gives way to a request");
+                }
                 made = model::summarise(client, order, &routes) => return made,
             }
         }

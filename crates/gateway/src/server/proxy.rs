@@ -68,7 +68,7 @@ async fn answer(
     mut parts: Parts,
     body: Incoming,
 ) -> Result<Reply, Reason> {
-    exchange.slot = Some(exchange.state.gate.request()?);
+    exchange.places.request = Some(exchange.state.gate.request()?);
     if tunnel::is_asked_for(&parts) {
         return Err(Reason::NoUpgrade);
     }
@@ -78,7 +78,8 @@ async fn answer(
             .state
             .upstream
             .url(exchange.route.provider, target(&parts));
-        exchange.occupied = url.and_then(|url| exchange.state.core.occupy(&url.to_string()));
+        let core = &exchange.state.core;
+        exchange.places.server = url.map(|url| core.occupy(&url.to_string()));
     }
     if exchange.route.endpoint == Endpoint::Other {
         return pass(exchange, parts, body).await;

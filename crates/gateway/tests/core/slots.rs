@@ -53,9 +53,29 @@ async fn longest(slots: Option<usize>, pause: Duration) -> (Duration, String) {
 }
 
 #[tokio::test]
-async fn without_the_setting_a_request_waits_for_a_summary() {
-    let (longest, _) = longest(None, Duration::ZERO).await;
-    assert!(longest > SOON, "{longest:?}");
+async fn a_server_with_one_slot_is_recognized_after_two_requests_that_waited() {
+    let house = House::before(one_slot(), |config| {
+        config.policy.route = RouteChoice::Readable;
+    })
+    .await;
+    let mut agent = Agent::new("key-one");
+    let (mut late, mut swaps) = (Vec::new(), 0);
+    for n in 0..120 {
+        let began = Instant::now();
+        let came = agent.tell(&house, n, 700).await;
+        swaps += usize::from(came.did().contains("swapped"));
+        if began.elapsed() > SOON {
+            late.push((n, began.elapsed(), swaps));
+        }
+        if swaps == 6 {
+            break;
+        }
+    }
+    house.close().await;
+    assert_eq!(swaps, 6);
+    // The summary that the second one waited for is written to its end.
+    assert!(late.len() >= 2, "{late:?}");
+    assert!(late.iter().all(|&(_, _, swaps)| swaps < 2), "{late:?}");
 }
 
 #[tokio::test]
