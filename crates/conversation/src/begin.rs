@@ -226,6 +226,13 @@ impl Conversation {
         let old = incoming.turns().get(..known).unwrap_or_default();
         let (standing, strategy) = (record.standing, record.strategy.clone());
         let mut live = Self::revive(terms, incoming, record, (old, inherited));
+        let mark = live.overlay.as_ref().and_then(|it| it.mark.as_ref());
+        let made_from = mark.map(|mark| mark.made_from);
+        if let Some(replaced) = made_from.filter(|&id| id != TurnId::ROOT && live.place_of(id) == 0)
+        {
+            // It stood here, so what it was made from was only replaced.
+            live.said.decorations.replace(replaced, known);
+        }
         live.journal.note(incoming.now, Happened::CameBack);
         if live.record.model == incoming.name {
             let counted = strategy.filter(|_| live.record.standing == standing);

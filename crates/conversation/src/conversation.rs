@@ -12,6 +12,7 @@ use wire::api::Dialect;
 
 use crate::adaptive::Adaptive;
 use crate::breakpoints::Breakpoints;
+use crate::decoration::Decorations;
 use crate::effect::{Effect, Notice, Order};
 use crate::element::Element;
 use crate::homunculus::hosted::{Hosted, PinKeeping};
@@ -43,6 +44,8 @@ pub(crate) struct Said {
     pub hints: Vec<u64>,
     /// The number of turns in the request before the newest one.
     pub previous: usize,
+    /// The newest message, and those that were sent again without additions.
+    pub decorations: Decorations,
     /// True if the store lacks turns, so that all of them must be written again.
     pub is_unkept: bool,
 }
@@ -391,6 +394,14 @@ impl Conversation {
             _ => limits.window.scaled(STANDING),
         };
         self.said.outline.set_room(room);
+    }
+
+    /// The number of turns up to and including `id`, or what replaced it; 0 if neither is among them.
+    pub(crate) fn settled_place_of(&self, id: TurnId) -> usize {
+        match self.place_of(id) {
+            0 => self.said.decorations.place_of(id),
+            place => place,
+        }
     }
 
     /// The number of turns up to and including `id`; 0 if `id` is not among them.

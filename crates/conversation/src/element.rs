@@ -69,7 +69,7 @@ impl<'k> Reader<'k> {
 impl Recall for Reader<'_> {
     fn known(&mut self, index: usize, rest: &[u8]) -> Option<(usize, Role)> {
         let known = self.known.as_deref().filter(|_| self.misses < PATIENCE)?;
-        // The first was read, to find the others by it.
+        // The first is read: a list that stands twice in a body begins anew.
         let element = *known.get(index).filter(|_| index > 0)?;
         let bytes = usize::try_from(element.bytes).ok()?;
         let same = rest
@@ -89,6 +89,11 @@ impl Recall for Reader<'_> {
         if index == 0 {
             self.elements.clear();
             self.misses = 0;
+            self.known = None;
+        }
+        // Instructions in front may differ each time. The first message behind them is read, to find the others
+        // by it.
+        if role != Role::System && self.elements.iter().all(is_system) {
             self.known = self.heads.find(self.keyed.of_head(self.head, key));
         }
         self.elements.push(Element {
@@ -100,6 +105,10 @@ impl Recall for Reader<'_> {
     }
 }
 
+const fn is_system(element: &Element) -> bool {
+    matches!(element.role, Role::System)
+}
+
 impl Keyed {
     fn of_head(&self, head: Head, first: Key) -> Key {
         let of = self.of(first, head.tenant.as_bytes());
@@ -107,7 +116,7 @@ impl Keyed {
     }
 }
 
-/// The elements of the conversations in memory, by their first one. Of several that begin alike, the newest
+/// The elements of the conversations in memory, by the first one that is no instruction. Of several that begin alike, the newest
 /// is found.
 #[derive(Debug, Default)]
 pub struct KnownElements(Mutex<HashMap<Key, Weak<[Element]>>>);
@@ -120,7 +129,7 @@ impl KnownElements {
 
     /// Adds the newest elements of a conversation, which owns them while it is in memory.
     pub fn remember(&self, keyed: Keyed, head: Head, elements: &Arc<[Element]>) {
-        let Some(first) = elements.first() else {
+        let Some(first) = elements.iter().find(|element| !is_system(element)) else {
             return;
         };
         let head = keyed.of_head(head, first.key);

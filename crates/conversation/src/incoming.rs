@@ -12,6 +12,9 @@ use crate::element::{Element, Head};
 use crate::homunculus::Writing;
 use crate::identity::{Key, Keyed, Keys, placed};
 
+/// The tokens of a message's frame.
+const FRAME: u64 = 4;
+
 /// The longest label, in characters; the rest is cut off.
 const LONGEST_LABEL: usize = 128;
 
@@ -149,10 +152,10 @@ impl<'r> Incoming<'r> {
 
     /// A key over the instructions and tools.
     pub(crate) fn overhead_key(&self) -> Key {
-        let fields = ["system", "instructions", "tools"].into_iter();
-        fields.fold(0, |key, name| {
-            let value = self.request.field(name).map_or("", |field| field.value);
-            self.keyed.of(key, value.as_bytes())
+        let tools = self.request.tools().map(|field| field.value);
+        let values = [self.request.instructions_raw(), tools].into_iter();
+        values.fold(0, |key, value| {
+            self.keyed.of(key, value.unwrap_or_default().as_bytes())
         })
     }
 
@@ -160,7 +163,10 @@ impl<'r> Incoming<'r> {
     pub(crate) fn overhead(&self) -> Tokens {
         let counter = self.model.counter();
         let instructions = self.request.instructions();
-        let instructions = instructions.map_or(Tokens::ZERO, |found| counter.count(&found.text));
+        let instructions = instructions.map_or(Tokens::ZERO, |found| {
+            let frames = Tokens::new(FRAME.saturating_mul(found.messages as u64));
+            counter.count(&found.text) + frames
+        });
         let tools = self.request.tools();
         instructions + tools.map_or(Tokens::ZERO, |found| counter.count(found.value))
     }

@@ -10,6 +10,7 @@ use tokens::{Capability, Model};
 
 use crate::batch::Batch;
 use crate::conversation::Conversation;
+use crate::decoration::Lines;
 use crate::flight::Flight;
 use crate::homunculus::{Command, Event, Extent, Homunculus, Path, When};
 use crate::identity::{Compared, Known, compare, compare_read};
@@ -152,6 +153,10 @@ impl Conversation {
             self.note_restated();
         }
         self.remember(incoming);
+        if let Some(newest) = compared.new.last() {
+            let newest = Lines::of(incoming.keyed, newest);
+            self.said.decorations.follow(newest);
+        }
         self.note_overhead(incoming);
         if is_unkept {
             // Last, since it stores the conversation as it is by now.
@@ -159,7 +164,7 @@ impl Conversation {
         }
         self.flights.open += 1;
         self.flights.newest += 1;
-        flight.turns.head = self.record.head;
+        flight.turns.head = self.id_before(self.len());
         flight.turns.number = self.flights.newest;
         flight.set_pending(batch);
         flight
@@ -167,13 +172,23 @@ impl Conversation {
 
     /// Goes back to the first `common` turns, which the client did not leave out.
     fn go_back_to(&mut self, common: usize, incoming: &Incoming<'_>, new: &[Turn]) {
-        self.abandon_foreign(common, incoming.now);
-        if self.tells_of_others(common) {
+        let decorations = &self.said.decorations;
+        let is_decorated = common + 1 == self.len() && decorations.differ(incoming.keyed, new);
+        // A message that is sent again without its additions is still said.
+        let said = common + usize::from(is_decorated);
+        let newest = self.id_before(self.len());
+        self.abandon_foreign(said, incoming.now);
+        if self.tells_of_others(said) {
             self.show_whole();
             self.supervise(Extent::default());
         }
+        self.said.decorations.cut(common);
+        if is_decorated {
+            self.replace_decorated((newest, said), incoming.now);
+        } else {
+            self.journal.note(incoming.now, Happened::WentBack);
+        }
         self.go_back(common);
-        self.journal.note(incoming.now, Happened::WentBack);
         let known = incoming.turns().get(..common).unwrap_or_default();
         self.take_known(known);
         self.hear(When::Before, known, incoming.now);
@@ -181,6 +196,25 @@ impl Conversation {
         if let Some(last) = last {
             // The request before, on this path.
             self.said.previous = common + last;
+        }
+    }
+
+    /// Remembers a newest message that is sent again without its additions.
+    fn replace_decorated(&mut self, (old, place): (TurnId, usize), now: Timestamp) {
+        let overlay = self.overlay.iter();
+        let marks = overlay.flat_map(|overlay| overlay.mark.iter().chain(&overlay.ready));
+        let job = self.supervisor.job.iter().map(|job| job.made_from);
+        let used: Vec<TurnId> = marks.map(|mark| mark.made_from).chain(job).collect();
+        let decorations = &mut self.said.decorations;
+        decorations.replace(old, place);
+        decorations.keep(|id| id == old || used.contains(&id));
+        if self.supervisor.route == Route::Native {
+            // The provider's own summary covers a whole request, and this client sends none of its requests
+            // again as it was.
+            self.command(Command::Abandon, now);
+            self.supervisor.route = Route::Readable;
+            self.supervise(self.supervisor.machine.shown());
+            self.supervisor.overhead = 0;
         }
     }
 
@@ -233,8 +267,10 @@ impl Conversation {
         self.said.keys.clear();
         self.said.keys.extend_from_slice(incoming.keys.as_slice());
         self.said.elements = Arc::clone(&incoming.elements);
-        self.record.head = self.id_before(incoming.len());
-        self.record.turns = incoming.len() as u64;
+        // The store finds a conversation by a turn that its client sends again.
+        let settled = incoming.len() - usize::from(self.said.decorations.are_known());
+        self.record.head = self.id_before(settled);
+        self.record.turns = settled as u64;
         self.record.seen = incoming.now;
     }
 
@@ -325,7 +361,7 @@ impl Conversation {
         let ready = self.overlay.iter();
         let ready = ready.filter_map(|overlay| overlay.ready.as_ref());
         let mut made_from = job.chain(ready.map(|mark| mark.made_from));
-        if made_from.all(|head| (1..=common).contains(&self.place_of(head))) {
+        if made_from.all(|head| (1..=common).contains(&self.settled_place_of(head))) {
             return;
         }
         self.command(Command::Abandon, now);
@@ -373,7 +409,7 @@ impl Conversation {
     pub(crate) fn tells_of_others(&self, common: usize) -> bool {
         let mark = self.overlay.as_ref();
         let mark = mark.and_then(|overlay| overlay.mark.as_ref());
-        mark.is_some_and(|mark| !(1..=common).contains(&self.place_of(mark.made_from)))
+        mark.is_some_and(|mark| !(1..=common).contains(&self.settled_place_of(mark.made_from)))
     }
 
     /// Makes a new supervisor, which goes on from what is shown.

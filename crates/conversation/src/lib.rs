@@ -11,6 +11,7 @@
 //! | [`directory`] | the conversations in memory, and the way of a request to its own |
 //! | [`incoming`], [`identity`], [`element`] | a request, and how it is recognised |
 //! | `join`, `begin` | taking a request into a conversation; new, branched and stored ones |
+//! | `decoration` | clients that add to their newest message only |
 //! | `decide`, `inject`, `rescue` | what is sent, what is added, what a refusal changes |
 //! | `breakpoints` | cache breakpoints for clients that set none |
 //! | `answer` | hearing answers and summaries |
@@ -32,6 +33,7 @@ pub mod commons;
 pub mod continuation;
 mod conversation;
 mod decide;
+mod decoration;
 pub mod directory;
 mod dispatch;
 mod effect;

@@ -75,6 +75,9 @@ pub struct Policy {
     pub hard: Option<f64>,
     /// The longest that a request waits for a summary that is not ready.
     pub patience: SignedDuration,
+    /// The requests that the model server handles at a time; `None` lets the gateway notice if it
+    /// is one.
+    pub slots: Option<usize>,
     /// The model that writes readable summaries; `None` uses the agent's model.
     pub summariser: Option<Summariser>,
     /// Adds notes that tell the agent about the state of its memory.
@@ -222,6 +225,7 @@ impl Default for Policy {
             user_words: context::user_words::SHARE,
             hard: None,
             patience: SignedDuration::from_secs(0),
+            slots: None,
             summariser: None,
             notes: true,
             shrink: Some(Tokens::new(16_000)),

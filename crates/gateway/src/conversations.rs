@@ -22,15 +22,19 @@ use crate::metrics::{Failure, Metrics, TokenKind};
 mod exchange;
 mod jobs;
 mod queue;
+mod queueing;
 mod reading;
 mod reports;
 mod request;
 mod retention;
 mod running;
+mod slots;
 mod ticket;
 mod writer;
 
 pub use exchange::{Arrival, Endpoint, Generation, Heard, Outgoing, Remedy, Verdict};
+pub(crate) use reading::Reading;
+pub(crate) use slots::Occupied;
 pub use ticket::Ticket;
 
 use running::{Running, Shared};
@@ -71,6 +75,7 @@ struct Inner {
     writer: writer::Writer,
     reading: reading::Reading,
     jobs: jobs::Jobs,
+    slots: slots::Slots,
     /// True if a task looks for idle conversations.
     is_watched: AtomicBool,
 }
@@ -99,6 +104,7 @@ impl Conversations {
                 writer: writer::Writer::start(Arc::clone(&parts.engine)),
                 reading: reading::Reading::default(),
                 jobs: jobs::Jobs::new(parts.config.limits.preparations),
+                slots: slots::Slots::new(parts.config.policy.slots),
                 is_watched: AtomicBool::new(false),
                 parts,
             }),
@@ -115,6 +121,11 @@ impl Conversations {
     #[must_use]
     pub fn is_forgetting(&self) -> bool {
         self.inner.writer.is_failing()
+    }
+
+    /// Counts a request to a model server until the returned value is dropped: summaries give way to it.
+    pub(crate) fn occupy(&self, url: &str) -> Occupied {
+        self.inner.slots.occupy(url)
     }
 
     /// Decides about a request. It may wait; dropping it says that the client went away. The caller

@@ -84,15 +84,22 @@ const fn not_open(why: &'static str) -> ModelError {
     }
 }
 
-/// Checks that a text of `longest` tokens can be asked for behind a sent request, with a prompt of `prompt`
-/// tokens: the request shows the originals, all of it reaches the model, and there is room.
-pub(crate) fn fits(sent: &Sent, prompt: Tokens, longest: Tokens) -> Result<(), ModelError> {
+/// Checks that a text can be asked for behind a sent request, with a prompt of `prompt` tokens: the request shows
+/// the originals, all of it reaches the model, and there is room. Returns how long the text may be: `longest`
+/// tokens, or as many as there is room for, `least` at least.
+pub(crate) fn fits(
+    sent: &Sent,
+    prompt: Tokens,
+    (longest, least): (Tokens, Tokens),
+) -> Result<Tokens, ModelError> {
     if sent.shows == Shows::Part {
         return Err(not_open("the sent request does not show the originals"));
     }
     let request = Request::parse(sent.endpoint.dialect(), &sent.body)?;
     let answer = request.answer_room(&text_ask(&request, longest, None));
-    if sent.tokens + prompt + answer > sent.window {
+    let thinking = answer.saturating_sub(longest);
+    let room = sent.window.saturating_sub(sent.tokens + prompt + thinking);
+    if room < least {
         return Err(not_open("the window has no room behind the sent request"));
     }
     if request.sets("context_management") || request.is_held_by_provider() {
@@ -101,7 +108,7 @@ pub(crate) fn fits(sent: &Sent, prompt: Tokens, longest: Tokens) -> Result<(), M
     if request.sets("compaction") {
         return Err(not_open("the request already asks for a compaction"));
     }
-    Ok(())
+    Ok(longest.min(room))
 }
 
 /// The sent request with the prompt behind its messages. Fields that would keep the answer from being a text are
@@ -282,40 +289,43 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_fits(change: impl Fn(&mut Sent), extra: Option<(&str, Value)>, expected: bool) {
+    fn check_fits(change: impl Fn(&mut Sent), extra: Option<(&str, Value)>, expected: Option<u64>) {
         let mut body = claude();
         if let Some((key, value)) = extra {
             body[key] = value;
         }
         let mut sent = sent(Dialect::Anthropic, &body);
         change(&mut sent);
-        let fits = fits(&sent, Tokens::new(100), Tokens::new(900));
-        assert_eq!(fits.is_ok(), expected, "{fits:?}");
+        let answers = (Tokens::new(900), Tokens::new(600));
+        let fits = fits(&sent, Tokens::new(100), answers);
+        assert_eq!(fits.ok().map(Tokens::get), expected);
     }
 
     #[test]
     fn when_a_sent_request_may_be_asked_behind() {
         let same = |_: &mut Sent| {};
-        check_fits(same, None, true);
-        check_fits(|sent| sent.window = Tokens::new(2_000), None, true);
-        check_fits(|sent| sent.window = Tokens::new(1_999), None, false);
-        check_fits(|sent| sent.shows = Shows::Part, None, false);
+        check_fits(same, None, Some(900));
+        check_fits(|sent| sent.window = Tokens::new(2_000), None, Some(900));
+        check_fits(|sent| sent.window = Tokens::new(1_999), None, Some(899));
+        check_fits(|sent| sent.window = Tokens::new(1_700), None, Some(600));
+        check_fits(|sent| sent.window = Tokens::new(1_699), None, None);
+        check_fits(|sent| sent.shows = Shows::Part, None, None);
         check_fits(
             same,
             Some(("context_management", json!({"edits": []}))),
-            false,
+            None,
         );
-        check_fits(same, Some(("context_management", Value::Null)), true);
+        check_fits(same, Some(("context_management", Value::Null)), Some(900));
         check_fits(
             same,
             Some(("compaction", json!({"type": "summarize"}))),
-            false,
+            None,
         );
         let thinking = json!({"type": "enabled", "budget_tokens": 2_000});
         check_fits(
             |sent| sent.window = Tokens::new(3_000),
             Some(("thinking", thinking)),
-            false,
+            None,
         );
     }
 }

@@ -38,6 +38,33 @@ pub(crate) struct Measure<'a> {
     pub counter: &'a dyn TokenCounter,
 }
 
+/// Asks for a summary where there is no room to ask again. Returns `None` if it has defects.
+pub(crate) async fn draft_once(
+    work: &Work<'_>,
+    asking: &Asking<'_>,
+    wish: &Wish<'_>,
+    measure: &Measure<'_>,
+) -> Result<Option<Draft>, ModelError> {
+    let draft = ask(work, asking, (wish, measure), None).await?;
+    Ok((draft.flaws() == 0).then_some(draft))
+}
+
+async fn ask(
+    work: &Work<'_>,
+    asking: &Asking<'_>,
+    (wish, measure): (&Wish<'_>, &Measure<'_>),
+    before: Option<&Before<'_>>,
+) -> Result<Draft, ModelError> {
+    let body = asking.body(measure.longest, before)?;
+    let reply = work.ask(asking.endpoint(), &asking.model(), body).await?;
+    Ok(Draft::read(
+        text_of(&reply),
+        reply.stop,
+        wish.budget,
+        measure,
+    ))
+}
+
 /// Asks for a summary, and once more if it has defects; returns the better of the two.
 pub(crate) async fn draft(
     work: &Work<'_>,
@@ -45,13 +72,7 @@ pub(crate) async fn draft(
     wish: &Wish<'_>,
     measure: &Measure<'_>,
 ) -> Result<Draft, ModelError> {
-    let ask = async |before: Option<&Before<'_>>| {
-        let body = asking.body(measure.longest, before)?;
-        let reply = work.ask(asking.endpoint(), &asking.model(), body).await?;
-        let draft = Draft::read(text_of(&reply), reply.stop, wish.budget, measure);
-        Ok::<_, ModelError>(draft)
-    };
-    let mut first = ask(None).await?;
+    let mut first = ask(work, asking, (wish, measure), None).await?;
     if first.flaws() == 0 {
         return Ok(first);
     }
@@ -63,7 +84,7 @@ pub(crate) async fn draft(
         stop: first.stop.as_ref(),
         remark: &remark,
     };
-    match ask(Some(&before)).await {
+    match ask(work, asking, (wish, measure), Some(&before)).await {
         Ok(second) if second.flaws() <= first.flaws() => Ok(Draft { asked: 2, ..second }),
         Ok(_) => {
             first.asked = 2;

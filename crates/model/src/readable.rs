@@ -14,14 +14,14 @@ use history::Route;
 use tokens::ModelTable;
 
 use crate::asking::{Asking, fits};
-use crate::draft::{Draft, Measure, draft};
+use crate::draft::{Draft, Measure, draft, draft_once};
 use crate::error::ModelError;
 use crate::extractive::{shown, source};
 use crate::made::{Course, Made, Manner};
 use crate::order::{Order, Routes, Sent};
 use crate::prompt::{self, Wish};
 use crate::tree;
-use crate::work::{Work, computed, longest_answer};
+use crate::work::{Work, computed, least_answer, longest_answer};
 
 /// The share of the budget that a model's own words may keep where they take more than was asked for;
 /// the rest is for the ledger.
@@ -59,16 +59,27 @@ async fn alongside(work: &Work<'_>, sent: &Sent) -> Result<Made, ModelError> {
         prompt: prompt::alongside(order.tail.len(), &wish),
     };
     let most = ModelTable::shipped().find(&asking.model()).max_output;
-    let longest = longest_answer(order.budget, most).min(sent.window.scaled(0.25));
+    let wanted = longest_answer(order.budget, most).min(sent.window.scaled(0.25));
+    let least = least_answer(order.budget).min(wanted);
+    let mut longest = wanted;
     if let Asking::Alongside { prompt, .. } = &asking {
-        fits(sent, order.counter.count(prompt), longest)?;
+        longest = fits(sent, order.counter.count(prompt), (wanted, least))?;
     }
     let measure = Measure {
         source: order.source_tokens(),
         longest,
         counter: &*order.counter,
     };
-    let draft = draft(work, &asking, &wish, &measure).await?;
+    let draft = match longest == wanted {
+        true => draft(work, &asking, &wish, &measure).await?,
+        false => {
+            let draft = draft_once(work, &asking, &wish, &measure).await?;
+            draft.ok_or(ModelError::NotOpen {
+                route: Route::Readable,
+                why: "the answer behind the sent request had defects, and there is no room to ask again",
+            })?
+        }
+    };
     let course = Course {
         manner: Manner::Alongside,
         ..Course::default()

@@ -10,14 +10,14 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 
 use crate::asking::Asking;
 use crate::chunk::{Chunks, divide, groups};
-use crate::draft::{Draft, Measure, draft};
+use crate::draft::{Draft, Measure, draft, draft_once};
 use crate::error::ModelError;
 use crate::made::{Course, Manner};
 use crate::order::Writer;
 use crate::prompt::{self, Source, Wish};
 use crate::readable::wish;
 use crate::transcript::{Fenced, fenced, fitting, turn};
-use crate::work::{Work, computed, longest_answer};
+use crate::work::{Work, computed, least_answer, longest_answer};
 
 /// Chunks that are summarized at the same time.
 const AT_ONCE: usize = 2;
@@ -43,6 +43,8 @@ struct Room {
     source: Tokens,
     /// For the record of one chunk.
     record: Tokens,
+    /// For a source and its answer, asked for once.
+    once: Tokens,
 }
 
 impl Room {
@@ -68,7 +70,15 @@ impl Room {
             answer,
             source,
             record: budget.min(source.scaled(RECORD)),
+            once: writer.window.scaled(USED).saturating_sub(prompt),
         })
+    }
+
+    /// The room for the answer if a source of this size is read whole and asked about once. `None` where that is
+    /// too little.
+    fn beside(&self, source: Tokens, budget: Tokens) -> Option<Tokens> {
+        let left = self.once.saturating_sub(source).min(self.answer);
+        (left >= least_answer(budget)).then_some(left)
     }
 }
 
@@ -89,6 +99,19 @@ pub(crate) async fn draft_apart(
         kept: AtomicU32::new(0),
     };
     let whole: Tokens = sizes.iter().copied().sum();
+    if whole > room.source
+        && let Some(longest) = room.beside(whole, work.order.budget)
+        && let Some(draft) = tree.once(longest).await?
+    {
+        let manner = Manner::Apart;
+        return Ok((
+            draft,
+            Course {
+                manner,
+                ..Course::default()
+            },
+        ));
+    }
     let (source, data, manner) = if whole <= room.source {
         let data = tree.transcript(0, work.order.old.len()).await?;
         (Source::Transcript, data, Manner::Apart)
@@ -149,11 +172,40 @@ enum Fallback {
 }
 
 impl Tree<'_> {
+    /// A summary in one call, where the source leaves room for an answer of `longest` tokens and for no second
+    /// one. `None` where it has defects.
+    async fn once(&self, longest: Tokens) -> Result<Option<Draft>, ModelError> {
+        let order = self.work.order;
+        let data = self
+            .transcript_within((0, order.old.len()), self.room.once)
+            .await?;
+        let wish = wish(order, order.budget);
+        let Fenced { fence, text } = fenced(&data);
+        let asking = Asking::Apart {
+            writer: self.writer,
+            system: prompt::apart(Source::Transcript, &fence, &wish),
+            source: text,
+        };
+        let measure = Measure {
+            source: order.source_tokens(),
+            longest,
+            counter: &*order.counter,
+        };
+        draft_once(self.work, &asking, &wish, &measure).await
+    }
+
     /// The turns of a range as text, made to fit.
     async fn transcript(&self, from: usize, to: usize) -> Result<String, ModelError> {
+        self.transcript_within((from, to), self.room.source).await
+    }
+
+    async fn transcript_within(
+        &self,
+        (from, to): (usize, usize),
+        room: Tokens,
+    ) -> Result<String, ModelError> {
         let old = Arc::clone(&self.work.order.old);
         let counter = Arc::clone(&self.writer.counter);
-        let room = self.room.source;
         computed(move || {
             let turns = old.get(from..to).unwrap_or_default();
             fitting(from + 1, turns, room, &*counter)

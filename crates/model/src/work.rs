@@ -68,6 +68,12 @@ pub(crate) fn longest_answer(budget: Tokens, longest: Tokens) -> Tokens {
     (budget + budget + REASONING).min(longest)
 }
 
+/// The least room for an answer that is worth a call, for a summary of `budget`: enough for a model that writes
+/// what it is asked for and does not reason first.
+pub(crate) fn least_answer(budget: Tokens) -> Tokens {
+    budget.scaled(1.5)
+}
+
 /// The text of an answer, without reasoning and calls.
 pub(crate) fn text_of(reply: &Reply) -> String {
     let turn = reply.draft().after(TurnId::ROOT, &Heuristic);

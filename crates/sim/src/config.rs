@@ -13,6 +13,8 @@ pub struct Config {
     pub window: Option<Tokens>,
     /// The time that answers take. `None`: they come at once.
     pub latency: Option<Latency>,
+    /// The requests that are answered at a time; others wait. `None`: all at once.
+    pub slots: Option<usize>,
     /// The answers.
     pub script: Script,
     /// The treatment of message threads.

@@ -3,10 +3,6 @@
 use serde_json::{Map, Value, json};
 use wire::api::Request;
 
-use context::{Heuristic, Role, TurnId};
-
-use crate::script::said;
-
 /// The end of the line before a schema.
 const MARK: &str = "JSON Schema:";
 
@@ -15,17 +11,8 @@ const DEPTH: u32 = 32;
 
 /// The schema that the instructions of a request end with, after a line that ends with `JSON Schema:`.
 pub(crate) fn asked_for(request: &Request<'_>) -> Option<Value> {
-    let text = match request.instructions() {
-        Some(instructions) if instructions.raw.contains(MARK) => instructions.text,
-        Some(_) => return None,
-        None => {
-            let first = request.message(0)?;
-            if first.role() != Role::System || !first.raw().contains(MARK) {
-                return None;
-            }
-            said(&first.draft().after(TurnId::ROOT, &Heuristic))
-        }
-    };
+    let text = request.instructions()?;
+    let text = text.raw.contains(MARK).then_some(text.text)?;
     let (before, schema) = text.trim_end().rsplit_once('\n')?;
     let schema: Value = serde_json::from_str(schema).ok()?;
     (before.ends_with(MARK) && schema.is_object()).then_some(schema)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::Frame;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, StreamBody};
@@ -20,6 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -55,6 +56,7 @@ struct State {
     provider: Mutex<Provider>,
     clock: Clock,
     log: Option<Log>,
+    slots: Option<Arc<Semaphore>>,
     stop: CancellationToken,
 }
 
@@ -104,7 +106,11 @@ pub fn serve(
     let address = listener.local_addr()?;
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
+    let slots = config
+        .slots
+        .map(|slots| slots.clamp(1, Semaphore::MAX_PERMITS));
     let state = Arc::new(State {
+        slots: slots.map(|slots| Arc::new(Semaphore::new(slots))),
         provider: Mutex::new(Provider::new(config)),
         clock,
         log,
@@ -185,7 +191,7 @@ async fn handle(state: &State, request: Request<Inbound>) -> Result<Response<Out
         Ok(body) => body.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
             let text = crate::anthropic::request::too_large().anthropic("req_0");
-            return respond(Answer::json(413, text), Instant::now());
+            return respond(Answer::json(413, text), (Instant::now(), None));
         }
         Err(_) => return Err(Broken),
     };
@@ -202,6 +208,7 @@ async fn handle(state: &State, request: Request<Inbound>) -> Result<Response<Out
     {
         tracing::warn!(%error, "a request was not logged");
     }
+    let slot = slot(state, &incoming).await;
     let came = Instant::now();
     let answer = state.provider().answer(&incoming);
     let due = match &answer.body {
@@ -216,10 +223,20 @@ async fn handle(state: &State, request: Request<Inbound>) -> Result<Response<Out
     if due > came {
         sleep_until(due).await;
     }
-    respond(answer, came)
+    respond(answer, (came, slot))
 }
 
-fn respond(answer: Answer, came: Instant) -> Result<Response<Out>, Broken> {
+/// A place among the requests that are answered at a time.
+type Slot = Option<OwnedSemaphorePermit>;
+
+/// Waits until the request is answered. One that generates nothing needs no slot.
+async fn slot(state: &State, incoming: &Incoming<'_>) -> Slot {
+    let generates = incoming.method == Method::POST && !incoming.path.contains("_tokens");
+    let slots = state.slots.as_ref().filter(|_| generates)?;
+    Arc::clone(slots).acquire_owned().await.ok()
+}
+
+fn respond(answer: Answer, (came, slot): (Instant, Slot)) -> Result<Response<Out>, Broken> {
     let status = StatusCode::from_u16(answer.status).map_err(|_| Broken)?;
     let (kind, body) = match answer.body {
         Body::Whole { text, .. } => {
@@ -227,7 +244,7 @@ fn respond(answer: Answer, came: Instant) -> Result<Response<Out>, Broken> {
             ("application/json", whole.boxed())
         }
         Body::Stream { events, end } => {
-            let body = StreamBody::new(frames(events, end, came));
+            let body = StreamBody::new(frames(events, end, (came, slot)));
             ("text/event-stream; charset=utf-8", BodyExt::boxed(body))
         }
         Body::Reset | Body::Never => return Err(Broken),
@@ -249,27 +266,31 @@ fn respond(answer: Answer, came: Instant) -> Result<Response<Out>, Broken> {
 fn frames(
     events: Vec<Timed>,
     end: End,
-    came: Instant,
+    (came, slot): (Instant, Slot),
 ) -> impl stream::Stream<Item = Result<Frame<Bytes>, Broken>> + Send + Sync {
     let waiting = events.into_iter().peekable();
-    stream::unfold((waiting, Some(end)), move |(mut waiting, end)| async move {
-        let Some(first) = waiting.next() else {
-            // A broken end comes once; after it the stream is over.
-            let Some(End::Cut) = end else {
-                return None;
+    // The slot is free when the stream is dropped, whole or not.
+    stream::unfold(
+        (waiting, Some(end), slot),
+        move |(mut waiting, end, slot)| async move {
+            let Some(first) = waiting.next() else {
+                // A broken end comes once; after it the stream is over.
+                let Some(End::Cut) = end else {
+                    return None;
+                };
+                // What came before is written out first: an answer that is cut has begun.
+                tokio::task::yield_now().await;
+                return Some((Err(Broken), (waiting, None, slot)));
             };
-            // What came before is written out first: an answer that is cut has begun.
-            tokio::task::yield_now().await;
-            return Some((Err(Broken), (waiting, None)));
-        };
-        let due = came + first.after;
-        if due > Instant::now() {
-            sleep_until(due).await;
-        }
-        let mut text = first.event.encode();
-        while let Some(next) = waiting.next_if(|next| next.after == first.after) {
-            text.push_str(&next.event.encode());
-        }
-        Some((Ok(Frame::data(Bytes::from(text))), (waiting, end)))
-    })
+            let due = came + first.after;
+            if due > Instant::now() {
+                sleep_until(due).await;
+            }
+            let mut text = first.event.encode();
+            while let Some(next) = waiting.next_if(|next| next.after == first.after) {
+                text.push_str(&next.event.encode());
+            }
+            Some((Ok(Frame::data(Bytes::from(text))), (waiting, end, slot)))
+        },
+    )
 }

@@ -26,6 +26,7 @@ Examples:
   ebbtide serve --mode observe --window 200k
   ANTHROPIC_BASE_URL=http://127.0.0.1:4000 claude
   OPENAI_BASE_URL=http://127.0.0.1:4000/v1 my-agent
+  codex -c 'openai_base_url=\"http://127.0.0.1:4000/v1\"'
 
 The gateway forwards the clients' API keys and stores none. It stores the
 conversations. `ebbtide config` prints the effective configuration. See
@@ -129,6 +130,7 @@ fn introduction(running: &Running, effective: &Effective) -> Vec<String> {
         String::new(),
         format!("  ANTHROPIC_BASE_URL={url}  →  {}", upstream.anthropic),
         format!("  OPENAI_BASE_URL={url}/v1  →  {}", upstream.openai),
+        format!("  openai_base_url = \"{url}/v1\"  in Codex's config.toml"),
         String::new(),
         format!("  dashboard  {url}/ebbtide/"),
         format!("  mode       {mode}"),

@@ -38,6 +38,9 @@ pub struct SimArgs {
     /// Simulate the response times of a large hosted model
     #[arg(long)]
     pub latency: bool,
+    /// Answer only N requests at a time, as a local model server does; others wait (with --latency)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub slots: Option<u16>,
     /// Append each received request to this file as a JSON line, without keys
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
@@ -65,6 +68,7 @@ impl SimArgs {
         Config {
             window: self.window.map(Tokens::new),
             latency: self.latency.then(Latency::default),
+            slots: self.slots.map(usize::from),
             threads: match self.threads {
                 OnThreads::Hold => Threads::Hold,
                 OnThreads::Refuse => Threads::Refuse,

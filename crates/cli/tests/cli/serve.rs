@@ -59,6 +59,7 @@ fn a_request_goes_through_and_is_kept_without_its_key() {
     for expected in [
         &format!("ANTHROPIC_BASE_URL={url} "),
         &format!("OPENAI_BASE_URL={url}/v1 "),
+        &format!("openai_base_url = \"{url}/v1\""),
         &format!("{url}/ebbtide/"),
         r#""endpoint":"messages""#,
         r#""status":200"#,

@@ -121,6 +121,10 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.policy.hard = optional(t, share)?, |c| Some(number(c.policy.hard));
     "policy.patience", "how long a request may wait for a summary that is not ready", "a duration", Openly,
         |c, t| c.policy.patience = duration(t)?, |c| Some(time(c.policy.patience));
+    "policy.slots", "how many requests the model server handles at a time, such as 1 for llama.cpp: summaries then give way to requests; `none`: the gateway notices if it is 1",
+        "a number, or `none`", Openly,
+        |c, t| c.policy.slots = optional(t, count)?,
+        |c| Some(c.policy.slots.map_or_else(|| quoted(NONE), |slots| slots.to_string()));
     "policy.notes", "whether the agent is told about the state of its memory", "`true` or `false`", Openly,
         |c, t| c.policy.notes = switch(t)?, |c| Some(c.policy.notes.to_string());
     "policy.shrink", "the largest tool result to send whole", "tokens, or `none`", Openly,

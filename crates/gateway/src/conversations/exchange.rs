@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use context::Tokens;
 use history::Tenant;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use wire::api::Dialect;
 
 use super::ticket::Ticket;
@@ -64,6 +64,8 @@ pub enum Verdict {
 pub struct Outgoing {
     /// The body: the client's own bytes, the same allocation, where nothing was changed.
     pub body: Bytes,
+    /// The header `content-encoding` of a body that is still as the client encoded it.
+    pub encoding: Option<HeaderValue>,
     /// Names to add to the header `anthropic-beta`.
     pub betas: Vec<&'static str>,
     /// The changes, for the header `x-ebbtide-did` and the metrics.
@@ -80,11 +82,19 @@ impl Outgoing {
     pub const fn as_it_came(body: Bytes, did: Vec<Did>) -> Self {
         Self {
             body,
+            encoding: None,
             betas: Vec::new(),
             did,
             conversation: None,
             tokens: None,
         }
+    }
+
+    /// Returns true if the request is not managed.
+    #[must_use]
+    pub fn is_passed_on(&self) -> bool {
+        let is_passed = |did: &Did| matches!(did, Did::Passed | Did::Failed);
+        self.did.iter().any(is_passed)
     }
 }
 

@@ -23,7 +23,8 @@ use wire::api::{Dialect, Request};
 
 use super::Inner;
 use super::request::stored;
-use super::running::Shared;
+use super::running::{Reins, Shared};
+use super::slots::Vacancy;
 use super::ticket::Passage;
 use super::writer::work;
 use crate::config::Summariser;
@@ -230,14 +231,17 @@ impl Inner {
             effects
         };
         self.settle(shared, key, effects);
-        let cancel = self.jobs.cancel.child_token();
-        shared.beside.begin(order.job, cancel.clone());
+        let reins = Reins {
+            cancel: self.jobs.cancel.child_token(),
+            hurry: CancellationToken::new(),
+        };
+        shared.beside.begin(order.job, reins.clone());
         let (inner, shared) = (Arc::clone(self), Arc::clone(shared));
         self.jobs.tracker.spawn(async move {
             let made = tokio::select! {
                 biased;
-                () = cancel.cancelled() => Err(Fault::Abandoned),
-                made = inner.make(&order, &source) => made,
+                () = reins.cancel.cancelled() => Err(Fault::Abandoned),
+                made = inner.make(&order, &source, &reins.hurry) => made,
             };
             inner.made(&shared, (&order, key), made).await;
             shared.beside.settled.notify_waiters();
@@ -250,7 +254,12 @@ impl Inner {
     }
 
     /// Makes a summary by the route that is ordered, or by one that asks for less.
-    async fn make(&self, preparation: &Preparation, source: &Source) -> Result<Made, Fault> {
+    async fn make(
+        &self,
+        preparation: &Preparation,
+        source: &Source,
+        hurry: &CancellationToken,
+    ) -> Result<Made, Fault> {
         let waiting = self.jobs.waiting.try_acquire();
         let _waiting = waiting.map_err(|_| Fault::Busy)?;
         let room = match preparation.route {
@@ -262,7 +271,19 @@ impl Inner {
         let order = spawn_blocking(move || own.order(&wanted));
         let order = order.await.ok().flatten().ok_or(Fault::Nothing)?;
         let routes = self.routes(preparation, source)?;
-        Ok(model::summarise(&self.jobs.client, &order, &routes).await?)
+        let client = &self.jobs.client;
+        Ok(match self.vacancy(preparation, source) {
+            Some(vacancy) => vacancy.summarise(client, (&order, routes), hurry).await?,
+            None => model::summarise(client, &order, &routes).await?,
+        })
+    }
+
+    /// The place for a summary at the agent's own server. `None` if it is made elsewhere.
+    fn vacancy(&self, preparation: &Preparation, source: &Source) -> Option<Vacancy> {
+        let other = self.parts.config.policy.summariser.as_ref();
+        let is_elsewhere = other.is_some_and(|other| other.url.is_some());
+        let is_apart = is_elsewhere || preparation.route == Route::Extractive;
+        (!is_apart).then(|| self.slots.at(&source.url))
     }
 
     /// The ways that are open for this request.

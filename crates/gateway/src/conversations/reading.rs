@@ -10,7 +10,7 @@ const MUCH: usize = 64 << 10;
 
 /// The places for those who read much.
 #[derive(Debug)]
-pub(super) struct Reading(Semaphore);
+pub(crate) struct Reading(Semaphore);
 
 impl Default for Reading {
     /// One permit for each core. More would only wait for each other, and each thread that counts
@@ -23,7 +23,7 @@ impl Default for Reading {
 
 impl Reading {
     /// Does some work that reads so many bytes.
-    pub(super) async fn of<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+    pub(crate) async fn of<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes < MUCH {
             return work();
         }

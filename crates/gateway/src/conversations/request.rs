@@ -235,6 +235,9 @@ impl Inner {
             if let Some(decided) = self.carry_out(passage, effects).await {
                 return decided;
             }
+            if self.slots.are_few(&passage.arrival.url) {
+                shared.beside.hurry();
+            }
             match hold {
                 Some(Hold::OnTheSpot) => drop(timeout(ON_THE_SPOT, settled).await),
                 Some(Hold::Until(until)) => {
@@ -327,6 +330,7 @@ impl Inner {
         }
         Ok(Outgoing {
             body,
+            encoding: None,
             betas,
             did,
             conversation: Some(passage.shared.id),
@@ -379,6 +383,7 @@ impl Inner {
         // A request that cannot be shown so is counted as it is.
         let body = render(incoming.request, &view).ok()?;
         Some(Outgoing {
+            encoding: None,
             body: Bytes::from(body),
             betas: betas(incoming.dialect(), &view),
             did: vec![Did::Compacted],

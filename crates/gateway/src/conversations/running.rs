@@ -15,24 +15,41 @@ pub(super) type Shared = directory::Shared<Running>;
 pub(super) struct Running {
     /// Wakes requests that are held when a preparation has ended.
     pub settled: Notify,
-    /// The preparation under way, and what ends it.
-    job: Mutex<Option<(JobId, CancellationToken)>>,
+    /// The preparation under way.
+    job: Mutex<Option<(JobId, Reins)>>,
+}
+
+/// The signals to a preparation.
+#[derive(Clone, Debug)]
+pub(super) struct Reins {
+    /// Ends it.
+    pub cancel: CancellationToken,
+    /// Makes it go without a model if that would have to wait for a slot.
+    pub hurry: CancellationToken,
 }
 
 impl Running {
     /// Notes the preparation under way; one before it ends.
-    pub(super) fn begin(&self, job: JobId, cancel: CancellationToken) {
+    pub(super) fn begin(&self, job: JobId, reins: Reins) {
         let mut running = self.job.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, old)) = running.replace((job, cancel)) {
-            old.cancel();
+        if let Some((_, old)) = running.replace((job, reins)) {
+            old.cancel.cancel();
+        }
+    }
+
+    /// A request waits for the preparation under way.
+    pub(super) fn hurry(&self) {
+        let running = self.job.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, reins)) = &*running {
+            reins.hurry.cancel();
         }
     }
 
     /// Ends a preparation.
     pub(super) fn abandon(&self, job: JobId) {
         let mut running = self.job.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, cancel)) = running.take_if(|(running, _)| *running == job) {
-            cancel.cancel();
+        if let Some((_, reins)) = running.take_if(|(running, _)| *running == job) {
+            reins.cancel.cancel();
         }
     }
 }

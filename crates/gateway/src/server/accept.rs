@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use http::{Request, Response};
+use bytes::Bytes;
+use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
@@ -21,8 +22,8 @@ use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 
 use crate::server::control::Peer;
-use crate::server::refusal::Reason;
-use crate::server::route::Provider;
+use crate::server::refusal::{Reason, whole};
+use crate::server::route::{self, Provider};
 use crate::server::{Body, Broken, State, duration, proxy};
 
 /// The most bytes of headers per request.
@@ -93,7 +94,14 @@ struct Dispatcher {
 
 impl Dispatcher {
     async fn dispatch(self, mut request: Request<Incoming>) -> Response<Body> {
+        if let Some(tidy) = route::tidied(request.uri()) {
+            *request.uri_mut() = tidy;
+        }
         let path = request.uri().path();
+        // Clients ask if the base URL answers. A provider would say that there is nothing.
+        if request.method() == Method::HEAD && path == "/" {
+            return Response::new(whole(Bytes::new()));
+        }
         if path != "/ebbtide" && !path.starts_with("/ebbtide/") {
             return proxy::handle(self.state, self.peer, request).await;
         }

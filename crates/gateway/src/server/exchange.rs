@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::conversations::{Endpoint, Generation, Outgoing};
+use crate::conversations::{Endpoint, Generation, Occupied, Outgoing};
 use crate::server::refusal::Reason;
 use crate::server::route::{Provider, Route};
 use crate::server::spans::{SpanContext, SpanData};
@@ -24,8 +24,7 @@ use conversation::words::Did;
 pub(crate) struct Exchange {
     pub(crate) state: Arc<State>,
     pub(crate) route: Route,
-    /// The slot among concurrent requests.
-    pub(crate) slot: Option<OwnedSemaphorePermit>,
+    pub(crate) places: Places,
     /// The content of the answer, once it arrived whole.
     pub(crate) generation: Option<Generation>,
     method: String,
@@ -38,6 +37,15 @@ pub(crate) struct Exchange {
     keeping: Option<Duration>,
     record: Record,
     bytes: Bytes,
+}
+
+/// The places that a request takes until its answer ends.
+#[derive(Default)]
+pub(crate) struct Places {
+    /// Among concurrent requests.
+    pub(crate) request: Option<OwnedSemaphorePermit>,
+    /// At the model server.
+    pub(crate) server: Option<Occupied>,
 }
 
 /// The span of a generation.
@@ -78,7 +86,7 @@ impl Exchange {
             span,
             state,
             route,
-            slot: None,
+            places: Places::default(),
             generation: None,
             method: parts.method.to_string(),
             started: now,
@@ -103,6 +111,9 @@ impl Exchange {
 
     /// Notes that the request is being sent to the provider.
     pub(crate) fn forwarding(&mut self) {
+        if let Some(server) = &mut self.places.server {
+            server.sent();
+        }
         if self.own.is_none() {
             let own = self.read.elapsed();
             self.own = Some(own);
@@ -153,6 +164,9 @@ impl Exchange {
 
     /// Counts bytes of the answer's body.
     pub(crate) fn sent(&mut self, bytes: usize) {
+        if let Some(server) = &mut self.places.server {
+            server.answered();
+        }
         self.bytes.sent = self.bytes.sent.saturating_add(bytes);
     }
 

@@ -1,5 +1,6 @@
 //! The limits on what is held at once.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -9,6 +10,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::config::ServerLimits;
+use crate::conversations::Reading;
+use crate::server::coding::{Coding, Codings};
 use crate::server::duration;
 use crate::server::refusal::Reason;
 
@@ -16,6 +19,10 @@ use crate::server::refusal::Reason;
 const CONNECTIONS_A_REQUEST: usize = 4;
 /// The largest buffer reserved before a body's first byte.
 const FIRST_RESERVATION: u64 = 1 << 20;
+/// The bytes that are decoded at a time.
+const PIECE: usize = 64 << 10;
+/// The factor by which text usually shrinks.
+const SHRINKS_BY: usize = 8;
 
 /// Admits work within the limits.
 pub(super) struct Gate {
@@ -23,13 +30,23 @@ pub(super) struct Gate {
     connections: Arc<Semaphore>,
     requests: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
+    decoding: Reading,
 }
 
 /// A body with its share of the byte limit, which is free again when the last reference to the bytes is
 /// dropped.
 struct Held {
     bytes: BytesMut,
-    _permit: Option<OwnedSemaphorePermit>,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Held {
+    fn with_capacity(capacity: usize) -> Self {
+        Self {
+            bytes: BytesMut::with_capacity(capacity),
+            permit: None,
+        }
+    }
 }
 
 impl AsRef<[u8]> for Held {
@@ -46,6 +63,7 @@ impl Gate {
             connections: semaphore(limits.requests.saturating_mul(CONNECTIONS_A_REQUEST)),
             requests: semaphore(limits.requests),
             bytes: semaphore(limits.bodies),
+            decoding: Reading::default(),
             limits,
         }
     }
@@ -75,28 +93,60 @@ impl Gate {
 
     async fn collect(&self, mut body: Incoming) -> Result<Bytes, Reason> {
         let announced = body.size_hint().lower().min(FIRST_RESERVATION);
-        let mut bytes = BytesMut::with_capacity(usize::try_from(announced).unwrap_or_default());
-        let mut permit: Option<OwnedSemaphorePermit> = None;
+        let mut held = Held::with_capacity(usize::try_from(announced).unwrap_or_default());
         while let Some(frame) = body.frame().await {
             let Ok(piece) = frame.map_err(|_| Reason::BrokenBody)?.into_data() else {
                 continue;
             };
-            if bytes.len().saturating_add(piece.len()) > self.limits.body {
-                let limit = self.limits.body;
-                return Err(Reason::TooLarge { limit });
-            }
-            let more = self.bytes(piece.len())?;
-            match &mut permit {
-                Some(permit) => permit.merge(more),
-                None => permit = Some(more),
-            }
-            bytes.extend_from_slice(&piece);
+            self.add(&mut held, &piece)?;
         }
-        let held = Held {
-            bytes,
-            _permit: permit,
-        };
         Ok(Bytes::from_owner(held))
+    }
+
+    /// Undoes the codings of a body. Returns `None` if the body is not what they say.
+    pub(super) async fn decode(
+        &self,
+        body: &Bytes,
+        codings: &Codings,
+    ) -> Result<Option<Bytes>, Reason> {
+        let mut decoded = body.clone();
+        for coding in codings.last_first() {
+            let expected = decoded.len().saturating_mul(SHRINKS_BY);
+            let decode = || self.decode_once(&decoded, coding);
+            match self.decoding.of(expected, decode).await? {
+                Some(next) => decoded = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(decoded))
+    }
+
+    fn decode_once(&self, body: &Bytes, coding: Coding) -> Result<Option<Bytes>, Reason> {
+        let mut held = Held::with_capacity(PIECE);
+        let mut decoder = coding.decoder(body, self.limits.body);
+        let mut piece = vec![0; PIECE];
+        loop {
+            match decoder.read(&mut piece).map(|count| piece.get(..count)) {
+                Ok(Some([]) | None) => return Ok(Some(Bytes::from_owner(held))),
+                Ok(Some(piece)) => self.add(&mut held, piece)?,
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Adds a piece to a body, within the limits.
+    fn add(&self, held: &mut Held, piece: &[u8]) -> Result<(), Reason> {
+        if held.bytes.len().saturating_add(piece.len()) > self.limits.body {
+            let limit = self.limits.body;
+            return Err(Reason::TooLarge { limit });
+        }
+        let more = self.bytes(piece.len())?;
+        match &mut held.permit {
+            Some(permit) => permit.merge(more),
+            None => held.permit = Some(more),
+        }
+        held.bytes.extend_from_slice(piece);
+        Ok(())
     }
 
     fn bytes(&self, count: usize) -> Result<OwnedSemaphorePermit, Reason> {

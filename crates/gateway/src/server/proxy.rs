@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::conversations::{Arrival, Endpoint, Outgoing, Remedy, Ticket, Verdict};
 use crate::server::access::is_local;
+use crate::server::coding::Codings;
 use crate::server::control::Peer;
 use crate::server::credentials::{self, Credentials};
 use crate::server::exchange::Exchange;
@@ -62,30 +63,61 @@ pub(super) async fn handle(
     }
 }
 
-async fn answer(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Reply, Reason> {
-    exchange.slot = Some(exchange.state.gate.request()?);
+async fn answer(
+    exchange: &mut Exchange,
+    mut parts: Parts,
+    body: Incoming,
+) -> Result<Reply, Reason> {
+    exchange.places.request = Some(exchange.state.gate.request()?);
     if tunnel::is_asked_for(&parts) {
         return Err(Reason::NoUpgrade);
     }
-    if exchange.route.endpoint == Endpoint::Other || is_encoded(&parts.headers) {
+    if let Endpoint::Generate(_) = exchange.route.endpoint {
+        // Before anything is decided: a summary under way gives way now.
+        let url = exchange
+            .state
+            .upstream
+            .url(exchange.route.provider, target(&parts));
+        let core = &exchange.state.core;
+        exchange.places.server = url.map(|url| core.occupy(&url.to_string()));
+    }
+    if exchange.route.endpoint == Endpoint::Other {
         return pass(exchange, parts, body).await;
     }
-    let Some(tenant) = tenant(&exchange.state, &parts) else {
+    let (Some(tenant), Some(codings)) =
+        (tenant(&exchange.state, &parts), Codings::of(&parts.headers))
+    else {
         return pass(exchange, parts, body).await;
     };
-    let body = exchange.state.gate.read(body).await?;
-    exchange.body_read(body.len());
+    let came = exchange.state.gate.read(body).await?;
+    exchange.body_read(came.len());
+    let encoding = match codings.is_empty() {
+        true => None,
+        false => take_encoding(&mut parts.headers),
+    };
+    let Some(body) = exchange.state.gate.decode(&came, &codings).await? else {
+        let mut outgoing = Outgoing::as_it_came(came, vec![Did::Passed]);
+        outgoing.encoding = encoding;
+        return send(exchange, parts, outgoing, Ticket::default()).await;
+    };
     match decide(exchange, &parts, tenant, body).await {
         Verdict::Answer(direct) => Ok(Reply::Local(direct)),
-        Verdict::Send(outgoing, ticket) => send(exchange, parts, outgoing, ticket).await,
+        Verdict::Send(mut outgoing, ticket) => {
+            if encoding.is_some() && outgoing.is_passed_on() {
+                (outgoing.body, outgoing.encoding) = (came, encoding);
+            }
+            send(exchange, parts, outgoing, ticket).await
+        }
     }
 }
 
-/// Returns true if a body is compressed. The gateway does not inspect such a body.
-fn is_encoded(headers: &HeaderMap) -> bool {
-    headers
-        .get(header::CONTENT_ENCODING)
-        .is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+/// Removes `content-encoding`, which does not hold for what is made of the body, and returns it as one line.
+fn take_encoding(headers: &mut HeaderMap) -> Option<HeaderValue> {
+    let lines = headers.get_all(header::CONTENT_ENCODING).into_iter();
+    let lines: Vec<&[u8]> = lines.map(HeaderValue::as_bytes).collect();
+    let line = HeaderValue::from_bytes(&lines.join(&b", "[..])).ok();
+    headers.remove(header::CONTENT_ENCODING);
+    line
 }
 
 /// Returns the tenant of a request, or `None` if it carries no credentials and is not from this machine.
@@ -234,6 +266,9 @@ async fn send_once(
     let mut sent = parts.headers.clone();
     headers::for_upstream(&mut sent);
     headers::add_betas(&mut sent, &outgoing.betas);
+    if let Some(encoding) = &outgoing.encoding {
+        sent.insert(header::CONTENT_ENCODING, encoding.clone());
+    }
     if matches!(exchange.route.endpoint, Endpoint::Generate(_)) {
         // The answer is parsed as it streams by.
         let identity = HeaderValue::from_static("identity");

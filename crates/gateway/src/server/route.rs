@@ -1,7 +1,7 @@
 //! Classifies a request by its method, path and headers.
 
 use http::request::Parts;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method, Uri, header};
 use wire::api::Dialect;
 pub(crate) use wire::api::Provider;
 
@@ -57,6 +57,33 @@ pub(crate) fn is_read(path: &str) -> bool {
     endpoint(&Method::POST, path) != Endpoint::Other
 }
 
+/// Removes what joining a base URL and a path leaves: empty segments, where the base URL ends with a slash, and
+/// a second `/v1`, where both have one. Returns `None` if there is nothing to remove.
+pub(super) fn tidied(uri: &Uri) -> Option<Uri> {
+    let path = uri.path();
+    if !path.contains("//") && !path.starts_with("/v1/v1/") {
+        return None;
+    }
+    let mut tidy = String::with_capacity(path.len());
+    for letter in path.chars() {
+        // A URL inside a path keeps its slashes.
+        let is_extra = letter == '/' && tidy.ends_with('/') && !tidy.ends_with(":/");
+        if !is_extra {
+            tidy.push(letter);
+        }
+    }
+    if tidy.starts_with("/v1/v1/") {
+        tidy.drain(.."/v1".len());
+    }
+    if let Some(query) = uri.query() {
+        tidy.push('?');
+        tidy.push_str(query);
+    }
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(tidy.parse().ok()?);
+    Uri::from_parts(parts).ok().filter(|tidy| tidy != uri)
+}
+
 /// Decides by a header that only Anthropic uses, then by the path, then by the header of the key.
 fn provider(path: &str, headers: &HeaderMap) -> Provider {
     let anthropic_header = headers
@@ -81,9 +108,9 @@ fn provider(path: &str, headers: &HeaderMap) -> Provider {
 
 #[cfg(test)]
 mod tests {
-    use http::Request;
+    use http::{Request, Uri};
 
-    use super::{Provider, Route};
+    use super::{Provider, Route, tidied};
 
     type Header = (&'static str, &'static str);
 
@@ -169,5 +196,26 @@ mod tests {
                 "chat_completions",
             ),
         ]);
+    }
+
+    #[test]
+    fn slashes_of_base_urls() {
+        for (path, tidy) in [
+            ("//v1/messages", Some("/v1/messages")),
+            ("/v1//chat/completions", Some("/v1/chat/completions")),
+            ("/v1//v1/messages?a=//b", Some("/v1/messages?a=//b")),
+            ("///", Some("/")),
+            ("//ebbtide//health", Some("/ebbtide/health")),
+            ("http://h:1//v1/models", Some("http://h:1/v1/models")),
+            ("/p/https://h//x", Some("/p/https://h/x")),
+            ("/p/https://h/x", None),
+            ("/v1/messages?a=//b", None),
+            ("/v1/messages/", None),
+            ("/", None),
+        ] {
+            let uri: Uri = path.parse().unwrap();
+            let tidy: Option<Uri> = tidy.map(|tidy| tidy.parse().unwrap());
+            assert_eq!(tidied(&uri), tidy, "{path}");
+        }
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn open(mut exchange: Exchange, parts: Parts) -> Response<Body>
 type Answer = Response<Incoming>;
 
 async fn ask(exchange: &mut Exchange, parts: &Parts) -> Result<Answer, Reason> {
-    exchange.slot = Some(exchange.state.gate.request()?);
+    exchange.places.request = Some(exchange.state.gate.request()?);
     let protocol = parts.headers.get(header::UPGRADE).cloned();
     let mut sent = parts.headers.clone();
     headers::for_upstream(&mut sent);

@@ -1,5 +1,7 @@
 //! Conversations over boundaries in OpenAI's dialects.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use context::Tokens;
 use gateway::config::{Config, RouteChoice};
@@ -9,9 +11,9 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 
-use crate::house::{House, words};
+use crate::house::{Came, House, words};
 
-async fn post(house: &House, path: &str, body: &Value) -> (u16, String, Value) {
+pub async fn post(house: &House, path: &str, body: &Value) -> Came {
     house.time.pass(10);
     let client = Client::builder(TokioExecutor::new()).build_http();
     let request = Request::post(format!("{}{path}", house.gateway.url()))
@@ -19,16 +21,14 @@ async fn post(house: &House, path: &str, body: &Value) -> (u16, String, Value) {
         .header("content-type", "application/json")
         .body(Full::new(Bytes::from(body.to_string())))
         .expect("a request");
-    let (head, body) = client
-        .request(request)
-        .await
-        .expect("an answer")
-        .into_parts();
+    let answer = client.request(request).await.expect("an answer");
+    let (head, body) = answer.into_parts();
     let body = body.collect().await.expect("a body").to_bytes();
-    let did = head.headers.get("x-ebbtide-did");
-    let did = did.map_or("", |did| did.to_str().expect("text")).to_owned();
-    let body = serde_json::from_slice(&body).expect("JSON");
-    (head.status.as_u16(), did, body)
+    Came {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        body: serde_json::from_slice(&body).expect("JSON"),
+    }
 }
 
 /// How often a conversation was made smaller.
@@ -52,11 +52,11 @@ async fn grown(
         messages.push(json!({"role": "user", "content": words(n, 1_400)}));
         let mut body = json!({"model": "gpt-5.5"});
         body[list] = Value::from(messages.clone());
-        let (status, did, answer) = post(&house, path, &body).await;
-        assert_eq!(status, 200, "{n}: {answer}");
-        swaps += usize::from(did.contains("swapped"));
-        rescues += usize::from(did.contains("rescued"));
-        messages.extend(said(&answer));
+        let came = post(&house, path, &body).await;
+        assert_eq!(came.status, 200, "{n}: {came:?}");
+        swaps += usize::from(came.did().contains("swapped"));
+        rescues += usize::from(came.did().contains("rescued"));
+        messages.extend(said(&came.body));
         tokio::time::sleep(std::time::Duration::from_millis(30)).await;
     }
     house.close().await;
@@ -71,7 +71,7 @@ fn output(answer: &Value) -> Vec<Value> {
     answer["output"].as_array().expect("a list").clone()
 }
 
-const CHAT: (&str, &str) = ("/v1/chat/completions", "messages");
+pub const CHAT: (&str, &str) = ("/v1/chat/completions", "messages");
 const RESPONSES: (&str, &str) = ("/v1/responses", "input");
 
 /// Summaries are made like this.
@@ -116,4 +116,35 @@ async fn a_window_is_learnt_from_one_refusal_by_responses() {
     let grown = grown(believing_too_much, RESPONSES, output).await;
     assert_eq!(grown.rescues, 1);
     assert!(grown.swaps >= 2);
+}
+
+#[tokio::test]
+async fn instructions_that_differ_each_time_keep_a_chat_together() {
+    let house = House::new(|_| {}).await;
+    let (mut messages, mut conversations) = (Vec::new(), BTreeSet::new());
+    let mut swaps = 0;
+    for n in 0..40 {
+        let lead = [
+            json!({"role": "system", "content": format!("It is minute {n}.")}),
+            json!({"role": "developer", "content": vec!["src/file.rs"; n % 3].join("\n")}),
+        ];
+        messages.push(json!({"role": "user", "content": words(n, 1_400)}));
+        let all: Vec<&Value> = lead.iter().chain(&messages).collect();
+        let came = post(
+            &house,
+            CHAT.0,
+            &json!({"model": "gpt-5.5", "messages": all}),
+        )
+        .await;
+        assert_eq!(came.status, 200, "{n}: {came:?}");
+        swaps += usize::from(came.did().contains("swapped"));
+        conversations.insert(came.conversation().to_owned());
+        let sent = house.newest();
+        assert_eq!(sent[..2], lead, "{n}");
+        assert!(sent[2..].iter().all(|it| it["role"] != "developer"), "{n}");
+        messages.extend(choice(&came.body));
+    }
+    assert!(swaps >= 3, "{swaps}");
+    assert_eq!(conversations.len(), 1, "{conversations:?}");
+    house.close().await;
 }

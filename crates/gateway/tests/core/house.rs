@@ -65,6 +65,11 @@ async fn listener() -> TcpListener {
 
 impl House {
     pub async fn new(change: impl FnOnce(&mut Config)) -> Self {
+        Self::before(sim::Config::default(), change).await
+    }
+
+    /// With a provider of its own settings; the window is that of these tests.
+    pub async fn before(provider: sim::Config, change: impl FnOnce(&mut Config)) -> Self {
         let time = Time(Arc::new(AtomicI64::new(1_790_000_000)));
         let log = Kept::default();
         let clock = time.clone();
@@ -72,7 +77,7 @@ impl House {
             listener().await,
             sim::Config {
                 window: Some(Tokens::new(WINDOW)),
-                ..sim::Config::default()
+                ..provider
             },
             Arc::new(move || clock.now()),
             Some(sim::Log::new(Box::new(log.clone()))),
@@ -175,7 +180,12 @@ pub struct Agent {
     pub beta: &'static str,
     /// What else it asks for.
     pub fields: Value,
+    /// How it encodes its bodies.
+    pub coding: Option<Coding>,
 }
+
+/// A `content-encoding`, and what applies it.
+pub type Coding = (&'static str, fn(&[u8]) -> Vec<u8>);
 
 impl Agent {
     pub fn new(key: &str) -> Self {
@@ -186,6 +196,7 @@ impl Agent {
             messages: Vec::new(),
             beta: "tools-2024-04-04",
             fields: json!({}),
+            coding: None,
         }
     }
 
@@ -264,7 +275,14 @@ impl Agent {
     pub async fn post(&self, house: &House, path: &str, body: &Value) -> Came {
         house.time.pass(10);
         let request = Request::post(format!("{}{path}", house.gateway.url()));
-        self.ask(request, body.to_string()).await
+        let body = body.to_string();
+        match self.coding {
+            Some((name, encode)) => {
+                let request = request.header("content-encoding", name);
+                self.ask(request, encode(body.as_bytes())).await
+            }
+            None => self.ask(request, body).await,
+        }
     }
 
     pub async fn get(&self, house: &House, path: &str) -> Came {
@@ -272,13 +290,13 @@ impl Agent {
         self.ask(request, String::new()).await
     }
 
-    async fn ask(&self, request: http::request::Builder, body: String) -> Came {
+    async fn ask(&self, request: http::request::Builder, body: impl Into<Bytes>) -> Came {
         let request = request
             .header("x-api-key", &self.key)
             .header("anthropic-version", "2023-06-01")
             .header("anthropic-beta", self.beta)
             .header("content-type", "application/json")
-            .body(Full::new(Bytes::from(body)))
+            .body(Full::new(body.into()))
             .expect("a request");
         self.came(request).await
     }

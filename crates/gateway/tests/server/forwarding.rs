@@ -106,3 +106,45 @@ async fn headers_query_and_body_arrive_as_they_were_sent() {
         );
     }
 }
+
+#[tokio::test]
+async fn base_urls_may_end_with_a_slash() {
+    let sim = sim().await;
+    let gateway = gateway(&sim.url(), |_| {}).await;
+    let url = gateway.url();
+    for (base, path, body) in [
+        ("/", "/v1/messages", MESSAGES),
+        ("/v1/", "/v1/messages", MESSAGES),
+        ("/", "/v1/messages/count_tokens", MESSAGES),
+    ] {
+        let came = ask(anthropic(&format!("{url}{base}"), path, body)).await;
+        assert_eq!(came.status, 200, "{base}{path} {came:?}");
+        assert_ne!(came.header("x-ebbtide-did"), "");
+    }
+    for (base, path, body) in [
+        ("/v1/", "/chat/completions", CHAT),
+        ("/v1//", "/responses", RESPONSES),
+    ] {
+        let came = ask(openai(&format!("{url}{base}"), path, body)).await;
+        assert_eq!(came.status, 200, "{base}{path} {came:?}");
+        assert_ne!(came.header("x-ebbtide-conversation"), "");
+    }
+    let health = Request::get(format!("{url}//ebbtide/health"));
+    let health = ask(health.body(whole("")).expect("a request")).await;
+    assert_eq!(health.status, 200, "{health:?}");
+    gateway.shutdown().await;
+    sim.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_base_url_itself_answers() {
+    // Nothing listens there: the gateway answers by itself.
+    let gateway = gateway("http://127.0.0.1:9", |_| {}).await;
+    for path in ["", "/", "//", "/?x=1"] {
+        let request = Request::head(format!("{}{path}", gateway.url()));
+        let came = ask(request.body(whole("")).expect("a request")).await;
+        assert_eq!(came.status, 200, "{path} {came:?}");
+        assert!(came.body.is_empty());
+    }
+    gateway.shutdown().await;
+}

@@ -7,6 +7,7 @@
 )]
 
 mod control;
+mod encodings;
 mod forwarding;
 mod harness;
 mod limits;

@@ -216,6 +216,54 @@ async fn a_long_source_is_summed_up_in_chunks_and_only_once() {
     assert!(grown.course.chunks_made <= 3);
 }
 
+/// A provider whose window has 32,000 tokens, and a conversation about so many files.
+async fn in_a_small_window(files: usize) -> (Running, model::Sent, Order) {
+    let config = Config {
+        window: Some(Tokens::new(32_000)),
+        ..Config::default()
+    };
+    let running = provider(config).await;
+    let body = agent(messages(files));
+    let (mut sent, order) = sent(Dialect::Anthropic, &running.url(), &body, 2);
+    sent.window = Tokens::new(32_000);
+    (running, sent, order)
+}
+
+#[tokio::test]
+async fn a_small_window_is_asked_alongside_with_the_room_that_is_left() {
+    let (running, sent, order) = in_a_small_window(30).await;
+    // More than the window without the room for reasoning that is asked for where it is there.
+    assert!(sent.tokens > Tokens::new(32_000 - 8_000));
+    let routes = Routes {
+        alongside: Some(sent),
+        ..apart(&running, Dialect::Anthropic, "claude-opus-5-5", 32_000)
+    };
+    let made = readable(&client(), &order, &routes).await.unwrap();
+    check(&made, &order, Manner::Alongside);
+    assert_eq!(running.provider().total().summaries, 1);
+}
+
+#[tokio::test]
+async fn a_source_that_fits_a_smaller_reserve_takes_one_call() {
+    let (running, _, order) = in_a_small_window(36).await;
+    let routes = apart(&running, Dialect::Anthropic, "claude-opus-5-5", 32_000);
+    let made = readable(&client(), &order, &routes).await.unwrap();
+    check(&made, &order, Manner::Apart);
+    assert_eq!(running.provider().total().summaries, 1);
+}
+
+#[tokio::test]
+async fn a_source_is_divided_if_the_smaller_reserve_was_too_small() {
+    let (running, _, order) = in_a_small_window(36).await;
+    running
+        .provider()
+        .inject(When::Summary, Fault::SummaryGarbage);
+    let routes = apart(&running, Dialect::Anthropic, "claude-opus-5-5", 32_000);
+    let made = readable(&client(), &order, &routes).await.unwrap();
+    check(&made, &order, Manner::InChunks);
+    assert_eq!(running.provider().total().summaries, 1 + 3);
+}
+
 #[tokio::test]
 async fn a_summary_that_is_broken_off_keeps_its_chunks() {
     let running = provider(Config::default()).await;

@@ -95,6 +95,23 @@ impl Request<'_> {
                 }
             }
         }
+        let lead = self.elements.iter().take(self.lead).enumerate();
+        for (index, element) in lead.filter(|(_, it)| may_mark(it.span.of(self.body))) {
+            if let Ok(tree) = Tree::parse(element.span.of(self.body), self.depth) {
+                let blocks = tree
+                    .root()
+                    .get("content")
+                    .into_iter()
+                    .flat_map(Value::elements);
+                let found = std::iter::once(tree.root())
+                    .chain(blocks)
+                    .filter_map(marker);
+                out.extend(found.map(|ttl| Breakpoint {
+                    place: Place::System(index),
+                    ttl,
+                }));
+            }
+        }
         out
     }
 

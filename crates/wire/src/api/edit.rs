@@ -135,13 +135,27 @@ impl<'r> Edit<'r> {
         let request = self.request;
         let whole = Piece::Kept(0..request.len());
         let mut texts = self.join(pieces)?;
-        let last = request.elements.last();
-        let ends = request.elements.first().zip(last);
-        let span = match (request.list, ends) {
-            (List::Listed(_), Some((first, last))) => Span {
-                start: first.span.start,
-                end: last.span.end,
-            },
+        let span = match (request.list, request.elements.last()) {
+            (List::Listed(_), Some(last)) => {
+                let end = last.span.end;
+                let front = request.lead.checked_sub(1);
+                let front = front.and_then(|last| request.elements.get(last));
+                let first = request.elements.get(request.lead);
+                match (front, first) {
+                    // The comma behind the instructions goes with what it was there for.
+                    (Some(front), first) if first.is_none() || texts.is_empty() => {
+                        if !texts.is_empty() {
+                            texts.insert(0, Cow::Borrowed(","));
+                        }
+                        let start = front.span.end;
+                        Span { start, end }
+                    }
+                    (_, first) => {
+                        let start = first.map_or(end, |first| first.span.start);
+                        Span { start, end }
+                    }
+                }
+            }
             (List::Listed(list), None) => Span {
                 start: list.start + 1,
                 end: list.start + 1,
@@ -393,6 +407,37 @@ mod tests {
             "{}",
             |edit| edit.messages(vec![written("1")]),
             r#"{"input":[1]}"#,
+        );
+    }
+
+    #[test]
+    fn instructions_among_the_messages_stay_in_front() {
+        let check = |body: &str, pieces: Vec<Piece<'_>>, expected: &str| {
+            let request = Request::parse(Dialect::Chat, body.as_bytes()).unwrap();
+            let rendered = request.edit().messages(pieces).render().unwrap();
+            assert_eq!(String::from_utf8(rendered).unwrap(), expected);
+        };
+        let system = r#"{"role":"system"}"#;
+        let developer = r#"{"role":"developer"}"#;
+        let user = r#"{"role":"user"}"#;
+        let body = format!(r#"{{"messages":[{system}, {developer} , {user},{system} ]}}"#);
+        check(&body, vec![Piece::Kept(0..2)], &body);
+        check(
+            &body,
+            vec![written("1"), Piece::Kept(1..2)],
+            &format!(r#"{{"messages":[{system}, {developer} , 1,{system} ]}}"#),
+        );
+        check(
+            &body,
+            vec![],
+            &format!(r#"{{"messages":[{system}, {developer} ]}}"#),
+        );
+        let bare = format!(r#"{{"messages":[{system}]}}"#);
+        check(&bare, vec![], &bare);
+        check(
+            &bare,
+            vec![written("1")],
+            &format!(r#"{{"messages":[{system},1]}}"#),
         );
     }
 

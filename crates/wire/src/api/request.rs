@@ -26,6 +26,8 @@ pub struct Request<'b> {
     pub(super) fields: Vec<Member>,
     pub(super) list: List,
     pub(super) elements: Vec<Element>,
+    /// The number of elements in front that are the operator's instructions.
+    pub(super) lead: usize,
     /// The end of each message's elements; they start where those of the message before end.
     pub(super) ends: Vec<usize>,
 }
@@ -69,6 +71,8 @@ pub struct Instructions<'b> {
     pub span: Span,
     /// The readable text; texts of several blocks are joined by line feeds.
     pub text: String,
+    /// The number of messages that they are; 0 where they are a field.
+    pub messages: usize,
 }
 
 impl<'b> Request<'b> {
@@ -107,6 +111,7 @@ impl<'b> Request<'b> {
             fields: Vec::new(),
             list: List::Missing,
             elements: Vec::new(),
+            lead: 0,
             ends: Vec::new(),
         };
         let mut scanner = Scanner::new(body, request.depth);
@@ -189,19 +194,47 @@ impl<'b> Request<'b> {
             .is_some_and(|field| field.value == "true")
     }
 
-    /// The operator's instructions: `system` (Anthropic) or `instructions` (Responses). On Chat they
-    /// are messages.
+    /// The operator's instructions: `system` (Anthropic), `instructions` (Responses), the system
+    /// messages that begin the list (Chat).
     #[must_use]
     pub fn instructions(&self) -> Option<Instructions<'b>> {
-        let key = self.dialect.facts().keys.instructions?;
-        let field = self.field(key).filter(|field| field.value != "null")?;
-        let tree = Tree::parse(field.value, self.depth).ok()?;
-        let (text, _) = parts::flatten(Some(tree.root()), parts::opaque);
+        let span = self.instructions_span()?;
+        let raw = span.of(self.body);
+        let text = |span: Span, key: Option<&str>| {
+            let tree = Tree::parse(span.of(self.body), self.depth).ok()?;
+            let value = key.map_or(Some(tree.root()), |key| tree.root().get(key));
+            Some(parts::flatten(value, parts::opaque).0.to_string())
+        };
+        let lead = self.elements.iter().take(self.lead);
+        let lead: Option<Vec<String>> = lead.map(|it| text(it.span, Some("content"))).collect();
+        let text = match lead? {
+            none if none.is_empty() => text(span, None)?,
+            texts => texts.join("\n"),
+        };
         Some(Instructions {
-            raw: field.value,
-            span: field.span,
-            text: text.to_string(),
+            raw,
+            span,
+            text,
+            messages: self.lead,
         })
+    }
+
+    /// The range of [`Self::instructions`].
+    fn instructions_span(&self) -> Option<Span> {
+        let Some(key) = self.dialect.facts().keys.instructions else {
+            let last = self.lead.checked_sub(1)?;
+            let (first, last) = (self.elements.first()?, self.elements.get(last)?);
+            let (start, end) = (first.span.start, last.span.end);
+            return Some(Span { start, end });
+        };
+        let field = self.field(key).filter(|field| field.value != "null")?;
+        Some(field.span)
+    }
+
+    /// The operator's instructions as raw JSON.
+    #[must_use]
+    pub fn instructions_raw(&self) -> Option<&'b str> {
+        Some(self.instructions_span()?.of(self.body))
     }
 
     /// The tool definitions as raw JSON. Providers count roughly this text.
@@ -240,7 +273,8 @@ impl<'b> Request<'b> {
     /// The message `index`.
     ///
     /// On Anthropic and Chat it is one element of the list. On Responses, consecutive items that the
-    /// model made (reasoning, text, calls) are one message, as they are one response.
+    /// model made (reasoning, text, calls) are one message, as they are one response. The system messages
+    /// that begin a list on Chat are no messages but the [instructions](Self::instructions).
     #[must_use]
     pub fn message(&self, index: usize) -> Option<Message<'_>> {
         self.ends.get(index)?;
@@ -256,7 +290,7 @@ impl<'b> Request<'b> {
     #[must_use]
     pub fn elements_of(&self, index: usize) -> Range<usize> {
         let ends = |index| self.ends.get(index).copied();
-        let start = index.checked_sub(1).map_or(Some(0), ends);
+        let start = index.checked_sub(1).map_or(Some(self.lead), ends);
         start
             .zip(ends(index))
             .map_or(0..0, |(start, end)| start..end)
@@ -361,11 +395,16 @@ impl<'b> Request<'b> {
         }
     }
 
-    /// Groups elements into messages.
+    /// Groups elements into messages, those in front apart that are instructions.
     fn group(&mut self) {
-        let joins = self.dialect.facts().layout.joins_assistant;
+        let facts = self.dialect.facts();
+        let joins = facts.layout.joins_assistant;
+        let is_system = |element: &&Element| element.role == Role::System;
+        if facts.keys.instructions.is_none() {
+            self.lead = self.elements.iter().take_while(is_system).count();
+        }
         let mut previous = None;
-        for (index, element) in self.elements.iter().enumerate() {
+        for (index, element) in self.elements.iter().enumerate().skip(self.lead) {
             let same = joins && element.role == Role::Assistant;
             match self.ends.last_mut() {
                 Some(end) if same && previous == Some(Role::Assistant) => *end = index + 1,

@@ -100,6 +100,7 @@ fn an_empty_list_says_what_to_do() {
     let page = page(&Overview::default(), &Search::default());
     assert!(page.contains("ANTHROPIC_BASE_URL=http://127.0.0.1:4000 "));
     assert!(page.contains("OPENAI_BASE_URL=http://127.0.0.1:4000/v1 "));
+    assert!(page.contains("codex -c 'openai_base_url=\"http://127.0.0.1:4000/v1\"'"));
     assert!(!page.contains("<table"));
 }
 

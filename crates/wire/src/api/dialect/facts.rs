@@ -24,7 +24,7 @@ pub struct Facts {
 pub struct Keys {
     /// The list of messages.
     pub list: &'static str,
-    /// The operator's instructions; `None` where they are messages of the list.
+    /// The operator's instructions; `None` where they are the system messages that begin the list.
     pub instructions: Option<&'static str>,
     /// The longest answer, in tokens.
     pub longest_answer: &'static str,

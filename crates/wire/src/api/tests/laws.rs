@@ -143,7 +143,7 @@ fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
     assert_eq!(turns.len(), request.len());
     for message in request.messages() {
         let bare = message.without_breakpoints();
-        let list = format!(r#"{{"{}":[{bare}]}}"#, dialect.list_key());
+        let list = behind_another(dialect, &bare);
         let again = Request::parse(dialect, list.as_bytes()).unwrap();
         assert!(
             again
@@ -151,7 +151,7 @@ fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
                 .all(|message| message.breakpoints().is_empty())
         );
         if !message.raw().starts_with('"') {
-            assert_eq!(again.message(0).map(canonical), Some(canonical(message)));
+            assert_eq!(again.message(1).map(canonical), Some(canonical(message)));
         }
         if let Some(marked) = message.with_breakpoint("{}") {
             let list = format!(r#"{{"{}":[{marked}]}}"#, dialect.list_key());
@@ -171,6 +171,13 @@ fn lawful(dialect: Dialect, body: &[u8]) -> Option<usize> {
     Some(request.len())
 }
 
+/// A request with this message behind another one, so that it is no instruction.
+fn behind_another(dialect: Dialect, message: &str) -> String {
+    let comma = if message.is_empty() { "" } else { "," };
+    let user = r#"{"role":"user","content":"u"}"#;
+    format!(r#"{{"{}":[{user}{comma}{message}]}}"#, dialect.list_key())
+}
+
 /// Every change of a message leaves JSON, and what is cleared or taken out is gone.
 fn edited_messages_can_be_read(dialect: Dialect, request: &Request<'_>) {
     for message in request.messages() {
@@ -182,10 +189,10 @@ fn edited_messages_can_be_read(dialect: Dialect, request: &Request<'_>) {
         ];
         for edit in edits {
             let Some(text) = edit.render() else { continue };
-            let list = format!(r#"{{"{}":[{text}]}}"#, dialect.list_key());
+            let list = behind_another(dialect, &text);
             let again = Request::parse(dialect, list.as_bytes()).unwrap();
             let again: Vec<_> = again.messages().map(|message| message.draft()).collect();
-            assert_eq!(again.len(), usize::from(!text.is_empty()));
+            assert_eq!(again.len(), 1 + usize::from(!text.is_empty()));
         }
     }
 }
@@ -218,10 +225,14 @@ proptest! {
         let read = lawful(dialect, body.as_bytes());
         prop_assert!(read.is_some());
         if dialect != Dialect::Responses {
-            prop_assert_eq!(read, Some(messages.len()));
             let request = Request::parse(dialect, body.as_bytes()).unwrap();
             let raw: Vec<&str> = request.messages().map(|message| message.raw()).collect();
-            prop_assert_eq!(raw, messages);
+            prop_assert_eq!(read, Some(raw.len()));
+            // On Chat, instructions come first.
+            let lead = messages.len() - raw.len();
+            prop_assert!(lead == 0 || dialect == Dialect::Chat);
+            prop_assert_eq!(request.instructions().is_some() && dialect == Dialect::Chat, lead > 0);
+            prop_assert_eq!(raw, &messages[lead..]);
         }
     }
 

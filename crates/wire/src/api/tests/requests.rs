@@ -1,7 +1,7 @@
 //! Fields of requests beside the messages, and bodies that are refused.
 
 use context::coded::Coded;
-use context::{Heuristic, TurnId};
+use context::{Heuristic, Role, TurnId};
 
 use crate::api::{ApiError, Dialect, Limits, Position, Request};
 
@@ -131,4 +131,23 @@ fn many_messages_are_read() {
     let body = format!(r#"{{"messages":[{list}]}}"#);
     let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
     assert_eq!(request.len(), 100_000);
+}
+
+#[test]
+fn system_messages_that_begin_a_chat_are_instructions() {
+    let body = br#"{"messages":[{"role":"system","content":"a"},
+        {"role":"developer","content":[{"type":"text","text":"b","prompt_cache_breakpoint":{}}]},
+        {"role":"user","content":"c"},{"role":"system","content":"d"}]}"#;
+    let request = Request::parse(Dialect::Chat, body).unwrap();
+    let instructions = request.instructions().unwrap();
+    assert_eq!((&*instructions.text, instructions.messages), ("a\nb", 2));
+    assert_eq!(request.len(), 2);
+    let roles: Vec<Role> = request.messages().map(|it| it.role()).collect();
+    assert_eq!(roles, [Role::User, Role::System]);
+    assert_eq!(request.elements_of(0), 2..3);
+    assert_eq!(request.breakpoints().len(), 1);
+    let body = br#"{"messages":[{"role":"user","content":"c"},{"role":"system","content":"d"}]}"#;
+    let request = Request::parse(Dialect::Chat, body).unwrap();
+    assert!(request.instructions().is_none());
+    assert_eq!(request.len(), 2);
 }

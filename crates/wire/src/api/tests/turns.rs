@@ -6,10 +6,13 @@ use Dialect::{Anthropic, Chat, Responses};
 
 /// Checks the turns of the messages in `list`, which is the content of the list.
 fn check(dialect: Dialect, list: &str, expected: &[&str]) {
-    let body = format!(r#"{{"{}":[{list}]}}"#, dialect.list_key());
+    // Behind another message, since a chat may begin with instructions.
+    let first = r#"{"role":"user","content":"u"}"#;
+    let body = format!(r#"{{"{}":[{first},{list}]}}"#, dialect.list_key());
     let request = Request::parse(dialect, body.as_bytes()).unwrap();
     let lines: Vec<String> = request
         .messages()
+        .skip(1)
         .map(|message| line(&message.draft()))
         .collect();
     assert_eq!(lines, expected, "{list}");

@@ -89,7 +89,7 @@ fn calls_and_results_are_brought_together() {
     assert_eq!(
         lines(Dialect::Chat, &turns),
         [
-            "system | text be brief".to_owned(),
+            "(be brief)".to_owned(),
             "assistant | text hello".to_owned(),
             "user | text go".to_owned(),
             r#"assistant | call a run {} | call b run {"x":1}"#.to_owned(),

@@ -1,0 +1,95 @@
+//! A model server that answers one request at a time, as llama.cpp does.
+
+use std::time::Duration;
+
+use gateway::config::RouteChoice;
+use sim::{Config, Latency};
+use tokio::time::{Instant, sleep};
+
+use crate::house::{Agent, House};
+
+/// The time that a request may take: reading its prompt and writing a short answer takes a tenth of it.
+const SOON: Duration = Duration::from_millis(700);
+
+/// A provider that writes a summary in some seconds, and the agent's answers in some hundredths of one.
+fn one_slot() -> Config {
+    Config {
+        slots: Some(1),
+        latency: Some(Latency {
+            base: Duration::ZERO,
+            prefill: 1e6,
+            prefill_cached: 1e7,
+            decode: 300.0,
+        }),
+        ..Config::default()
+    }
+}
+
+/// The longest request of a conversation over two swaps, and the routes of its summaries.
+async fn longest(slots: Option<usize>, pause: Duration) -> (Duration, String) {
+    let house = House::before(one_slot(), |config| {
+        config.policy.route = RouteChoice::Readable;
+        config.policy.slots = slots;
+    })
+    .await;
+    let mut agent = Agent::new("key-one");
+    let (mut longest, mut swaps) = (Duration::ZERO, 0);
+    for n in 0..60 {
+        let began = Instant::now();
+        let came = agent.tell(&house, n, 700).await;
+        longest = longest.max(began.elapsed());
+        swaps += usize::from(came.did().contains("swapped"));
+        if came.did().contains("preparing") {
+            sleep(pause).await;
+        }
+        if swaps == 2 {
+            break;
+        }
+    }
+    assert_eq!(swaps, 2);
+    let metrics = house.gateway.metrics().render();
+    house.close().await;
+    (longest, metrics)
+}
+
+#[tokio::test]
+async fn a_server_with_one_slot_is_recognized_after_two_requests_that_waited() {
+    let house = House::before(one_slot(), |config| {
+        config.policy.route = RouteChoice::Readable;
+    })
+    .await;
+    let mut agent = Agent::new("key-one");
+    let (mut late, mut swaps) = (Vec::new(), 0);
+    for n in 0..120 {
+        let began = Instant::now();
+        let came = agent.tell(&house, n, 700).await;
+        swaps += usize::from(came.did().contains("swapped"));
+        if began.elapsed() > SOON {
+            late.push((n, began.elapsed(), swaps));
+        }
+        if swaps == 6 {
+            break;
+        }
+    }
+    house.close().await;
+    assert_eq!(swaps, 6);
+    // The summary that the second one waited for is written to its end.
+    assert!(late.len() >= 2, "{late:?}");
+    assert!(late.iter().all(|&(_, _, swaps)| swaps < 2), "{late:?}");
+}
+
+#[tokio::test]
+async fn no_request_waits_for_a_summary() {
+    let (longest, metrics) = longest(Some(1), Duration::ZERO).await;
+    assert!(longest < SOON, "{longest:?}");
+    let made = r#"ebbtide_preparations_total{route="extractive",result="ready"}"#;
+    assert!(metrics.contains(made), "{metrics}");
+}
+
+#[tokio::test]
+async fn an_idle_server_writes_the_summary() {
+    let (longest, metrics) = longest(Some(1), Duration::from_secs(8)).await;
+    assert!(longest < SOON, "{longest:?}");
+    let made = r#"ebbtide_preparations_total{route="readable",result="ready"} 2"#;
+    assert!(metrics.contains(made), "{metrics}");
+}
