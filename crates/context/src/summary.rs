@@ -50,7 +50,8 @@ impl Field {
     /// The number of fields.
     pub const COUNT: usize = 10;
 
-    /// All fields, in the order of the template.
+    /// All fields, in the order of the template: what lasts first, and the present last, next to the turns that
+    /// follow.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Goal,
         Self::Decisions,
@@ -58,10 +59,10 @@ impl Field {
         Self::Done,
         Self::Errors,
         Self::DeadEnds,
+        Self::Ledger,
+        Self::Facts,
         Self::Task,
         Self::NextSteps,
-        Self::Facts,
-        Self::Ledger,
     ];
 
     /// The heading, without its `#` signs.

@@ -275,7 +275,7 @@ fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Shown<'_>, draft: &Draft<'
     let ages = ages(old);
     let values = values(&ages, pieces, &census, shown);
     let story = match draft.tells {
-        true => story::scenes(old, pieces, &census, &ages),
+        true => story::scenes(old, pieces, &census, (&ages, draft.budget)),
         false => Vec::new(),
     };
     let market = Market::open(&census, pieces, (values, story), room);

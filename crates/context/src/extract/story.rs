@@ -17,9 +17,13 @@ use crate::units::Tokens;
 const LONGEST: usize = 320;
 /// The most sentences of one statement.
 const SENTENCES: usize = 12;
-/// The worth of the newest statement, in the unit of an identifier that is certainly needed. More of it makes a
-/// fuller story and names less of what is needed later.
+/// The worth of the newest statement in a large summary, in the unit of an identifier that is certainly needed. More
+/// of it makes a fuller story and names less of what is needed later.
 const SCALE: f32 = 0.18;
+/// The worth in a small summary, in which few identifiers find room: it is better read for its story.
+const SMALL: f32 = 0.7;
+/// The sizes of a small and of a large summary, in tokens.
+const SIZES: (f32, f32) = (1_000.0, 2_000.0);
 /// The age at which a scene is worth a third of a new one, in thousands of tokens.
 const FADES: f32 = 14.0;
 
@@ -31,13 +35,16 @@ pub(super) struct Scene {
     pub value: f32,
 }
 
-/// The scenes of `old`. `ages` are the thousands of tokens behind each turn.
+/// The scenes of `old` for a summary of `size`. `ages` are the thousands of tokens behind each turn.
 pub(super) fn scenes(
     old: &[Turn],
     pieces: &[Piece<'_>],
     census: &Census<'_>,
-    ages: &[f32],
+    (ages, size): (&[f32], Tokens),
 ) -> Vec<Scene> {
+    let (small, large) = SIZES;
+    let grown = ((size.as_f64() as f32 - small) / (large - small)).clamp(0.0, 1.0);
+    let scale = SMALL + (SCALE - SMALL) * grown;
     let mut classes = Classes::new(Tokens::new(1_000_000), Arc::new(Demands::default()));
     let classes: Vec<ResourceClass> = old.iter().map(|turn| classes.push(turn)).collect();
     let mut out = Vec::new();
@@ -51,7 +58,7 @@ pub(super) fn scenes(
             if decides { worth * 1.4 } else { worth }
         };
         for (at, range) in told(piece).into_iter().enumerate() {
-            let value = SCALE
+            let value = scale
                 * match (piece.origin, at) {
                     (Origin::Assistant, 0) => worth(0.9, 0.16),
                     (Origin::Assistant, _) => worth(0.6, 0.05),

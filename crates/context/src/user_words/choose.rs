@@ -1,5 +1,7 @@
 //! The choice of units where not all words fit.
 
+use std::collections::HashSet;
+
 use super::message::Message;
 use super::unit::{Unit, units};
 use super::{LeftOut, Said, UserWords};
@@ -63,10 +65,15 @@ fn divide(message: &Message) -> Divided<'_> {
 fn ranked(divided: &[Divided<'_>]) -> Vec<Ranked> {
     let mut out = Vec::new();
     let count = divided.len();
+    let mut said = HashSet::new();
     for (number, it) in divided.iter().enumerate() {
         let age = (count - number - 1) as f64 / count.max(1) as f64;
         for (at, unit) in it.units.iter().enumerate() {
             let text = it.text.get(unit.range.clone()).unwrap_or_default();
+            // What was said before, word for word, stands there already.
+            if !said.insert(text) {
+                continue;
+            }
             let rank = rank(unit, text, it) - age + place(number, count);
             out.push(Ranked {
                 message: number,

@@ -60,7 +60,7 @@ pub(super) fn messages(old: &[Turn], elsewhere: &HashSet<PartOf>) -> Vec<Message
     out
 }
 
-fn carried(words: &UserWords) -> impl Iterator<Item = Message> + '_ {
+pub(super) fn carried(words: &UserWords) -> impl Iterator<Item = Message> + '_ {
     words.said().iter().map(|said| Message {
         turn: said.turn,
         lines: said

@@ -86,6 +86,29 @@ impl UserWords {
         choose::within(&messages, room, counter)
     }
 
+    /// These words and those of `later` turns, within `room`. `turns` stand before the later ones.
+    #[must_use]
+    pub fn then(
+        &self,
+        later: &Self,
+        turns: usize,
+        (room, counter): (Tokens, &dyn TokenCounter),
+    ) -> Self {
+        let later = later.said.iter().map(|said| Said {
+            turn: said.turn + turns,
+            text: said.text.clone(),
+        });
+        let whole = Self {
+            said: self.said.iter().cloned().chain(later).collect(),
+            left_out: Vec::new(),
+        };
+        if whole.tokens(counter) <= room {
+            return whole;
+        }
+        let messages: Vec<message::Message> = message::carried(&whole).collect();
+        choose::within(&messages, room, counter)
+    }
+
     /// The words, turn by turn.
     #[must_use]
     pub fn said(&self) -> &[Said] {

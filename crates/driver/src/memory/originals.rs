@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use context::classify::Demands;
-use context::extract::extract;
+use context::extract::{Room, extract_in};
 use context::linearity::ResourceClass;
 use context::summary::{Field, Summary};
 use context::turn::Digest;
 use context::window::ContextWindow;
-use context::{Heuristic, Role, TokenCounter, Tokens, Turn};
+use context::{Heuristic, TokenCounter, Tokens, Turn};
 use plumb::value::Value;
 
 use super::cut::newest;
@@ -18,11 +18,11 @@ use super::{json, placed, without_note};
 /// The most tokens of a summary that no model writes.
 const SUMMARY: Tokens = Tokens::new(2_000);
 
-/// The most tokens of a message that a summary quotes in full: a longer one is pasted rather than said.
-const WORDS: Tokens = Tokens::new(200);
-
-/// The tokens around an entry of a summary.
-const LIST_MARK: Tokens = Tokens::new(2);
+/// The sizes of such a summary: the words of those who spoke to the agent have room of their own.
+const ROOM: Room = Room {
+    words: SUMMARY,
+    summary: SUMMARY,
+};
 
 /// The share of the room for hidden turns that the demands of the user may take.
 const DEMANDS: f64 = 0.5;
@@ -82,7 +82,7 @@ impl Originals {
     /// A summary of all turns up to the mark, without a model.
     fn summed_up(&self) -> String {
         let old = [&self.hidden[..], &self.shown[..]].concat();
-        let made = with_words(extract(&old, &self.tail, SUMMARY, &Heuristic), &old);
+        let made = extract_in(&old, &self.tail, ROOM, &Heuristic);
         match self.founding.as_deref() {
             Some(founding) => carried(&made, founding),
             None => made.render(),
@@ -169,7 +169,7 @@ pub(crate) fn summed_up(memory: &Value, originals: Option<&Originals>) -> Result
         Some(originals) => originals.summed_up(),
         None => {
             let turns = placed(json::drafts(&json::turns(memory))?);
-            let made = with_words(extract(&turns, &[], SUMMARY, &Heuristic), &turns);
+            let made = extract_in(&turns, &[], ROOM, &Heuristic);
             match json::summary(memory) {
                 Some(earlier) => carried(&made, &earlier),
                 None => made.render(),
@@ -225,38 +225,6 @@ impl InFull {
     }
 }
 
-/// A summary with the messages to the agent that it does not quote, whole ones, as far as there is room: names
-/// and dates of an ordinary message look like no identifiers. The shortest come first, since most of them fit.
-fn with_words(mut made: Summary, old: &[Turn]) -> Summary {
-    let text = made.render();
-    let heard = old.iter().filter(|turn| turn.role() == Role::User);
-    let lines = heard.map(|turn| {
-        let words = turn.texts().flat_map(str::split_whitespace);
-        words.collect::<Vec<_>>().join(" ")
-    });
-    let mut entries: Vec<(Tokens, usize, String)> = lines
-        .filter(|line| !line.is_empty() && !text.contains(line))
-        .map(|line| format!("user: {line}"))
-        .enumerate()
-        .map(|(at, entry)| (Heuristic.count(&entry) + LIST_MARK, at, entry))
-        .filter(|(size, ..)| *size <= WORDS)
-        .collect();
-    entries.sort_by_key(|(size, at, _)| (*size, *at));
-    let mut left = SUMMARY.saturating_sub(Heuristic.count(&text));
-    entries.retain(|(size, ..)| {
-        let fits = *size <= left;
-        if fits {
-            left = left.saturating_sub(*size);
-        }
-        fits
-    });
-    entries.sort_by_key(|(_, at, _)| *at);
-    for (.., entry) in entries {
-        made.push(Field::Facts, &entry);
-    }
-    made
-}
-
 /// A summary with what an earlier one says, field by field, as text. What no longer fits goes, names first; the
 /// first goal and the first demand stay. Of an earlier one that has not the form of a summary, the text is a
 /// fact.
@@ -270,6 +238,9 @@ fn carried(made: &Summary, earlier: &str) -> String {
     replaced.turns += before.replaced.turns;
     replaced.tokens += before.replaced.tokens;
     let mut both = Summary::new(replaced);
+    let words = &before.words;
+    let turns = before.replaced.turns;
+    both.words = words.then(&made.words, turns, (ROOM.words, &Heuristic));
     for field in Field::ALL {
         let (old, new) = (before.entries(field), made.entries(field));
         let lasts = LASTING.contains(&field) || new.is_empty();
@@ -278,9 +249,14 @@ fn carried(made: &Summary, earlier: &str) -> String {
             both.push(field, entry);
         }
     }
+    // The words have room of their own.
+    let size = |both: &Summary| {
+        both.tokens(&Heuristic)
+            .saturating_sub(both.words.tokens(&Heuristic))
+    };
     for field in LASTING {
         let least = usize::from(matches!(field, Field::Goal | Field::Decisions));
-        while both.entries(field).len() > least && both.tokens(&Heuristic) > SUMMARY {
+        while both.entries(field).len() > least && size(&both) > SUMMARY {
             both.pop(field);
         }
     }

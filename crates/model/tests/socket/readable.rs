@@ -25,7 +25,7 @@ fn check(made: &Made, order: &Order, manner: Manner) {
     // A heading without entries is left out.
     defects.retain(|it| !matches!(it, Defect::MissingHeading(_)));
     assert_eq!(defects, []);
-    assert!(order.counter.count(&made.text) <= order.budget);
+    assert!(order.counter.count(parted(&made.text).1) <= order.budget);
     let summary = Summary::parse(&made.text).summary;
     assert_eq!(summary.replaced.turns, order.old.len());
     assert_eq!(summary.entries(Field::Ledger).len(), made.course.ledger);

@@ -125,7 +125,7 @@ mod tests {
         );
         check(
             &[1],
-            Some(r#"{"role":"user", "content":[{"text":"b" ,"type":"text"}]}"#),
+            Some(r#"{"role":"user", "content":[{"text":"b","type":"text"}]}"#),
         );
         check(&[2], None);
         let plain = r#"{"messages":[{"role":"user","content":"hello"}]}"#;
