@@ -9,7 +9,7 @@ use context::linearity::ResourceClass;
 use context::summary::{Field, Summary};
 use context::turn::Digest;
 use context::window::ContextWindow;
-use context::{Heuristic, TokenCounter, Tokens, Turn};
+use context::{Heuristic, Tokens, Turn};
 use plumb::value::Value;
 
 use super::cut::newest;
