@@ -126,17 +126,16 @@ impl Standing {
             }
             Role::System if self.turns > 1 => {
                 let key = key(&turn.readable());
-                self.add(index, Matter::System, Tokens::ZERO, key, false);
+                self.put(entry(index, Matter::System, Tokens::ZERO, key));
             }
             Role::User | Role::Tool if said => {
                 if loads(turn) {
-                    self.add(
+                    self.put(entry(
                         index,
                         Matter::Loads,
                         turn.tokens(),
                         key_of_loads(turn),
-                        false,
-                    );
+                    ));
                 }
                 self.texts(index, turn);
             }
@@ -166,23 +165,19 @@ impl Standing {
                     self.put(before);
                 }
                 if wraps {
-                    self.add(index, matter, size, key, false);
+                    self.put(entry(index, matter, size, key));
                 } else {
                     self.asked = Some(entry(index, matter, size, key));
                 }
             } else if self.is_skill || self.entries.iter().any(|it| it.key == key && !it.is_late) {
-                self.add(index, matter, size, key, false);
+                self.put(entry(index, matter, size, key));
             } else if wraps && !types && size <= LATE {
-                self.add(index, matter, size, key, true);
+                self.put(Entry {
+                    is_late: true,
+                    ..entry(index, matter, size, key)
+                });
             }
         }
-    }
-
-    fn add(&mut self, turn: usize, matter: Matter, tokens: Tokens, key: u64, is_late: bool) {
-        self.put(Entry {
-            is_late,
-            ..entry(turn, matter, tokens, key)
-        });
     }
 
     fn put(&mut self, new: Entry) {

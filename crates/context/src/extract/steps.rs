@@ -174,7 +174,7 @@ impl Step<'_> {
 /// Returns true if a readable call runs a command or changes a file: what only looks leaves nothing behind.
 pub(super) fn acts(call: &str) -> bool {
     let first = call.lines().next().unwrap_or_default();
-    let named = |name: &&str| {
+    let named = |name: &str| {
         let key = format!(" {name}: ");
         first.contains(&key) || call.contains(&format!("\n{}", key.trim_start()))
     };
@@ -182,7 +182,7 @@ pub(super) fn acts(call: &str) -> bool {
         .iter()
         .chain(&CONTENTS)
         .chain(&CHANGES)
-        .any(|name| named(&name))
+        .any(|name| named(name))
 }
 
 /// Returns true if the last line of an output says that it failed. A pipe hides the exit code of what stands in

@@ -80,11 +80,16 @@ fn told(piece: &Piece<'_>) -> Vec<Range<usize>> {
     let text = &*piece.text;
     match piece.origin {
         Origin::Assistant => said(text),
-        Origin::Call if steps::acts(text) => first_line(text, |_| true),
-        Origin::Failure => first_line(text, |line| line.split_whitespace().count() >= 3),
-        Origin::Result => first_line(text, |line| line.split_whitespace().count() >= 4),
+        Origin::Call if steps::acts(text) => first_line(text, |_| true).into_iter().collect(),
+        Origin::Failure => first_line(text, says(3)).into_iter().collect(),
+        Origin::Result => first_line(text, says(4)).into_iter().collect(),
         Origin::Call | Origin::User | Origin::Thinking | Origin::Other => Vec::new(),
     }
+}
+
+/// Accepts lines of at least so many words.
+fn says(least: usize) -> impl Fn(&str) -> bool {
+    move |line| line.split_whitespace().count() >= least
 }
 
 fn said(text: &str) -> Vec<Range<usize>> {
@@ -103,7 +108,7 @@ fn said(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-fn first_line(text: &str, says: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+fn first_line(text: &str, says: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let bare = line.trim();
@@ -113,11 +118,11 @@ fn first_line(text: &str, says: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
                 true => start + bare.len(),
                 false => cut(text, start, LONGEST / 2),
             };
-            return vec![start..end];
+            return Some(start..end);
         }
         at += line.len();
     }
-    Vec::new()
+    None
 }
 
 /// The end of an excerpt of at most `most` bytes, between words where there are any.
