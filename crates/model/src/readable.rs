@@ -7,7 +7,7 @@
 
 use context::extract::Room;
 use context::extract::{self, extract_in, ledger, trim};
-use context::quality::{Gate, Quality, Rejection};
+use context::quality::{Gate, Quality, Rejection, is_degenerate};
 use context::summary::{Defect, Field, Replaced, Summary, parted};
 use context::{Text, TokenCounter, Tokens};
 use history::Route;
@@ -151,18 +151,17 @@ fn judge(order: &Order, text: &str) -> Result<Quality, ModelError> {
     let counter = &*order.counter;
     let gate = Gate::default();
     let source = source(&order.old);
-    // The user's words are no part of what is judged: a person may repeat themselves.
-    let (_, text) = parted(text);
     let verdict = gate.judge(&source, text, counter);
     let quality = verdict.quality();
     match verdict.rejection() {
         None => Ok(quality),
+        // A person may repeat themselves: only what the model wrote must not.
+        Some(Rejection::Degenerate) if !is_degenerate(parted(text).1) => Ok(quality),
         Some(rejection @ (Rejection::Degenerate | Rejection::Grew)) => {
             Err(ModelError::Rejected(rejection))
         }
         Some(rejection) => {
-            let room = Room::without_words(order.budget);
-            let next = extract_in(&order.old, &order.tail, room, counter).render();
+            let next = extract_in(&order.old, &order.tail, order.room(), counter).render();
             match gate.judge(&source, &next, counter).rejection() {
                 Some(_) => Ok(quality),
                 None => Err(ModelError::Rejected(rejection)),

@@ -262,10 +262,11 @@ fn tasks_of(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
 
 /// Changed files and commits, the newest first until the room is used; then files that were only read.
 fn files(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
-    let mut room = budget;
+    let mut room = budget.scaled(0.4);
     for commit in done.commits.iter().rev().take(6) {
         page.add(Field::Done, &format!("commit {commit}"), &mut room);
     }
+    room += budget.scaled(0.6);
     for file in done.files.iter().rev() {
         if !page.add(Field::Done, &file.state(), &mut room) {
             break;
