@@ -98,6 +98,11 @@ pub struct Pin {
     pub tokens: Tokens,
 }
 
+/// The share of the window that one pin may take.
+const ONE: f64 = 0.15;
+/// The share of the window that all pins together may take.
+const ALL: f64 = 0.25;
+
 /// The limits of pinning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinLimits {
@@ -109,8 +114,23 @@ pub struct PinLimits {
     pub total: Tokens,
 }
 
+impl PinLimits {
+    /// The limits within a window: one pin takes at most 15 % of it and all pins together 25 %, but never less
+    /// than the [default](Self::default) allows.
+    #[must_use]
+    pub fn of_window(window: Tokens) -> Self {
+        let least = Self::default();
+        Self {
+            count: least.count,
+            each: window.scaled(ONE).max(least.each),
+            total: window.scaled(ALL).max(least.total),
+        }
+    }
+}
+
 impl Default for PinLimits {
-    /// 64 pins, 1,000 tokens each, 4,000 tokens together: pins are restated in every view.
+    /// 64 pins, 1,000 tokens each, 4,000 tokens together: pins are restated in every view. A window of
+    /// unknown size has room for that.
     fn default() -> Self {
         Self {
             count: 64,
@@ -200,7 +220,7 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: PinError::TOO_LARGE,
         meaning: "a pin that is too large",
-        remedy: "Pin the sentence that matters, and leave the rest to the conversation.",
+        remedy: "Pin less text. One pin may take 15 % of the window, and always 1,000 tokens.",
     },
     CodeEntry {
         code: PinError::TOO_MANY,
@@ -210,7 +230,7 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: PinError::FULL,
         meaning: "the pins together are too large",
-        remedy: "Remove one with `#unpin` first, or pin less text.",
+        remedy: "Remove a pin first, or pin less text. All pins may take 25 % of the window, and always 4,000 tokens.",
     },
     CodeEntry {
         code: PinError::UNKNOWN,
@@ -250,6 +270,18 @@ impl Pins {
         Self {
             pins: Vec::new(),
             limits,
+        }
+    }
+
+    /// Changes the limits. Pins that pass the new ones stay.
+    pub const fn set_limits(&mut self, limits: PinLimits) {
+        self.limits = limits;
+    }
+
+    /// Takes a pin that was within the limits when it was set. The same text twice is one pin.
+    pub fn restore(&mut self, pin: Pin) {
+        if self.get(pin.id).is_none() {
+            self.pins.push(pin);
         }
     }
 

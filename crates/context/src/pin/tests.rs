@@ -102,6 +102,40 @@ fn limits_hold() {
     assert_eq!(add("5"), Err(PinError::TooMany { limit: 2 }));
 }
 
+#[test]
+fn limits_grow_with_the_window() {
+    let check = |window: u64, each: u64, total: u64| {
+        let limits = PinLimits::of_window(Tokens::new(window));
+        assert_eq!(limits.each, Tokens::new(each), "{window}");
+        assert_eq!(limits.total, Tokens::new(total), "{window}");
+    };
+    check(200_000, 30_000, 50_000);
+    check(1_000_000, 150_000, 250_000);
+    check(10_000, 1_500, 4_000);
+    check(0, 1_000, 4_000);
+}
+
+#[test]
+fn a_pin_outlives_a_smaller_limit_and_the_next_one_is_held_to_it() {
+    let mut pins = Pins::with_limits(PinLimits::of_window(Tokens::new(200_000)));
+    let long = "word ".repeat(5_000);
+    pins.add(&long, Origin::Api, None, &Heuristic).unwrap();
+    pins.set_limits(PinLimits::default());
+    let tokens = pins.tokens() + Tokens::new(1);
+    assert_eq!(
+        pins.add("x", Origin::Api, None, &Heuristic),
+        Err(PinError::Full {
+            tokens,
+            limit: Tokens::new(4_000)
+        })
+    );
+    let mut restored = Pins::default();
+    for pin in pins.iter().chain(pins.iter()) {
+        restored.restore(pin.clone());
+    }
+    assert_eq!(restored.len(), 1);
+}
+
 /// The pins that are not in view.
 fn missing(pins: &Pins, view: &[Turn]) -> Vec<PinId> {
     let gone = pins.iter().filter(|pin| !intact(&pin.text, view));
