@@ -78,6 +78,7 @@ impl Engine {
         let stored = self.read(client.tenant, |store| store.pins(of))?;
         let mut pins: Pins = stored.into_iter().map(|pinned| pinned.pin).collect();
         let model = self.directory.commons.model(&record.model);
+        pins.set_limits(self.directory.terms.pin_limits(&model));
         pins.add(text, Origin::Api, None, &model.counter())?;
         let pin = pins.get(PinId::of(text)).cloned();
         pin.ok_or(EngineError::PinUnwanted)
@@ -166,7 +167,8 @@ impl Engine {
         }
         let pins = self.read(client.tenant, |store| store.pins(of))?;
         let model = self.directory.commons.model(&record.model);
-        let book = PinBook::of(&pins, &path, &model.counter());
+        let limits = self.directory.terms.pin_limits(&model);
+        let book = PinBook::of(&pins, &path, (limits, &model.counter()));
         Ok(Explanation {
             overview: Overview::stored(&record),
             pins: book.iter().cloned().collect(),

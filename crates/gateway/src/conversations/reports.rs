@@ -224,7 +224,8 @@ impl Inner {
                 .directory
                 .commons
                 .model(&found.line.model.as_str().into());
-            let book = PinBook::of(&past.pins, &past.path, &model.counter());
+            let limits = self.directory.terms.pin_limits(&model);
+            let book = PinBook::of(&past.pins, &past.path, (limits, &model.counter()));
             let pins = book.iter();
             return Ok(Detail {
                 pins: pins
@@ -333,6 +334,7 @@ impl Inner {
                 .directory
                 .commons
                 .model(&found.line.model.as_str().into());
+            pins.set_limits(self.directory.terms.pin_limits(&model));
             pins.add(&text, Origin::Api, None, &model.counter())
                 .map_err(refused)?;
             let pin = pins.get(PinId::of(&text)).cloned();
