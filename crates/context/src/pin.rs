@@ -5,6 +5,7 @@
 //! directive, nor is code in fences, quoted text, or what a client wraps in tags.
 
 mod directive;
+mod subject;
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ use crate::turn::{Provenance, Role, Turn, TurnDraft};
 use crate::units::Tokens;
 
 pub use directive::{Directive, directives};
+pub use subject::Subject;
 
 /// Identifies a pin: the first eight hexadecimal digits of the blake3 hash of its text. The same
 /// text is the same pin.
@@ -173,6 +175,17 @@ pub enum PinError {
     /// There is no such pin.
     #[error("there is no such pin")]
     Unknown,
+    /// The conversation has no such turn.
+    #[error("there is no turn {turn}; the history has the turns 1 to {known}")]
+    NoTurn {
+        /// The turn, counted from 1.
+        turn: usize,
+        /// The number of turns.
+        known: usize,
+    },
+    /// No call read the file.
+    #[error("no tool result in the history is a read of `{0}`")]
+    NoRead(String),
     /// Another text has the same id.
     #[error("another pin has the id of this one")]
     Taken,
@@ -191,6 +204,10 @@ impl PinError {
     pub const UNKNOWN: ErrorCode = ErrorCode::new("E0424");
     /// The code of [`PinError::Taken`].
     pub const TAKEN: ErrorCode = ErrorCode::new("E0425");
+    /// The code of [`PinError::NoTurn`].
+    pub const NO_TURN: ErrorCode = ErrorCode::new("E0426");
+    /// The code of [`PinError::NoRead`].
+    pub const NO_READ: ErrorCode = ErrorCode::new("E0427");
 }
 
 impl Coded for PinError {
@@ -202,6 +219,8 @@ impl Coded for PinError {
             Self::Full { .. } => Self::FULL,
             Self::Unknown => Self::UNKNOWN,
             Self::Taken => Self::TAKEN,
+            Self::NoTurn { .. } => Self::NO_TURN,
+            Self::NoRead(_) => Self::NO_READ,
         }
     }
 
@@ -241,6 +260,16 @@ pub const CODES: &[CodeEntry] = &[
         code: PinError::TAKEN,
         meaning: "another pin has the same id as this text",
         remedy: "Change a word of the text; the id is a 32-bit hash of it.",
+    },
+    CodeEntry {
+        code: PinError::NO_TURN,
+        meaning: "a pin of a turn that the history does not have",
+        remedy: "Count turns from 1, as the dashboard does. The newest turns are there once they are answered.",
+    },
+    CodeEntry {
+        code: PinError::NO_READ,
+        meaning: "a pin of a file that no tool call has read",
+        remedy: "Write the path as the tool call does, or pin the turn with the result.",
     },
 ];
 
