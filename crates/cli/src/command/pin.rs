@@ -41,7 +41,10 @@ pub struct PinArgs {
 #[derive(Debug, Subcommand)]
 pub enum Action {
     /// Pin a text, a turn of the conversation, or the last read of a file
-    #[command(group = ArgGroup::new("subject").required(true).args(["text", "turn", "path"]))]
+    #[command(
+        group = ArgGroup::new("subject").required(true).args(["text", "turn", "path"]),
+        override_usage = "ebbtide pin add [OPTIONS] <CONVERSATION> <TEXT|--turn <N>|--path <FILE>>"
+    )]
     Add {
         /// Conversation ID
         conversation: String,
