@@ -5,6 +5,7 @@
 //! directive, nor is code in fences, quoted text, or what a client wraps in tags.
 
 mod directive;
+mod subject;
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ use crate::turn::{Provenance, Role, Turn, TurnDraft};
 use crate::units::Tokens;
 
 pub use directive::{Directive, directives};
+pub use subject::Subject;
 
 /// Identifies a pin: the first eight hexadecimal digits of the blake3 hash of its text. The same
 /// text is the same pin.
@@ -98,6 +100,11 @@ pub struct Pin {
     pub tokens: Tokens,
 }
 
+/// The share of the window that one pin may take.
+const ONE: f64 = 0.15;
+/// The share of the window that all pins together may take.
+const ALL: f64 = 0.25;
+
 /// The limits of pinning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinLimits {
@@ -109,8 +116,23 @@ pub struct PinLimits {
     pub total: Tokens,
 }
 
+impl PinLimits {
+    /// The limits within a window: one pin takes at most 15 % of it and all pins together 25 %, but never less
+    /// than the [default](Self::default) allows.
+    #[must_use]
+    pub fn of_window(window: Tokens) -> Self {
+        let least = Self::default();
+        Self {
+            count: least.count,
+            each: window.scaled(ONE).max(least.each),
+            total: window.scaled(ALL).max(least.total),
+        }
+    }
+}
+
 impl Default for PinLimits {
-    /// 64 pins, 1,000 tokens each, 4,000 tokens together: pins are restated in every view.
+    /// 64 pins, 1,000 tokens each, 4,000 tokens together: pins are restated in every view. A window of
+    /// unknown size has room for that.
     fn default() -> Self {
         Self {
             count: 64,
@@ -153,6 +175,17 @@ pub enum PinError {
     /// There is no such pin.
     #[error("there is no such pin")]
     Unknown,
+    /// The conversation has no such turn.
+    #[error("there is no turn {turn}; the history has the turns 1 to {known}")]
+    NoTurn {
+        /// The turn, counted from 1.
+        turn: usize,
+        /// The number of turns.
+        known: usize,
+    },
+    /// No call read the file.
+    #[error("no tool result in the history is a read of `{0}`")]
+    NoRead(String),
     /// Another text has the same id.
     #[error("another pin has the id of this one")]
     Taken,
@@ -171,6 +204,10 @@ impl PinError {
     pub const UNKNOWN: ErrorCode = ErrorCode::new("E0424");
     /// The code of [`PinError::Taken`].
     pub const TAKEN: ErrorCode = ErrorCode::new("E0425");
+    /// The code of [`PinError::NoTurn`].
+    pub const NO_TURN: ErrorCode = ErrorCode::new("E0426");
+    /// The code of [`PinError::NoRead`].
+    pub const NO_READ: ErrorCode = ErrorCode::new("E0427");
 }
 
 impl Coded for PinError {
@@ -182,6 +219,8 @@ impl Coded for PinError {
             Self::Full { .. } => Self::FULL,
             Self::Unknown => Self::UNKNOWN,
             Self::Taken => Self::TAKEN,
+            Self::NoTurn { .. } => Self::NO_TURN,
+            Self::NoRead(_) => Self::NO_READ,
         }
     }
 
@@ -200,7 +239,7 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: PinError::TOO_LARGE,
         meaning: "a pin that is too large",
-        remedy: "Pin the sentence that matters, and leave the rest to the conversation.",
+        remedy: "Pin less text. One pin may take 15 % of the window, and always 1,000 tokens.",
     },
     CodeEntry {
         code: PinError::TOO_MANY,
@@ -210,7 +249,7 @@ pub const CODES: &[CodeEntry] = &[
     CodeEntry {
         code: PinError::FULL,
         meaning: "the pins together are too large",
-        remedy: "Remove one with `#unpin` first, or pin less text.",
+        remedy: "Remove a pin first, or pin less text. All pins may take 25 % of the window, and always 4,000 tokens.",
     },
     CodeEntry {
         code: PinError::UNKNOWN,
@@ -221,6 +260,16 @@ pub const CODES: &[CodeEntry] = &[
         code: PinError::TAKEN,
         meaning: "another pin has the same id as this text",
         remedy: "Change a word of the text; the id is a 32-bit hash of it.",
+    },
+    CodeEntry {
+        code: PinError::NO_TURN,
+        meaning: "a pin of a turn that the history does not have",
+        remedy: "Count turns from 1, as the dashboard does. The newest turns are there once they are answered.",
+    },
+    CodeEntry {
+        code: PinError::NO_READ,
+        meaning: "a pin of a file that no tool call has read",
+        remedy: "Write the path as the tool call does, or pin the turn with the result.",
     },
 ];
 
@@ -250,6 +299,18 @@ impl Pins {
         Self {
             pins: Vec::new(),
             limits,
+        }
+    }
+
+    /// Changes the limits. Pins that pass the new ones stay.
+    pub const fn set_limits(&mut self, limits: PinLimits) {
+        self.limits = limits;
+    }
+
+    /// Takes a pin that was within the limits when it was set. The same text twice is one pin.
+    pub fn restore(&mut self, pin: Pin) {
+        if self.get(pin.id).is_none() {
+            self.pins.push(pin);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context::pin::Pin;
+use context::pin::{Pin, PinLimits};
 use context::{Text, Tokens, Turn, TurnId};
 use history::{
     Conversation as Record, ConversationId, HistoryError, Labels, Mark, Pinned, Route, Standing,
@@ -268,8 +268,7 @@ impl Conversation {
         let counter = model.counter();
         let mut pins = PinBook::default();
         for pin in &inherited.pins {
-            // They were within the limits when they were set.
-            let _ = pins.set(&pin.text, pin.origin, &counter);
+            pins.restore(pin, &counter);
         }
         let route = terms.route_for(model, incoming.dialect());
         let machine = Homunculus::new(terms.host(None, route), terms.limits(model));
@@ -409,12 +408,12 @@ impl Conversation {
 pub fn stored_pins(
     store: &dyn Store,
     id: ConversationId,
-    counter: &dyn context::TokenCounter,
+    held_to: (PinLimits, &dyn context::TokenCounter),
 ) -> Result<Option<Vec<Pin>>, HistoryError> {
     let Some(record) = store.conversation(id)? else {
         return Ok(None);
     };
     let path = store.path(record.head)?;
-    let book = PinBook::of(&store.pins(id)?, &path, counter);
+    let book = PinBook::of(&store.pins(id)?, &path, held_to);
     Ok(Some(book.iter().cloned().collect()))
 }

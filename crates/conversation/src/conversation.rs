@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context::pin::{Pin, PinId};
+use context::pin::{Pin, PinId, PinLimits};
 use context::standing::Matter;
 use context::{Text, Tokens, Turn, TurnId};
 use history::{Conversation as Record, Standing};
@@ -418,6 +418,7 @@ impl Conversation {
     /// Takes the next turn of the path, shown with so many tokens.
     pub(crate) fn push(&mut self, turn: &Turn, tokens: Tokens) {
         let counter = self.supervisor.model.counter();
+        self.limit_pins();
         let known: Vec<PinId> = self.pins.iter().map(|pin| pin.id).collect();
         let refused = match self.terms.pins {
             PinKeeping::Restated => self.pins.take(self.said.outline.len(), turn, &counter),
@@ -435,6 +436,12 @@ impl Conversation {
         for pin in new {
             self.flights.pin_refused |= !self.keeps(&pin, at);
         }
+    }
+
+    /// Holds new pins to the window in force, which models and refusals change.
+    pub(crate) fn limit_pins(&mut self) {
+        let window = self.supervisor.machine.limits().window;
+        self.pins.set_limits(PinLimits::of_window(window));
     }
 
     /// Asks the strategy whether a pin that was set is kept; one that is not is taken away.

@@ -83,6 +83,7 @@ impl Conversation {
     /// Sets a pin from outside.
     fn pin(&mut self, text: &str, origin: Origin, now: Timestamp) -> Effect {
         let counter = self.supervisor.model.counter();
+        self.limit_pins();
         match self.pins.set(text, origin, &counter) {
             Err(error) => Effect::NotPinned(NotPinned::Refused(error)),
             Ok(Some(pin)) if self.keeps(&pin, now) => Effect::Pinned(pin),

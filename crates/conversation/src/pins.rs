@@ -1,7 +1,9 @@
 //! The pins of one conversation: those that its user typed and those set from outside.
 
 use crate::homunculus::PinnedAt;
-use context::pin::{Directive, Origin, Pin, PinError, PinId, Pinned as Set, Pins, directives};
+use context::pin::{
+    Directive, Origin, Pin, PinError, PinId, PinLimits, Pinned as Set, Pins, directives,
+};
 use context::{TokenCounter, Turn};
 use history::Pinned;
 
@@ -17,17 +19,37 @@ pub struct PinBook {
 }
 
 impl PinBook {
-    /// The pins of a conversation as the store has it: those set from outside, and its path.
-    pub fn of(stored: &[Pinned], path: &[Turn], counter: &dyn TokenCounter) -> Self {
+    /// The pins of a conversation as the store has it: those set from outside, and its path. Lines of the path
+    /// are held to these limits.
+    pub fn of(
+        stored: &[Pinned],
+        path: &[Turn],
+        (limits, counter): (PinLimits, &dyn TokenCounter),
+    ) -> Self {
         let mut book = Self::default();
+        book.set_limits(limits);
         for pinned in stored {
-            // It was within the limits when it was set.
-            let _ = book.set(&pinned.pin.text, pinned.pin.origin, counter);
+            book.restore(&pinned.pin, counter);
         }
         for (index, turn) in path.iter().enumerate() {
             book.take(index, turn, counter);
         }
         book
+    }
+
+    /// Holds pins to these limits from now on.
+    pub(crate) const fn set_limits(&mut self, limits: PinLimits) {
+        self.pins.set_limits(limits);
+    }
+
+    /// Takes a pin from outside that was within the limits when it was set. The window may have become
+    /// smaller since, and no pin is lost by that.
+    pub(crate) fn restore(&mut self, pin: &Pin, counter: &dyn TokenCounter) {
+        self.pins.restore(Pin {
+            tokens: counter.count(&pin.text),
+            ..pin.clone()
+        });
+        self.place();
     }
 
     /// Obeys the lines of a turn that its user typed. What is refused is not pinned, and told.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use context::pin::PinLimits;
 use context::threshold::AdaptiveThreshold;
 use context::{Tokens, user_words};
 use history::Route;
@@ -111,6 +112,12 @@ impl Terms {
     #[must_use]
     pub fn window(&self, model: &Model) -> Tokens {
         self.window.unwrap_or(model.window).max(Tokens::new(1))
+    }
+
+    /// The limits of pinning for a model with its own window, or the one set.
+    #[must_use]
+    pub fn pin_limits(&self, model: &Model) -> PinLimits {
+        PinLimits::of_window(self.window(model))
     }
 
     /// The guards for a model with its own window, or the one set.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use context::pin::{Origin, Pin, PinId, Pins};
+use context::pin::{Origin, Pin, PinId, Pins, Subject};
 use conversation::{Effect, Input, NotPinned, Order, PinBook};
 use history::{Conversation as Record, ConversationId, MarkId, Pinned, Purge, Purged};
 use jiff::Timestamp;
@@ -67,6 +67,47 @@ impl Engine {
         Ok(pin)
     }
 
+    /// Pins a turn, counted from 1, as the store has it. The result of a tool stands under a line that names
+    /// its call.
+    ///
+    /// # Errors
+    /// The errors of [`pin`](Self::pin), and where the store has no such turn. The newest turns are there once
+    /// they are answered.
+    pub fn pin_turn(
+        &self,
+        client: &Client,
+        of: ConversationId,
+        turn: usize,
+        now: Timestamp,
+    ) -> Result<Pin, EngineError> {
+        self.pin_subject(client, of, (&Subject::Turns(turn, 1), now))
+    }
+
+    /// Pins the newest result of a tool call that reads the file at this path.
+    ///
+    /// # Errors
+    /// The errors of [`pin`](Self::pin), and where no call in the store reads the file.
+    pub fn pin_file(
+        &self,
+        client: &Client,
+        of: ConversationId,
+        path: &str,
+        now: Timestamp,
+    ) -> Result<Pin, EngineError> {
+        self.pin_subject(client, of, (&Subject::File(path.to_owned()), now))
+    }
+
+    fn pin_subject(
+        &self,
+        client: &Client,
+        of: ConversationId,
+        (subject, now): (&Subject, Timestamp),
+    ) -> Result<Pin, EngineError> {
+        let record = self.record(client, of)?;
+        let (path, _) = self.past(client, &record)?;
+        self.pin(client, of, &subject.text(&path)?, now)
+    }
+
     /// A pin of a conversation that is not in memory.
     fn pin_stored(
         &self,
@@ -78,6 +119,7 @@ impl Engine {
         let stored = self.read(client.tenant, |store| store.pins(of))?;
         let mut pins: Pins = stored.into_iter().map(|pinned| pinned.pin).collect();
         let model = self.directory.commons.model(&record.model);
+        pins.set_limits(self.directory.terms.pin_limits(&model));
         pins.add(text, Origin::Api, None, &model.counter())?;
         let pin = pins.get(PinId::of(text)).cloned();
         pin.ok_or(EngineError::PinUnwanted)
@@ -166,7 +208,8 @@ impl Engine {
         }
         let pins = self.read(client.tenant, |store| store.pins(of))?;
         let model = self.directory.commons.model(&record.model);
-        let book = PinBook::of(&pins, &path, &model.counter());
+        let limits = self.directory.terms.pin_limits(&model);
+        let book = PinBook::of(&pins, &path, (limits, &model.counter()));
         Ok(Explanation {
             overview: Overview::stored(&record),
             pins: book.iter().cloned().collect(),

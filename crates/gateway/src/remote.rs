@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use context::coded::{self, Coded, ErrorCode};
+use context::pin::Subject;
 use http::{HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Value, json};
@@ -150,8 +151,12 @@ impl Remote {
     ///
     /// # Errors
     /// The errors of [`conversation`](Self::conversation).
-    pub async fn pin(&self, conversation: &str, text: &str) -> Result<Value, RemoteError> {
-        let body = json!({"text": text});
+    pub async fn pin(&self, conversation: &str, subject: &Subject) -> Result<Value, RemoteError> {
+        let body = match subject {
+            Subject::Text(text) => json!({"text": text}),
+            Subject::Turns(turn, turns) => json!({"turn": turn, "turns": turns}),
+            Subject::File(path) => json!({"path": path}),
+        };
         self.call(Method::POST, &pins(conversation), Some(body))
             .await
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use context::coded::{Coded, ErrorCode};
-use context::pin::PinId;
+use context::pin::{PinId, Subject};
 use futures_util::future::BoxFuture;
 use history::{ConversationId, HistoryError, MarkId, Tenant};
 use serde::Serialize;
@@ -109,8 +109,9 @@ pub trait Reports: Send + Sync {
     fn window(&self, viewer: Viewer, id: ConversationId, at: Option<usize>)
     -> Report<'_, WindowAt>;
 
-    /// Sets a pin.
-    fn pin(&self, viewer: Viewer, id: ConversationId, text: String) -> Report<'_, PinReport>;
+    /// Sets a pin. Words of the conversation come from the history: the newest turns are there once they
+    /// are answered.
+    fn pin(&self, viewer: Viewer, id: ConversationId, subject: Subject) -> Report<'_, PinReport>;
 
     /// Removes a pin; returns `false` if there was none.
     fn unpin(&self, viewer: Viewer, id: ConversationId, pin: PinId) -> Report<'_, bool>;

@@ -22,6 +22,7 @@ mod watch;
 use std::sync::mpsc;
 use std::thread;
 
+use context::pin::PinLimits;
 use context::{TokenCounter, Tokens};
 use conversation::homunculus::{Limits, Prices};
 use tokens::Model;
@@ -98,7 +99,11 @@ pub fn run_with(
         lead_messages: client.message_of(facts::leading_system_turns(session)),
         client,
         watch,
-        pins: pins::spans(session, &options.pins, &counter)?,
+        pins: pins::spans(
+            session,
+            &options.pins,
+            (PinLimits::of_window(window), &counter),
+        )?,
         limits: Limits::for_window(window, Prices::from(&model)),
         options,
         counter: &counter,

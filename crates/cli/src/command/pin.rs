@@ -1,7 +1,7 @@
 //! `ebbtide pin`: adds, lists and removes pins in a running gateway.
 
-use clap::{Args, Subcommand};
-use context::pin::PinError;
+use clap::{ArgGroup, Args, Subcommand};
+use context::pin::{PinError, Subject};
 use gateway::config::Secret;
 use gateway::{Remote, RemoteError};
 use serde_json::Value;
@@ -14,6 +14,7 @@ use crate::failure::{Exit, Failure};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A pinned text stays in the model's context verbatim, through every compaction.
+One pin may take 15 % of the window, and all pins together 25 %.
 The x-ebbtide-conversation header of each response holds the conversation's ID;
 the dashboard shows it too. If the gateway requires an admin token, set
 EBBTIDE_ADMIN_TOKEN.
@@ -21,6 +22,8 @@ EBBTIDE_ADMIN_TOKEN.
 Examples:
   ebbtide pin list CONVERSATION
   ebbtide pin add CONVERSATION 'never touch the table users'
+  ebbtide pin add CONVERSATION --turn 14
+  ebbtide pin add CONVERSATION --path src/a.rs
   ebbtide pin remove CONVERSATION 1a2b3c4d")]
 pub struct PinArgs {
     #[command(subcommand)]
@@ -37,12 +40,25 @@ pub struct PinArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Pin a text
+    /// Pin a text, a turn of the conversation, or the last read of a file
+    #[command(
+        group = ArgGroup::new("subject").required(true).args(["text", "turn", "path"]),
+        override_usage = "ebbtide pin add [OPTIONS] <CONVERSATION> <TEXT|--turn <N>|--path <FILE>>"
+    )]
     Add {
         /// Conversation ID
         conversation: String,
         /// Text to pin
-        text: String,
+        text: Option<String>,
+        /// Turn to pin, counted from 1 as in the dashboard
+        #[arg(long, value_name = "N")]
+        turn: Option<usize>,
+        /// Number of turns to pin, ending with --turn
+        #[arg(long, value_name = "N", requires = "turn", default_value_t = 1)]
+        turns: usize,
+        /// File whose last read to pin, as the tool call names it
+        #[arg(long, value_name = "FILE")]
+        path: Option<String>,
     },
     /// Remove a pin
     Remove {
@@ -72,8 +88,19 @@ pub fn run(
 async fn act(action: &Action, remote: &Remote) -> Result<Vec<String>, Failure> {
     let failed = |error| failure(&error);
     match action {
-        Action::Add { conversation, text } => {
-            let pin = remote.pin(conversation, text).await.map_err(failed)?;
+        Action::Add {
+            conversation,
+            text,
+            turn,
+            turns,
+            path,
+        } => {
+            let subject = match (turn, path) {
+                (Some(turn), _) => Subject::Turns(*turn, *turns),
+                (None, Some(path)) => Subject::File(path.clone()),
+                (None, None) => Subject::Text(text.clone().unwrap_or_default()),
+            };
+            let pin = remote.pin(conversation, &subject).await.map_err(failed)?;
             Ok(vec![line(&pin)])
         }
         Action::Remove { conversation, pin } => {

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use context::pin::Subject;
 use context::summary::Field;
 use context::turn::ToolCall;
 use context::{Part, Tokens, TurnDraft};
@@ -145,7 +146,10 @@ impl<'a> Agent<'a> {
             return Err(broken("the gateway sent no conversation ID"));
         };
         let gateway = Remote::new(url, Some(Secret::new(KEY))).map_err(broken)?;
-        gateway.pin(id, text).await.map_err(broken)?;
+        gateway
+            .pin(id, &Subject::Text(text.to_owned()))
+            .await
+            .map_err(broken)?;
         Ok(())
     }
 

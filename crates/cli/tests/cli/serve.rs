@@ -52,6 +52,13 @@ fn a_request_goes_through_and_is_kept_without_its_key() {
     assert!(again.stderr.contains(id), "{}", again.stderr);
     assert_eq!(pin(&["list", conversation]).stdout, "");
     assert!(pin(&["list", &"0".repeat(32)]).stderr.contains("E0820"));
+    let turn = pin(&["add", conversation, "--turn", "1"]);
+    assert_eq!(turn.exit, 0, "{}", turn.stderr);
+    assert_eq!(pin(&["list", conversation]).stdout, turn.stdout);
+    for (wanted, code) in [(["--turn", "99"], "E0426"), (["--path", "a.rs"], "E0427")] {
+        let refused = pin(&[&["add", conversation], &wanted[..]].concat());
+        assert!(refused.stderr.contains(code), "{}", refused.stderr);
+    }
     let health = gateway.ask("GET /ebbtide/health", "");
     assert!(health.contains(r#""store":"ok""#), "{health}");
     let (said, exit) = gateway.end();

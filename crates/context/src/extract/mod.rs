@@ -23,7 +23,7 @@ mod fields;
 mod lines;
 mod select;
 mod source;
-mod steps;
+pub(crate) mod steps;
 mod story;
 mod tasks;
 mod weigh;

@@ -41,7 +41,7 @@ const EXITS: [&str; 4] = [
 
 /// A call, and its result where it has one.
 #[derive(Debug)]
-pub(super) struct Step<'a> {
+pub(crate) struct Step<'a> {
     /// The index of the turn that calls.
     pub turn: usize,
     pub call: &'a ToolCall,
@@ -52,7 +52,7 @@ pub(super) struct Step<'a> {
 
 /// The effect of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(crate) enum Action {
     /// A file was written with so many lines.
     Wrote(String, usize),
     /// A file was changed.
@@ -68,7 +68,7 @@ pub(super) enum Action {
 }
 
 /// The steps of `turns`, in order. Of two calls with one id, a result belongs to the newest unanswered one.
-pub(super) fn steps(turns: &[Turn]) -> Vec<Step<'_>> {
+pub(crate) fn steps(turns: &[Turn]) -> Vec<Step<'_>> {
     let mut out: Vec<Step<'_>> = Vec::new();
     let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
     for (turn, it) in turns.iter().enumerate() {
@@ -118,6 +118,41 @@ impl Step<'_> {
             Some(command) => vec![Action::Ran(command)],
             None => vec![Action::Other],
         }
+    }
+
+    /// Returns true if the call only reads the file at this path: besides the path it has numbers, and at most
+    /// the word `view`. A search has its pattern as well.
+    pub fn reads(&self, path: &str) -> bool {
+        let is_path = |name: &str| PATHS.contains(&name);
+        let says_more = |(name, value): (&String, &Value)| match value {
+            Value::String(text) => !is_path(name) && text != "view" && text != "read",
+            _ => false,
+        };
+        let fields = self.arguments.as_object();
+        self.names(path)
+            && self.command().is_none_or(|command| command == "view")
+            && !fields.is_some_and(|fields| fields.iter().any(says_more))
+    }
+
+    /// Returns true if the call names this path and changes nothing there: as an argument of its own, or as a
+    /// word of a command. A relative path also names a file by the end of its absolute path.
+    pub fn names(&self, path: &str) -> bool {
+        let is_it = |named: &str| {
+            let behind = named.strip_suffix(path);
+            !path.is_empty() && behind.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        let named = PATHS.iter().filter_map(|name| self.arguments.get(name));
+        if named.filter_map(Value::as_str).any(is_it) {
+            let changes = CONTENTS.iter().chain(&CHANGES);
+            return !changes
+                .clone()
+                .any(|name| self.arguments.get(name).is_some());
+        }
+        let quotes = ['\'', '"', '`', ';'];
+        self.command().is_some_and(|command| {
+            let mut words = command.split_whitespace();
+            words.any(|word| is_it(word.trim_matches(quotes)))
+        })
     }
 
     /// The command line that the call runs.

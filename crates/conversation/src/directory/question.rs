@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use context::TurnId;
-use context::pin::Pin;
+use context::pin::{Pin, PinLimits};
 use history::{Conversation as Record, ConversationId, Edition, HistoryError, Store};
 use jiff::Timestamp;
 use tokens::Model;
@@ -36,8 +36,8 @@ pub enum Read<X> {
     Conversation(Box<Stored>),
     /// The answers to compactions that clients made.
     Answers(Timestamp),
-    /// The pins of a conversation.
-    Pins(ConversationId, Arc<Model>),
+    /// The pins of a conversation, whose lines are held to these limits.
+    Pins(ConversationId, Arc<Model>, PinLimits),
 }
 
 /// The answer of a store.
@@ -69,7 +69,9 @@ impl<X> Read<X> {
             Self::Headed(path) => Found::Headed(store.headed(path)?),
             Self::Conversation(stored) => Found::Conversation(Box::new(stored.load(store)?)),
             Self::Answers(now) => Found::Answers(stored_answers(store, *now)?),
-            Self::Pins(of, model) => Found::Pins(stored_pins(store, *of, &model.counter())?),
+            Self::Pins(of, model, limits) => {
+                Found::Pins(stored_pins(store, *of, (*limits, &model.counter()))?)
+            }
         })
     }
 }

@@ -375,7 +375,11 @@ impl<X: Default> Search<'_, '_, X> {
         }
         match &self.known.pins {
             Some(pins) => Ok(pins.clone().map(|pins| (id, pins))),
-            None => self.ask(Read::Pins(id, Arc::clone(&incoming.model))),
+            None => {
+                let model = Arc::clone(&incoming.model);
+                let limits = directory.terms.pin_limits(&model);
+                self.ask(Read::Pins(id, model, limits))
+            }
         }
     }
 }

@@ -64,18 +64,23 @@ fn pins_survive_every_swap() {
         .engine
         .pin(&talk.client, of, "Never touch src/part_3.rs.", now);
     let pin = pin.unwrap();
+    let first = talk.engine.pin_turn(&talk.client, of, 1, now).unwrap();
+    assert_eq!(first.text.as_str(), "Let us begin.");
+    let file = talk.engine.pin_file(&talk.client, of, "a.rs", now);
+    assert!(matches!(file, Err(EngineError::PinRefused(_))), "{file:?}");
     talk.say("#pin Answer in French.");
     for _ in 0..2 {
         talk.until(Did::Swapped);
         let came = talk.say("go on");
         assert!(came.sent.contains("Never touch src/part_3.rs."));
         assert!(came.sent.contains("Answer in French."));
+        assert!(came.sent.contains("\\n- Let us begin."));
     }
     let now = talk.now();
     assert!(talk.engine.unpin(&talk.client, of, pin.id, now).unwrap());
     assert!(!talk.engine.unpin(&talk.client, of, pin.id, now).unwrap());
     let pins = talk.engine.explain(&talk.client, of).unwrap().pins;
-    assert_eq!(pins.len(), 1);
+    assert_eq!(pins.len(), 2);
 }
 
 /// Talks until there is a summary to make.

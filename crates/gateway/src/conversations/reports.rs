@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ::conversation::{Effect, Input, NotPinned, PinBook};
-use context::pin::{Origin, Pin, PinId, Pins};
+use context::pin::{Origin, Pin, PinId, Pins, Subject};
 use context::{Tokens, Turn, TurnId};
 use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
 use jiff::Timestamp;
@@ -59,8 +59,8 @@ impl Reports for Conversations {
         Box::pin(self.inner.window(asker, id, at))
     }
 
-    fn pin(&self, asker: Viewer, id: ConversationId, text: String) -> Report<'_, PinReport> {
-        Box::pin(self.inner.pin(asker, id, text))
+    fn pin(&self, asker: Viewer, id: ConversationId, subject: Subject) -> Report<'_, PinReport> {
+        Box::pin(self.inner.pin(asker, id, subject))
     }
 
     fn unpin(&self, asker: Viewer, id: ConversationId, pin: PinId) -> Report<'_, bool> {
@@ -224,7 +224,8 @@ impl Inner {
                 .directory
                 .commons
                 .model(&found.line.model.as_str().into());
-            let book = PinBook::of(&past.pins, &past.path, &model.counter());
+            let limits = self.directory.terms.pin_limits(&model);
+            let book = PinBook::of(&past.pins, &past.path, (limits, &model.counter()));
             let pins = book.iter();
             return Ok(Detail {
                 pins: pins
@@ -309,10 +310,17 @@ impl Inner {
         &self,
         asker: Viewer,
         id: ConversationId,
-        text: String,
+        subject: Subject,
     ) -> Result<PinReport, ReportError> {
         let found = self.find(asker, id).await?;
         let refused = |error: context::pin::PinError| ReportError::refused(&error);
+        let text = match subject {
+            Subject::Text(text) => text,
+            subject => {
+                let path = self.past(&found, id).await?.path;
+                subject.text(&path).map_err(refused)?
+            }
+        };
         let now = (self.parts.clock)();
         let pin: Pin = if let Some(shared) = &found.shared {
             let effects = shared.lock().on(Input::Pin(&text, Origin::Api), now);
@@ -333,6 +341,7 @@ impl Inner {
                 .directory
                 .commons
                 .model(&found.line.model.as_str().into());
+            pins.set_limits(self.directory.terms.pin_limits(&model));
             pins.add(&text, Origin::Api, None, &model.counter())
                 .map_err(refused)?;
             let pin = pins.get(PinId::of(&text)).cloned();

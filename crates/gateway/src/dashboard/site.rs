@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use context::coded::Coded;
-use context::pin::PinId;
+use context::pin::{PinId, Subject};
 use conversation::homunculus::hosted::StrategyProgram;
 use history::{ConversationId, MarkId, Tenant};
 use http::header::IF_NONE_MATCH;
@@ -233,7 +233,7 @@ impl Call<'_> {
         let (page, reports) = (address(id), &dashboard.reports);
         let done = match action {
             ["pins"] => {
-                let text = sent("text").trim().to_owned();
+                let text = Subject::Text(sent("text").trim().to_owned());
                 reports.pin(viewer, id, text).await.map(|_| "#pins")
             }
             ["pins", pin, "remove"] => {

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use bytes::Bytes;
 use context::coded::{self, Coded, ErrorCode};
-use context::pin::PinId;
+use context::pin::{PinId, Subject};
 use history::{ConversationId, MarkId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -25,7 +25,7 @@ use crate::server::access::{Denied, Visitor};
 use crate::server::{State as Gateway, health};
 
 /// The largest body accepted here, in bytes.
-const LONGEST: usize = 256 << 10;
+const LONGEST: usize = 1 << 20;
 /// The default number of turns returned with a summary.
 const TURNS: usize = 50;
 
@@ -258,11 +258,25 @@ async fn window(
     json_of(reports.window(*viewer, conversation(&id)?, place.at)).await
 }
 
-/// The body of a request to set a pin.
+/// The body of a request to set a pin: a text, a turn (with so many turns that end with it), or a path.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NewPin {
-    text: String,
+    text: Option<String>,
+    turn: Option<usize>,
+    turns: Option<usize>,
+    path: Option<String>,
+}
+
+impl NewPin {
+    fn subject(self) -> Option<Subject> {
+        match (self.text, (self.turn, self.turns), self.path) {
+            (Some(text), (None, None), None) => Some(Subject::Text(text)),
+            (None, (Some(turn), turns), None) => Some(Subject::Turns(turn, turns.unwrap_or(1))),
+            (None, (None, None), Some(path)) => Some(Subject::File(path)),
+            _ => None,
+        }
+    }
 }
 
 async fn pin(
@@ -272,9 +286,11 @@ async fn pin(
     body: Bytes,
 ) -> Result<Response, Problem> {
     let id = conversation(&id)?;
-    let pin: NewPin = serde_json::from_slice(&body)
-        .map_err(|_| Problem::Bad("the body must be {\"text\": \"…\"}"))?;
-    json_of(gateway.control.reports.pin(*viewer, id, pin.text)).await
+    let pin = serde_json::from_slice(&body).ok().and_then(NewPin::subject);
+    let subject = pin.ok_or(Problem::Bad(
+        "the body must be {\"text\": \"…\"}, {\"turn\": 14} or {\"path\": \"…\"}",
+    ))?;
+    json_of(gateway.control.reports.pin(*viewer, id, subject)).await
 }
 
 async fn unpin(

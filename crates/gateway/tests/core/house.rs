@@ -68,7 +68,7 @@ impl House {
         Self::before(sim::Config::default(), change).await
     }
 
-    /// With a provider of its own settings; the window is that of these tests.
+    /// With a provider of its own settings; unless they say otherwise, the window is that of these tests.
     pub async fn before(provider: sim::Config, change: impl FnOnce(&mut Config)) -> Self {
         let time = Time(Arc::new(AtomicI64::new(1_790_000_000)));
         let log = Kept::default();
@@ -76,7 +76,7 @@ impl House {
         let sim = sim::serve(
             listener().await,
             sim::Config {
-                window: Some(Tokens::new(WINDOW)),
+                window: provider.window.or(Some(Tokens::new(WINDOW))),
                 ..provider
             },
             Arc::new(move || clock.now()),

@@ -12,6 +12,7 @@ mod breakpoints;
 mod continuations;
 mod decorating;
 mod dialects;
+mod documents;
 mod encodings;
 mod house;
 mod pinning;

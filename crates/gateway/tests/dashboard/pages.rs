@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use context::pin::PinId;
+use context::pin::{PinId, Subject};
 use futures_util::FutureExt;
 use gateway::report::{
     Detail, Entry, Gauge, Line, MarkReport, Money, Order, Original, Overview, PinReport, Placed,
@@ -185,7 +185,7 @@ impl Reports for Lively {
         })
     }
 
-    fn pin(&self, _: Viewer, _: ConversationId, _: String) -> Report<'_, PinReport> {
+    fn pin(&self, _: Viewer, _: ConversationId, _: Subject) -> Report<'_, PinReport> {
         ready(PinReport::default())
     }
 

@@ -1,7 +1,7 @@
 //! Which pins are in force at which request, and whether a view still shows them.
 
 use context::TokenCounter;
-use context::pin::{Directive, Origin, Pin, PinId, Pins, directives, intact};
+use context::pin::{Directive, Origin, Pin, PinId, PinLimits, Pins, directives, intact};
 use wire::session::Session;
 
 use crate::options::ReplayError;
@@ -48,9 +48,9 @@ impl PinSpan {
 pub(super) fn spans(
     session: &Session,
     texts: &[String],
-    counter: &dyn TokenCounter,
+    (limits, counter): (PinLimits, &dyn TokenCounter),
 ) -> Result<Vec<PinSpan>, ReplayError> {
-    let mut pins = Pins::default();
+    let mut pins = Pins::with_limits(limits);
     let mut spans: Vec<PinSpan> = Vec::new();
     for text in texts {
         pins.add(text, Origin::Api, None, counter)?;

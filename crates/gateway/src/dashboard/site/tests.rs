@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use context::pin::PinId;
+use context::pin::{PinId, Subject};
 use futures_util::FutureExt;
 use history::{ConversationId, MarkId, Tenant};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -67,7 +67,8 @@ impl Reports for Known {
         self.answer(viewer, window(at.unwrap_or(60)), format!("window {at:?}"))
     }
 
-    fn pin(&self, viewer: Viewer, _: ConversationId, text: String) -> Report<'_, PinReport> {
+    fn pin(&self, viewer: Viewer, _: ConversationId, subject: Subject) -> Report<'_, PinReport> {
+        let text = subject.text(&[]).unwrap_or_default();
         self.answer(viewer, PinReport::default(), format!("pin {text}"))
     }
 
