@@ -2,17 +2,19 @@
 //!
 //! Clients put instructions of a project, the environment, lists of tools and skills into messages. A summary
 //! of them is no instruction, so they stay byte for byte in front of every view, a newer version in the place
-//! of the older. They are recognised by their form and place, not by the names of tags:
+//! of the older. A newer text that says little of what the older says adds to it, and both stand: a client that
+//! listed its skills lists only the new one later. They are recognised by their form and place, not by the names
+//! of tags:
 //!
 //! - before the first answer, every text that holds wrapped matter, and every text that is followed by another
 //!   one of the user's: what the person asks comes last;
 //! - later, every text that begins like one of those (a newer version);
-//! - later, every text that is wrapped as a whole, while it is short: only the newest of those that begin alike;
+//! - later, every text that is wrapped as a whole, while it is short;
 //! - the texts behind a call of a skill, up to the next answer;
 //! - results that load tools (`tool_reference`), with their calls.
 //!
-//! System messages between others stand too, the newest of those that begin alike, where the dialect does not keep
-//! all of them in front anyway.
+//! System messages between others stand too, where the dialect does not keep all of them in front anyway. Later
+//! ones have limited room, which the newest take first: a hook may print another text at every turn.
 
 use std::collections::HashSet;
 
@@ -29,11 +31,17 @@ const LATE: Tokens = Tokens::new(1_000);
 const LATE_ALL: Tokens = Tokens::new(4_000);
 /// The words of a text by which two versions of it are known.
 const WORDS: usize = 6;
+/// The words of a line by which it is known in another version.
+const WORDS_OF_LINE: usize = 3;
+/// The most lines of a text that are compared.
+const LINES: usize = 512;
 
-/// The standing matter of a conversation, without its words: some 40 bytes an entry.
+/// The standing matter of a conversation, without its words: some 60 bytes an entry, and 4 a line.
 #[derive(Clone, Debug)]
 pub struct Standing {
     entries: Vec<Entry>,
+    /// The client's remarks beside results that load tools: they need no place.
+    remarks: Vec<PartOf>,
     /// The number of turns.
     turns: usize,
     /// True once the assistant has answered.
@@ -47,7 +55,7 @@ pub struct Standing {
 }
 
 /// One text or exchange that stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The index of its turn.
     pub turn: usize,
@@ -55,9 +63,11 @@ pub struct Entry {
     pub matter: Matter,
     /// Its size.
     pub tokens: Tokens,
-    /// Identifies its versions.
+    /// Identifies its versions, and what adds to it.
     key: u64,
-    /// True if nothing like it stood in the beginning.
+    /// The lines by which a version is told from an addition, sorted.
+    lines: Box<[u32]>,
+    /// True if it came after the first answer and nothing like it stood in the beginning.
     is_late: bool,
     /// The turn that holds the next version.
     replaced: Option<usize>,
@@ -83,6 +93,7 @@ impl Default for Standing {
     fn default() -> Self {
         Self {
             entries: Vec::new(),
+            remarks: Vec::new(),
             turns: 0,
             is_answered: false,
             asked: None,
@@ -125,25 +136,28 @@ impl Standing {
                 });
             }
             Role::System if self.turns > 1 => {
-                let key = key(&turn.readable());
-                self.put(entry(index, Matter::System, Tokens::ZERO, key));
+                let text = turn.readable();
+                let is_late = self.is_answered;
+                self.put(Entry {
+                    is_late,
+                    ..entry(index, Matter::System, turn.tokens(), &text)
+                });
             }
             Role::User | Role::Tool if said => {
-                if loads(turn) {
-                    self.put(entry(
-                        index,
-                        Matter::Loads,
-                        turn.tokens(),
-                        key_of_loads(turn),
-                    ));
+                let loads = loads(turn);
+                if loads {
+                    self.put(Entry {
+                        key: key_of_loads(turn),
+                        ..entry(index, Matter::Loads, turn.tokens(), "")
+                    });
                 }
-                self.texts(index, turn);
+                self.texts(index, turn, loads);
             }
             _ => {}
         }
     }
 
-    fn texts(&mut self, index: usize, turn: &Turn) {
+    fn texts(&mut self, index: usize, turn: &Turn, loads: bool) {
         let parts = turn.parts().iter().enumerate();
         let texts = parts.filter_map(|(part, it)| match it {
             Part::Text(text) => Some((part, text)),
@@ -158,68 +172,78 @@ impl Standing {
         for (number, (part, text)) in texts.enumerate() {
             let matter = Matter::Text { text: number, part };
             let size = turn.tokens().scaled(text.len() as f64 / all.max(1) as f64);
-            let key = key(text);
+            let new = entry(index, matter, size, text);
             let (wraps, types) = form(text);
             if !self.is_answered {
                 if let Some(before) = self.asked.take() {
                     self.put(before);
                 }
                 if wraps {
-                    self.put(entry(index, matter, size, key));
+                    self.put(new);
                 } else {
-                    self.asked = Some(entry(index, matter, size, key));
+                    self.asked = Some(new);
                 }
-            } else if self.is_skill || self.entries.iter().any(|it| it.key == key && !it.is_late) {
-                self.put(entry(index, matter, size, key));
+            } else if self.is_skill || self.begins_like_an_early_one(&new) {
+                self.put(new);
             } else if wraps && !types && size <= LATE {
                 self.put(Entry {
                     is_late: true,
-                    ..entry(index, matter, size, key)
+                    ..new
                 });
+            } else if loads && !wraps {
+                self.remarks.push((index, part));
             }
         }
     }
 
+    fn begins_like_an_early_one(&self, new: &Entry) -> bool {
+        let early = self.entries.iter().filter(|it| !it.is_late);
+        early.into_iter().any(|it| it.key == new.key)
+    }
+
     fn put(&mut self, new: Entry) {
-        let mut before = self.entries.iter_mut().rev();
-        if let Some(older) = before.find(|it| it.key == new.key) {
+        let standing = self.entries.iter_mut().filter(|it| it.replaced.is_none());
+        for older in standing.filter(|it| new.is_version_of(it)) {
             older.replaced = Some(new.turn);
         }
         self.entries.push(new);
     }
 
     /// The entries that stand in front of the turns from `cut` on, oldest first: of each the newest version before
-    /// the cut, as far as there is room.
+    /// the cut, as far as there is room. Late ones come after all others, the newest first.
     pub fn before(&self, cut: usize) -> impl Iterator<Item = &Entry> {
-        let (mut all, mut late) = (Tokens::ZERO, Tokens::ZERO);
-        let stands =
-            move |it: &&Entry| it.turn < cut && it.replaced.is_none_or(|replaced| replaced >= cut);
-        self.entries.iter().filter(stands).filter(move |it| {
-            if it.is_late {
-                late += it.tokens;
-            }
-            let fits = all + it.tokens <= self.room && (!it.is_late || late <= LATE_ALL);
-            if fits {
-                all += it.tokens;
-            }
-            fits
-        })
+        let stands = |it: &&Entry| it.turn < cut && it.replaced.is_none_or(|at| at >= cut);
+        let entries: Vec<&Entry> = self.entries.iter().filter(stands).collect();
+        let early = entries.iter().filter(|it| !it.is_late);
+        let late = entries.iter().rev().filter(|it| it.is_late);
+        let mut room = Room::new(self.room);
+        let mut chosen: Vec<&Entry> = early
+            .chain(late)
+            .copied()
+            .filter(|it| room.takes(it))
+            .collect();
+        // Texts of one turn keep their order.
+        chosen.sort_by_key(|it| (it.turn, it.place()));
+        chosen.into_iter()
     }
 
-    /// The size of the entries that stand in front of the turns from `cut` on.
+    /// The size of the entries that stand in front of the turns from `cut` on, without system messages, which
+    /// count as the operator's.
     #[must_use]
     pub fn tokens(&self, cut: usize) -> Tokens {
-        self.before(cut).map(|it| it.tokens).sum()
+        let others = self.before(cut).filter(|it| it.matter != Matter::System);
+        others.map(|it| it.tokens).sum()
     }
 
-    /// The parts of texts that stand, whatever the cut: they need no other place.
+    /// The parts of texts that stand, whatever the cut, and the client's remarks: they need no other place.
     #[must_use]
     pub fn parts(&self) -> HashSet<PartOf> {
         let part = |it: &Entry| match it.matter {
             Matter::Text { part, .. } => Some((it.turn, part)),
             Matter::Loads | Matter::System => None,
         };
-        self.entries.iter().filter_map(part).collect()
+        let texts = self.entries.iter().filter_map(part);
+        texts.chain(self.remarks.iter().copied()).collect()
     }
 
     /// The room for all of it.
@@ -236,21 +260,86 @@ impl Standing {
     /// Gives back memory that is held for turns to come.
     pub fn shrink_to_fit(&mut self) {
         self.entries.shrink_to_fit();
+        self.remarks.shrink_to_fit();
     }
 
     /// The bytes it holds on the heap.
     #[must_use]
     pub fn bytes(&self) -> usize {
+        let lines = self.entries.iter().map(|it| size_of_val(&*it.lines));
         self.entries.capacity() * size_of::<Entry>()
+            + self.remarks.capacity() * size_of::<PartOf>()
+            + lines.sum::<usize>()
     }
 }
 
-const fn entry(turn: usize, matter: Matter, tokens: Tokens, key: u64) -> Entry {
+impl Entry {
+    /// Returns true if this text says most of what an older one says, line by line.
+    fn is_version_of(&self, older: &Self) -> bool {
+        let known = |line: &&u32| self.lines.binary_search(line).is_ok();
+        let said = older.lines.iter().filter(known).count();
+        self.key == older.key && said * 2 >= older.lines.len()
+    }
+
+    const fn place(&self) -> usize {
+        match self.matter {
+            Matter::Text { part, .. } => part,
+            Matter::Loads | Matter::System => usize::MAX,
+        }
+    }
+}
+
+/// The room that is left for standing matter.
+struct Room {
+    whole: Tokens,
+    texts: Tokens,
+    late_texts: Tokens,
+    late_system: Tokens,
+}
+
+impl Room {
+    const fn new(whole: Tokens) -> Self {
+        Self {
+            whole,
+            texts: Tokens::ZERO,
+            late_texts: Tokens::ZERO,
+            late_system: Tokens::ZERO,
+        }
+    }
+
+    /// Takes an entry in, if it fits.
+    fn takes(&mut self, it: &Entry) -> bool {
+        if it.matter == Matter::System {
+            // Early ones are instructions that the client counts on; only those that pile up have a limit.
+            let late = if it.is_late { it.tokens } else { Tokens::ZERO };
+            return fill(&mut self.late_system, late, self.whole);
+        }
+        if it.is_late && self.late_texts + it.tokens > LATE_ALL {
+            return false;
+        }
+        let fits = fill(&mut self.texts, it.tokens, self.whole);
+        if fits && it.is_late {
+            self.late_texts += it.tokens;
+        }
+        fits
+    }
+}
+
+fn fill(taken: &mut Tokens, more: Tokens, limit: Tokens) -> bool {
+    let fits = *taken + more <= limit;
+    if fits {
+        *taken += more;
+    }
+    fits
+}
+
+fn entry(turn: usize, matter: Matter, tokens: Tokens, text: &str) -> Entry {
     Entry {
         turn,
         matter,
         tokens,
-        key,
+        key: hash(text, WORDS),
+        lines: lines(text),
         is_late: false,
         replaced: None,
     }
@@ -271,17 +360,27 @@ fn form(text: &str) -> (bool, bool) {
     (wraps, lines.iter().any(typed))
 }
 
-/// Identifies the versions of a text: its first words, without digits, and without paths, which change.
-fn key(text: &str) -> u64 {
-    let words = text.split(|letter: char| letter.is_whitespace() || "<>=\"".contains(letter));
-    let words = words.filter(|word| !word.is_empty() && !word.contains(['/', '\\']));
+/// The hash of the first words of a text, without digits, and without paths, which change.
+fn hash(text: &str, words: usize) -> u64 {
+    let all = text.split(|letter: char| letter.is_whitespace() || "<>=\"".contains(letter));
+    let kept = all.filter(|word| !word.is_empty() && !word.contains(['/', '\\']));
     let mut hasher = blake3::Hasher::new();
-    for word in words.take(WORDS) {
+    for word in kept.take(words) {
         let letters: String = word.chars().filter(|it| !it.is_ascii_digit()).collect();
         hasher.update(letters.as_bytes());
         hasher.update(b" ");
     }
     short(&hasher)
+}
+
+/// The lines of a text, each by its first words, sorted.
+fn lines(text: &str) -> Box<[u32]> {
+    let filled = text.lines().filter(|line| !line.trim().is_empty());
+    let hashes = filled.take(LINES).map(|line| hash(line, WORDS_OF_LINE));
+    let mut lines: Vec<u32> = hashes.map(|hash| hash as u32).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    lines.into()
 }
 
 fn key_of_loads(turn: &Turn) -> u64 {

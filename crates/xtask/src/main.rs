@@ -23,6 +23,8 @@ cargo xtask COMMAND
   clients                       run the official SDKs through the gateway against the
                                 simulated provider; needs python3, node, npm and access
                                 to their package registries
+  clients --real                run the newest Claude Code and Codex the same way, with a
+                                rule that every request must hold
   licences                      check the licences of all dependencies
   advisories                    check for known vulnerabilities; needs cargo-deny and
                                 network access
@@ -51,6 +53,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
         Some((&"docs", [])) => docs::run(&root()?, docs::Mode::Write),
         Some((&"docs", ["--check"])) => docs::run(&root()?, docs::Mode::Check),
         Some((&"clients", [])) => clients::run(&root()?),
+        Some((&"clients", ["--real"])) => clients::run_real(&root()?),
         Some((&"licences", [])) => licences::run(&root()?),
         Some((&"advisories", [])) => licences::advisories(&root()?),
         None | Some((&("help" | "--help" | "-h"), _)) => {

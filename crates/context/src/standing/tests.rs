@@ -170,3 +170,105 @@ fn room_is_kept() {
     assert!(standing.tokens(2) <= Tokens::new(500));
     assert_eq!(standing.tokens(0), Tokens::ZERO);
 }
+
+#[test]
+fn a_text_that_adds_to_an_older_one_does_not_replace_it() {
+    let skills = |list: &str| {
+        format!(
+            "<system-reminder>\nThese skills are available, by name:\n{list}\n</system-reminder>"
+        )
+    };
+    let (all, new) = (
+        skills("- greet: a\n- mend: b\n- build: c\n- plant: d\n- water: e"),
+        skills("- farewell: f"),
+    );
+    let again = skills("- greet: a\n- mend: b\n- build: c\n- plant: x\n- farewell: f");
+    let drafts = vec![
+        user(&[all.as_str(), "Mend it."]),
+        said("Yes."),
+        user(&[new.as_str(), "And this."]),
+        said("Yes."),
+        user(&[again.as_str(), "Thanks."]),
+        said("Yes."),
+    ];
+    check(drafts.clone(), 4, &[(0, 0), (2, 0)]);
+    check(drafts, 6, &[(4, 0)]);
+}
+
+#[test]
+fn rules_of_two_folders_that_begin_alike_both_stand() {
+    let rules = |folder: &str, rules: &str| {
+        let opening = "# NOTES.md\n\nThis guides agents.";
+        let text = format!("Contents of /{folder}/NOTES.md:\n\n{opening}\n{rules}");
+        TurnDraft::said(Role::System, vec![Part::Text(text.into())])
+    };
+    let drafts = vec![
+        user(&["Mend it."]),
+        said("Yes."),
+        user(&["Read a."]),
+        rules(
+            "a",
+            "Indent with tabs.\nName no one.\nTest all.\nAsk before a push.",
+        ),
+        said("Yes."),
+        user(&["Read b."]),
+        rules("b", "Write tests first."),
+        said("Yes."),
+    ];
+    check(drafts, 8, &[(3, 98), (6, 98)]);
+}
+
+#[test]
+fn of_system_messages_that_pile_up_the_newest_stand() {
+    let words = |from: usize| (from..from + 150).map(|word| format!("w{}", letters(word)));
+    let mut drafts = vec![
+        TurnDraft::said(Role::System, vec![Part::Text("Be brief.".into())]),
+        user(&["Mend it."]),
+    ];
+    for turn in 0..6 {
+        let text = words(turn * 1_000).collect::<Vec<_>>().join(" ");
+        drafts.push(said("Yes."));
+        drafts.push(user(&["Go on."]));
+        drafts.push(TurnDraft::said(Role::System, vec![Part::Text(text.into())]));
+    }
+    let turns = placed(drafts);
+    let one = turns.last().unwrap().tokens();
+    let mut standing = Standing::within(Tokens::new(one.get() * 2 + 1));
+    turns.iter().for_each(|turn| standing.push(turn));
+    let found: Vec<usize> = standing.before(20).map(|it| it.turn).collect();
+    assert_eq!(found, [16, 19]);
+    assert_eq!(standing.tokens(20), Tokens::ZERO);
+}
+
+/// A number in letters, since digits do not tell two texts apart.
+fn letters(number: usize) -> String {
+    let digits = number.to_string();
+    digits.bytes().map(|digit| char::from(digit + 49)).collect()
+}
+
+#[test]
+fn a_remark_beside_a_loaded_tool_is_the_clients() {
+    let result = ToolResult {
+        call: "a".into(),
+        text: "".into(),
+        outcome: Outcome::Succeeded,
+    };
+    let reference = Part::Opaque(Opaque {
+        kind: "tool_reference".into(),
+        bytes: 40,
+        digest: Digest::of(b"WebSearch"),
+    });
+    let parts = vec![
+        Part::Result(result),
+        reference,
+        Part::Text("The tool is there.".into()),
+    ];
+    let turns = placed(vec![
+        user(&["Mend it."]),
+        call("ToolSearch", "{}"),
+        TurnDraft::said(Role::Tool, parts),
+        said("Yes."),
+    ]);
+    let parts = Standing::of(&turns).parts();
+    assert_eq!(parts.into_iter().collect::<Vec<_>>(), [(2, 2)]);
+}

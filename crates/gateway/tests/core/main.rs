@@ -9,6 +9,7 @@
 mod boundaries;
 mod branches;
 mod breakpoints;
+mod coders;
 mod continuations;
 mod decorating;
 mod dialects;

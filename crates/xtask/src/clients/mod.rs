@@ -6,12 +6,15 @@
 
 mod install;
 mod process;
+mod real;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, ensure};
+
+pub use self::real::run as run_real;
 
 use self::process::Process;
 use crate::ci::timed;
