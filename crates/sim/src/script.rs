@@ -266,8 +266,15 @@ pub(crate) fn summary(
         Some(Fault::SummaryEmpty) => String::new(),
         Some(Fault::SummaryGarbage) => "lorem lorem lorem lorem lorem lorem".to_owned(),
         _ => {
-            let budget = Tokens::new(budget.clamp(64, 2_000));
-            form(&extract(turns, &[], budget, counter))
+            // A model is asked for less than there is room for, and writes what it is asked for.
+            let budget = Tokens::new(budget.clamp(64, 1_200));
+            let mut summary = extract(turns, &[], budget, counter);
+            // A transcript comes as the words of one message.
+            let words = summary.words.clone();
+            for line in words.said().iter().flat_map(|said| said.text.lines()) {
+                summary.push(Field::Facts, line);
+            }
+            form(&summary)
         }
     }
 }

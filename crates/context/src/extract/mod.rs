@@ -51,6 +51,10 @@ const STATE: f64 = 0.3;
 const STATE_MOST: u64 = 2_000;
 /// The share of the budget that the user's words may have where they have no room of their own.
 const WORDS: f64 = 0.5;
+/// The value of context for an identifier, relative to being named at all.
+const CONTEXT: f32 = 0.5;
+/// The same beside a summary that tells the context already.
+const CONTEXT_BESIDE: f32 = 0.06;
 /// The number of halvings of the price interval: down to a thousandth of a decade.
 const STEPS: usize = 12;
 /// The size of the newest text that shows the agent's current work, in bytes: about 8,000 tokens.
@@ -82,12 +86,9 @@ impl Room {
 /// alone has; the words have up to half of them.
 #[must_use]
 pub fn extract(old: &[Turn], tail: &[Turn], budget: Tokens, counter: &dyn TokenCounter) -> Summary {
-    let words = UserWords::of(
-        old,
-        &Standing::of(old).parts(),
-        budget.scaled(WORDS),
-        counter,
-    );
+    let template = blank(old).tokens(counter) + Tokens::new(2);
+    let room = budget.scaled(WORDS).min(budget.saturating_sub(template));
+    let words = UserWords::of(old, &Standing::of(old).parts(), room, counter);
     let left = budget.saturating_sub(words.tokens(counter));
     let mut summary = filled(old, tail, (words, left), counter);
     trim(&mut summary, budget, counter);
@@ -278,7 +279,8 @@ fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Shown<'_>, draft: &Draft<'
         true => story::scenes(old, pieces, &census, (&ages, draft.budget)),
         false => Vec::new(),
     };
-    let market = Market::open(&census, pieces, (values, story), room);
+    let context = if draft.tells { CONTEXT } else { CONTEXT_BESIDE };
+    let market = Market::open(&census, pieces, (values, story), (room, context));
     let mut best: Option<(Tokens, Summary)> = None;
     // The logarithm of the price; values per token span several decades.
     let (mut low, mut high) = (-12.0_f32, 0.0_f32);

@@ -1,10 +1,10 @@
 //! The choice of fragments and bare identifiers: budgeted coverage.
 //!
-//! Every identifier is worth its chance of being needed if it is named, and more, by [`CONTEXT`], if it
-//! stands in context; a quotation that tells of the course of the work is worth something by itself. At a price per token, each identifier in turn takes what
-//! gains most over its cost: nothing, its bare name, or one of its fragments, whose other
-//! identifiers then need not be bought again. The caller finds the price at which the whole
-//! costs the budget.
+//! Every identifier is worth its chance of being needed if it is named, and more if it stands in context; a
+//! quotation that tells of the course of the work is worth something by itself. At a price per token, each
+//! identifier in turn takes what gains most over its cost: nothing, its bare name, or one of its quotations,
+//! whose other identifiers then need not be bought again. The caller finds the price at which the whole costs
+//! the budget.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,8 +13,6 @@ use super::lines::{self, Span};
 use super::source::Piece;
 use super::story::Scene;
 
-/// The value of context, relative to being named at all.
-const CONTEXT: f32 = 0.5;
 /// The number of identifiers considered for each token of the budget.
 const PER_TOKEN: f32 = 0.3;
 /// The fewest and the most identifiers that are considered.
@@ -39,6 +37,8 @@ pub(super) struct Market {
     value: Vec<f32>,
     /// For each identifier, those that it names too: a path names the paths it ends with.
     implied: Vec<Vec<usize>>,
+    /// The value of context, relative to being named at all.
+    context: f32,
 }
 
 /// A choice of fragments and names.
@@ -74,7 +74,7 @@ impl Market {
         census: &Census<'_>,
         pieces: &[Piece<'_>],
         (mut value, story): (Vec<f32>, Vec<Scene>),
-        budget: f32,
+        (budget, context): (f32, f32),
     ) -> Self {
         let worth = |entry: usize| value.get(entry).copied().unwrap_or(0.0);
         let mut ranked: Vec<usize> = (0..census.entries.len())
@@ -118,6 +118,7 @@ impl Market {
             candidates,
             value,
             implied,
+            context,
         }
     }
 
@@ -173,9 +174,9 @@ impl Market {
             .map(|(entry, context)| {
                 let value = self.value.get(entry).copied().unwrap_or(0.0);
                 match (basket.holds(entry), context) {
-                    (Held::No, true) => value * (1.0 + CONTEXT),
+                    (Held::No, true) => value * (1.0 + self.context),
                     (Held::No, false) => value,
-                    (Held::Named, true) => value * CONTEXT,
+                    (Held::Named, true) => value * self.context,
                     _ => 0.0,
                 }
             })
