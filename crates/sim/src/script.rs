@@ -271,7 +271,8 @@ pub(crate) fn summary(
             let mut summary = extract(turns, &[], budget, counter);
             // A transcript comes as the words of one message.
             let words = summary.words.clone();
-            for line in words.said().iter().flat_map(|said| said.text.lines()) {
+            let lines = words.said().iter().flat_map(|said| said.text.lines());
+            for line in lines.filter(|line| line.len() > 20).take(24) {
                 summary.push(Field::Facts, line);
             }
             form(&summary)
