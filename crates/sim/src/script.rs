@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use context::extract::extract;
+use context::extract::{extract, is_beside};
 use context::summary::{Field, Summary};
 use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use serde_json::Value;
@@ -62,8 +62,10 @@ impl Prompt<'_> {
     }
 }
 
+/// The text of a message. What stood earlier and is told again is not said now.
 pub(crate) fn said(turn: &Turn) -> String {
     let texts = turn.parts().iter().filter_map(|part| match part {
+        Part::Text(text) if is_beside(text) => None,
         Part::Text(text) => Some(text.as_str()),
         Part::Result(result) => Some(result.text.as_str()),
         _ => None,

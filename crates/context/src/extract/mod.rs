@@ -34,7 +34,7 @@ use crate::counter::TokenCounter;
 use crate::identifiers;
 use crate::projector::{Summarizer, SummarizerError};
 use crate::standing::{Matter, Standing};
-use crate::summary::{Field, Replaced, Summary, one_line};
+use crate::summary::{Field, Replaced, Summary, is_summary, one_line};
 use crate::text::Text;
 use crate::turn::Turn;
 use crate::units::Tokens;
@@ -119,6 +119,12 @@ pub fn state(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
 
 /// The heading of standing matter that is told again.
 const STANDING: &str = "[What the client put into the earlier conversation, as it stood there:]";
+
+/// Returns true if a text tells again what stood in the earlier conversation: nobody says it now.
+#[must_use]
+pub fn is_beside(text: &str) -> bool {
+    text.starts_with(STANDING) || is_summary(text)
+}
 
 /// What has to stand beside a provider's own summary of `old`: the client's standing matter, the user's words and
 /// the state of the work.
