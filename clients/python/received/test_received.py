@@ -27,6 +27,10 @@ def conversations() -> list:
     return [pytest.param(it, id=f"{it['client']}, {it['session']}") for it in lines]
 
 
+#: Begins the user's earlier words where they are told again.
+WORDS = "[The user's own words in the earlier conversation"
+
+
 def front(request: Received) -> dict:
     """The first message that is no instruction."""
     messages = map(json.loads, request.messages)
@@ -83,7 +87,8 @@ def test_conversation(it):
         new = [
             message
             for message in added(before.messages, after.messages)
-            if f"[{it['session']} " in message
+            # The user's earlier words, told again behind a provider's own summary, are not said now.
+            if f"[{it['session']} " in message and WORDS not in message
         ]
         said = [message for message in new if json.loads(message).get("role") != "assistant"]
         assert len([message for message in said if not is_summary(json.loads(message))]) <= 1
