@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use context::extract::{extract, is_beside};
 use context::summary::{Field, Summary};
-use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
+use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
 use serde_json::Value;
 use wire::api::Request;
 
@@ -270,16 +270,25 @@ pub(crate) fn summary(
         _ => {
             // A model is asked for less than there is room for, and writes what it is asked for.
             let budget = Tokens::new(budget.clamp(64, 1_200));
-            let mut summary = extract(turns, &[], budget, counter);
-            // A transcript comes as the words of one message.
-            let words = summary.words.clone();
-            let lines = words.said().iter().flat_map(|said| said.text.lines());
-            for line in lines.filter(|line| line.len() > 20).take(24) {
-                summary.push(Field::Facts, line);
-            }
-            form(&summary)
+            form(&extract(&retold(turns), &[], budget, counter))
         }
     }
+}
+
+/// The turns as an agent's. A transcript comes as one message of the user, whose words a summary does not hold:
+/// they stand beside it.
+fn retold(turns: &[Turn]) -> Vec<Turn> {
+    let mut parent = TurnId::ROOT;
+    let turns = turns.iter().map(|turn| {
+        let role = match turn.role() {
+            Role::User => Role::Assistant,
+            role => role,
+        };
+        let turn = TurnDraft::said(role, turn.parts().to_vec()).after(parent, &Heuristic);
+        parent = turn.id();
+        turn
+    });
+    turns.collect()
 }
 
 /// A summary as a model writes it: every heading of the template, with `none` under those without entries.
