@@ -9,7 +9,9 @@ use crate::units::Tokens;
 const HEAD: &str = "[The user's own words in the earlier conversation, verbatim and in order. The number is the turn.]";
 /// The beginning of the line that tells what is left out.
 const LEFT_OUT: &str = "[Not shown here for lack of room: ";
-/// The most turns that this line names.
+/// The most turns of one row that are read back: a damaged number makes no long list.
+const LISTED: usize = 4_096;
+/// The most turns whose sizes this line tells one by one.
 const NAMED: usize = 12;
 
 /// Returns true if a text begins with such a block.
@@ -38,13 +40,15 @@ impl UserWords {
         out
     }
 
-    /// Reads a block back: `text` up to the line before which it ends. What was left out then is not told again.
+    /// Reads a block back: `text` up to the line before which it ends.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let body = text.strip_prefix(HEAD)?;
         let mut said: Vec<Said> = Vec::new();
+        let mut left_out = Vec::new();
         for line in body.trim_matches('\n').lines() {
-            if line.starts_with(LEFT_OUT) {
+            if let Some(list) = line.strip_prefix(LEFT_OUT) {
+                left_out = listed(list);
                 continue;
             }
             let last = said.last_mut();
@@ -60,10 +64,7 @@ impl UserWords {
                 (_, None) => {}
             }
         }
-        Some(Self {
-            said,
-            left_out: Vec::new(),
-        })
+        Some(Self { said, left_out })
     }
 }
 
@@ -73,25 +74,64 @@ fn numbered(line: &str) -> Option<(usize, &str)> {
     Some((number.parse().ok()?, rest))
 }
 
-/// `turn 3 (2 lines, 40 tokens), turn 9 (…)`.
+/// `turn 3 (2 lines, 40 tokens), turn 9 (…), and turns 12, 15-19 (8 lines, 300 tokens)`.
 fn list(left_out: &[LeftOut]) -> String {
-    let one = |it: &LeftOut| {
-        let LeftOut {
-            turn,
-            units,
-            tokens,
-        } = it;
-        let lines = if *units == 1 { "line" } else { "lines" };
-        format!("turn {turn} ({units} {lines}, {tokens} tokens)")
+    let size = |units: usize, tokens: Tokens| {
+        let lines = if units == 1 { "line" } else { "lines" };
+        format!("({units} {lines}, {tokens} tokens)")
     };
-    let named: Vec<String> = left_out.iter().take(NAMED).map(one).collect();
-    let others = left_out.get(NAMED..).unwrap_or_default();
-    let more: Tokens = others.iter().map(|it| it.tokens).sum();
-    match others.len() {
-        0 => named.join(", "),
-        some => format!(
-            "{}, and {some} more turns ({more} tokens)",
-            named.join(", ")
-        ),
+    let one = |it: &LeftOut| format!("turn {} {}", it.turn, size(it.units, it.tokens));
+    let (named, others) = left_out.split_at(left_out.len().min(NAMED));
+    let mut out: Vec<String> = named.iter().map(one).collect();
+    if !others.is_empty() {
+        let units = others.iter().map(|it| it.units).sum();
+        let tokens = others.iter().map(|it| it.tokens).sum();
+        let turns = ranges(others.iter().map(|it| it.turn));
+        out.push(format!("and turns {turns} {}", size(units, tokens)));
     }
+    out.join(", ")
+}
+
+/// The turns of such a list. Of a row of turns the sizes are known together only: each gets an equal share.
+fn listed(list: &str) -> Vec<LeftOut> {
+    let mut out = Vec::new();
+    for piece in list.split("turn").skip(1) {
+        let Some((turns, size)) = piece.split_once('(') else {
+            continue;
+        };
+        let mut numbers = size.split(|letter: char| !letter.is_ascii_digit());
+        let mut number = || numbers.by_ref().find_map(|it| it.parse::<usize>().ok());
+        let (units, tokens) = (number().unwrap_or(0), number().unwrap_or(0));
+        let rows = turns.trim_start_matches('s').split(',');
+        let rows = rows.filter_map(|row| {
+            let (first, last) = row.split_once('-').unwrap_or((row, row));
+            Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
+        });
+        let turns: Vec<usize> = rows
+            .flat_map(|(first, last): (usize, usize)| first..=last.min(first + LISTED))
+            .collect();
+        let share = |all: usize| all.div_ceil(turns.len().max(1));
+        out.extend(turns.iter().map(|&turn| LeftOut {
+            turn,
+            units: share(units),
+            tokens: Tokens::new(share(tokens) as u64),
+        }));
+    }
+    out
+}
+
+/// `3, 5-9`: ascending numbers, those in a row by the first and the last one.
+fn ranges(turns: impl Iterator<Item = usize>) -> String {
+    let mut rows: Vec<(usize, usize)> = Vec::new();
+    for turn in turns {
+        match rows.last_mut() {
+            Some((_, last)) if *last + 1 == turn => *last = turn,
+            _ => rows.push((turn, turn)),
+        }
+    }
+    let row = |&(first, last): &(usize, usize)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    };
+    rows.iter().map(row).collect::<Vec<_>>().join(", ")
 }

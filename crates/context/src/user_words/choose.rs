@@ -32,8 +32,13 @@ struct Divided<'m> {
     units: Vec<Unit>,
 }
 
-/// The words of `messages` within `room`.
-pub(super) fn within(messages: &[Message], room: Tokens, counter: &dyn TokenCounter) -> UserWords {
+/// The words of `messages` within `room`. What was `missing` of them before is still told.
+pub(super) fn within(
+    messages: &[Message],
+    missing: &[LeftOut],
+    room: Tokens,
+    counter: &dyn TokenCounter,
+) -> UserWords {
     let divided: Vec<Divided<'_>> = messages.iter().map(divide).collect();
     let mut ranked = ranked(&divided);
     // Of equal rank, the newer stays.
@@ -43,7 +48,8 @@ pub(super) fn within(messages: &[Message], room: Tokens, counter: &dyn TokenCoun
     });
     let mut share = room.as_f64();
     for _ in 0..TRIES {
-        let words = taken(&divided, &ranked, share);
+        let mut words = taken(&divided, &ranked, share);
+        add(&mut words.left_out, missing);
         let tokens = words.tokens(counter);
         if tokens <= room {
             return words;
@@ -51,6 +57,21 @@ pub(super) fn within(messages: &[Message], room: Tokens, counter: &dyn TokenCoun
         share *= (room.as_f64() / tokens.as_f64()).min(0.97) * 0.99;
     }
     UserWords::default()
+}
+
+/// Adds sizes turn by turn; the turns stay in order.
+fn add(left_out: &mut Vec<LeftOut>, missing: &[LeftOut]) {
+    for it in missing {
+        match left_out.binary_search_by_key(&it.turn, |it| it.turn) {
+            Ok(at) => {
+                if let Some(known) = left_out.get_mut(at) {
+                    known.units += it.units;
+                    known.tokens += it.tokens;
+                }
+            }
+            Err(at) => left_out.insert(at, *it),
+        }
+    }
 }
 
 fn divide(message: &Message) -> Divided<'_> {

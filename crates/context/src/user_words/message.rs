@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{PartOf, Said, UserWords};
+use super::{LeftOut, PartOf, Said, UserWords};
 use crate::spoken::{self, Sort};
 use crate::summary::{Summary, is_summary};
 use crate::turn::{Part, Provenance, Role, Turn};
@@ -58,6 +58,16 @@ pub(super) fn messages(old: &[Turn], elsewhere: &HashSet<PartOf>) -> Vec<Message
         first = earlier.replaced.turns.saturating_sub(index + 1);
     }
     out
+}
+
+/// The words that an earlier summary in `old` could not hold.
+pub(super) fn left_out_before(old: &[Turn]) -> Vec<LeftOut> {
+    let summary = |turn: &Turn| {
+        let mut texts = turn.texts();
+        texts.find(|text| is_summary(text)).map(Summary::parse)
+    };
+    let newest = old.iter().rev().find_map(summary).map(|it| it.summary);
+    newest.map_or_else(Vec::new, |it| it.words.left_out)
 }
 
 pub(super) fn carried(words: &UserWords) -> impl Iterator<Item = Message> + '_ {

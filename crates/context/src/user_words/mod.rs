@@ -1,8 +1,8 @@
 //! The user's own words, kept verbatim beside a summary.
 //!
-//! What a person wrote is cheap: a few hundred tokens in sixty thousand. So no summariser gets hold of it. It
-//! stays verbatim and in order, up to a share of the window, in front of every summary. Who said it and how
-//! large it is decide what stays; words in it only raise it, in any of the languages they are known in.
+//! A person's words are cheap: a few hundred tokens in sixty thousand. So no summariser touches them. They stay
+//! verbatim and in order, up to a share of the window, in front of every summary. Their author and their size
+//! decide what stays; single words only raise a line, in any of the languages they are known in.
 //!
 //! Where the words do not fit, whole units leave: lines of pasted matter first, then what was asked long
 //! ago; rules, facts and decisions last. A unit is a line, a sentence of a long line, or a list with the line
@@ -76,14 +76,25 @@ impl UserWords {
         counter: &dyn TokenCounter,
     ) -> Self {
         let messages = message::messages(old, elsewhere);
+        let missing = message::left_out_before(old);
+        Self::fitted(&messages, missing, room, counter)
+    }
+
+    /// The words of messages within `room`, behind which something was `missing` before.
+    fn fitted(
+        messages: &[message::Message],
+        missing: Vec<LeftOut>,
+        room: Tokens,
+        counter: &dyn TokenCounter,
+    ) -> Self {
         let whole = Self {
             said: messages.iter().map(message::Message::whole).collect(),
-            left_out: Vec::new(),
+            left_out: missing.clone(),
         };
         if whole.tokens(counter) <= room {
             return whole;
         }
-        choose::within(&messages, room, counter)
+        choose::within(messages, &missing, room, counter)
     }
 
     /// These words and those of `later` turns, within `room`. `turns` stand before the later ones.
@@ -94,19 +105,20 @@ impl UserWords {
         turns: usize,
         (room, counter): (Tokens, &dyn TokenCounter),
     ) -> Self {
+        let missing = later.left_out.iter().map(|it| LeftOut {
+            turn: it.turn + turns,
+            ..*it
+        });
         let later = later.said.iter().map(|said| Said {
             turn: said.turn + turns,
             text: said.text.clone(),
         });
-        let whole = Self {
+        let all = Self {
             said: self.said.iter().cloned().chain(later).collect(),
-            left_out: Vec::new(),
+            left_out: self.left_out.iter().copied().chain(missing).collect(),
         };
-        if whole.tokens(counter) <= room {
-            return whole;
-        }
-        let messages: Vec<message::Message> = message::carried(&whole).collect();
-        choose::within(&messages, room, counter)
+        let messages: Vec<message::Message> = message::carried(&all).collect();
+        Self::fitted(&messages, all.left_out, room, counter)
     }
 
     /// The words, turn by turn.
@@ -115,7 +127,7 @@ impl UserWords {
         &self.said
     }
 
-    /// What found no room, turn by turn.
+    /// The words that found no room, turn by turn.
     #[must_use]
     pub fn left_out(&self) -> &[LeftOut] {
         &self.left_out

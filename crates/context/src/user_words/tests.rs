@@ -202,3 +202,30 @@ proptest! {
         prop_assert!(parted(&text).1.starts_with("[Summary"));
     }
 }
+
+#[test]
+fn what_was_left_out_is_named_after_every_compaction() {
+    let sentence = |n: usize| format!("Part {n} of the plan is done by the team in the north.");
+    let mut turns = talk(&(0..60).map(|n| user(sentence(n))).collect::<Vec<_>>());
+    let mut missing: HashSet<usize> = HashSet::new();
+    for _ in 0..4 {
+        let words = UserWords::of(&turns, &HashSet::new(), Tokens::new(500), &Heuristic);
+        let named: HashSet<usize> = words.left_out().iter().map(|it| it.turn).collect();
+        let shown = words.render();
+        assert_eq!(
+            UserWords::parse(&shown).map(|it| it.said),
+            Some(words.said.clone())
+        );
+        assert!(missing.is_subset(&named), "{missing:?} {named:?}");
+        let stands = |n: usize| shown.contains(&sentence(n));
+        assert!((0..60).all(|n| stands(n) != named.contains(&n)), "{shown}");
+        missing = named;
+        let mut summary = Summary::new(Replaced {
+            turns: 60,
+            tokens: Tokens::ZERO,
+        });
+        summary.words = words;
+        turns = vec![summary.draft().after(TurnId::ROOT, &Heuristic)];
+    }
+    assert!(missing.len() > 20);
+}
