@@ -5,11 +5,15 @@
 //! messages of its user, and the session is replayed. After each compaction the newest request is searched for
 //! every sentence. A sentence is *inverted* where it does not stand there, but what is left of it without its
 //! negation does. What found no room is *listed* where the block of the user's words names its turn.
+//!
+//! Three routes make the summaries of the replay: `extractive`; `forgets`, a model that writes down nothing; and
+//! `native`, a provider's own summary that does. `compact` cuts the session into slices and compacts what there
+//! is after each, to 2,000 tokens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 
-use context::extract::Room;
+use context::extract::{Room, extract, front};
 use context::{Role, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
 use conversation::RouteChoice;
 use conversation::homunculus::hosted::{PinKeeping, StrategyProgram};
@@ -103,7 +107,7 @@ pub struct Tally {
     pub said: usize,
     /// Those that stand verbatim in the newest request.
     pub kept: usize,
-    /// Those that do not, but the block of the user's words says that something of their turn is left out.
+    /// Those that do not, but the block of the user's words names their turn as one that something is left out of.
     pub listed: usize,
     /// Those that stand there without their negation.
     pub inverted: usize,
@@ -131,7 +135,7 @@ impl Tally {
 /// A row of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Row {
-    /// The way summaries are made: `extractive`, or `forgets`, a model that writes down nothing.
+    /// The way summaries are made: `extractive`, `forgets`, `native` or `compact`.
     pub route: &'static str,
     /// The place of the sentences.
     pub place: Place,
@@ -164,6 +168,28 @@ impl Summarise for Forgets {
     }
 }
 
+/// A provider whose own summary says nothing.
+struct Silent;
+
+impl Summarise for Silent {
+    fn summarise(
+        &self,
+        old: &[Turn],
+        tail: &[Turn],
+        room: Room,
+        counter: &dyn TokenCounter,
+    ) -> Text {
+        Extractive.summarise(old, tail, room, counter)
+    }
+
+    fn native(&self, _: &[Turn], _: &[Turn], _: Room, _: &dyn TokenCounter) -> Text {
+        Text::from("The work goes on.")
+    }
+}
+
+/// The budget of `compact`.
+const COMPACTED: Tokens = Tokens::new(2_000);
+
 /// Replays sessions in a window of this size with the sentences in each place, and counts.
 ///
 /// # Errors
@@ -183,11 +209,16 @@ pub fn survival(
             let chosen = all.iter().cycle().skip(start % all.len().max(1));
             let chosen: Vec<Sentence> = chosen.take(each).copied().collect();
             let (session, chosen) = with_sentences(session, &chosen, place, window, counter);
-            for (route, summariser) in [
-                ("extractive", &Extractive as &dyn Summarise),
-                ("forgets", &Forgets),
+            let by = |summariser: &dyn Summarise, choice| {
+                run(&session, &chosen, (window, choice), summariser)
+            };
+            for (route, found) in [
+                ("extractive", by(&Extractive, RouteChoice::Extractive)?),
+                ("forgets", by(&Forgets, RouteChoice::Extractive)?),
+                ("native", by(&Silent, RouteChoice::Native)?),
+                ("compact", compacted(&session, &chosen, counter)),
             ] {
-                for (after, tally) in run(&session, &chosen, window, summariser)? {
+                for (after, tally) in found {
                     let row = Row {
                         route,
                         place,
@@ -204,7 +235,7 @@ pub fn survival(
 fn run(
     session: &Session,
     chosen: &[(usize, Sentence)],
-    window: Tokens,
+    (window, route): (Tokens, RouteChoice),
     summariser: &dyn Summarise,
 ) -> Result<Vec<(u32, Tally)>, ReplayError> {
     let options = Options {
@@ -214,7 +245,7 @@ fn run(
         recall: RecallMeasure::Skipped,
         latency: Latency::NONE,
         notes: true,
-        route: RouteChoice::Extractive,
+        route,
         pin_keeping: Some(PinKeeping::Restated),
         ..Options::default()
     };
@@ -225,6 +256,47 @@ fn run(
     run_with(session, &options, (summariser, &looked), &mut |_| {})?;
     let seen = looked.seen.into_inner().unwrap_or_default();
     Ok(seen.found)
+}
+
+/// Compacts a growing session again and again.
+fn compacted(
+    session: &Session,
+    chosen: &[(usize, Sentence)],
+    counter: &dyn TokenCounter,
+) -> Vec<(u32, Tally)> {
+    let all = AFTER.iter().max().map_or(1, |&most| most as usize);
+    // The first slice holds all sentences.
+    let first = chosen.iter().map(|(turn, _)| turn + 2).max().unwrap_or(0);
+    let rest = session.turns.len().saturating_sub(first).div_ceil(all);
+    let mut turns: Vec<Turn> = Vec::new();
+    let mut out = Vec::new();
+    for (number, after) in (1..).zip(0..all) {
+        let (from, to) = match after {
+            0 => (0, first),
+            _ => (first + (after - 1) * rest, first + after * rest),
+        };
+        let to = to.min(session.turns.len());
+        let slice = session.turns.get(from.min(to)..to).unwrap_or_default();
+        let old: Vec<Turn> = placed(turns.iter().chain(slice).map(Turn::draft), counter);
+        let summary = extract(&old, &[], COMPACTED, counter);
+        turns = placed(front(&old, &summary).into_iter(), counter);
+        if AFTER.contains(&number) {
+            let texts: Vec<String> = turns.iter().map(Turn::readable).collect();
+            out.push((number, tally(chosen.iter(), &texts.join("\n"))));
+        }
+    }
+    out
+}
+
+/// The turns of drafts, one behind the other.
+fn placed(drafts: impl Iterator<Item = TurnDraft>, counter: &dyn TokenCounter) -> Vec<Turn> {
+    let mut parent = TurnId::ROOT;
+    let turns = drafts.map(|draft| {
+        let turn = draft.after(parent, counter);
+        parent = turn.id();
+        turn
+    });
+    turns.collect()
 }
 
 /// Looks at every request.
@@ -252,10 +324,11 @@ impl Watch for Looked<'_> {
         let request = Request::parse(dialect, asked.body).ok()?;
         let turns = request.turns(&context::Heuristic);
         let texts: Vec<String> = turns.iter().map(Turn::readable).collect();
-        let front = texts
-            .iter()
-            .find(|text| text.contains("made by compaction"));
-        let front = front.cloned().unwrap_or_default();
+        let is_front = |text: &&String| {
+            text.contains("made by compaction")
+                || text.contains("own words in the earlier conversation")
+        };
+        let front: String = texts.iter().filter(is_front).cloned().collect();
         let mut seen = self.seen.lock().ok()?;
         if front.is_empty() || front == seen.front {
             return None;
@@ -266,7 +339,7 @@ impl Watch for Looked<'_> {
         if AFTER.contains(&swaps) {
             let all = texts.join("\n");
             let said = self.chosen.iter().filter(|(turn, _)| *turn < asked.turn);
-            let tally = tally(said.map(|(_, sentence)| sentence), &all);
+            let tally = tally(said, &all);
             seen.found.push((swaps, tally));
         }
         None
@@ -274,20 +347,38 @@ impl Watch for Looked<'_> {
 }
 
 /// Looks for the sentences in everything that a model is shown.
-fn tally<'a>(said: impl Iterator<Item = &'a Sentence>, shown: &str) -> Tally {
-    let left_out = shown.contains("[Not shown here for lack of room: ");
+fn tally<'a>(said: impl Iterator<Item = &'a (usize, Sentence)>, shown: &str) -> Tally {
+    let left_out = left_out(shown);
     let mut tally = Tally::default();
-    for sentence in said {
+    for (turn, sentence) in said {
         tally.said += 1;
         if shown.contains(sentence.text) {
             tally.kept += 1;
             continue;
         }
-        tally.listed += usize::from(left_out);
+        tally.listed += usize::from(left_out.contains(turn));
         let inverted = sentence.inverted.is_some_and(|it| shown.contains(it));
         tally.inverted += usize::from(inverted);
     }
     tally
+}
+
+/// The turns of which the block of the user's words says that something is left out.
+fn left_out(shown: &str) -> HashSet<usize> {
+    let lines = shown.lines();
+    let mut lists =
+        lines.filter_map(|line| line.strip_prefix("[Not shown here for lack of room: "));
+    let list = lists.next_back().unwrap_or_default();
+    // The sizes stand in brackets, after each turn.
+    let numbers = list.split('(').flat_map(|piece| {
+        let turns = piece.rsplit_once("turn").map_or("", |(_, turns)| turns);
+        turns.trim_start_matches('s').split(',')
+    });
+    let turns = numbers.filter_map(|row| {
+        let (first, last) = row.split_once('-').unwrap_or((row, row));
+        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+    });
+    turns.flatten().collect()
 }
 
 /// The session with the sentences in its user's messages, and the turns that say them.
@@ -320,14 +411,8 @@ fn with_sentences(
     };
     let chosen = chosen.iter().filter_map(|it| Some((says(it)?, *it)));
     let chosen = chosen.collect();
-    let mut parent = TurnId::ROOT;
-    let turns = drafts.into_iter().map(|draft| {
-        let turn = draft.after(parent, counter);
-        parent = turn.id();
-        turn
-    });
     let mut session = session.clone();
-    session.turns = turns.collect();
+    session.turns = placed(drafts.into_iter(), counter);
     session.compactions.clear();
     (session, chosen)
 }

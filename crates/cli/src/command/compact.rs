@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use context::cut::Rule;
-use context::extract::extract;
+use context::extract::{extract, front};
 use context::quality::{self, Quality};
 use context::split::{self, CompactionRatio};
-use context::standing::{Matter, Standing};
 use context::summary::Summary;
-use context::{Part, Role, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
+use context::{Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use lab::figures;
 use serde_json::json;
 use wire::session::Session;
@@ -197,27 +196,12 @@ fn joined(
     counter: &dyn TokenCounter,
 ) -> Vec<Turn> {
     let mut turns = system.to_vec();
-    for draft in standing(old).into_iter().chain([summary.draft()]) {
+    for draft in front(old, summary) {
         let parent = turns.last().map_or(TurnId::ROOT, Turn::id);
         turns.push(draft.after(parent, counter));
     }
     turns.extend_from_slice(kept);
     turns
-}
-
-/// The standing matter of the turns that go, as messages of the user.
-fn standing(old: &[Turn]) -> Vec<TurnDraft> {
-    let standing = Standing::of(old);
-    let texts = standing.before(old.len()).filter_map(|entry| {
-        let turn = old.get(entry.turn)?;
-        match entry.matter {
-            Matter::Text { text, .. } => turn.texts().nth(text),
-            Matter::Loads | Matter::System => None,
-        }
-    });
-    texts
-        .map(|text| TurnDraft::text(Role::User, text))
-        .collect()
 }
 
 fn report(session: &Session, compacted: &Compacted, console: &mut Console) -> Result<(), Failure> {

@@ -339,15 +339,26 @@ impl<'a> Drive<'a> {
         let summariser = self.scene.summariser;
         let room = Room {
             words: job.order.words,
+            standing: job.order.standing,
             summary: job.order.budget,
         };
-        let text = summariser.summarise(old, tail, room, counter);
+        // The product tells behind a provider's own summary what it may have left out.
+        let (text, beside) = match job.order.route {
+            Route::Native => (
+                summariser.native(old, tail, room, counter),
+                context::extract::beside(old, room, counter),
+            ),
+            _ => (
+                summariser.summarise(old, tail, room, counter),
+                String::new(),
+            ),
+        };
         let summary = Summary {
             tokens: counter.count_parts(&[context::Part::Text(text.clone())]),
             text: text.clone(),
             route: job.order.route,
             ledger: Vec::new(),
-            beside: context::Text::default(),
+            beside: context::Text::from(beside),
             spent: Vec::new(),
             fallen: Vec::new(),
             at: job.ends,

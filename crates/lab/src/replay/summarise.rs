@@ -14,6 +14,11 @@ pub trait Summarise: Sync {
         room: Room,
         counter: &dyn TokenCounter,
     ) -> Text;
+
+    /// The text of a provider's own summary.
+    fn native(&self, old: &[Turn], tail: &[Turn], room: Room, counter: &dyn TokenCounter) -> Text {
+        self.summarise(old, tail, room, counter)
+    }
 }
 
 /// Extractive compaction: the template filled from the turns themselves.

@@ -19,4 +19,5 @@ mod sessions;
 mod shrink;
 mod steps;
 mod summaries;
+mod survival;
 mod vitality;

@@ -61,6 +61,7 @@ fn order(mut old: Vec<Turn>, tail: usize) -> Order {
         pins: vec![Text::from("never push to main")],
         budget: Tokens::new(4_000),
         words: Tokens::new(2_000),
+        standing: Tokens::new(4_000),
         instructions: None,
         counter: tokens::counter_for(MODEL),
         model: MODEL.to_owned(),
