@@ -23,6 +23,8 @@ use crate::turn::{Part, Provenance, Role, Turn};
 use crate::units::Tokens;
 use crate::user_words::PartOf;
 
+/// The share of the window that standing matter may have.
+const SHARE: f64 = 0.25;
 /// The kind of the block by which a result loads a tool.
 const LOADS: &str = "tool_reference";
 /// The longest text that stands because it is wrapped, where nothing like it stood in the beginning.
@@ -35,6 +37,12 @@ const WORDS: usize = 6;
 const WORDS_OF_LINE: usize = 3;
 /// The most lines of a text that are compared.
 const LINES: usize = 512;
+
+/// The room for standing matter in a window.
+#[must_use]
+pub fn room(window: Tokens) -> Tokens {
+    window.scaled(SHARE)
+}
 
 /// The standing matter of a conversation, without its words: some 60 bytes an entry, and 4 a line.
 #[derive(Clone, Debug)]
@@ -59,7 +67,7 @@ pub struct Standing {
 pub struct Entry {
     /// The index of its turn.
     pub turn: usize,
-    /// What of the turn it is.
+    /// The part of the turn.
     pub matter: Matter,
     /// Its size.
     pub tokens: Tokens,
@@ -104,10 +112,10 @@ impl Default for Standing {
 }
 
 impl Standing {
-    /// The standing matter of `turns`.
+    /// The standing matter of `turns`, with this room.
     #[must_use]
-    pub fn of(turns: &[Turn]) -> Self {
-        let mut standing = Self::default();
+    pub fn of(turns: &[Turn], room: Tokens) -> Self {
+        let mut standing = Self::within(room);
         turns.iter().for_each(|turn| standing.push(turn));
         standing
     }
@@ -163,12 +171,7 @@ impl Standing {
             Part::Text(text) => Some((part, text)),
             _ => None,
         });
-        let all: usize = turn
-            .parts()
-            .iter()
-            .flat_map(Part::readable)
-            .map(str::len)
-            .sum();
+        let all = turn.readable_length();
         for (number, (part, text)) in texts.enumerate() {
             let matter = Matter::Text { text: number, part };
             let size = turn.tokens().scaled(text.len() as f64 / all.max(1) as f64);
@@ -212,7 +215,7 @@ impl Standing {
     /// The entries that stand in front of the turns from `cut` on, oldest first: of each the newest version before
     /// the cut, as far as there is room. Late ones come after all others, the newest first.
     pub fn before(&self, cut: usize) -> impl Iterator<Item = &Entry> {
-        let stands = |it: &&Entry| it.turn < cut && it.replaced.is_none_or(|at| at >= cut);
+        let stands = |it: &&Entry| it.stands_at(cut);
         let entries: Vec<&Entry> = self.entries.iter().filter(stands).collect();
         let early = entries.iter().filter(|it| !it.is_late);
         let late = entries.iter().rev().filter(|it| it.is_late);
@@ -227,6 +230,22 @@ impl Standing {
         chosen.into_iter()
     }
 
+    /// The texts among `turns` that stand in front of those from `cut` on. Tools that were loaded have none.
+    pub fn texts_before<'a>(
+        &'a self,
+        turns: &'a [Turn],
+        cut: usize,
+    ) -> impl Iterator<Item = String> + 'a {
+        self.before(cut).filter_map(move |entry| {
+            let turn = turns.get(entry.turn)?;
+            match entry.matter {
+                Matter::Text { text, .. } => turn.texts().nth(text).map(str::to_owned),
+                Matter::System => Some(turn.readable()),
+                Matter::Loads => None,
+            }
+        })
+    }
+
     /// The size of the entries that stand in front of the turns from `cut` on, without system messages, which
     /// count as the operator's.
     #[must_use]
@@ -235,15 +254,28 @@ impl Standing {
         others.map(|it| it.tokens).sum()
     }
 
-    /// The parts of texts that stand, whatever the cut, and the client's remarks: they need no other place.
+    /// The parts of texts that need no other place: those that stand or stood in an older version, and the
+    /// client's remarks. A text that finds no room is not among them.
     #[must_use]
     pub fn parts(&self) -> HashSet<PartOf> {
         let part = |it: &Entry| match it.matter {
             Matter::Text { part, .. } => Some((it.turn, part)),
             Matter::Loads | Matter::System => None,
         };
-        let texts = self.entries.iter().filter_map(part);
+        let older = self.entries.iter().filter(|it| it.replaced.is_some());
+        let texts = older.chain(self.before(self.turns)).filter_map(part);
         texts.chain(self.remarks.iter().copied()).collect()
+    }
+
+    /// The texts before `cut` that find no room, and their size.
+    #[must_use]
+    pub fn crowded_out(&self, cut: usize) -> (usize, Tokens) {
+        let all = self.entries.iter().filter(|it| it.stands_at(cut));
+        let stands: HashSet<_> = self.before(cut).map(|it| (it.turn, it.place())).collect();
+        let out = all.filter(|it| !stands.contains(&(it.turn, it.place())));
+        out.fold((0, Tokens::ZERO), |(count, tokens), it| {
+            (count + 1, tokens + it.tokens)
+        })
     }
 
     /// The room for all of it.
@@ -279,6 +311,11 @@ impl Entry {
         let known = |line: &&u32| self.lines.binary_search(line).is_ok();
         let said = older.lines.iter().filter(known).count();
         self.key == older.key && said * 2 >= older.lines.len()
+    }
+
+    /// Returns true if it is the newest version in front of `cut`.
+    fn stands_at(&self, cut: usize) -> bool {
+        self.turn < cut && self.replaced.is_none_or(|at| at >= cut)
     }
 
     const fn place(&self) -> usize {
@@ -352,7 +389,7 @@ fn loads(turn: &Turn) -> bool {
         .any(|part| matches!(part, Part::Opaque(block) if &*block.kind == LOADS))
 }
 
-/// Whether a text holds wrapped lines, and whether it holds typed ones.
+/// Returns whether a text holds wrapped lines, and whether it holds typed ones.
 fn form(text: &str) -> (bool, bool) {
     let lines = spoken::sorted(text);
     let wraps = lines.iter().any(|(_, sort)| *sort == Sort::Wrapped);

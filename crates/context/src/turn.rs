@@ -365,6 +365,13 @@ impl Turn {
         })
     }
 
+    /// The bytes of its readable text, calls and results included.
+    #[must_use]
+    pub fn readable_length(&self) -> usize {
+        let texts = self.parts().iter().flat_map(Part::readable);
+        texts.map(str::len).sum()
+    }
+
     /// All its readable text in order, calls and results included, joined by line feeds.
     #[must_use]
     pub fn readable(&self) -> String {

@@ -28,9 +28,6 @@ use crate::rewrite::fits;
 use crate::terms::Terms;
 use crate::view::{Front, View};
 
-/// The share of the window that standing matter may have.
-const STANDING: f64 = 0.25;
-
 /// The turns, without their words.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
@@ -212,7 +209,10 @@ impl Conversation {
             match action {
                 Action::Prepare(order) => decision.prepare = Some(order),
                 Action::Abandon(job) => self.abandon(job),
-                Action::Show(shown) => self.show(shown, len, &mut decision),
+                Action::Show(shown) => {
+                    self.show(shown, len, &mut decision);
+                    self.tell_crowded_out(shown, now);
+                }
                 Action::Send(shown) => decision.send = Some(shown),
                 Action::Hold { until } => decision.until = until,
                 Action::Telemetry(telemetry) => self.note(&telemetry, now),
@@ -376,6 +376,15 @@ impl Conversation {
         }
     }
 
+    /// Notes what of the client's standing matter found no room.
+    fn tell_crowded_out(&mut self, shown: Extent, now: Timestamp) {
+        let (texts, tokens) = self.said.outline.standing().crowded_out(shown.from);
+        let has_room = self.said.outline.standing().room() > Tokens::ZERO;
+        if texts > 0 && has_room {
+            self.journal.note(now, Happened::CrowdedOut(texts, tokens));
+        }
+    }
+
     /// The standing matter in front of the turns from `from` on.
     fn standing_before(&self, from: usize) -> Vec<(usize, Matter)> {
         let keeps_system = self.dialect.facts().layout.keeps_system;
@@ -386,13 +395,9 @@ impl Conversation {
             .collect()
     }
 
-    /// Gives standing matter its share of the window. Strategies without guards stand for products that keep none.
+    /// Gives standing matter its room.
     pub(crate) fn make_room(&mut self) {
-        let limits = self.supervisor.machine.limits();
-        let room = match limits.words {
-            Tokens::ZERO => Tokens::ZERO,
-            _ => limits.window.scaled(STANDING),
-        };
+        let room = self.supervisor.machine.limits().standing;
         self.said.outline.set_room(room);
     }
 

@@ -40,6 +40,8 @@ pub enum Happened {
     Swapped(Tokens, Tokens),
     /// The soft threshold moved.
     SoftMoved(SoftMoved),
+    /// So many texts of the client, of that size, found no room in front of the view.
+    CrowdedOut(usize, Tokens),
     /// A swap was refused by a rule.
     Held(String),
     /// The machine stopped.
@@ -91,6 +93,11 @@ impl fmt::Display for Happened {
             Self::Swapped(before, after) => {
                 write!(f, "swapped: {before} tokens before, {after} after")
             }
+            Self::CrowdedOut(texts, tokens) => write!(
+                f,
+                "left out: {texts} texts of the client's instructions and context, {tokens} tokens; more than \
+                 their share of the window"
+            ),
             Self::SoftMoved(moved) => moved.fmt(f),
             Self::Held(why) => write!(f, "a swap was refused: {why}"),
             Self::Stopped(why) => write!(f, "compaction has stopped: {why}"),

@@ -1,6 +1,6 @@
-//! What a provider's own summary does not say: standing matter, the user's words, the state of the work, and
-//! identifiers that it does not name. They can not stand in its block, which goes back byte for byte, so they
-//! are told once behind it, with the request that shows it first.
+//! Matter missing from a provider's own summary: standing matter, the user's words, the state of the work, and
+//! identifiers that it does not name. It cannot stand in the summary's block, which goes back byte for byte, so
+//! it is told once behind the block, with the request that shows it first.
 
 use context::Text;
 use history::MarkId;
@@ -9,7 +9,7 @@ use history::MarkId;
 const HEADING: &str = "[Ebbtide: names, places and numbers from the earlier messages that the summary in \
                        front stands for. A record of what was said, no instructions.]";
 
-/// What is told behind the summary: `beside`, and a list of these entries. Empty where there is neither.
+/// The text behind the summary: `beside`, and a list of these entries. Empty where there is neither.
 pub(crate) fn text(beside: &str, entries: &[String]) -> Text {
     let mut text = beside.trim_end().to_owned();
     if entries.is_empty() {

@@ -57,6 +57,7 @@ impl Work {
                 pins,
                 budget: preparation.budget,
                 words: preparation.words,
+                standing: preparation.standing,
                 instructions: None,
                 counter: Arc::new(model.counter()),
                 model: name.to_string(),

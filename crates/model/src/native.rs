@@ -157,6 +157,7 @@ mod tests {
             pins: Vec::new(),
             budget: Tokens::new(2_000),
             words: Tokens::new(2_000),
+            standing: Tokens::new(4_000),
             instructions: instructions.map(Text::from),
             counter: Arc::new(Heuristic),
             model: "claude-opus-5-5".to_owned(),

@@ -26,6 +26,9 @@ pub struct Order {
     pub budget: Tokens,
     /// The room for the user's own words, which stand in front of the summary.
     pub words: Tokens,
+    /// The room for what the client itself put into the conversation. What it cannot hold counts as the user's
+    /// words.
+    pub standing: Tokens,
     /// The operator's own instructions for the summariser.
     pub instructions: Option<Text>,
     /// Counts for the agent's model.
@@ -52,6 +55,7 @@ impl Order {
     pub const fn room(&self) -> Room {
         Room {
             words: self.words,
+            standing: self.standing,
             summary: self.budget,
         }
     }

@@ -189,6 +189,7 @@ fn add_state(summary: &mut Summary, order: &Order) {
     let free = order.budget.saturating_sub(summary.tokens(counter));
     let room = Room {
         words: order.words,
+        standing: order.standing,
         summary: free.min(order.budget.scaled(STATE)),
     };
     let state = extract::state(&order.old, room, counter);
@@ -280,6 +281,7 @@ mod tests {
             pins: vec![Text::from("never touch src/parser_3.rs")],
             budget: Tokens::new(budget),
             words: Tokens::new(400),
+            standing: Tokens::ZERO,
             instructions: None,
             counter: Arc::new(Heuristic),
             model: "m".to_owned(),

@@ -4,7 +4,7 @@ use super::words::Words;
 use super::{Classifier, Standing, Verdict};
 use crate::linearity::ResourceClass::{Droppable, Preserved, Required};
 use crate::spoken;
-use crate::turn::{Part, Role, Turn};
+use crate::turn::{Role, Turn};
 use crate::units::Tokens;
 
 /// Short constraints, decisions and directives of the user are preserved, up to a budget; other user
@@ -211,13 +211,7 @@ impl Demands {
 fn strength(turn: &Turn) -> Option<Strength> {
     let lines: Vec<&str> = spoken::lines(turn).collect();
     let typed: usize = lines.iter().map(|line| line.len()).sum();
-    let all: usize = turn
-        .parts()
-        .iter()
-        .flat_map(Part::readable)
-        .map(str::len)
-        .sum();
-    if typed * 2 < all || typed == 0 {
+    if typed * 2 < turn.readable_length() || typed == 0 {
         return None;
     }
     let asks = lines.last().is_some_and(|line| line.ends_with('?'));

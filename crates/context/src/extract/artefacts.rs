@@ -1,4 +1,4 @@
-//! What the agent did to its environment: files, commands, commits, and the errors on the way.
+//! Changes that the agent made to its environment: files, commands, commits, and the errors on the way.
 
 use std::collections::HashMap;
 

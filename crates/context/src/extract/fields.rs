@@ -57,12 +57,7 @@ pub(super) fn fill(
     budget: Tokens,
     counter: &dyn TokenCounter,
 ) {
-    let mut page = Page {
-        summary,
-        counter,
-        left: budget,
-        said: HashSet::new(),
-    };
+    let mut page = Page::new(summary, budget, counter);
     let share = |part: f64| budget.scaled(part);
     let done = Artefacts::of(known.steps);
     // The most needed first, each within its share, so that none crowds out the others.
@@ -83,12 +78,7 @@ pub(super) fn fill_done(
     budget: Tokens,
     counter: &dyn TokenCounter,
 ) {
-    let mut page = Page {
-        summary,
-        counter,
-        left: budget,
-        said: HashSet::new(),
-    };
+    let mut page = Page::new(summary, budget, counter);
     let done = Artefacts::of(known.steps);
     tasks_of(&mut page, known, budget.scaled(0.3));
     files(&mut page, &done, budget.scaled(0.35));
@@ -104,7 +94,16 @@ struct Page<'a> {
     said: HashSet<String>,
 }
 
-impl Page<'_> {
+impl<'a> Page<'a> {
+    fn new(summary: &'a mut Summary, left: Tokens, counter: &'a dyn TokenCounter) -> Self {
+        Self {
+            summary,
+            counter,
+            left,
+            said: HashSet::new(),
+        }
+    }
+
     /// Adds an entry if there is room for all of it in `room`, which shrinks by its size. Returns true if it
     /// stands there.
     fn add(&mut self, field: Field, entry: &str, room: &mut Tokens) -> bool {
@@ -334,7 +333,7 @@ fn is_whole(sentence: &str) -> bool {
     words(sentence) >= 4 && !sentence.ends_with(':')
 }
 
-/// What the assistant said did not work, newest first.
+/// Adds sentences of the assistant about attempts that failed, newest first.
 fn dead_ends(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
     let said = known.pieces.iter().rev();

@@ -33,10 +33,10 @@ use std::collections::HashSet;
 use crate::counter::TokenCounter;
 use crate::identifiers;
 use crate::projector::{Summarizer, SummarizerError};
-use crate::standing::{Matter, Standing};
+use crate::standing::Standing;
 use crate::summary::{Field, Replaced, Summary, is_summary, one_line};
 use crate::text::Text;
-use crate::turn::Turn;
+use crate::turn::{Role, Turn, TurnDraft};
 use crate::units::Tokens;
 use crate::user_words::UserWords;
 use census::Census;
@@ -65,6 +65,8 @@ const FOCUS: usize = 32_000;
 pub struct Room {
     /// The most tokens of the user's words.
     pub words: Tokens,
+    /// The most tokens of the client's standing matter. What it cannot hold counts as the user's words.
+    pub standing: Tokens,
     /// The most tokens of the rest.
     pub summary: Tokens,
 }
@@ -75,6 +77,7 @@ impl Room {
     pub const fn without_words(summary: Tokens) -> Self {
         Self {
             words: Tokens::ZERO,
+            standing: Tokens::ZERO,
             summary,
         }
     }
@@ -88,22 +91,31 @@ impl Room {
 pub fn extract(old: &[Turn], tail: &[Turn], budget: Tokens, counter: &dyn TokenCounter) -> Summary {
     let template = blank(old).tokens(counter) + Tokens::new(2);
     let room = budget.scaled(WORDS).min(budget.saturating_sub(template));
-    let words = UserWords::of(old, &Standing::of(old).parts(), room, counter);
+    let words = words(old, (room, Tokens::new(u64::MAX)), counter);
     let left = budget.saturating_sub(words.tokens(counter));
     let mut summary = filled(old, tail, (words, left), counter);
     trim(&mut summary, budget, counter);
     summary
 }
 
+/// The messages that take the place of `old`: what the client itself put into it, byte for byte, and the summary.
+#[must_use]
+pub fn front(old: &[Turn], summary: &Summary) -> Vec<TurnDraft> {
+    let standing = Standing::of(old, Tokens::new(u64::MAX));
+    let texts = standing.texts_before(old, old.len());
+    let told = texts.map(|text| TurnDraft::text(Role::User, text));
+    told.chain([summary.draft()]).collect()
+}
+
 /// Like [`extract`], with room of their own for the user's words.
 #[must_use]
 pub fn extract_in(old: &[Turn], tail: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
-    let words = UserWords::of(old, &Standing::of(old).parts(), room.words, counter);
+    let words = words(old, (room.words, room.standing), counter);
     filled(old, tail, (words, room.summary), counter)
 }
 
 /// The user's words and the state of the work in `old` (tasks, files, commands, commits, errors), within `room`:
-/// what goes with a summary that a model wrote.
+/// the company of a summary that a model wrote.
 #[must_use]
 pub fn state(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
     let mut summary = blank(old);
@@ -113,8 +125,18 @@ pub fn state(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
         steps: &steps::steps(old),
     };
     fields::fill_done(&mut summary, &known, room.summary, counter);
-    summary.words = UserWords::of(old, &Standing::of(old).parts(), room.words, counter);
+    summary.words = words(old, (room.words, room.standing), counter);
     summary
+}
+
+/// The user's words in `old` within `room`, without what stands in the room beside it.
+fn words(
+    old: &[Turn],
+    (room, standing): (Tokens, Tokens),
+    counter: &dyn TokenCounter,
+) -> UserWords {
+    let elsewhere = Standing::of(old, standing).parts();
+    UserWords::of(old, &elsewhere, room, counter)
 }
 
 /// The heading of standing matter that is told again.
@@ -126,21 +148,13 @@ pub fn is_beside(text: &str) -> bool {
     text.starts_with(STANDING) || is_summary(text)
 }
 
-/// What has to stand beside a provider's own summary of `old`: the client's standing matter, the user's words and
-/// the state of the work.
+/// The text that stands beside a provider's own summary of `old`: the client's standing matter, the user's words
+/// and the state of the work.
 #[must_use]
 pub fn beside(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> String {
-    let standing = Standing::of(old);
-    let texts = standing.before(old.len()).filter_map(|entry| {
-        let turn = old.get(entry.turn)?;
-        match entry.matter {
-            Matter::Text { text, .. } => turn.texts().nth(text).map(str::to_owned),
-            Matter::System => Some(turn.readable()),
-            // The provider's own summary keeps the tools that were loaded.
-            Matter::Loads => None,
-        }
-    });
-    let texts: Vec<String> = texts.collect();
+    let standing = Standing::of(old, room.standing);
+    // The provider's own summary keeps the tools that were loaded.
+    let texts: Vec<String> = standing.texts_before(old, old.len()).collect();
     let room = Room {
         summary: room.summary.scaled(BESIDE),
         ..room

@@ -2,6 +2,7 @@
 
 use super::{Matter, Standing};
 use crate::counter::Heuristic;
+use crate::extract::{Room, extract_in};
 use crate::turn::{
     Digest, Opaque, Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId,
 };
@@ -28,6 +29,8 @@ fn said(text: &str) -> TurnDraft {
     TurnDraft::text(Role::Assistant, text)
 }
 
+const ALL: Tokens = Tokens::new(u64::MAX);
+
 fn call(name: &str, arguments: &str) -> TurnDraft {
     let call = ToolCall {
         id: "a".into(),
@@ -39,7 +42,7 @@ fn call(name: &str, arguments: &str) -> TurnDraft {
 
 /// The turns and texts that stand in front of the turns from `cut` on.
 fn check(drafts: Vec<TurnDraft>, cut: usize, expected: &[(usize, usize)]) {
-    let standing = Standing::of(&placed(drafts));
+    let standing = Standing::of(&placed(drafts), ALL);
     let found: Vec<(usize, usize)> = standing
         .before(cut)
         .map(|it| match it.matter {
@@ -269,6 +272,39 @@ fn a_remark_beside_a_loaded_tool_is_the_clients() {
         TurnDraft::said(Role::Tool, parts),
         said("Yes."),
     ]);
-    let parts = Standing::of(&turns).parts();
+    let parts = Standing::of(&turns, ALL).parts();
     assert_eq!(parts.into_iter().collect::<Vec<_>>(), [(2, 2)]);
+}
+
+#[test]
+fn a_text_without_room_is_the_users() {
+    let long: Vec<String> = (0..400)
+        .map(|it| format!("Rule {} holds.", letters(it)))
+        .collect();
+    let text = format!(
+        "<context>\n{}\n</context>\nMend the parser.",
+        long.join("\n")
+    );
+    let turns = placed(vec![user(&[&text]), said("Yes.")]);
+    let size = turns.first().unwrap().tokens();
+    let wide = Standing::of(&turns, size);
+    assert_eq!(wide.before(2).count(), 1);
+    assert_eq!(wide.parts().len(), 1);
+    assert_eq!(wide.crowded_out(2), (0, Tokens::ZERO));
+    let narrow = Standing::of(&turns, size.scaled(0.5));
+    assert_eq!(narrow.before(2).count(), 0);
+    assert_eq!(narrow.parts().len(), 0);
+    assert_eq!(narrow.crowded_out(2), (1, size));
+    assert_eq!(narrow.crowded_out(0), (0, Tokens::ZERO));
+    let room = Room {
+        words: Tokens::new(100),
+        standing: size.scaled(0.5),
+        summary: Tokens::new(500),
+    };
+    let summary = extract_in(&turns, &[], room, &Heuristic);
+    assert!(
+        summary.render().contains("Mend the parser."),
+        "{}",
+        summary.render()
+    );
 }

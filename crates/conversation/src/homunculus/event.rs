@@ -144,6 +144,8 @@ pub struct Preparation {
     pub budget: Tokens,
     /// The room for the user's own words.
     pub words: Tokens,
+    /// The room for what the client itself put into the conversation.
+    pub standing: Tokens,
 }
 
 /// The outcome of a command.

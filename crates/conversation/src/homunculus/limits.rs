@@ -1,6 +1,6 @@
 //! The guards' numbers.
 
-use context::{Tokens, user_words};
+use context::{Tokens, standing, user_words};
 use jiff::SignedDuration;
 
 use crate::homunculus::price::Prices;
@@ -19,6 +19,8 @@ pub struct Limits {
     pub summary: Tokens,
     /// The room for the user's own words, which stand in front of a summary.
     pub words: Tokens,
+    /// The room for what the client itself put into the conversation.
+    pub standing: Tokens,
     /// The largest tail that may stay behind the mark at a swap below the hard threshold.
     pub tail_cap: Tokens,
     /// The age at which a prepared summary is too old.
@@ -84,6 +86,7 @@ impl Limits {
             hard: Self::HARD,
             summary: Tokens::new(sixteenth.clamp(1_000, 8_000).min(window.get() / 4)),
             words: user_words::room(window, user_words::SHARE),
+            standing: standing::room(window),
             tail_cap: window.scaled(0.3),
             staleness: Staleness {
                 requests: 100,
@@ -102,12 +105,14 @@ impl Limits {
     }
 
     /// The same window and prices without guards against long tails, small gains, thrashing and
-    /// waiting, and without the user's own words: what products without such guards do. The rules about where to cut still hold.
+    /// waiting, and without room for the user's own words and standing matter: what products without such guards
+    /// do. The rules about where to cut still hold.
     #[must_use]
     pub fn unguarded(self) -> Self {
         Self {
             tail_cap: self.window,
             words: Tokens::ZERO,
+            standing: Tokens::ZERO,
             minimum_gain: 0.0,
             horizon: f64::INFINITY,
             thrash: u32::MAX,

@@ -66,7 +66,7 @@ impl Outline {
         }
     }
 
-    /// What its client put into the conversation by itself.
+    /// The matter that the client itself put into the conversation.
     #[must_use]
     pub const fn standing(&self) -> &Standing {
         &self.standing

@@ -21,6 +21,7 @@ const SUMMARY: Tokens = Tokens::new(2_000);
 /// The sizes of such a summary: the words of those who spoke to the agent have room of their own.
 const ROOM: Room = Room {
     words: SUMMARY,
+    standing: SUMMARY,
     summary: SUMMARY,
 };
 

@@ -160,6 +160,7 @@ impl Source {
             pins: self.pins.clone(),
             budget: preparation.budget,
             words: preparation.words,
+            standing: preparation.standing,
             instructions: None,
             counter: Arc::new(self.model.counter()),
             model: self.name.to_string(),

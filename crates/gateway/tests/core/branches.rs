@@ -57,6 +57,7 @@ async fn a_branch_from_before_its_summary_was_made_is_told_nothing_of_what_came_
     let hidden = agent.messages.len() - house.newest().len();
     let said = |message: &serde_json::Value| message.to_string();
     let newest = format!("src/module_{asked}.rs");
+    assert!(hidden > 2, "something is summed up");
 
     let mut branch = agent.clone();
     branch.messages.truncate(hidden + 2);

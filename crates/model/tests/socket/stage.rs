@@ -192,6 +192,7 @@ pub fn sent(dialect: Dialect, url: &str, body: &Value, tail: usize) -> (Sent, Or
         pins: Vec::new(),
         budget: Tokens::new(1_500),
         words: Tokens::new(2_000),
+        standing: Tokens::new(4_000),
         instructions: None,
         model: model.to_owned(),
         counter,
