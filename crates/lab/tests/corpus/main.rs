@@ -20,3 +20,4 @@ mod shrink;
 mod steps;
 mod summaries;
 mod vitality;
+mod vulnerable;
