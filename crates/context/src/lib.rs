@@ -49,6 +49,7 @@ pub mod vitality;
 pub mod window;
 
 pub use counter::{Heuristic, TokenCounter};
+pub use spoken::lines as typed_lines;
 pub use text::Text;
 pub use turn::{CallId, Part, Provenance, Role, Turn, TurnDraft, TurnId};
 pub use units::{Pressure, Tokens};

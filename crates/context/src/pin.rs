@@ -18,7 +18,7 @@ use crate::turn::{Provenance, Role, Turn, TurnDraft};
 use crate::units::Tokens;
 
 pub use directive::{Directive, directives};
-pub use subject::Subject;
+pub use subject::{Subject, handle, is_foreign};
 
 /// Identifies a pin: the first eight hexadecimal digits of the blake3 hash of its text. The same
 /// text is the same pin.
@@ -65,9 +65,14 @@ pub enum Origin {
     Agent,
     /// Somebody through the command line, the dashboard or HTTP.
     Api,
+    /// The program that manages the agent's memory.
+    Strategy,
 }
 
 impl Origin {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::User, Self::Agent, Self::Api, Self::Strategy];
+
     /// The lower-case name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -75,6 +80,7 @@ impl Origin {
             Self::User => "user",
             Self::Agent => "agent",
             Self::Api => "api",
+            Self::Strategy => "strategy",
         }
     }
 }
@@ -189,6 +195,9 @@ pub enum PinError {
     /// Another text has the same id.
     #[error("another pin has the id of this one")]
     Taken,
+    /// A tool or the model said the text, so it cannot stand as a person's.
+    #[error("a tool or the model said this text, so it cannot be pinned as it stands")]
+    Foreign,
 }
 
 impl PinError {
@@ -208,6 +217,24 @@ impl PinError {
     pub const NO_TURN: ErrorCode = ErrorCode::new("E0426");
     /// The code of [`PinError::NoRead`].
     pub const NO_READ: ErrorCode = ErrorCode::new("E0427");
+    /// The code of [`PinError::Foreign`].
+    pub const FOREIGN: ErrorCode = ErrorCode::new("E0428");
+
+    /// A word for logs and for strategies.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::TooLarge { .. } => "too_large",
+            Self::TooMany { .. } => "too_many",
+            Self::Full { .. } => "full",
+            Self::Unknown => "unknown",
+            Self::Taken => "taken",
+            Self::NoTurn { .. } => "no_turn",
+            Self::NoRead(_) => "no_read",
+            Self::Foreign => "foreign",
+        }
+    }
 }
 
 impl Coded for PinError {
@@ -221,6 +248,7 @@ impl Coded for PinError {
             Self::Taken => Self::TAKEN,
             Self::NoTurn { .. } => Self::NO_TURN,
             Self::NoRead(_) => Self::NO_READ,
+            Self::Foreign => Self::FOREIGN,
         }
     }
 
@@ -270,6 +298,11 @@ pub const CODES: &[CodeEntry] = &[
         code: PinError::NO_READ,
         meaning: "a pin of a file that no tool call has read",
         remedy: "Write the path as the tool call does, or pin the turn with the result.",
+    },
+    CodeEntry {
+        code: PinError::FOREIGN,
+        meaning: "a strategy's pin of a text that a tool or the model said",
+        remedy: "Pin the turn by its handle, such as `turn:14`. The pin then names its source.",
     },
 ];
 

@@ -1,5 +1,6 @@
 //! Changes that are stored together.
 
+use context::pin::PinId;
 use context::{Part, Text, Turn, TurnId};
 use history::{Conversation, Edition, HistoryError, Mark, Pinned, Store};
 use jiff::Timestamp;
@@ -23,8 +24,10 @@ pub struct Batch {
     pub(crate) editions: Vec<Edition>,
     /// Texts by key.
     pub(crate) texts: Vec<([u8; 16], Text)>,
-    /// Pins that a branch inherits.
+    /// Pins that a branch inherits or the strategy sets.
     pub(crate) pins: Vec<Pinned>,
+    /// Pins that the strategy removes.
+    pub(crate) unpinned: Vec<PinId>,
     /// The conversation as it is now.
     pub(crate) conversation: Option<Conversation>,
 }
@@ -39,6 +42,7 @@ impl Default for Batch {
             editions: Vec::new(),
             texts: Vec::new(),
             pins: Vec::new(),
+            unpinned: Vec::new(),
             conversation: None,
         }
     }
@@ -112,7 +116,12 @@ impl Batch {
         self.marks.extend(more.marks);
         self.editions.extend(more.editions);
         self.texts.extend(more.texts);
+        // The newer change of a pin holds.
+        self.pins.retain(|set| !more.unpinned.contains(&set.pin.id));
+        self.unpinned
+            .retain(|id| more.pins.iter().all(|set| set.pin.id != *id));
         self.pins.extend(more.pins);
+        self.unpinned.extend(more.unpinned);
         self.conversation = more.conversation.or(self.conversation.take());
     }
 
@@ -124,6 +133,7 @@ impl Batch {
             && self.editions.is_empty()
             && self.texts.is_empty()
             && self.pins.is_empty()
+            && self.unpinned.is_empty()
             && self.conversation.is_none()
     }
 
@@ -173,6 +183,9 @@ impl Batch {
             store.save(conversation)?;
             for pin in &self.pins {
                 store.set_pin(conversation.id, pin)?;
+            }
+            for &pin in &self.unpinned {
+                store.remove_pin(conversation.id, pin)?;
             }
         }
         self.editions

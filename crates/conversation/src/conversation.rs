@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use context::pin::{Pin, PinId, PinLimits};
+use context::pin::{Origin, Pin, PinId, PinLimits, Pins};
 use context::standing::Matter;
-use context::{Text, Tokens, Turn, TurnId};
+use context::{Text, TokenCounter, Tokens, Turn, TurnId};
 use history::{Conversation as Record, Standing};
 use jiff::Timestamp;
-use tokens::{Capability, Model};
+use tokens::{Capability, Model, ModelCounter};
 use wire::api::Dialect;
 
 use crate::adaptive::Adaptive;
@@ -18,9 +18,10 @@ use crate::element::Element;
 use crate::homunculus::hosted::{Hosted, PinKeeping};
 use crate::homunculus::{
     Action, Command, Event, Extent, Homunculus, JobId, Outline, Path, Preparation, Refusal,
-    Telemetry, Verdict, When, Wish,
+    Telemetry, Verdict, When, Wish, Words,
 };
 use crate::identity::Key;
+use crate::incoming::Incoming;
 use crate::journal::{Happened, Journal};
 use crate::overlay::Overlay;
 use crate::pins::PinBook;
@@ -116,6 +117,28 @@ pub struct Conversation {
     pub(crate) outbox: Vec<Effect>,
 }
 
+/// The words of a request that is at hand, and the pins beside it.
+#[derive(Debug)]
+struct AtHand<'a, 'r> {
+    incoming: &'a Incoming<'r>,
+    pins: &'a PinBook,
+    counter: ModelCounter,
+}
+
+impl Words for AtHand<'_, '_> {
+    fn turns(&self) -> &[Turn] {
+        self.incoming.turns()
+    }
+
+    fn pins(&self) -> &Pins {
+        self.pins.in_force()
+    }
+
+    fn counter(&self) -> &dyn TokenCounter {
+        &self.counter
+    }
+}
+
 /// The machine's answer to a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Decision {
@@ -163,8 +186,19 @@ impl Conversation {
     }
 
     /// Shows the machine a request of the first `len` turns.
-    pub(crate) fn ask_machine(&mut self, len: usize, now: Timestamp) -> Decision {
-        let path = Path::new(&self.said.outline, len, self.pins.places());
+    pub(crate) fn ask_machine(
+        &mut self,
+        incoming: &Incoming<'_>,
+        len: usize,
+        now: Timestamp,
+    ) -> Decision {
+        self.limit_pins();
+        let words = AtHand {
+            incoming,
+            pins: &self.pins,
+            counter: self.supervisor.model.counter(),
+        };
+        let path = Path::new(&self.said.outline, len, self.pins.places()).with_words(&words);
         let actions = self.supervisor.machine.on(Event::Request(path), now);
         self.carry_out(actions, len, now)
     }
@@ -221,6 +255,7 @@ impl Conversation {
                         .note(now, Happened::Stopped(reason.to_string()));
                 }
                 Action::Unpin(id) => self.unpin(&id, now),
+                Action::Pin(pin, turn) => self.pin_for_strategy(pin, turn, now),
                 Action::Acknowledge(_) | Action::Retry | Action::PassThrough => {}
             }
         }
@@ -228,11 +263,19 @@ impl Conversation {
     }
 
     fn unpin(&mut self, id: &str, now: Timestamp) {
-        if let Some(id) = PinId::parse(id) {
-            self.pins.refuse(id);
+        let removed = PinId::parse(id).and_then(|id| self.pins.refuse(id));
+        // What a strategy pinned itself, it may let go.
+        if removed.is_some_and(|pin| pin.origin != Origin::Strategy) {
             let why = "the strategy accepts no more pins".to_owned();
             self.journal.note(now, Happened::PinRefused(why));
         }
+    }
+
+    fn pin_for_strategy(&mut self, pin: Pin, turn: Option<TurnId>, now: Timestamp) {
+        let happened = Happened::StrategyPinned(pin.id, pin.tokens);
+        self.journal.note(now, happened);
+        let turn = turn.and_then(|turn| Some((self.place_of(turn).checked_sub(1)?, turn)));
+        self.pins.take_from_strategy(pin, turn);
     }
 
     fn note(&mut self, telemetry: &Telemetry, now: Timestamp) {
@@ -251,7 +294,14 @@ impl Conversation {
                 };
                 self.tell_outside(Notice::Commanded(command, refused));
                 let Some(refused) = refused else { return };
+                if matches!(verdict, Verdict::Refused(Refusal::NotPinned { .. })) {
+                    // Told with its sizes.
+                    return;
+                }
                 Happened::CommandRefused(command, refused)
+            }
+            Telemetry::NotPinned(error) => {
+                Happened::StrategyPinRefused(error.word(), error.to_string())
             }
             Telemetry::CameToNothing(refusal) => {
                 self.tell_outside(Notice::CameToNothing(*refusal));

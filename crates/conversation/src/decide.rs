@@ -52,7 +52,9 @@ impl Conversation {
             return Decided::Overtaken;
         }
         let ordered = self.obey(now);
-        let decision = self.ask_machine(flight.turns.len, now).and(ordered);
+        let decision = self
+            .ask_machine(incoming, flight.turns.len, now)
+            .and(ordered);
         self.count(&decision, flight);
         if let Some(shown) = decision.send {
             let ready = self.ready(incoming, flight, shown);
@@ -142,6 +144,11 @@ impl Conversation {
         let (len, is_on) = (flight.turns.len, self.terms.is_on());
         let mut did = std::mem::take(&mut flight.did);
         let mut batch = Batch::default();
+        let changes = self.pins.take_changes();
+        if is_on && !changes.is_empty() {
+            (batch.pins, batch.unpinned) = (changes.set, changes.removed);
+            batch.conversation = Some(self.to_record());
+        }
         if is_on {
             // Before the view is made: it shows what is added here.
             self.inject(incoming, flight, (shown, &mut batch, &mut did));

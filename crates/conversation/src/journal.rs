@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use context::Tokens;
+use context::pin::PinId;
 use history::Route;
 use jiff::{SignedDuration, Timestamp};
 
@@ -64,6 +65,10 @@ pub enum Happened {
     OwnCompaction(&'static str, bool),
     /// A line of the user that would pin or unpin was refused.
     PinRefused(String),
+    /// The strategy pinned a text of this size.
+    StrategyPinned(PinId, Tokens),
+    /// A pin of the strategy was refused: why in a word, and with the sizes.
+    StrategyPinRefused(&'static str, String),
     /// Something could not be kept.
     NotKept,
     /// A request could not be made as it should; it was sent as it came.
@@ -123,6 +128,12 @@ impl fmt::Display for Happened {
                 write!(f, "the compaction of {client} was sent on")
             }
             Self::PinRefused(why) => write!(f, "a pin line was rejected: {why}"),
+            Self::StrategyPinned(pin, tokens) => {
+                write!(f, "the strategy pinned {tokens} tokens ({pin})")
+            }
+            Self::StrategyPinRefused(_, why) => {
+                write!(f, "the strategy's command `pin` was refused: {why}")
+            }
             Self::NotKept => f.write_str("the store failed"),
             Self::NotRewritten(why) => write!(f, "a request was sent unchanged: {why}"),
             Self::Transformed(kind) => write!(f, "the provider changed the input: {kind}"),
@@ -175,11 +186,18 @@ impl Journal {
     /// refused, which may come in turns with each request, while the first entry stands.
     pub(crate) fn note(&mut self, at: Timestamp, happened: Happened) {
         let looked_at = match happened {
-            Happened::CommandRefused(..) => ENTRIES,
+            Happened::CommandRefused(..) | Happened::StrategyPinRefused(..) => ENTRIES,
             _ => 1,
         };
         let mut newest = self.entries.iter().rev().take(looked_at);
-        if newest.any(|(_, noted)| *noted == happened) {
+        // What differs in sizes alone is the same.
+        let is_same = |noted: &Happened| match (noted, &happened) {
+            (Happened::StrategyPinRefused(one, _), Happened::StrategyPinRefused(other, _)) => {
+                one == other
+            }
+            (one, other) => one == other,
+        };
+        if newest.any(|(_, noted)| is_same(noted)) {
             return;
         }
         if self.entries.len() >= ENTRIES {

@@ -4,7 +4,7 @@ use crate::homunculus::PinnedAt;
 use context::pin::{
     Directive, Origin, Pin, PinError, PinId, PinLimits, Pinned as Set, Pins, directives,
 };
-use context::{TokenCounter, Turn};
+use context::{TokenCounter, Turn, TurnId};
 use history::Pinned;
 
 /// The pins in force and where they are said.
@@ -15,7 +15,24 @@ pub struct PinBook {
     said: Vec<(PinId, usize)>,
     /// Pins that were restated since the last swap, and are shown so.
     restated: Vec<PinId>,
+    /// The index of the user's turn whose words a pin of the strategy is. It is not restated while that turn
+    /// is shown.
+    stands: Vec<(PinId, usize)>,
     places: Vec<PinnedAt>,
+    changes: PinChanges,
+}
+
+/// Pins that the strategy set and removed, for the store.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PinChanges {
+    pub set: Vec<Pinned>,
+    pub removed: Vec<PinId>,
+}
+
+impl PinChanges {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.removed.is_empty()
+    }
 }
 
 impl PinBook {
@@ -90,6 +107,7 @@ impl PinBook {
         let Set::Added(id) = self.pins.add(text, origin, None, counter)? else {
             return Ok(None);
         };
+        self.changes.removed.retain(|&removed| removed != id);
         self.place();
         Ok(self.pins.get(id).cloned())
     }
@@ -97,18 +115,50 @@ impl PinBook {
     /// Removes a pin that was set from outside.
     pub(crate) fn remove(&mut self, id: PinId) -> bool {
         let removable = self.is_removable(id) && self.pins.remove(id).is_ok();
+        if removable {
+            self.stands.retain(|&(stands, _)| stands != id);
+            self.changes.set.retain(|set| set.pin.id != id);
+        }
         self.restated.retain(|&restated| restated != id);
         self.place();
         removable
     }
 
-    /// Removes a pin of any origin: the strategy does not keep it.
-    pub(crate) fn refuse(&mut self, id: PinId) {
-        if self.pins.remove(id).is_ok() {
-            self.said.retain(|&(said, _)| said != id);
-            self.restated.retain(|&restated| restated != id);
-            self.place();
+    /// Sets a pin of the strategy, which was held to the limits. `turn`: the user's turn whose words it is, with
+    /// its index.
+    pub(crate) fn take_from_strategy(&mut self, pin: Pin, turn: Option<(usize, TurnId)>) {
+        let said_in = turn.map(|(_, id)| id);
+        self.stands.extend(turn.map(|(index, _)| (pin.id, index)));
+        self.changes.removed.retain(|&removed| removed != pin.id);
+        self.pins.restore(pin.clone());
+        self.changes.set.push(Pinned { pin, said_in });
+        self.place();
+    }
+
+    /// Removes a pin of any origin: the strategy does not keep it. The answer is the pin.
+    pub(crate) fn refuse(&mut self, id: PinId) -> Option<Pin> {
+        let pin = self.pins.remove(id).ok()?;
+        let is_new = self.changes.set.iter().any(|set| set.pin.id == id);
+        // The store has no pins of the user's lines.
+        if self.is_removable(id) && !is_new {
+            self.changes.removed.push(id);
         }
+        self.said.retain(|&(said, _)| said != id);
+        self.stands.retain(|&(stands, _)| stands != id);
+        self.restated.retain(|&restated| restated != id);
+        self.changes.set.retain(|set| set.pin.id != id);
+        self.place();
+        Some(pin)
+    }
+
+    /// The changes that the store lacks; none are left.
+    pub(crate) fn take_changes(&mut self) -> PinChanges {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// The pins in force, with their limits.
+    pub(crate) const fn in_force(&self) -> &Pins {
+        &self.pins
     }
 
     /// Returns true if this text is pinned.
@@ -182,12 +232,14 @@ impl PinBook {
         let outside: Pins = self.outside().into_iter().collect();
         self.pins = outside;
         self.said.clear();
+        self.stands.clear();
         self.place();
     }
 
     fn is_said(&self, id: PinId, from: usize) -> bool {
         self.said
             .iter()
+            .chain(&self.stands)
             .any(|&(said, index)| said == id && index >= from)
     }
 
@@ -196,6 +248,7 @@ impl PinBook {
             turn: self
                 .said
                 .iter()
+                .chain(&self.stands)
                 .find(|(said, _)| *said == pin.id)
                 .map(|&(_, index)| index),
             tokens: pin.tokens,

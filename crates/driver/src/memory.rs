@@ -20,7 +20,7 @@ mod state;
 
 use std::sync::Arc;
 
-use context::pin::{Directive, Origin, PinError, Pins};
+use context::pin::{Directive, Origin, PinError, Pins, Subject};
 use context::window::ContextWindow;
 use context::{Heuristic, Part, Provenance, Role, Text, Tokens, Turn, TurnDraft, TurnId};
 use plumb::value::Value;
@@ -300,21 +300,35 @@ impl Memory {
         self.replace(&prepared)
     }
 
-    /// Keeps a text in front of everything, whatever becomes of the rest.
+    /// Keeps a text, or what a handle names, in front of everything, whatever becomes of the rest.
     ///
     /// # Errors
-    /// If a limit of the pins would be passed, as a phrase with its code.
-    pub fn pin(&mut self, text: &Value) -> Result<(), String> {
-        let added = self.pins.add(&shown(text), Origin::Api, None, &Heuristic);
+    /// If there is no such turn, or a limit of the pins would be passed, as a phrase with its code.
+    pub fn pin(&mut self, named: &Value) -> Result<(), String> {
+        let text = self.named(named);
+        let added = text.and_then(|text| self.pins.add(&text, Origin::Api, None, &Heuristic));
         added.map(|_| ()).map_err(|error| coded(&error))
     }
 
-    /// Unpins a text, or a pin by its id.
+    /// The text that a value of a program is, or that its handle names among all turns of the agent.
+    fn named(&self, named: &Value) -> Result<String, PinError> {
+        match Subject::named(&shown(named)) {
+            Subject::Text(text) => Ok(text),
+            subject => {
+                let turns: Vec<Turn> = self.window.turns().cloned().collect();
+                subject.text(&turns)
+            }
+        }
+    }
+
+    /// Unpins a text, what a handle names, or a pin by its id.
     ///
     /// # Errors
     /// If it was not pinned, as a phrase.
-    pub fn unpin(&mut self, text: &Value) -> Result<(), String> {
-        let directive = Directive::Unpin(shown(text).as_str().into());
+    pub fn unpin(&mut self, named: &Value) -> Result<(), String> {
+        // A handle of a turn that is not there names no pin either.
+        let text = self.named(named).unwrap_or_default();
+        let directive = Directive::Unpin(text.into());
         let gone = self.pins.obey(&directive, None, &Heuristic);
         gone.map(|_| ()).map_err(|error| match error {
             PinError::Unknown => "this text is not pinned".to_owned(),

@@ -119,6 +119,8 @@ pub struct Outcome {
     pub overflows: Overflows,
     /// Pins, request by request.
     pub pins: PinCount,
+    /// The user's rules at the last request.
+    pub constraints: Constraints,
     /// Each moment at which turns left the view.
     pub compactions: Vec<Compaction>,
     /// The pressure of each request, in order.
@@ -288,6 +290,15 @@ pub struct PinCount {
     pub requests: usize,
     /// Requests that showed every pin in force.
     pub intact: usize,
+}
+
+/// Constraint survival: messages of the user that set a rule, decide or prefer something, at the last request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Constraints {
+    /// Those said before it.
+    pub said: usize,
+    /// Those of them whose typed lines all stand in it verbatim.
+    pub kept: usize,
 }
 
 /// The state of the turns at the last request: each turn counts in exactly one of the four.

@@ -9,6 +9,7 @@
 
 mod client;
 mod clock;
+mod constraints;
 mod drive;
 mod facts;
 mod fate;
@@ -50,6 +51,8 @@ struct Scene<'a> {
     requests: Vec<usize>,
     /// The number of messages with system turns that the list begins with.
     lead_messages: usize,
+    /// The user's rules and decisions, for counting.
+    constraints: Vec<constraints::Constraint>,
     /// The pins, for counting.
     pins: Vec<PinSpan>,
     model: Model,
@@ -99,6 +102,7 @@ pub fn run_with(
         lead_messages: client.message_of(facts::leading_system_turns(session)),
         client,
         watch,
+        constraints: constraints::of(&session.turns, window),
         pins: pins::spans(
             session,
             &options.pins,

@@ -36,7 +36,7 @@ type Draft = (
     fn(&Total) -> String,
 );
 
-const COLUMNS: [Draft; 12] = [
+const COLUMNS: [Draft; 13] = [
     (
         &["bound-", "aries"],
         "boundaries",
@@ -84,7 +84,14 @@ const COLUMNS: [Draft; 12] = [
         "pins intact",
         "of the requests sent while a pin was set, those with every pinned text verbatim",
         Source::Counted,
-        pins,
+        |total| intact(total.pins.intact_share()),
+    ),
+    (
+        &["rules", "kept"],
+        "rules kept",
+        "of the user's messages that set a rule, decide or prefer something, those that the last request contains verbatim",
+        Source::Counted,
+        |total| intact(total.constraints.kept_share()),
     ),
     (
         &["input", "tokens"],
@@ -188,10 +195,10 @@ fn waited(seconds: f64, total: &Total) -> String {
 }
 
 /// `all` only where it is all: 99.9 % is not rounded up to it.
-fn pins(total: &Total) -> String {
-    match total.pins.intact_share() {
+fn intact(share: Option<f64>) -> String {
+    match share {
         None => "–".to_owned(),
-        Some(_) if total.pins.intact == total.pins.requests => "all".to_owned(),
+        Some(share) if share >= 1.0 => "all".to_owned(),
         Some(share) => format!("{:.0} %", (share * 100.0).floor()),
     }
 }

@@ -11,7 +11,7 @@
 //! is after each, to 2,000 tokens.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use context::extract::{Room, extract, front};
 use context::{Role, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
@@ -27,6 +27,8 @@ use crate::{Options, RecallMeasure, ReplayError};
 
 const SENTENCES: &str = include_str!("survival/sentences.tsv");
 
+const VULNERABLE: &str = include_str!("survival/vulnerable.tsv");
+
 /// The numbers of compactions after which is looked.
 pub const AFTER: [u32; 3] = [1, 3, 10];
 
@@ -35,7 +37,7 @@ pub const AFTER: [u32; 3] = [1, 3, 10];
 pub struct Sentence {
     /// The language, as its ISO 639-1 code.
     pub language: &'static str,
-    /// The kind: `prohibition`, `order`, `fact`, `preference` or `decision`.
+    /// The kind, such as `prohibition`, `order`, `fact`, `preference` or `decision`.
     pub kind: &'static str,
     /// The words.
     pub text: &'static str,
@@ -46,7 +48,17 @@ pub struct Sentence {
 /// The sentences, in the order of their languages.
 #[must_use]
 pub fn sentences() -> Vec<Sentence> {
-    let lines = SENTENCES.lines().filter(|line| !line.starts_with('#'));
+    read(SENTENCES)
+}
+
+/// Sentences that show that a person is vulnerable, half of them `plain`, half `oblique`.
+#[must_use]
+pub fn vulnerable() -> Vec<Sentence> {
+    read(VULNERABLE)
+}
+
+fn read(table: &'static str) -> Vec<Sentence> {
+    let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines
         .filter_map(|line| {
             let mut fields = line.split('\t');
@@ -210,7 +222,8 @@ pub fn survival(
             let chosen: Vec<Sentence> = chosen.take(each).copied().collect();
             let (session, chosen) = with_sentences(session, &chosen, place, window, counter);
             let by = |summariser: &dyn Summarise, choice| {
-                run(&session, &chosen, (window, choice), summariser)
+                let strategy = StrategyProgram::default_one();
+                run(&session, &chosen, (window, choice, &strategy), summariser)
             };
             for (route, found) in [
                 ("extractive", by(&Extractive, RouteChoice::Extractive)?),
@@ -232,16 +245,39 @@ pub fn survival(
     Ok(out)
 }
 
+/// Replays a session under each strategy with these sentences in it, and with a model that writes down nothing.
+/// The result has, strategy by strategy, what stood in the newest request after so many compactions.
+///
+/// # Errors
+/// If the session cannot be replayed.
+pub fn compare(
+    session: &Session,
+    (chosen, place): (&[Sentence], Place),
+    (window, strategies): (Tokens, &[Arc<StrategyProgram>]),
+    counter: &dyn TokenCounter,
+) -> Result<Vec<Vec<(u32, Tally)>>, ReplayError> {
+    let (session, chosen) = with_sentences(session, chosen, place, window, counter);
+    let each = strategies.iter().map(|strategy| {
+        run(
+            &session,
+            &chosen,
+            (window, RouteChoice::Extractive, strategy),
+            &Forgets,
+        )
+    });
+    each.collect()
+}
+
 fn run(
     session: &Session,
     chosen: &[(usize, Sentence)],
-    (window, route): (Tokens, RouteChoice),
+    (window, route, strategy): (Tokens, RouteChoice, &Arc<StrategyProgram>),
     summariser: &dyn Summarise,
 ) -> Result<Vec<(u32, Tally)>, ReplayError> {
     let options = Options {
         window: Some(window),
         model: Some("claude-opus-4-6".to_owned()),
-        strategies: vec![StrategyProgram::default_one()],
+        strategies: vec![Arc::clone(strategy)],
         recall: RecallMeasure::Skipped,
         latency: Latency::NONE,
         notes: true,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::compare::{
-    Compaction, Comparison, Outcome, Overflows, PinCount, RecallFigures, Simulated, Stalls,
-    TokenUse,
+    Compaction, Comparison, Constraints, Outcome, Overflows, PinCount, RecallFigures, Simulated,
+    Stalls, TokenUse,
 };
 
 /// The figures of one strategy over all sessions.
@@ -26,6 +26,8 @@ pub struct Total {
     pub overflows: Overflows,
     /// Pins, request by request.
     pub pins: PinCount,
+    /// The user's rules at the last request of each session.
+    pub constraints: Constraints,
     /// Needed-later recall over all compactions at which it was measured.
     pub recall: Option<RecallFigures>,
     /// Figures that are modelled, not measured.
@@ -44,6 +46,7 @@ impl Total {
             peak_pressure: outcome.peak_pressure,
             overflows: outcome.overflows,
             pins: outcome.pins,
+            constraints: outcome.constraints,
             recall: outcome
                 .compactions
                 .iter()
@@ -67,6 +70,10 @@ impl Total {
             pins: PinCount {
                 requests: self.pins.requests + other.pins.requests,
                 intact: self.pins.intact + other.pins.intact,
+            },
+            constraints: Constraints {
+                said: self.constraints.said + other.constraints.said,
+                kept: self.constraints.kept + other.constraints.kept,
             },
             recall: match (self.recall, other.recall) {
                 (Some(one), Some(two)) => Some(together(one, two)),
@@ -183,6 +190,18 @@ impl TokenUse {
     )]
     pub fn cached_share(&self) -> f64 {
         self.cache_read as f64 / self.input() as f64
+    }
+}
+
+impl Constraints {
+    /// The share that the last request contains; `None` where none was said.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of one session stay far below 2^52"
+    )]
+    pub fn kept_share(&self) -> Option<f64> {
+        (self.said > 0).then(|| self.kept as f64 / self.said as f64)
     }
 }
 

@@ -126,9 +126,9 @@ commands! {
     Swap, "swap": Flag, [] => Swapped, "swapped": Flag;
         Both: "Puts the prepared memory in place."
     Pin, "pin": Text, [] => Pinned, "pinned": Flag;
-        Both: "Keeps an agent's text, or a conversation's pin by its id, verbatim through every compaction."
+        Both: "Keeps a text, or the text of what a handle names (`turn:14`, `turns:13-14`, `path:src/a.rs`), verbatim through every compaction."
     Unpin, "unpin": Text, [] => Unpinned, "unpinned": Flag;
-        Both: "Releases a pinned text, or a pin by its id."
+        Both: "Releases what is pinned: by its text, its handle or its id."
     SetTemp, "set_temp": Number, [] => TempSet, "temp_set": Flag;
         Agent: "Sets the model's temperature, from the next message on."
     Hold, "hold": Flag, [] => Held, "held": Flag;

@@ -318,6 +318,42 @@ fn long_session() -> Value {
 }
 
 #[test]
+fn the_users_rules_that_survive_are_counted_for_each_strategy() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let session = folder.path().join("long.json");
+    let mut said = long_session();
+    said[0]["content"] = "I have a gambling problem. Never give me betting tips.".into();
+    fs::write(&session, said.to_string()).expect("written");
+    let session = session.display().to_string();
+    let strategies = "truncate,pinning,vulnerable";
+    let arguments = [
+        "replay",
+        &session,
+        "--window",
+        "32k",
+        "--strategy",
+        strategies,
+    ];
+    let found = json(&ebbtide(&[&arguments[..], &["--json"]].concat()));
+    let outcomes = &found["comparisons"][0]["strategies"];
+    let kept = |index: usize| outcomes[index]["constraints"].clone();
+    assert_eq!(kept(0), serde_json::json!({ "said": 1, "kept": 0 }));
+    assert_eq!(kept(1), serde_json::json!({ "said": 1, "kept": 1 }));
+    assert_eq!(kept(2), serde_json::json!({ "said": 1, "kept": 1 }));
+    let pinned = |index: usize| {
+        let commands = outcomes[index]["commands"].as_array().expect("commands");
+        let pins = commands.iter().filter(|it| it["command"] == "pin");
+        pins.count()
+    };
+    assert_eq!((pinned(1), pinned(2)), (0, 1));
+    let table = ebbtide(&arguments).stdout;
+    assert!(
+        table.contains("rules") && table.contains("vulnerable"),
+        "{table}"
+    );
+}
+
+#[test]
 fn a_copy_of_a_shipped_strategy_under_another_name_does_the_same() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let session = folder.path().join("long.json");
@@ -333,7 +369,7 @@ fn a_copy_of_a_shipped_strategy_under_another_name_does_the_same() {
         names.push(name.into_owned());
         copies.push(copy.display().to_string());
     }
-    assert_eq!(names.len(), 8);
+    assert_eq!(names.len(), 9);
     let outcomes = |strategies: &[String]| {
         let strategies = strategies.join(",");
         let arguments = ["replay", &session, "--window", "32k", "--json"];

@@ -3,7 +3,7 @@
 use super::PinError;
 use crate::extract::steps::{Step, steps};
 use crate::summary::one_line;
-use crate::turn::{Outcome, Part, Role, ToolCall, Turn};
+use crate::turn::{Outcome, Part, Role, ToolCall, Turn, TurnId};
 
 /// Characters of a call's arguments that stand in the line above its result.
 const ARGUMENTS: usize = 200;
@@ -20,6 +20,38 @@ pub enum Subject {
 }
 
 impl Subject {
+    /// Reads what a program names: a handle (`turn:14`, `turns:13-14`, `path:src/a.rs`), or any other text,
+    /// which stands for itself.
+    #[must_use]
+    pub fn named(named: &str) -> Self {
+        let turns = |first: &str, last: &str| {
+            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+            let count = last.checked_sub(first)?.checked_add(1)?;
+            Some(Self::Turns(last, count))
+        };
+        let handle = match named.split_once(':') {
+            Some(("turn", turn)) => turns(turn, turn),
+            Some(("turns", range)) => range
+                .split_once('-')
+                .and_then(|(first, last)| turns(first, last)),
+            Some(("path", path)) if !path.is_empty() && !path.starts_with(char::is_whitespace) => {
+                Some(Self::File(path.to_owned()))
+            }
+            _ => None,
+        };
+        handle.unwrap_or_else(|| Self::Text(named.to_owned()))
+    }
+
+    /// Returns the user's turn of which every word is pinned. `None` for any other subject.
+    #[must_use]
+    pub fn users_turn(&self, turns: &[Turn]) -> Option<TurnId> {
+        let Self::Turns(last, 1) = self else {
+            return None;
+        };
+        let turn = turns.get(last.checked_sub(1)?)?;
+        (turn.role() == Role::User).then(|| turn.id())
+    }
+
     /// Returns the text to pin, where `turns` are the conversation from its first turn on. Words of a turn stand
     /// in it verbatim. Words of tools and of the assistant stand between tags, under a line that names
     /// their source, so that they do not pass for the user's.
@@ -38,6 +70,25 @@ impl Subject {
             }
         }
     }
+}
+
+/// Returns the handle of a turn, counted from 1.
+#[must_use]
+pub fn handle(turn: usize) -> String {
+    format!("turn:{turn}")
+}
+
+/// Returns true if a tool or the model said a text and neither the user nor the operator did.
+#[must_use]
+pub fn is_foreign(text: &str, turns: &[Turn]) -> bool {
+    let text = text.trim();
+    let says = |turn: &Turn| {
+        let mut pieces = turn.parts().iter().flat_map(Part::readable);
+        pieces.any(|piece| piece.contains(text))
+    };
+    let is_own = |turn: &Turn| matches!(turn.role(), Role::User | Role::System);
+    let (own, others): (Vec<&Turn>, Vec<&Turn>) = turns.iter().partition(|turn| is_own(turn));
+    others.into_iter().any(says) && !own.into_iter().any(says)
 }
 
 fn turns_text(turns: &[Turn], last: usize, count: usize) -> Result<String, PinError> {

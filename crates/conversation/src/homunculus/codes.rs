@@ -97,6 +97,7 @@ pub const CODES: &[CodeEntry] = &[
 impl Coded for Refusal {
     fn code(&self) -> ErrorCode {
         ErrorCode::new(match self {
+            Self::NotPinned { code, .. } => return *code,
             Self::Stopped => "E0601",
             Self::AlreadyPreparing => "E0602",
             Self::BackingOff(_) => "E0603",
@@ -112,7 +113,10 @@ impl Coded for Refusal {
     }
 
     fn hint(&self) -> Option<String> {
-        coded::remedy(CODES, self.code())
+        let tables = [CODES, context::pin::CODES];
+        tables
+            .iter()
+            .find_map(|table| coded::remedy(table, self.code()))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use context::coded::{Coded, ErrorCode};
+use context::pin::{Pin, PinError};
 use context::{Pressure, Tokens, Turn, TurnId};
 use history::{MarkId, Route};
 use jiff::Timestamp;
@@ -119,6 +121,9 @@ pub enum Action {
     PassThrough,
     /// The pin with this id is not kept.
     Unpin(String),
+    /// The strategy pins a text, which is within the limits: all words of this turn of the user, where one is
+    /// named.
+    Pin(Pin, Option<TurnId>),
     /// The outcome of a command.
     Acknowledge(Acknowledged),
     /// For logs and metrics.
@@ -202,6 +207,14 @@ pub enum Refusal {
     /// There is nothing to wait for, or the request has been held long enough.
     #[error("the request can not be held")]
     CanNotHold,
+    /// The pin cannot be set.
+    #[error("the pin was refused: {word}")]
+    NotPinned {
+        /// The reason in a word.
+        word: &'static str,
+        /// Its code.
+        code: ErrorCode,
+    },
 }
 
 /// Why compaction stopped.
@@ -228,6 +241,16 @@ impl Refusal {
             Self::TooLittleGain(_) => "no_gain",
             Self::LosesMoney(_) => "loses_money",
             Self::CanNotHold => "no_hold",
+            Self::NotPinned { word, .. } => word,
+        }
+    }
+}
+
+impl From<&PinError> for Refusal {
+    fn from(error: &PinError) -> Self {
+        Self::NotPinned {
+            word: error.word(),
+            code: error.code(),
         }
     }
 }
@@ -258,6 +281,8 @@ pub enum Telemetry {
     Commanded(&'static str, Verdict),
     /// The summary that the strategy's program had asked its compressor for will not come.
     CameToNothing(Refusal),
+    /// A pin of the strategy was refused, with the sizes in tokens.
+    NotPinned(PinError),
     /// The strategy failed; the default takes its place in this conversation.
     StrategyFailed(crate::homunculus::hosted::StrategyFailure),
 }

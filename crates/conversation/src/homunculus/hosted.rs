@@ -14,8 +14,10 @@
 //! what a conversation has of it is a value of some hundred bytes, which can be stored and resumed.
 
 mod control;
+mod heard;
 mod news;
 mod program;
+mod reads;
 mod report;
 mod terms;
 #[cfg(test)]
@@ -37,11 +39,12 @@ use crate::homunculus::event::{Refusal, Telemetry, Verdict, Wish};
 use crate::homunculus::machine::Orders;
 use crate::homunculus::strategy::{Command, Stage, Strategy, When};
 use control::{Keep, marked_at, memory, refused};
+use heard::Heard;
 use news::News;
 use report::Report;
 use vitals::Vitals;
 
-pub use program::{SHIPPED, StrategyError, StrategyProgram};
+pub use program::{EXAMPLES, SHIPPED, StrategyError, StrategyProgram};
 pub use terms::{Guards, PinKeeping, Terms};
 
 /// The input that takes answers.
@@ -99,6 +102,7 @@ pub struct Hosted {
     owed: Vec<Said>,
     news: News,
     vitals: Vitals,
+    heard: Heard,
 }
 
 /// A compressor's request that waits for its preparation.
@@ -177,6 +181,7 @@ impl Hosted {
             owed: Vec::new(),
             news: News::default(),
             vitals: Vitals::default(),
+            heard: Heard::default(),
         }
     }
 
@@ -198,6 +203,7 @@ impl Hosted {
                 paused: stored.paused,
                 news: News::default(),
                 vitals: Vitals::default(),
+                heard: Heard::default(),
             },
             Err(_) => Self::new(program, settings),
         }
@@ -229,6 +235,9 @@ impl Hosted {
         if self.program.reads_pulses() {
             self.vitals.clone_from(&other.vitals);
         }
+        if self.program.reads().said {
+            self.heard.clone_from(&other.heard);
+        }
         self
     }
 
@@ -246,6 +255,7 @@ impl Hosted {
             + self.machine.state().bytes()
             + self.news.bytes()
             + self.vitals.bytes()
+            + self.heard.bytes()
             + owed
     }
 
@@ -256,6 +266,11 @@ impl Hosted {
         self.work_off(owed.into(), orders)?;
         for record in self.news.told(orders.situation().compactions) {
             self.tell(REPORTS, record, orders)?;
+        }
+        if self.heard.has_news() {
+            for record in self.heard.told(&orders.situation()) {
+                self.tell(REPORTS, Some(record), orders)?;
+            }
         }
         if self.vitals.has_news() {
             for record in self.vitals.told(&orders.situation()) {
@@ -285,7 +300,8 @@ impl Hosted {
         if !made {
             return self.give_up(effect, &Refusal::NothingReady, orders);
         }
-        let memory = memory(&orders.situation().path, cut, Some(SUMMARY));
+        let summarised = (Some(SUMMARY), self.program.reads());
+        let memory = memory(&orders.situation().path, cut, summarised);
         let field = Arc::from(ControlCommand::SetMemory.name());
         let message = memory.and_then(|memory| Value::record([(field, memory)]).ok());
         let message = message.ok_or(StrategyFailure::Deaf)?;
@@ -367,6 +383,7 @@ impl Hosted {
         wish: &Wish<'_>,
         orders: &mut Orders<'_>,
     ) -> Result<(), StrategyFailure> {
+        let id = wish.id;
         let wish = report::wish(wish, &orders.situation()).ok_or(StrategyFailure::Deaf)?;
         let mut todo = VecDeque::new();
         let step = self.machine.push(REPORTS, wish);
@@ -375,7 +392,7 @@ impl Hosted {
             let Some(next) = todo.pop_front() else {
                 return Ok(());
             };
-            let Some(message) = next.about_a_pin()? else {
+            let Some(message) = next.about_pin(id)? else {
                 self.owed.push(next);
                 continue;
             };
@@ -408,11 +425,10 @@ impl Hosted {
             ControlCommand::DropTo => control::drop_to(message, orders),
             ControlCommand::Clear => control::clear(message, orders),
             ControlCommand::Abandon => orders.give(Command::Abandon),
-            // A pin is kept unless the strategy says `unpin`.
-            ControlCommand::Pin => Ok(()),
+            ControlCommand::Pin => named(message, command).map_or(Ok(()), |it| orders.pin(it)),
             ControlCommand::Unpin => {
-                if let Some(id) = message.get(name).and_then(Value::as_text) {
-                    orders.unpin(id);
+                if let Some(named) = named(message, command) {
+                    orders.unpin(named);
                 }
                 Ok(())
             }
@@ -446,7 +462,7 @@ impl Hosted {
         if cut <= situation.shown.from {
             return Err(Refusal::NoProgress);
         }
-        memory(path, cut, None).ok_or(Refusal::IllegalCut)
+        memory(path, cut, (None, self.program.reads())).ok_or(Refusal::IllegalCut)
     }
 
     /// Orders the summary that a compressor was asked for. The answer is what the program is told at once.
@@ -541,12 +557,16 @@ impl Strategy for Hosted {
     }
 
     fn said(&mut self, when: When, turns: &[Turn], now: Timestamp) {
-        if !self.program.reads_pulses() {
-            return;
+        let reads = self.program.reads();
+        match when {
+            When::Now if reads.said => self.heard.take(turns),
+            When::Before if reads.said => self.heard.recall(turns),
+            When::Now | When::Before => {}
         }
         match when {
-            When::Now => self.vitals.take(turns, now),
-            When::Before => self.vitals.recall(turns, now),
+            When::Now if reads.pulses => self.vitals.take(turns, now),
+            When::Before if reads.pulses => self.vitals.recall(turns, now),
+            When::Now | When::Before => {}
         }
     }
 
@@ -572,16 +592,20 @@ impl Said {
         }
     }
 
-    /// The message, where it is a command about a pin.
+    /// The message, where it removes a pin or keeps the one with this id. Another pin needs words, which a
+    /// request brings.
     ///
     /// # Errors
     /// Where it is to be a command and is none.
-    fn about_a_pin(&self) -> Result<Option<Value>, StrategyFailure> {
+    fn about_pin(&self, id: &str) -> Result<Option<Value>, StrategyFailure> {
         let Self::Command(message) = self else {
             return Ok(None);
         };
         let command = control::read(message).ok_or_else(|| not_a_command(message))?;
-        let is = matches!(command, ControlCommand::Pin | ControlCommand::Unpin);
+        let is = match command {
+            ControlCommand::Pin => named(message, command) == Some(id),
+            command => command == ControlCommand::Unpin,
+        };
         Ok(is.then(|| message.clone()))
     }
 }
@@ -609,6 +633,11 @@ fn owed(machine: &Machine, waiting: Option<Waiting>, commands: Vec<Value>) -> Ve
         .filter(|effect| Some(effect.id.0) != in_work);
     let commands = commands.into_iter().map(Said::Command);
     commands.chain(asked.map(Said::Effect)).collect()
+}
+
+/// The pin that a command names.
+fn named(message: &Value, command: ControlCommand) -> Option<&str> {
+    message.get(command.name())?.as_text()
 }
 
 /// Shows the summary that is ready; one that may not be shown is thrown away.

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! [`Homunculus::on`] takes an [`Event`] and the time, and gives [`Action`]s for the driver: a gateway
-//! live, the lab in virtual time. It reads no clock, holds no text of the conversation and takes some
-//! hundred bytes.
+//! live, the lab in virtual time. It reads no clock, takes some hundred bytes, and holds no text of the
+//! conversation unless its strategy reads it.
 //!
 //! Mechanism and policy are apart. *When* and *with what* is said by a [`Strategy`], which is shown a
 //! [`Situation`] and gives [`Command`]s: a plumb program, [`hosted::Hosted`]. The machine checks every command against the rules and
@@ -43,7 +43,7 @@ pub use extent::Extent;
 pub use gauge::{Gauge, Size};
 pub use limits::{BackOff, Limits, MINIMUM_SUMMARY, Staleness};
 pub use machine::{Homunculus, Orders, Restored};
-pub use outline::{Outline, Path, PinnedAt};
+pub use outline::{Outline, Path, PinnedAt, Words};
 pub use pace::Writing;
 pub use price::{CacheState, Prices};
 pub use strategy::{Command, Moment, Situation, Stage, Strategy, When};

@@ -1,6 +1,9 @@
 //! A conversation without its words: sizes, roles, and where it may be cut.
 
+use std::fmt;
+
 use context::cut::{Cuts, Rule};
+use context::pin::Pins;
 use context::standing::Standing;
 use context::{Heuristic, Part, Role, TokenCounter, Tokens, Turn, TurnId};
 
@@ -208,6 +211,17 @@ pub struct PinnedAt {
     pub tokens: Tokens,
 }
 
+/// The words behind an outline. They are read only when a strategy asks for them, since reading all turns of a
+/// request takes milliseconds.
+pub trait Words: fmt::Debug {
+    /// The turns, from the first on.
+    fn turns(&self) -> &[Turn];
+    /// The pins in force, with their limits.
+    fn pins(&self) -> &Pins;
+    /// The counter of the model.
+    fn counter(&self) -> &dyn TokenCounter;
+}
+
 /// The tokens of the heading and the frame around restated pins.
 const PINS_FRAME: Tokens = Tokens::new(16);
 
@@ -217,6 +231,7 @@ pub struct Path<'a> {
     outline: &'a Outline,
     len: usize,
     pins: &'a [PinnedAt],
+    words: Option<&'a dyn Words>,
 }
 
 impl<'a> Path<'a> {
@@ -230,7 +245,30 @@ impl<'a> Path<'a> {
             outline,
             len: len.min(outline.len()),
             pins,
+            words: None,
         }
+    }
+
+    /// With the words behind it, which are at hand while a request is.
+    #[must_use]
+    pub fn with_words(self, words: &'a dyn Words) -> Self {
+        Self {
+            words: Some(words),
+            ..self
+        }
+    }
+
+    /// The words behind it, where they are at hand.
+    #[must_use]
+    pub const fn words(&self) -> Option<&'a dyn Words> {
+        self.words
+    }
+
+    /// The turns of the path; none where the words are not at hand.
+    #[must_use]
+    pub fn turns(&self) -> &'a [Turn] {
+        let turns = self.words.map(|words| words.turns()).unwrap_or_default();
+        turns.get(..self.len).unwrap_or(turns)
     }
 
     /// The number of turns.

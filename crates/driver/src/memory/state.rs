@@ -84,6 +84,7 @@ enum SavedOrigin {
     User,
     Agent,
     Api,
+    Strategy,
 }
 
 impl Memory {
@@ -100,6 +101,7 @@ impl Memory {
                 Origin::User => SavedOrigin::User,
                 Origin::Agent => SavedOrigin::Agent,
                 Origin::Api => SavedOrigin::Api,
+                Origin::Strategy => SavedOrigin::Strategy,
             },
         });
         let prepared = self.prepared.as_ref().map(Value::to_string);
@@ -137,6 +139,7 @@ impl Memory {
                 SavedOrigin::User => Origin::User,
                 SavedOrigin::Agent => Origin::Agent,
                 SavedOrigin::Api => Origin::Api,
+                SavedOrigin::Strategy => Origin::Strategy,
             };
             let added = pins.add(&pin.text, origin, None, &Heuristic);
             added.map_err(|error| error.to_string())?;

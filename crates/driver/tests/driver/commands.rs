@@ -151,3 +151,30 @@ fn a_paused_agent_that_nothing_resumes_is_named() {
     assert_eq!(stuck.len(), 1);
     assert_eq!(stuck[0].why.word(), "paused");
 }
+
+#[test]
+fn a_handle_names_what_was_said() {
+    let dump = |pinned: &str| {
+        format!(
+            r#"1: {{"memory":{{"mark":"2","turns":[{{"role":"user","text":"a"}},{{"role":"assistant","text":"one"}}],"pinned":[{pinned}]}}}}"#
+        )
+    };
+    let (with, without) = (dump(r#""a""#), dump(""));
+    check(&[
+        (r#"{"say":"a"}"#, &[r#""one""#]),
+        (
+            r#"{"ctrl":{"pin":"turn:1"}} {"ctrl":{"get_memory":true}}"#,
+            &[r#"1: {"pinned":true}"#, &with],
+        ),
+        (
+            r#"{"ctrl":{"pin":"turn:9"}}"#,
+            &[
+                r#"1: {"refused":"there is no turn 9; the history has the turns 1 to 2 (E0426)","command":"pin"}"#,
+            ],
+        ),
+        (
+            r#"{"ctrl":{"unpin":"turn:1"}} {"ctrl":{"get_memory":true}}"#,
+            &[r#"1: {"unpinned":true}"#, &without],
+        ),
+    ]);
+}

@@ -123,7 +123,7 @@ async fn what_it_is_refused_stands_in_the_journal() {
 }
 
 /// The strategy of this text.
-fn strategy(text: &str) -> StrategyChoice {
+pub fn strategy(text: &str) -> StrategyChoice {
     let mut choice = StrategyChoice::of("mine.plumb").expect("a file");
     assert!(choice.unread().is_some());
     choice.load(StrategyProgram::new("mine", text, &BuiltIn).expect("it checks"));

@@ -83,7 +83,7 @@ impl PinStore for TenantStore<'_> {
 }
 
 fn origin(name: &str) -> Option<Origin> {
-    [Origin::User, Origin::Agent, Origin::Api]
+    Origin::ALL
         .into_iter()
         .find(|origin| origin.as_str() == name)
 }

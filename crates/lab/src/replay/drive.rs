@@ -19,6 +19,7 @@ use wire::api::{Counts, Reply, Stop, Usage};
 
 use super::Scene;
 use super::clock::Clock;
+use super::constraints;
 use super::fate;
 use super::ledger::Ledger;
 use super::measure::{self, Place};
@@ -26,7 +27,9 @@ use super::pins::PinSpan;
 use super::prefix::{self, Before};
 use super::watch::Asked;
 use crate::cache::{Charge, PrefixCache};
-use crate::compare::{Compaction, Conduct, Failed, Given, Outcome, RecallFigures, ThresholdMove};
+use crate::compare::{
+    Compaction, Conduct, Constraints, Failed, Given, Outcome, RecallFigures, ThresholdMove,
+};
 use crate::options::Progress;
 use crate::strategies::{Built, build};
 
@@ -94,6 +97,8 @@ struct Seen {
     marks: Vec<(MarkId, usize, Route, context::Text)>,
     /// The actions of the strategy. It fails once, since another takes over.
     conduct: Conduct,
+    /// The user's rules in the last request.
+    constraints: Constraints,
 }
 
 /// A preparation under way.
@@ -481,8 +486,14 @@ impl<'a> Drive<'a> {
     fn sent(&mut self, pending: &mut Pending<'_, '_>, sending: &Sending) {
         let scene = self.scene;
         let now = self.clock.now();
-        let body = || rewrite::render(pending.incoming.request, &sending.view).unwrap_or_default();
-        let body: Option<Vec<u8>> = scene.watch.wants_bytes().then(body);
+        let wants = scene.watch.wants_bytes();
+        let body: Option<Vec<u8>> = wants.then(|| rendered(pending, sending));
+        let is_last = scene.requests.last() == Some(&pending.turn);
+        if is_last && !scene.constraints.is_empty() {
+            let made = body.clone().unwrap_or_else(|| rendered(pending, sending));
+            let read = (scene.client.dialect(), made.as_slice());
+            self.seen.constraints = constraints::survived(&scene.constraints, pending.turn, read);
+        }
         let Some(conversation) = &self.conversation else {
             return;
         };
@@ -562,6 +573,11 @@ impl<'a> Drive<'a> {
     }
 }
 
+/// The body of a request as it is sent.
+fn rendered(pending: &Pending<'_, '_>, sending: &Sending) -> Vec<u8> {
+    rewrite::render(pending.incoming.request, &sending.view).unwrap_or_default()
+}
+
 /// The outcome of asking about a request.
 enum Step {
     Sent(Box<Sending>),
@@ -610,6 +626,7 @@ impl Drive<'_> {
             peak_pressure: self.ledger.peak(),
             overflows: self.ledger.overflows,
             pins: self.ledger.pins,
+            constraints: self.seen.constraints,
             fate: fate::of(
                 &self.scene.session.turns,
                 (client.turn_of(shown.from), client.turn_of(shown.cleared)),

@@ -41,6 +41,7 @@ fn outcome(strategy: &'static str, wait: f64) -> Outcome {
         boundaries: 2,
         peak_pressure: 0.94,
         overflows: Overflows::default(),
+        constraints: Default::default(),
         pins: PinCount {
             requests: 890,
             intact: 890,

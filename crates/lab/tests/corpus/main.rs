@@ -21,3 +21,4 @@ mod steps;
 mod summaries;
 mod survival;
 mod vitality;
+mod vulnerable;

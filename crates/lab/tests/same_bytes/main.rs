@@ -151,19 +151,29 @@ fn replayed(session: &Session, options: &Options, held: Option<&Held>) -> Vec<Se
 }
 
 fn check(file: &str, spoken: Option<Format>) {
+    let strategies: Vec<_> = StrategyProgram::all().collect();
+    check_under(file, spoken, (&WINDOWS, &strategies));
+}
+
+/// The answer is the requests of the last case; none without a corpus.
+fn check_under(
+    file: &str,
+    spoken: Option<Format>,
+    (windows, strategies): (&[u64], &[Arc<StrategyProgram>]),
+) -> Vec<Sent> {
     let Some(mut session) = session(file) else {
-        return;
+        return Vec::new();
     };
     session.format = spoken.unwrap_or(session.format);
     let model = through::model(session.format);
     let counter = tokens::counter_for(model);
     let client = Client::new(&session, model, &*counter);
-    let mut swaps = 0;
-    for window in WINDOWS {
-        for strategy in StrategyProgram::all() {
+    let (mut swaps, mut last) = (0, Vec::new());
+    for &window in windows {
+        for strategy in strategies {
             for route in [RouteChoice::Extractive, RouteChoice::Readable] {
                 let case = format!("{file}, {window}, {}, {route:?}", strategy.name());
-                let options = options(&strategy, (window, model), route);
+                let options = options(strategy, (window, model), route);
                 // Only for the times: they do not depend on what is sent.
                 let times = replayed(&session, &options, None);
                 let held = through::held(&client, &times, &options);
@@ -175,10 +185,12 @@ fn check(file: &str, spoken: Option<Format>) {
                     }
                     swaps += usize::from(lab.body.len() < client.body(lab.turn).len());
                 }
+                last = replayed;
             }
         }
     }
     assert!(swaps > 0, "{file}: nothing was ever made smaller");
+    last
 }
 
 /// Where two bodies part.
@@ -223,4 +235,25 @@ fn chat() {
 #[test]
 fn responses() {
     check(PI, Some(Format::Codex));
+}
+
+/// A strategy that pins what tools return, and what the user says, by their handles.
+const PINS: &str = "use mem use prepared
+let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(ctrl_out, telemetry, ctrl_in) {
+  spawn Prepared.main(ctrl_out, telemetry, ctrl_in)
+  telemetry ;
+    filter(kind = \"turn\" && (role = \"tool\" && share > 0.02 || role = \"user\")) ;
+    map({ pin: handle }) ;
+    ctrl_in
+}";
+
+#[test]
+fn a_strategy_that_pins() {
+    let program = StrategyProgram::new("pins", PINS, &plumb::modules::BuiltIn).unwrap();
+    let sent = check_under(PI, None, (&[16_000], &[program]));
+    let pinned = |sent: &&Sent| {
+        let body = String::from_utf8_lossy(&sent.body);
+        body.contains("[Pinned, in full:]") && body.contains("<tool_result>")
+    };
+    assert!(sent.is_empty() || sent.iter().filter(pinned).count() > 10);
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use conversation::homunculus::hosted::SHIPPED;
+use conversation::homunculus::hosted::{EXAMPLES, SHIPPED};
 use plumb::modules::Modules;
 
 /// The folders in which `use name` looks for `name.plumb`, in order.
@@ -38,6 +38,6 @@ impl Modules for Folders {
 
 /// The text of the shipped strategy of this name. The gateway resolves `use` the same way.
 pub fn shipped(name: &str) -> Option<String> {
-    let mut all = SHIPPED.iter();
+    let mut all = SHIPPED.iter().chain(&EXAMPLES);
     all.find_map(|(known, text)| (*known == name).then(|| (*text).to_owned()))
 }

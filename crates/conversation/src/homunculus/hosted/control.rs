@@ -6,6 +6,8 @@ use context::{Tokens, TurnId};
 use plumb::commands::{self, ControlCommand, Modifier};
 use plumb::value::Value;
 
+use super::heard;
+use super::reads::Reads;
 use crate::homunculus::event::Refusal;
 use crate::homunculus::machine::Orders;
 use crate::homunculus::outline::Path;
@@ -29,7 +31,7 @@ pub(super) fn read(message: &Value) -> Option<ControlCommand> {
     let argument = message.get(command.name());
     match command {
         ControlCommand::DropTo => number(argument).map(|_| command),
-        ControlCommand::Unpin => argument?.as_text().map(|_| command),
+        ControlCommand::Pin | ControlCommand::Unpin => argument?.as_text().map(|_| command),
         _ => Some(command),
     }
 }
@@ -75,15 +77,31 @@ pub(super) fn refused(command: &str, refusal: &Refusal) -> Option<Value> {
     commands::refused(command, refusal.word()).ok()
 }
 
-/// The memory before a cut. The words stay with the host.
-pub(super) fn memory(path: &Path<'_>, cut: usize, summary: Option<&str>) -> Option<Value> {
+/// The memory before a cut, with the turns and pins that the program reads. A summary stands for the turns.
+pub(super) fn memory(
+    path: &Path<'_>,
+    cut: usize,
+    (summary, reads): (Option<&str>, Reads),
+) -> Option<Value> {
     let mark = format!("{cut}:{:016x}", begins(&path.node_before(cut)?));
     let field = |name: &str, value: Value| (Arc::<str>::from(name), value);
     let none = || Value::list([]).ok();
     let mut fields = vec![
         field("mark", Value::from(mark)),
-        field("turns", none()?),
-        field("pinned", none()?),
+        field(
+            "turns",
+            match reads.turns && summary.is_none() {
+                true => heard::turns_before(path, cut)?,
+                false => none()?,
+            },
+        ),
+        field(
+            "pinned",
+            match reads.pinned {
+                true => heard::pinned(path)?,
+                false => none()?,
+            },
+        ),
     ];
     fields.extend(summary.map(|name| field("summary", Value::from(name))));
     Value::record(fields).ok()

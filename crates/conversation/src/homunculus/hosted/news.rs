@@ -40,6 +40,7 @@ impl News {
             | Telemetry::Branched
             | Telemetry::Commanded(..)
             | Telemetry::CameToNothing(_)
+            | Telemetry::NotPinned(_)
             | Telemetry::StrategyFailed(_) => return,
         };
         let Items(items) = &mut **self.0.get_or_insert_default();

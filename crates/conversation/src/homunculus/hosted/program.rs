@@ -12,9 +12,9 @@ use plumb::picture::{self, Session};
 use plumb::source::Sources;
 use plumb::types::{Fit, Type, fits};
 
+use super::reads::Reads;
 use super::report::{Counts, Report, Thresholds};
 use super::terms::Terms;
-use super::vitals;
 use super::{ANSWERS, REPORTS, StrategyFailure};
 
 /// The strategies that are built in: the name and the text of each, the default first.
@@ -44,22 +44,31 @@ pub const SHIPPED: [(&str, &str); 8] = [
     ("pinning", include_str!("../../../strategies/pinning.plumb")),
 ];
 
+/// Strategies that are examples: known by name like the others, and compared only where they are asked for.
+pub const EXAMPLES: [(&str, &str); 1] = [(
+    "vulnerable",
+    include_str!("../../../strategies/vulnerable.plumb"),
+)];
+
+/// All that are built in, the examples last.
+fn built_in() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    SHIPPED.iter().chain(&EXAMPLES)
+}
+
 /// The name of the default.
 const DEFAULT: &str = "prepared";
 
 /// The shipped strategies, each compiled when it is first asked for: compiling one takes milliseconds.
-static COMPILED: [OnceLock<Option<Arc<StrategyProgram>>>; SHIPPED.len()] =
-    [const { OnceLock::new() }; SHIPPED.len()];
+static COMPILED: [OnceLock<Option<Arc<StrategyProgram>>>; SHIPPED.len() + EXAMPLES.len()] =
+    [const { OnceLock::new() }; SHIPPED.len() + EXAMPLES.len()];
 
 /// The shipped strategies as modules: `use prepared` names them, behind the caller's own.
 struct Beside<'a>(&'a dyn Modules);
 
 impl Modules for Beside<'_> {
     fn load(&self, name: &str) -> Option<String> {
-        let shipped = || {
-            let mut all = SHIPPED.iter();
-            all.find_map(|(known, text)| (*known == name).then(|| (*text).to_owned()))
-        };
+        let shipped =
+            || built_in().find_map(|(known, text)| (*known == name).then(|| (*text).to_owned()));
         self.0.load(name).or_else(shipped)
     }
 
@@ -94,7 +103,7 @@ const LIMITS: Limits = Limits {
 pub struct StrategyProgram {
     name: Arc<str>,
     terms: Terms,
-    reads_pulses: bool,
+    reads: Reads,
     graph: Graph,
     sessions: Vec<Session>,
     /// Its text, and those of the modules it uses.
@@ -206,7 +215,7 @@ impl StrategyProgram {
         Ok(Arc::new(Self {
             name: name.into(),
             terms,
-            reads_pulses: vitals::reads_pulses(&graph),
+            reads: Reads::of(&graph),
             graph,
             sessions: checked.sessions().to_vec(),
             sources: checked.sources,
@@ -214,7 +223,7 @@ impl StrategyProgram {
         }))
     }
 
-    /// A strategy that is built in, by its name in [`SHIPPED`]; `keep_last_20` is another name of
+    /// A strategy that is built in, by its name in [`SHIPPED`] or [`EXAMPLES`]; `keep_last_20` is another name of
     /// `keep_last_n`.
     #[must_use]
     pub fn shipped(name: &str) -> Option<Arc<Self>> {
@@ -222,13 +231,13 @@ impl StrategyProgram {
             "keep_last_20" => "keep_last_n",
             name => name,
         };
-        let mut all = SHIPPED.iter().zip(&COMPILED);
+        let mut all = built_in().zip(&COMPILED);
         let (&(name, text), compiled) = all.find(|((known, _), _)| *known == name)?;
         let program = compiled.get_or_init(|| Self::new(name, text, &BuiltIn).ok());
         program.clone()
     }
 
-    /// All that are built in, the default first.
+    /// All that are compared where none is named, the default first.
     pub fn all() -> impl Iterator<Item = Arc<Self>> {
         SHIPPED.iter().filter_map(|(name, _)| Self::shipped(name))
     }
@@ -256,7 +265,12 @@ impl StrategyProgram {
     /// that only such records have.
     #[must_use]
     pub const fn reads_pulses(&self) -> bool {
-        self.reads_pulses
+        self.reads.pulses
+    }
+
+    /// The matters that it reads.
+    pub(super) const fn reads(&self) -> Reads {
+        self.reads
     }
 
     /// A picture of its network in SVG, with one node for each session.

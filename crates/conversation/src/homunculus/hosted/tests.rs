@@ -1,6 +1,7 @@
 //! Programs as strategies, one conversation at a time.
 
 mod pulses;
+mod words;
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use plumb::modules::BuiltIn;
 
 use super::{
-    Guards, HostSettings, Hosted, PinKeeping, SHIPPED, StoredStrategy, StrategyError,
+    EXAMPLES, Guards, HostSettings, Hosted, PinKeeping, SHIPPED, StoredStrategy, StrategyError,
     StrategyFailure, StrategyProgram, Terms,
 };
 use crate::homunculus::event::{Action, Event, Preparation, Reported, Telemetry, Verdict, Wish};
@@ -34,7 +35,7 @@ fn check(text: &str) -> String {
 
 #[test]
 fn what_is_shipped_checks_and_is_in_canonical_form() {
-    for (name, text) in SHIPPED {
+    for (name, text) in SHIPPED.into_iter().chain(EXAMPLES) {
         let program = StrategyProgram::new(name, text, &BuiltIn);
         if let Err(error) = program {
             panic!("{error}: {error:?}");
@@ -61,7 +62,7 @@ fn what_the_documentation_shows_is_a_strategy() {
     let text = shown.next().and_then(|rest| rest.split("```").next());
     assert_eq!(check(text.unwrap()), "ok");
     assert!(shown.next().is_none());
-    for (name, _) in SHIPPED {
+    for (name, _) in SHIPPED.into_iter().chain(EXAMPLES) {
         assert!(page.contains(&format!("| `{name}` |")), "{name}");
     }
 }

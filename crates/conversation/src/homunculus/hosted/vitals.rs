@@ -9,9 +9,10 @@ use std::sync::Arc;
 use context::Turn;
 use context::vitality::{Options, Pulse, VitalityAnalyzer, newest_pulses};
 use jiff::Timestamp;
-use plumb::graph::{Graph, Kind, Op};
+use plumb::graph::Op;
 use plumb::value::Value;
 
+use super::reads;
 use crate::homunculus::strategy::Situation;
 
 /// The number of pulses told at once; older ones only count.
@@ -134,41 +135,11 @@ fn count(number: usize) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// Returns true if a program reads pulses: one of its expressions names their kind, or a field that
-/// only they have.
-pub(super) fn reads_pulses(graph: &Graph) -> bool {
-    let mut nodes = graph.nodes.iter();
-    nodes.any(|node| match &node.kind {
-        Kind::Map(code) | Kind::Filter(code, _) => names_pulses(&code.op),
-        Kind::Once(value) => is_kind(value),
-        _ => false,
-    })
-}
-
-fn names_pulses(op: &Op) -> bool {
+/// Returns true if an expression reads pulses: it names their kind, or a field that only they have.
+pub(super) fn is_read_by(op: &Op) -> bool {
     match op {
-        Op::Message => false,
-        Op::Constant(value) => is_kind(value),
-        Op::Field(of, name) => {
-            OWN.contains(&&**name) || (&**name == TURNS && **of == Op::Message) || names_pulses(of)
-        }
-        Op::Part(of, _) | Op::Is(of, _) | Op::Unary(_, of) | Op::Len(of) | Op::Defined(of) => {
-            names_pulses(of)
-        }
-        Op::Record(fields) => fields.iter().any(|(_, op)| names_pulses(op)),
-        Op::List(items) => items.iter().any(names_pulses),
-        Op::Binary(_, one, other) | Op::Contains(one, other) => {
-            names_pulses(one) || names_pulses(other)
-        }
-        Op::If(when, then, other) => [when, then, other].into_iter().any(|op| names_pulses(op)),
+        Op::Constant(value) => reads::says(value, KIND),
+        Op::Field(of, name) => OWN.contains(&&**name) || (&**name == TURNS && **of == Op::Message),
+        _ => false,
     }
-}
-
-/// Returns true if a value is the name of the kind, or contains it.
-fn is_kind(value: &Value) -> bool {
-    value.as_text() == Some(KIND)
-        || value.items().is_some_and(|items| items.iter().any(is_kind))
-        || value
-            .fields()
-            .is_some_and(|fields| fields.iter().any(|(_, value)| is_kind(value)))
 }

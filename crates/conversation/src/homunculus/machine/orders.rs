@@ -1,6 +1,7 @@
 //! The orders that a strategy collects while it is asked.
 
 use context::Tokens;
+use context::pin::{Origin, PinError, PinId, Pinned, Pins, Subject, is_foreign};
 use history::Route;
 
 use super::{Asked, Machine};
@@ -16,6 +17,8 @@ pub struct Orders<'a> {
     actions: &'a mut Vec<Action>,
     hold: Option<Action>,
     about: About,
+    /// The pins with those ordered so far, once one was.
+    pins: Option<Pins>,
 }
 
 /// The subject of the question that a strategy is asked.
@@ -40,6 +43,7 @@ impl<'a> Orders<'a> {
             actions,
             hold: None,
             about,
+            pins: None,
         }
     }
 
@@ -91,9 +95,64 @@ impl<'a> Orders<'a> {
         }
     }
 
-    /// Says that a pin is not kept.
-    pub fn unpin(&mut self, id: &str) {
-        self.actions.push(Action::Unpin(id.to_owned()));
+    /// Pins a text, or what a handle names ([`Subject::named`]). A pin in force, named by its id or its text,
+    /// stays.
+    ///
+    /// # Errors
+    /// Where it cannot be pinned; then nothing has changed.
+    pub fn pin(&mut self, named: &str) -> Result<(), Refusal> {
+        if self.about == About::Pin {
+            // It is asked about, and set already.
+            return Ok(());
+        }
+        self.try_to_pin(named).map_err(|error| {
+            let refusal = Refusal::from(&error);
+            self.tell(Telemetry::NotPinned(error));
+            refusal
+        })
+    }
+
+    fn try_to_pin(&mut self, named: &str) -> Result<(), PinError> {
+        let path = self.asked.path;
+        let words = path.words().ok_or(PinError::Unknown)?;
+        let pins = self.pins.get_or_insert_with(|| words.pins().clone());
+        let subject = Subject::named(named);
+        if in_force(pins, named).is_some() {
+            return Ok(());
+        }
+        let turns = path.turns();
+        // The words of a tool and of the model gain no authority by way of a strategy.
+        if matches!(&subject, Subject::Text(text) if is_foreign(text, turns)) {
+            return Err(PinError::Foreign);
+        }
+        let text = subject.text(turns)?;
+        let added = pins.add(&text, Origin::Strategy, None, words.counter())?;
+        let Pinned::Added(id) = added else {
+            return Ok(());
+        };
+        let pin = pins.get(id).cloned();
+        let action = pin.map(|pin| Action::Pin(pin, subject.users_turn(turns)));
+        self.actions.extend(action);
+        Ok(())
+    }
+
+    /// Says that a pin is not kept: one with this id or this text, or of what this handle names.
+    pub fn unpin(&mut self, named: &str) {
+        let path = self.asked.path;
+        let mut id = named.to_owned();
+        if let Some(words) = path.words() {
+            let pins = self.pins.get_or_insert_with(|| words.pins().clone());
+            let by_handle = || {
+                let text = Subject::named(named).text(path.turns()).ok()?;
+                in_force(pins, &text)
+            };
+            if let Some(found) = in_force(pins, named).or_else(by_handle) {
+                // It is in force, so there is one to remove.
+                let _ = pins.remove(found);
+                id = found.to_string();
+            }
+        }
+        self.actions.push(Action::Unpin(id));
     }
 
     /// Tells the driver something for logs and metrics.
@@ -105,4 +164,10 @@ impl<'a> Orders<'a> {
     pub(super) fn hold(self) -> Option<Action> {
         self.hold
     }
+}
+
+/// The pin in force with this id or this text.
+fn in_force(pins: &Pins, named: &str) -> Option<PinId> {
+    let by_id = PinId::parse(named).filter(|&id| pins.get(id).is_some());
+    by_id.or_else(|| Some(PinId::of(named)).filter(|&id| pins.get(id).is_some()))
 }
