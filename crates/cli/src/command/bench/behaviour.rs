@@ -218,9 +218,7 @@ fn later(now: Timestamp, by: SignedDuration) -> Timestamp {
 
 fn body(messages: &[Value], args: &BehaviourArgs) -> String {
     let longest = Dialect::Chat.facts().keys.longest_answer;
-    let mut body = json!({"model": args.model, "messages": messages});
-    body[longest] = json!(args.max_tokens);
-    body.to_string()
+    json!({"model": args.model, "messages": messages, longest: args.max_tokens}).to_string()
 }
 
 fn report(args: &BehaviourArgs, behaved: &Behaved) -> Value {
