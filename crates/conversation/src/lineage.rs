@@ -5,9 +5,9 @@
 //! its own messages and the id of the answer before. A conversation shares the links before its own, so
 //! memory grows with what was said.
 //!
-//! Links of one tenant are never looked at for another. All of them share [`MOST_BYTES`]; where they need
-//! more, the tenant with the most bytes loses the links that were not used for longest. Links that a later
-//! request named are [stored](stored) as well and come back from there.
+//! Links of one tenant are never looked at for another. All of them share 64 MiB; where they need more, the
+//! tenant with the most bytes loses the links that were not used for longest. Links that a later request
+//! named are [`stored`] as well and come back from there.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use context::Text;
 use history::{ConversationId, HistoryError, Store, Tenant};
 use jiff::{SignedDuration, Timestamp};
 
-/// The most bytes of all links in memory. A link takes [`FRAME`] at least, which bounds their number.
+/// The most bytes of all links in memory. Each takes `FRAME` at least, which bounds their number.
 const MOST_BYTES: usize = 64 << 20;
 
 /// The bytes of a link beside its messages, roughly.
