@@ -1,4 +1,4 @@
-"""The official OpenAI SDK on Responses: plain, streaming, tools."""
+"""The official OpenAI SDK on Responses: plain, streaming, tools, by the id of the answer before."""
 
 import openai
 import pytest
@@ -95,4 +95,22 @@ def test_tools(model):
                 )
             conversation.hears(answer.output_text)
     assert len(conversation.said) == 2 * (TURNS // 2)
+    conversation.ended()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_previous_response_id(model):
+    conversation = Conversation("openai python, responses, by id", "responses")
+    with client(conversation) as it:
+        previous = {}
+        for _ in range(TURNS):
+            said = [{"role": "user", "content": conversation.says()}]
+            raw = it.responses.with_raw_response.create(
+                model=model, instructions=conversation.system, input=said, **previous
+            )
+            conversation.was_told(raw.headers)
+            answer = raw.parse()
+            assert answer.usage.input_tokens < WINDOW
+            conversation.hears(answer.output_text)
+            previous = {"previous_response_id": answer.id}
     conversation.ended()

@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::commons::Commons;
 use crate::continuation::Answers;
 use crate::effect::Input;
+use crate::lineage::Lineages;
 use crate::terms::Terms;
 
 pub use question::{Found, Question, Read};
@@ -41,6 +42,8 @@ pub struct Directory<X> {
     pub registry: Registry<X>,
     /// The answers to compactions that clients made by themselves.
     pub answers: Answers,
+    /// The answers that requests name by their ids.
+    pub lineages: Lineages,
     room: Room,
     /// The number of conversations begun.
     begun: AtomicU64,
@@ -56,6 +59,7 @@ impl<X> Directory<X> {
             commons: Commons::new(secret),
             registry: Registry::default(),
             answers: Answers::default(),
+            lineages: Lineages::default(),
             room,
             begun: AtomicU64::new(0),
         }
@@ -66,6 +70,7 @@ impl<X> Directory<X> {
     pub fn let_rest(&self, now: Timestamp) -> usize {
         self.registry.sweep(now, self.room);
         self.commons.elements().sweep();
+        self.lineages.sweep(now, self.room.idle);
         let rest = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
         let oldest = now.as_millisecond().saturating_sub(rest);
         let mut pins = 0;

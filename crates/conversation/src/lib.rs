@@ -21,6 +21,7 @@
 //! | `adaptive` | moves the soft threshold by what the agent does |
 //! | [`homunculus`] | the supervisor: when to prepare and when to swap |
 //! | [`client_compaction`], [`continuation`] | the client's own compactions |
+//! | [`lineage`] | what was said up to an answer that a request names by its id |
 
 mod adaptive;
 mod answer;
@@ -47,6 +48,7 @@ mod inject;
 mod join;
 pub mod journal;
 mod ledger;
+pub mod lineage;
 mod overlay;
 mod pins;
 mod proof;

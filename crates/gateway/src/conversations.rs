@@ -21,6 +21,7 @@ use crate::metrics::{Failure, Metrics, TokenKind};
 
 mod exchange;
 mod jobs;
+mod lineage;
 mod queue;
 mod queueing;
 mod reading;
@@ -76,6 +77,8 @@ struct Inner {
     reading: reading::Reading,
     jobs: jobs::Jobs,
     slots: slots::Slots,
+    /// The room for earlier messages that are put into requests.
+    earlier: lineage::Room,
     /// True if a task looks for idle conversations.
     is_watched: AtomicBool,
 }
@@ -105,6 +108,7 @@ impl Conversations {
                 reading: reading::Reading::default(),
                 jobs: jobs::Jobs::new(parts.config.limits.preparations),
                 slots: slots::Slots::new(parts.config.policy.slots),
+                earlier: lineage::Room::new(limits.bodies),
                 is_watched: AtomicBool::new(false),
                 parts,
             }),

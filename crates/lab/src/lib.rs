@@ -3,6 +3,7 @@
 //! [`replay::run`] takes a [`Session`](wire::session::Session) and [`Options`] and gives a
 //! [`Comparison`].
 
+pub mod behaviour;
 pub mod cache;
 pub mod compare;
 pub mod equal_size;

@@ -46,7 +46,7 @@
 //! | key, body, model, window, `prompt_cache_options`, `stream_options`, `tool_choice` without tools | yes |
 //! | Chat: roles, empty content, tool messages after their calls, all calls answered, unknown ids | yes |
 //! | Responses: outputs after their calls, all calls answered, duplicate ids, reasoning followed by what it led to | yes |
-//! | `previous_response_id`, `store`, `conversation` beside it | yes; `conversation` itself is not held |
+//! | `previous_response_id`, `store`, `conversation` beside it | yes, per organisation; the earlier request's `instructions` do not count; `conversation` itself is not held |
 //! | compaction: trigger last, threshold, `/responses/compact`, sealed items verified | yes; of the items before a compaction only user messages are shown (the documentation says they may be dropped) |
 //! | `truncation`, `/responses/input_tokens`, `max_output_tokens` | yes |
 //! | cache: 128-token steps from 1,024, 30 m and 12 h, `prompt_cache_key`, explicit mode up to the last breakpoint | yes, an entry ends with an item; the limits of 4 writes and 80 breakpoints and the rate per prefix are not kept |

@@ -1,5 +1,7 @@
 //! `ebbtide bench`: measures what a summary is for.
 
+mod behaviour;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -24,6 +26,9 @@ pub struct BenchArgs {
 enum Bench {
     /// Measure how many sentences of a user stand verbatim after 1, 3 and 10 compactions
     Survival(SurvivalArgs),
+    /// Ask a model to follow rules, tell facts, leave closed tasks closed and know the state of its
+    /// memory, before and after a compaction
+    Behaviour(behaviour::BehaviourArgs),
 }
 
 #[derive(Debug, Args)]
@@ -58,7 +63,13 @@ pub struct SurvivalArgs {
 const SCHEMA: &str = "ebbtide.survival/1";
 
 pub fn run(args: &BenchArgs, console: &mut Console) -> Result<Exit, Failure> {
-    let Bench::Survival(args) = &args.command;
+    match &args.command {
+        Bench::Survival(args) => run_survival(args, console),
+        Bench::Behaviour(args) => behaviour::run(args, console),
+    }
+}
+
+fn run_survival(args: &SurvivalArgs, console: &mut Console) -> Result<Exit, Failure> {
     let mut sessions = Vec::new();
     for file in &args.files {
         sessions.extend(loading::load(file, None)?.document.sessions);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::conversation::directory::{Found, Joined, Question, Read};
+use ::conversation::element::Element;
 use ::conversation::incoming::labels;
 use ::conversation::rewrite::{self, betas, own_compaction, refuse_thread, render};
 use ::conversation::words::Did;
@@ -13,9 +14,10 @@ use history::Tenant;
 use http::HeaderMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::timeout;
-use wire::api::Dialect;
+use wire::api::{Dialect, Request};
 
 use super::jobs::{AsSent, Source};
+use super::lineage::Naming;
 use super::running::Running;
 use super::ticket::Passage;
 use super::writer::StoreFailure;
@@ -93,21 +95,46 @@ impl Inner {
         if let Some(direct) = refuse_thread(&request) {
             return Verdict::Answer(direct);
         }
-        if request.is_held_by_provider() || request.is_empty() {
-            return passed();
+        let naming = Naming::of(&arrival.target, &request);
+        let Some((whole, named)) = self.with_earlier(&arrival, &request, now).await else {
+            if request.is_held_by_provider() || request.is_empty() {
+                return passed();
+            }
+            return self
+                .managed((&request, elements), (arrival, naming), now)
+                .await;
+        };
+        match self.directory.commons.read(arrival.tenant, dialect, &whole) {
+            Some((request, elements)) if !request.is_empty() => {
+                let mut arrival = arrival;
+                arrival.body = whole.clone();
+                let naming = naming.naming(named);
+                self.managed((&request, elements), (arrival, naming), now)
+                    .await
+            }
+            _ => passed(),
         }
+    }
+
+    /// Decides about a request that holds all of its conversation.
+    async fn managed(
+        self: &Arc<Self>,
+        (request, elements): (&Request<'_>, Vec<Element>),
+        (arrival, mut naming): (Arrival, Naming),
+        now: Timestamp,
+    ) -> Verdict {
         let origin = origin(&arrival);
         let incoming = self
             .directory
             .commons
-            .incoming(&request, elements, origin, now);
+            .incoming(request, elements, origin, now);
         let (shared, flight) = match self.join(&incoming).await {
             Ok(joined) => joined,
-            Err(failure) => return self.failed(body, &failure),
+            Err(failure) => return self.failed(naming.as_it_came(&arrival.body), &failure),
         };
-        let mut passage = Passage::new(Arc::clone(self), shared, flight, arrival);
+        let mut passage = Passage::new(Arc::clone(self), shared, flight, (arrival, naming));
         let newest = passage.flight.newest().map(Turn::parts);
-        let own = own_compaction(&passage.arrival.target, &request, newest);
+        let own = own_compaction(&passage.arrival.target, request, newest);
         // What the provider does from some size on is a request like any other.
         if let Some(own) = own.filter(|own| !matches!(own.wants, rewrite::Wants::Later(_))) {
             return self.client_compacts(&incoming, passage, &own).await;
@@ -115,6 +142,7 @@ impl Inner {
         match self.decided(&incoming, &mut passage, None).await {
             Decided::Send(sending) => self.verdict(&incoming, passage, *sending).await,
             Decided::Overtaken => {
+                let body = passage.naming.as_it_came(&passage.arrival.body);
                 let mut outgoing = Outgoing::as_it_came(body, vec![Did::Kept]);
                 outgoing.conversation = Some(passage.shared.id);
                 Verdict::Send(outgoing, Ticket::of(passage))
@@ -146,7 +174,10 @@ impl Inner {
             let decided = self.carry_out(&mut passage, effects).await;
             return match decided {
                 Some(Decided::Send(sending)) => self.verdict(incoming, passage, *sending).await,
-                _ => self.failed(passage.arrival.body.clone(), &"nothing was decided"),
+                _ => {
+                    let body = passage.naming.as_it_came(&passage.arrival.body);
+                    self.failed(body, &"nothing was decided")
+                }
             };
         };
         shared.was_answered();
@@ -155,6 +186,7 @@ impl Inner {
         self.remember(incoming.tenant, of, parts).await;
         shared.lock().on(Input::ClientCompacted(own), now);
         let mut direct = answered.direct;
+        passage.remember_own(&direct, incoming.dialect(), now).await;
         direct.conversation = Some(shared.id);
         Verdict::Answer(direct)
     }
@@ -171,7 +203,7 @@ impl Inner {
             Err(fault) => {
                 let input = Input::NotRewritten(fault.to_string());
                 passage.shared.lock().on(input, incoming.now);
-                let body = passage.arrival.body.clone();
+                let body = passage.naming.as_it_came(&passage.arrival.body);
                 let Verdict::Send(mut outgoing, _) = self.failed(body, &fault) else {
                     return Verdict::Send(
                         Outgoing::as_it_came(Bytes::new(), vec![Did::Failed]),
@@ -329,7 +361,7 @@ impl Inner {
             }
         }
         Ok(Outgoing {
-            body,
+            body: passage.naming.sends(body, view.is_plain()),
             encoding: None,
             betas,
             did,
@@ -353,24 +385,41 @@ impl Inner {
         {
             return Verdict::Answer(direct);
         }
-        let viewed = match read {
-            Some((request, elements))
-                if self.directory.terms.is_on() && !request.is_held_by_provider() =>
-            {
-                let origin = origin(&arrival);
-                let incoming = self
-                    .directory
-                    .commons
-                    .incoming(&request, elements, origin, now);
-                self.viewed(&incoming).await
-            }
-            Some(_) | None => None,
+        let passed = Outgoing::as_it_came(body.clone(), vec![Did::Passed]);
+        let send = |outgoing| Verdict::Send(outgoing, Ticket::default());
+        let Some((request, elements)) = read.filter(|_| self.directory.terms.is_on()) else {
+            return send(passed);
         };
-        let passed = || Outgoing::as_it_came(arrival.body.clone(), vec![Did::Passed]);
-        Verdict::Send(viewed.unwrap_or_else(passed), Ticket::default())
+        let Some((whole, named)) = self.with_earlier(&arrival, &request, now).await else {
+            if request.is_held_by_provider() {
+                return send(passed);
+            }
+            let viewed = self.viewed((&request, elements), &arrival, now).await;
+            return send(viewed.unwrap_or(passed));
+        };
+        let Some((request, elements)) =
+            self.directory.commons.read(arrival.tenant, dialect, &whole)
+        else {
+            return send(passed);
+        };
+        let viewed = self.viewed((&request, elements), &arrival, now).await;
+        send(viewed.unwrap_or_else(|| {
+            // Where the provider has only a part of what was said, all of it is counted.
+            let mut outgoing = Outgoing::as_it_came(whole.clone(), vec![Did::Kept]);
+            outgoing.body = Naming::default().naming(named).sends(outgoing.body, true);
+            outgoing
+        }))
     }
 
-    async fn viewed(&self, incoming: &Incoming<'_>) -> Option<Outgoing> {
+    /// The request as its conversation shows it; `None` where that is as it came.
+    async fn viewed(
+        &self,
+        (request, elements): (&Request<'_>, Vec<Element>),
+        arrival: &Arrival,
+        now: Timestamp,
+    ) -> Option<Outgoing> {
+        let commons = &self.directory.commons;
+        let incoming = &commons.incoming(request, elements, origin(arrival), now);
         let (conversation, view) = loop {
             match self.directory.counted(incoming) {
                 Ok(counted) => break counted?,

@@ -15,6 +15,7 @@ use wire::api::{Failure, Reply, Request, Stop};
 
 use super::exchange::{Generation, Heard, Remedy};
 use super::jobs::Source;
+use super::lineage::Naming;
 use super::running::Shared;
 use super::writer::{Receipt, StoreFailure, work};
 use super::{Arrival, Inner};
@@ -26,8 +27,11 @@ pub(super) struct Passage {
     pub shared: Arc<Shared>,
     /// Its flight in the conversation.
     pub flight: Flight,
-    /// The request as received. After a refusal it may have to be sent differently.
+    /// The request as received, with all messages before where it names an answer in their place. After a
+    /// refusal it may have to be sent differently.
     pub arrival: Arrival,
+    /// Its bonds to answers that requests name.
+    pub naming: Naming,
     /// The summary to begin with the answer, and what it is made from once the request is sent.
     pub prepare: Option<(Preparation, Start, Option<Source>)>,
     /// The write of what it brings.
@@ -35,20 +39,26 @@ pub(super) struct Passage {
 }
 
 impl Passage {
-    pub(super) const fn new(
+    pub(super) fn new(
         inner: Arc<Inner>,
         shared: Arc<Shared>,
         flight: Flight,
-        arrival: Arrival,
+        (arrival, naming): (Arrival, Naming),
     ) -> Self {
         Self {
             inner,
             shared,
             flight,
             arrival,
+            naming,
             prepare: None,
             receipt: None,
         }
+    }
+
+    /// All conversations.
+    pub(super) const fn inner(&self) -> &Arc<Inner> {
+        &self.inner
     }
 
     /// The key of its model at its upstream.
@@ -224,7 +234,9 @@ impl Passage {
         self.hand_over();
         let receipt = self.receipt.take();
         let (inner, shared) = (Arc::clone(&self.inner), Arc::clone(&self.shared));
+        let mut links = None;
         if let Some(reply) = &reply {
+            links = self.remember_answer(reply, now);
             let parts = reply.draft().parts;
             if !parts.is_empty() {
                 let of = self.flight.summarises(shared.id);
@@ -246,6 +258,9 @@ impl Passage {
         for receipt in receipt.into_iter().chain(written) {
             let one = receipt.kept().await;
             kept = kept.and(one);
+        }
+        if let Some(links) = links {
+            inner.links_kept(shared.tenant, links).await;
         }
         if matches!(kept, Err(StoreFailure::Store(HistoryError::UnknownNode(_)))) {
             // Somebody purged the conversation while it was in memory.

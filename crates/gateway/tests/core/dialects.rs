@@ -6,6 +6,7 @@ use bytes::Bytes;
 use context::Tokens;
 use gateway::config::{Config, RouteChoice};
 use http::Request;
+use http::response::Parts;
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
@@ -14,21 +15,41 @@ use serde_json::{Value, json};
 use crate::house::{Came, House, words};
 
 pub async fn post(house: &House, path: &str, body: &Value) -> Came {
-    house.time.pass(10);
-    let client = Client::builder(TokioExecutor::new()).build_http();
-    let request = Request::post(format!("{}{path}", house.gateway.url()))
-        .header("authorization", "Bearer key-one")
-        .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(body.to_string())))
-        .expect("a request");
-    let answer = client.request(request).await.expect("an answer");
-    let (head, body) = answer.into_parts();
-    let body = body.collect().await.expect("a body").to_bytes();
+    post_as("key-one", house, path, body).await
+}
+
+/// Posts with this key.
+pub async fn post_as(key: &str, house: &House, path: &str, body: &Value) -> Came {
+    let (head, body) = answered(key, house, path, body).await;
     Came {
         status: head.status.as_u16(),
         headers: head.headers,
         body: serde_json::from_slice(&body).expect("JSON"),
     }
+}
+
+/// What was done to a request, and its answer as a text.
+pub async fn stream(house: &House, path: &str, body: &Value) -> (String, String) {
+    let (head, body) = answered("key-one", house, path, body).await;
+    assert_eq!(head.status, 200, "{body:?}");
+    let did = head.headers["x-ebbtide-did"].to_str().expect("text");
+    (
+        did.to_owned(),
+        String::from_utf8(body.to_vec()).expect("text"),
+    )
+}
+
+async fn answered(key: &str, house: &House, path: &str, body: &Value) -> (Parts, Bytes) {
+    house.time.pass(10);
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    let request = Request::post(format!("{}{path}", house.gateway.url()))
+        .header("authorization", format!("Bearer {key}"))
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(body.to_string())))
+        .expect("a request");
+    let answer = client.request(request).await.expect("an answer");
+    let (head, body) = answer.into_parts();
+    (head, body.collect().await.expect("a body").to_bytes())
 }
 
 /// How often a conversation was made smaller.

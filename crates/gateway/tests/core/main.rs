@@ -16,6 +16,7 @@ mod dialects;
 mod documents;
 mod encodings;
 mod house;
+mod naming;
 mod pinning;
 mod proof;
 mod purges;

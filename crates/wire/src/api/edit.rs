@@ -212,7 +212,8 @@ impl<'r> Edit<'r> {
         Ok(out)
     }
 
-    fn kept(&self, range: &Range<usize>) -> Result<Cow<'r, str>, ApiError> {
+    /// Messages of the request as elements of a list, with the bytes between them.
+    pub(super) fn kept(&self, range: &Range<usize>) -> Result<Cow<'r, str>, ApiError> {
         let request = self.request;
         let first = request.message(range.start);
         let last = range.end.checked_sub(1).and_then(|at| request.message(at));

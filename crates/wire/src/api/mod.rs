@@ -16,6 +16,7 @@ mod message_edit;
 mod overflow;
 pub(crate) mod parts;
 mod portion;
+mod previous;
 mod recall;
 mod render;
 mod reply;

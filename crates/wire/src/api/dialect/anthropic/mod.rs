@@ -27,6 +27,8 @@ pub(super) static TABLE: Table = Table {
             cache_breakpoint: "cache_control",
             cache_marker: Some(r#"{"type":"ephemeral"}"#),
             provider_state: &[],
+            previous_answer: None,
+            not_kept: None,
             cache_question: Some("diagnostics"),
         },
         layout: Layout {

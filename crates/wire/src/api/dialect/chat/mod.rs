@@ -28,6 +28,8 @@ pub(super) static TABLE: Table = Table {
             cache_breakpoint: "prompt_cache_breakpoint",
             cache_marker: None,
             provider_state: &[],
+            previous_answer: None,
+            not_kept: None,
             cache_question: None,
         },
         layout: Layout {

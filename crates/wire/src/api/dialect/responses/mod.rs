@@ -26,6 +26,8 @@ pub(super) static TABLE: Table = Table {
             cache_breakpoint: "prompt_cache_breakpoint",
             cache_marker: None,
             provider_state: &["previous_response_id", "conversation"],
+            previous_answer: Some("previous_response_id"),
+            not_kept: Some(("store", "false")),
             cache_question: None,
         },
         layout: Layout {
