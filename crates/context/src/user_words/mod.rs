@@ -77,24 +77,24 @@ impl UserWords {
     ) -> Self {
         let messages = message::messages(old, elsewhere);
         let missing = message::left_out_before(old);
-        Self::fitted(&messages, missing, room, counter)
+        Self::fitted(&messages, &missing, room, counter)
     }
 
     /// The words of messages within `room`, behind which something was `missing` before.
     fn fitted(
         messages: &[message::Message],
-        missing: Vec<LeftOut>,
+        missing: &[LeftOut],
         room: Tokens,
         counter: &dyn TokenCounter,
     ) -> Self {
         let whole = Self {
             said: messages.iter().map(message::Message::whole).collect(),
-            left_out: missing.clone(),
+            left_out: missing.to_vec(),
         };
         if whole.tokens(counter) <= room {
             return whole;
         }
-        choose::within(messages, &missing, room, counter)
+        choose::within(messages, missing, room, counter)
     }
 
     /// These words and those of `later` turns, within `room`. `turns` stand before the later ones.
@@ -118,7 +118,7 @@ impl UserWords {
             left_out: self.left_out.iter().copied().chain(missing).collect(),
         };
         let messages: Vec<message::Message> = message::carried(&all).collect();
-        Self::fitted(&messages, all.left_out, room, counter)
+        Self::fitted(&messages, &all.left_out, room, counter)
     }
 
     /// The words, turn by turn.
