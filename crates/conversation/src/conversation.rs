@@ -447,7 +447,7 @@ impl Conversation {
 
     /// Gives standing matter its room.
     pub(crate) fn make_room(&mut self) {
-        let room = self.supervisor.machine.limits().standing;
+        let room = self.supervisor.machine.limits().standing();
         self.said.outline.set_room(room);
     }
 

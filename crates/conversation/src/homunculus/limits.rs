@@ -19,8 +19,6 @@ pub struct Limits {
     pub summary: Tokens,
     /// The room for the user's own words, which stand in front of a summary.
     pub words: Tokens,
-    /// The room for what the client itself put into the conversation.
-    pub standing: Tokens,
     /// The largest tail that may stay behind the mark at a swap below the hard threshold.
     pub tail_cap: Tokens,
     /// The age at which a prepared summary is too old.
@@ -86,7 +84,6 @@ impl Limits {
             hard: Self::HARD,
             summary: Tokens::new(sixteenth.clamp(1_000, 8_000).min(window.get() / 4)),
             words: user_words::room(window, user_words::SHARE),
-            standing: standing::room(window),
             tail_cap: window.scaled(0.3),
             staleness: Staleness {
                 requests: 100,
@@ -104,6 +101,16 @@ impl Limits {
         }
     }
 
+    /// The room for what the client itself put into the conversation. Products that keep no words of the user keep
+    /// none of it either.
+    #[must_use]
+    pub fn standing(&self) -> Tokens {
+        match self.words {
+            Tokens::ZERO => Tokens::ZERO,
+            _ => standing::room(self.window),
+        }
+    }
+
     /// The same window and prices without guards against long tails, small gains, thrashing and
     /// waiting, and without room for the user's own words and standing matter: what products without such guards
     /// do. The rules about where to cut still hold.
@@ -112,7 +119,6 @@ impl Limits {
         Self {
             tail_cap: self.window,
             words: Tokens::ZERO,
-            standing: Tokens::ZERO,
             minimum_gain: 0.0,
             horizon: f64::INFINITY,
             thrash: u32::MAX,

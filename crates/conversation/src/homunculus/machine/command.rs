@@ -94,7 +94,7 @@ impl Machine {
             route: order.route,
             budget: order.budget,
             words: self.limits.words,
-            standing: self.limits.standing,
+            standing: self.limits.standing(),
         }));
         Ok(())
     }
