@@ -89,13 +89,13 @@ fn the_targets_are_met_under_every_reading_of_words() {
         println!("{words:?}");
         check(
             shares(&rows, Strategy::Extractive, fixed(2_000)),
-            55.0,
-            33.0,
+            60.0,
+            40.0,
         );
         check(
             shares(&rows, Strategy::Extractive, fixed(4_000)),
-            80.0,
-            58.0,
+            84.0,
+            62.0,
         );
     }
 }
@@ -108,7 +108,7 @@ fn it_keeps_what_the_products_own_summaries_forget() {
     let (own, _) = shares(&rows, Strategy::Product, product);
     let ours = shares(&rows, Strategy::Extractive, product);
     assert!(own < 50.0 && ours.0 > own);
-    check(ours, 77.0, 63.0);
+    check(ours, 81.0, 70.0);
 }
 
 #[test]
@@ -119,6 +119,6 @@ fn a_bare_list_of_identifiers_names_but_gives_no_context() {
     let list = shares(&rows, Strategy::IdentifierList, fixed(2_000));
     let ours = shares(&rows, Strategy::Extractive, fixed(2_000));
     let newest = shares(&rows, Strategy::NewestText, fixed(2_000));
-    assert!(ours.1 > list.1, "{ours:?} {list:?}");
+    assert!(ours.1 > 1.8 * list.1, "{ours:?} {list:?}");
     assert!(ours.0 > 2.0 * newest.0);
 }
