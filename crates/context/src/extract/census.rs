@@ -68,7 +68,8 @@ impl<'a> Census<'a> {
                 continue;
             }
             let members = identifiers::members(&piece.text);
-            for found in identifiers::scan(&piece.text).chain(members) {
+            let found = identifiers::scan(&piece.text).chain(members);
+            for found in found.filter(|it| !is_escaped(&piece.text, it.start)) {
                 let place = Place {
                     piece: number,
                     at: found.start,
@@ -103,6 +104,15 @@ impl<'a> Census<'a> {
         }
         self.entries.get_mut(index)
     }
+}
+
+/// Returns true if the first letter at `at` belongs to an escape sequence: `\tName` in quoted text names `Name`.
+fn is_escaped(text: &str, at: usize) -> bool {
+    let before = text.get(..at).is_some_and(|before| before.ends_with('\\'));
+    before
+        && text
+            .get(at..)
+            .is_some_and(|it| it.starts_with(['t', 'n', 'r']))
 }
 
 impl Entry<'_> {

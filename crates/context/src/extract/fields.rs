@@ -338,7 +338,14 @@ fn dead_ends(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
     let said = known.pieces.iter().rev();
     for piece in said.filter(|piece| piece.origin == Origin::Assistant) {
-        for (_, sentence) in piece.text.lines().flat_map(sentences) {
+        let mut is_code = false;
+        // Code says that something failed without having been tried.
+        let prose = piece.text.lines().filter(|line| {
+            let is_fence = line.trim_start().starts_with("```");
+            is_code ^= is_fence;
+            !is_code && !is_fence
+        });
+        for (_, sentence) in prose.flat_map(sentences) {
             let lower = sentence.to_lowercase();
             if is_whole(sentence) && FAILED.iter().any(|phrase| lower.contains(phrase)) {
                 page.add(Field::DeadEnds, &clip(sentence, 300), &mut room);

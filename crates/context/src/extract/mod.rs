@@ -397,7 +397,7 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
 const fn by(origin: Origin) -> &'static str {
     match origin {
         Origin::User => "user: ",
-        Origin::Assistant => "assistant: ",
+        Origin::Assistant => "",
         Origin::Result => "result: ",
         Origin::Failure => "failed: ",
         Origin::Call | Origin::Thinking | Origin::Other => "",

@@ -100,7 +100,9 @@ fn said(text: &str) -> Vec<Range<usize>> {
             let range = at + start..at + start + sentence.len();
             // "Good catch." and "Now I see:" tell nothing.
             let says = sentence.chars().filter(|it| it.is_alphabetic()).count() >= 18;
-            if says && range.len() <= LONGEST && out.len() < SENTENCES {
+            // "Now let me fix it:" is followed by what it announces.
+            let announces = sentence.ends_with(':') && sentence.len() < 60;
+            if says && !announces && range.len() <= LONGEST && out.len() < SENTENCES {
                 out.push(range);
             }
         }

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Extractive, extract, ledger};
+use super::census::Census;
+use super::{Extractive, extract, ledger, source};
 use crate::counter::{Heuristic, TokenCounter};
 use crate::identifiers;
 use crate::projector::Summarizer;
@@ -100,7 +101,7 @@ fn every_field_tells_the_state_of_the_work() {
     check(Field::Goal, "first request (turn 0): Make the importer");
     check(
         Field::Decisions,
-        "assistant: The root cause is the parallel reader in load_rows.",
+        "The root cause is the parallel reader in load_rows.",
     );
     check(Field::Tasks, "in progress: sort the batches");
     check(Field::Tasks, "open: run all tests");
@@ -113,6 +114,50 @@ fn every_field_tells_the_state_of_the_work() {
     check(
         Field::Task,
         "assistant: Next I will sort the batches by their offset.",
+    );
+}
+
+#[test]
+fn code_is_no_dead_end_and_an_announcement_no_fact() {
+    let said = "Now let me fix it:\n```go\ncontinue // it did not work, the file was reverted\n```\n\
+                The retry in loader.go did not work, because the lock is held by the writer.";
+    let turns = placed([
+        TurnDraft::text(Role::User, "Mend the loader."),
+        TurnDraft::text(Role::Assistant, said),
+    ]);
+    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    assert_eq!(
+        summary.entries(Field::DeadEnds),
+        ["The retry in loader.go did not work, because the lock is held by the writer."]
+    );
+    let facts = summary.entries(Field::Facts).join("\n");
+    assert!(!facts.contains("Now let me fix it"), "{facts}");
+}
+
+#[test]
+fn an_escape_sequence_belongs_to_no_name() {
+    let text = r"diff: \tMaxChunkSize = 50\n\tlastOffset = MaxChunkSize and loader_state";
+    let turns = placed([
+        TurnDraft::text(Role::User, "Mend the loader."),
+        TurnDraft::text(Role::Assistant, text),
+    ]);
+    let entries = ledger(&turns, &[], "", Tokens::new(400), &Heuristic).join(" ");
+    assert!(
+        !entries.contains("tlastOffset") || entries.contains(r"\tlastOffset"),
+        "{entries}"
+    );
+    let pieces = source::pieces(&turns);
+    let census = Census::of(&pieces);
+    let names: Vec<&str> = census.entries.iter().map(|it| it.text).collect();
+    assert!(
+        names.contains(&"MaxChunkSize") && names.contains(&"loader_state"),
+        "{names:?}"
+    );
+    assert!(
+        !names
+            .iter()
+            .any(|it| it.starts_with("tM") || it.starts_with("tl")),
+        "{names:?}"
     );
 }
 
@@ -284,7 +329,7 @@ proptest! {
         let summary = extract(&old, &[], Tokens::new(budget), &Heuristic);
         let source = quotable(&old);
         for entry in summary.entries(Field::Facts) {
-            let by = ["user: ", "assistant: ", "result: ", "failed: "].into_iter().find_map(|by| entry.strip_prefix(by));
+            let by = ["user: ", "result: ", "failed: "].into_iter().find_map(|by| entry.strip_prefix(by));
             for fragment in by.unwrap_or(entry).split(" / ") {
                 let fragment = fragment.trim_matches('…').trim();
                 prop_assert!(source.contains(fragment), "{fragment:?} in {source:?}");
