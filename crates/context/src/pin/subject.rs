@@ -42,7 +42,7 @@ impl Subject {
         handle.unwrap_or_else(|| Self::Text(named.to_owned()))
     }
 
-    /// Returns the user's turn of which every word is pinned. `None` for any other subject.
+    /// Returns the user turn that is pinned whole. `None` for any other subject.
     #[must_use]
     pub fn users_turn(&self, turns: &[Turn]) -> Option<TurnId> {
         let Self::Turns(last, 1) = self else {
@@ -50,6 +50,16 @@ impl Subject {
         };
         let turn = turns.get(last.checked_sub(1)?)?;
         (turn.role() == Role::User).then(|| turn.id())
+    }
+
+    /// Returns true if a pinned text is an earlier read of the file that this handle names.
+    #[must_use]
+    pub fn is_read(&self, pinned: &str) -> bool {
+        let Self::File(path) = self else {
+            return false;
+        };
+        let head = pinned.lines().next().unwrap_or_default();
+        head.starts_with("Result of ") && head.contains(path.as_str())
     }
 
     /// Returns the text to pin, where `turns` are the conversation from its first turn on. Words of a turn stand
@@ -78,17 +88,34 @@ pub fn handle(turn: usize) -> String {
     format!("turn:{turn}")
 }
 
-/// Returns true if a tool or the model said a text and neither the user nor the operator did.
+/// Returns true if a tool or the model said a text, or a part of it, and neither the user nor the operator said
+/// all of it.
 #[must_use]
 pub fn is_foreign(text: &str, turns: &[Turn]) -> bool {
     let text = text.trim();
-    let says = |turn: &Turn| {
-        let mut pieces = turn.parts().iter().flat_map(Part::readable);
-        pieces.any(|piece| piece.contains(text))
+    let said = |turn: &Turn, own: bool| -> Vec<String> {
+        let parts = turn.parts().iter();
+        let wanted = parts.filter(|part| is_own(turn, part) == own);
+        wanted.flat_map(Part::readable).map(str::to_owned).collect()
     };
-    let is_own = |turn: &Turn| matches!(turn.role(), Role::User | Role::System);
-    let (own, others): (Vec<&Turn>, Vec<&Turn>) = turns.iter().partition(|turn| is_own(turn));
-    others.into_iter().any(says) && !own.into_iter().any(says)
+    // A strategy is told the parts of a turn as one text.
+    let holds = |pieces: &[String]| pieces.join("\n").contains(text);
+    if turns.iter().any(|turn| holds(&said(turn, true))) {
+        return false;
+    }
+    turns.iter().any(|turn| {
+        let foreign = said(turn, false);
+        let quotes = |piece: &String| piece.trim().len() >= QUOTED && text.contains(piece.trim());
+        holds(&foreign) || foreign.iter().any(quotes)
+    })
+}
+
+/// The shortest text of a tool or the model that makes a text around it foreign, in bytes.
+const QUOTED: usize = 24;
+
+/// Returns true for the words of the user and the operator. Results of tools may stand in a user's turn.
+fn is_own(turn: &Turn, part: &Part) -> bool {
+    matches!(turn.role(), Role::User | Role::System) && matches!(part, Part::Text(_))
 }
 
 fn turns_text(turns: &[Turn], last: usize, count: usize) -> Result<String, PinError> {

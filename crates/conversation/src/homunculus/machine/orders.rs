@@ -151,6 +151,14 @@ impl<'a> Orders<'a> {
                 let _ = pins.remove(found);
                 id = found.to_string();
             }
+            // The file may have been read again since.
+            let subject = Subject::named(named);
+            let reads = pins.iter().filter(|pin| pin.origin == Origin::Strategy);
+            let reads = reads.filter(|pin| subject.is_read(&pin.text));
+            for read in reads.map(|pin| pin.id).collect::<Vec<_>>() {
+                let _ = pins.remove(read);
+                self.actions.push(Action::Unpin(read.to_string()));
+            }
         }
         self.actions.push(Action::Unpin(id));
     }
