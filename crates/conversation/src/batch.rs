@@ -78,7 +78,7 @@ impl Batch {
         let counter = live.supervisor.model.counter();
         let turns = placed(request, 0, TurnId::ROOT, &counter);
         let mut whole = Self::turns(request, 0, TurnId::ROOT, turns);
-        let pins = live.pins.outside().into_iter();
+        let pins = live.pins.outside(usize::MAX).into_iter();
         whole.pins = pins.map(|pin| Pinned { pin, said_in: None }).collect();
         whole.conversation = Some(live.to_record());
         let Some(overlay) = &live.overlay else {

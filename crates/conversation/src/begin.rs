@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context::pin::{Pin, PinLimits};
+use context::pin::{Pin, PinId, PinLimits};
 use context::{Text, Tokens, Turn, TurnId};
 use history::{
     Conversation as Record, ConversationId, HistoryError, Labels, Mark, Pinned, Route, Standing,
@@ -191,7 +191,7 @@ impl Conversation {
         let old = turns.get(..old).unwrap_or_default();
         let mut begun = Self::revive(terms, incoming, record, (old, inherited));
         begun.journal.note(incoming.now, happened);
-        let pins = begun.pins.outside().into_iter();
+        let pins = begun.pins.outside(usize::MAX).into_iter();
         let mut batch = Batch {
             pins: pins.map(|pin| Pinned { pin, said_in: None }).collect(),
             ..Batch::default()
@@ -218,6 +218,10 @@ impl Conversation {
         recovered: Recovered,
     ) -> Self {
         let Stored { record, known, .. } = stored;
+        let said = recovered.pins.iter();
+        let said: Vec<(PinId, TurnId)> = said
+            .filter_map(|it| Some((it.pin.id, it.said_in?)))
+            .collect();
         let inherited = Inherited {
             standing: record.standing,
             overlay: recovered.overlay,
@@ -232,6 +236,11 @@ impl Conversation {
         {
             // It stood here, so what it was made from was only replaced.
             live.said.decorations.replace(replaced, known);
+        }
+        for (id, turn) in said {
+            if let Some(index) = live.place_of(turn).checked_sub(1) {
+                live.pins.stands_in(id, index);
+            }
         }
         live.journal.note(incoming.now, Happened::CameBack);
         if live.record.model == incoming.name {
@@ -363,7 +372,7 @@ impl Conversation {
     #[must_use]
     pub fn bequeath(&self, common: usize) -> Inherited {
         let standing = self.record.standing;
-        let pins = self.pins.outside();
+        let pins = self.pins.outside(common);
         let mut overlay = self.overlay.clone().unwrap_or_default();
         overlay.ready = None;
         overlay.ledger = Text::default();

@@ -426,7 +426,7 @@ impl Conversation {
         }
     }
 
-    /// Notes what of the client's standing matter found no room.
+    /// Records standing matter that did not fit.
     fn tell_crowded_out(&mut self, shown: Extent, now: Timestamp) {
         let (texts, tokens) = self.said.outline.standing().crowded_out(shown.from);
         let has_room = self.said.outline.standing().room() > Tokens::ZERO;
@@ -536,7 +536,7 @@ impl Conversation {
     pub(crate) fn go_back(&mut self, common: usize) {
         self.said.outline = Outline::within(self.said.outline.standing().room());
         self.said.keys.clear();
-        self.pins.forget_said();
+        self.pins.forget_said(common);
         if let Some(overlay) = &mut self.overlay {
             overlay.cut(common);
         }

@@ -15,8 +15,7 @@ pub struct PinBook {
     said: Vec<(PinId, usize)>,
     /// Pins that were restated since the last swap, and are shown so.
     restated: Vec<PinId>,
-    /// The index of the user's turn whose words a pin of the strategy is. It is not restated while that turn
-    /// is shown.
+    /// Strategy pins that copy a user turn, with its index. They are not restated while that turn is shown.
     stands: Vec<(PinId, usize)>,
     places: Vec<PinnedAt>,
     changes: PinChanges,
@@ -177,10 +176,14 @@ impl PinBook {
         self.pins.iter()
     }
 
-    /// Pins that were set from outside, for a branch.
-    pub(crate) fn outside(&self) -> Vec<Pin> {
+    /// Pins that were set from outside, for a branch from behind `common` turns. A copy of a later turn is none.
+    pub(crate) fn outside(&self, common: usize) -> Vec<Pin> {
+        let is_later = |id: PinId| {
+            let mut stands = self.stands.iter();
+            stands.any(|&(stands, index)| stands == id && index >= common)
+        };
         let pins = self.pins.iter();
-        pins.filter(|pin| self.is_removable(pin.id))
+        pins.filter(|pin| self.is_removable(pin.id) && !is_later(pin.id))
             .cloned()
             .collect()
     }
@@ -227,12 +230,19 @@ impl PinBook {
         said(&self.pins)
     }
 
-    /// Forgets the pins of turns from `len` on; what is left is as it was set from outside.
-    pub(crate) fn forget_said(&mut self) {
-        let outside: Pins = self.outside().into_iter().collect();
+    /// Forgets the pins that the user's lines set, and those that the strategy set of turns from `common` on,
+    /// which were taken back.
+    pub(crate) fn forget_said(&mut self, common: usize) {
+        let outside: Pins = self.outside(common).into_iter().collect();
         self.pins = outside;
         self.said.clear();
-        self.stands.clear();
+        self.stands.retain(|&(_, index)| index < common);
+        self.place();
+    }
+
+    /// The user's turn that says a pin of the strategy, from the store.
+    pub(crate) fn stands_in(&mut self, id: PinId, turn: usize) {
+        self.stands.push((id, turn));
         self.place();
     }
 
@@ -357,9 +367,31 @@ mod tests {
         book.take(0, &turn("#pin never delete"), &Heuristic);
         let id = book.iter().next().unwrap().id;
         assert!(!book.remove(id));
-        assert!(book.outside().is_empty());
+        assert!(book.outside(1).is_empty());
         assert_eq!(book.places().len(), 1);
-        book.forget_said();
+        book.forget_said(1);
         assert_eq!(book.iter().count(), 0);
+    }
+
+    #[test]
+    fn a_copy_of_a_message_goes_with_the_message() {
+        let mut book = PinBook::default();
+        let pinned = |text: &str| {
+            let mut pins = context::pin::Pins::default();
+            let origin = context::pin::Origin::Strategy;
+            let _ = pins.add(text, origin, None, &Heuristic).unwrap();
+            pins.iter().next().unwrap().clone()
+        };
+        book.take_from_strategy(pinned("my sister is ill"), Some((2, TurnId::ROOT)));
+        book.take_from_strategy(pinned("be careful"), None);
+        assert_eq!(book.outside(3).len(), 2);
+        assert_eq!(book.outside(2).len(), 1);
+        book.forget_said(3);
+        assert_eq!(book.iter().count(), 2);
+        book.forget_said(2);
+        assert_eq!(
+            book.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(),
+            ["be careful"]
+        );
     }
 }
