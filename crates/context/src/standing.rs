@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use crate::spoken::{self, Sort};
 use crate::turn::{Part, Provenance, Role, Turn};
 use crate::units::Tokens;
-use crate::user_words::PartOf;
+use crate::user_words::{Apart, PartOf};
 
 /// The share of the window that standing matter may have.
 const SHARE: f64 = 0.25;
@@ -230,17 +230,21 @@ impl Standing {
         chosen.into_iter()
     }
 
-    /// The texts among `turns` that stand in front of those from `cut` on. Tools that were loaded have none.
+    /// The texts among `turns` that stand in front of those from `cut` on, with their roles. Tools that were loaded
+    /// have none.
     pub fn texts_before<'a>(
         &'a self,
         turns: &'a [Turn],
         cut: usize,
-    ) -> impl Iterator<Item = String> + 'a {
+    ) -> impl Iterator<Item = (Role, String)> + 'a {
         self.before(cut).filter_map(move |entry| {
             let turn = turns.get(entry.turn)?;
             match entry.matter {
-                Matter::Text { text, .. } => turn.texts().nth(text).map(str::to_owned),
-                Matter::System => Some(turn.readable()),
+                Matter::Text { text, .. } => {
+                    let text = turn.texts().nth(text)?;
+                    Some((Role::User, text.to_owned()))
+                }
+                Matter::System => Some((Role::System, turn.readable())),
                 Matter::Loads => None,
             }
         })
@@ -254,23 +258,30 @@ impl Standing {
         others.map(|it| it.tokens).sum()
     }
 
-    /// The parts of texts that need no other place: those that stand or stood in an older version, and the
-    /// client's remarks. A text that finds no room is not among them.
+    /// The parts of texts that are not the user's words: those that stand, or stood in an older version, and the
+    /// client's remarks; and those that find no room.
     #[must_use]
-    pub fn parts(&self) -> HashSet<PartOf> {
+    pub fn apart(&self) -> Apart {
         let part = |it: &Entry| match it.matter {
             Matter::Text { part, .. } => Some((it.turn, part)),
             Matter::Loads | Matter::System => None,
         };
         let older = self.entries.iter().filter(|it| it.replaced.is_some());
         let texts = older.chain(self.before(self.turns)).filter_map(part);
-        texts.chain(self.remarks.iter().copied()).collect()
+        let elsewhere: HashSet<PartOf> = texts.chain(self.remarks.iter().copied()).collect();
+        let all = self.entries.iter().filter_map(part);
+        let pasted = all.filter(|it| !elsewhere.contains(it)).collect();
+        Apart { elsewhere, pasted }
     }
 
-    /// The texts before `cut` that find no room, and their size.
+    /// The texts before `cut` that the client counts on and that find no room, and their size. Late ones pile up, so
+    /// that older ones leave is no loss.
     #[must_use]
     pub fn crowded_out(&self, cut: usize) -> (usize, Tokens) {
-        let all = self.entries.iter().filter(|it| it.stands_at(cut));
+        let all = self
+            .entries
+            .iter()
+            .filter(|it| it.stands_at(cut) && !it.is_late);
         let stands: HashSet<_> = self.before(cut).map(|it| (it.turn, it.place())).collect();
         let out = all.filter(|it| !stands.contains(&(it.turn, it.place())));
         out.fold((0, Tokens::ZERO), |(count, tokens), it| {

@@ -36,7 +36,7 @@ use crate::projector::{Summarizer, SummarizerError};
 use crate::standing::Standing;
 use crate::summary::{Field, Replaced, Summary, is_summary, one_line};
 use crate::text::Text;
-use crate::turn::{Role, Turn, TurnDraft};
+use crate::turn::{Turn, TurnDraft};
 use crate::units::Tokens;
 use crate::user_words::UserWords;
 use census::Census;
@@ -103,7 +103,7 @@ pub fn extract(old: &[Turn], tail: &[Turn], budget: Tokens, counter: &dyn TokenC
 pub fn front(old: &[Turn], summary: &Summary) -> Vec<TurnDraft> {
     let standing = Standing::of(old, Tokens::new(u64::MAX));
     let texts = standing.texts_before(old, old.len());
-    let told = texts.map(|text| TurnDraft::text(Role::User, text));
+    let told = texts.map(|(role, text)| TurnDraft::text(role, text));
     told.chain([summary.draft()]).collect()
 }
 
@@ -115,7 +115,7 @@ pub fn extract_in(old: &[Turn], tail: &[Turn], room: Room, counter: &dyn TokenCo
 }
 
 /// The user's words and the state of the work in `old` (tasks, files, commands, commits, errors), within `room`:
-/// the company of a summary that a model wrote.
+/// accompanies a model-written summary.
 #[must_use]
 pub fn state(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> Summary {
     let mut summary = blank(old);
@@ -135,8 +135,8 @@ fn words(
     (room, standing): (Tokens, Tokens),
     counter: &dyn TokenCounter,
 ) -> UserWords {
-    let elsewhere = Standing::of(old, standing).parts();
-    UserWords::of(old, &elsewhere, room, counter)
+    let apart = Standing::of(old, standing).apart();
+    UserWords::of(old, &apart, room, counter)
 }
 
 /// The heading of standing matter that is told again.
@@ -154,7 +154,8 @@ pub fn is_beside(text: &str) -> bool {
 pub fn beside(old: &[Turn], room: Room, counter: &dyn TokenCounter) -> String {
     let standing = Standing::of(old, room.standing);
     // The provider's own summary keeps the tools that were loaded.
-    let texts: Vec<String> = standing.texts_before(old, old.len()).collect();
+    let texts = standing.texts_before(old, old.len());
+    let texts: Vec<String> = texts.map(|(_, text)| text).collect();
     let room = Room {
         summary: room.summary.scaled(BESIDE),
         ..room

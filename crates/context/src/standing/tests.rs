@@ -272,7 +272,7 @@ fn a_remark_beside_a_loaded_tool_is_the_clients() {
         TurnDraft::said(Role::Tool, parts),
         said("Yes."),
     ]);
-    let parts = Standing::of(&turns, ALL).parts();
+    let parts = Standing::of(&turns, ALL).apart().elsewhere;
     assert_eq!(parts.into_iter().collect::<Vec<_>>(), [(2, 2)]);
 }
 
@@ -289,11 +289,11 @@ fn a_text_without_room_is_the_users() {
     let size = turns.first().unwrap().tokens();
     let wide = Standing::of(&turns, size);
     assert_eq!(wide.before(2).count(), 1);
-    assert_eq!(wide.parts().len(), 1);
+    assert_eq!(wide.apart().elsewhere.len(), 1);
     assert_eq!(wide.crowded_out(2), (0, Tokens::ZERO));
     let narrow = Standing::of(&turns, size.scaled(0.5));
     assert_eq!(narrow.before(2).count(), 0);
-    assert_eq!(narrow.parts().len(), 0);
+    assert_eq!(narrow.apart().elsewhere.len(), 0);
     assert_eq!(narrow.crowded_out(2), (1, size));
     assert_eq!(narrow.crowded_out(0), (0, Tokens::ZERO));
     let room = Room {

@@ -9,8 +9,10 @@ use crate::units::Tokens;
 const HEAD: &str = "[The user's own words in the earlier conversation, verbatim and in order. The number is the turn.]";
 /// The beginning of the line that tells what is left out.
 const LEFT_OUT: &str = "[Not shown here for lack of room: ";
-/// The most turns of one row that are read back: a damaged number makes no long list.
+/// The most turns of one row that are read back: a damaged list makes no long one.
 const LISTED: usize = 4_096;
+/// The most rows of turns.
+const ROWS: usize = 40;
 /// The most turns whose sizes this line tells one by one.
 const NAMED: usize = 12;
 
@@ -108,7 +110,8 @@ fn listed(list: &str) -> Vec<LeftOut> {
             Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
         });
         let turns: Vec<usize> = rows
-            .flat_map(|(first, last): (usize, usize)| first..=last.min(first + LISTED))
+            .flat_map(|(first, last): (usize, usize)| first..=last)
+            .take(LISTED)
             .collect();
         let share = |all: usize| all.div_ceil(turns.len().max(1));
         out.extend(turns.iter().map(|&turn| LeftOut {
@@ -128,6 +131,13 @@ fn ranges(turns: impl Iterator<Item = usize>) -> String {
             Some((_, last)) if *last + 1 == turn => *last = turn,
             _ => rows.push((turn, turn)),
         }
+    }
+    // A list may not take the room of the words: what exceeds it is one row.
+    if let Some(&(first, _)) = rows.get(ROWS)
+        && let Some(&(_, last)) = rows.last()
+    {
+        rows.truncate(ROWS);
+        rows.push((first, last));
     }
     let row = |&(first, last): &(usize, usize)| match last - first {
         0 => first.to_string(),

@@ -65,8 +65,8 @@ fn add(left_out: &mut Vec<LeftOut>, missing: &[LeftOut]) {
         match left_out.binary_search_by_key(&it.turn, |it| it.turn) {
             Ok(at) => {
                 if let Some(known) = left_out.get_mut(at) {
-                    known.units += it.units;
-                    known.tokens += it.tokens;
+                    known.units = known.units.saturating_add(it.units);
+                    known.tokens = Tokens::new(known.tokens.get().saturating_add(it.tokens.get()));
                 }
             }
             Err(at) => left_out.insert(at, *it),

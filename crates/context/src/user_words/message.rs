@@ -1,8 +1,6 @@
 //! The messages of a user: text parts without what a client wrapped around them.
 
-use std::collections::HashSet;
-
-use super::{LeftOut, PartOf, Said, UserWords};
+use super::{Apart, LeftOut, Said, UserWords};
 use crate::spoken::{self, Sort};
 use crate::summary::{Summary, is_summary};
 use crate::turn::{Part, Provenance, Role, Turn};
@@ -37,13 +35,13 @@ impl Message {
 }
 
 /// The messages in `old`, oldest first. Those in an earlier summary come back as they stood there.
-pub(super) fn messages(old: &[Turn], elsewhere: &HashSet<PartOf>) -> Vec<Message> {
+pub(super) fn messages(old: &[Turn], apart: &Apart) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::new();
     // The number of the turn at index 0; a summary stands for turns that are not here.
     let mut first = 0;
     for (index, turn) in old.iter().enumerate() {
-        let Some(text) = turn.texts().find(|text| is_summary(text)) else {
-            let lines = lines(turn, index, elsewhere);
+        let Some(text) = said_by_us(turn).find(|text| is_summary(text)) else {
+            let lines = lines(turn, index, apart);
             if !lines.is_empty() && !is_repeated(&out, &lines) {
                 out.push(Message {
                     turn: first + index,
@@ -60,10 +58,15 @@ pub(super) fn messages(old: &[Turn], elsewhere: &HashSet<PartOf>) -> Vec<Message
     out
 }
 
+/// The texts of a turn that may be a summary of ours: the model's own words are none, whatever they begin with.
+fn said_by_us(turn: &Turn) -> impl Iterator<Item = &str> {
+    turn.texts().filter(|_| turn.role() != Role::Assistant)
+}
+
 /// The words that an earlier summary in `old` could not hold.
 pub(super) fn left_out_before(old: &[Turn]) -> Vec<LeftOut> {
     let summary = |turn: &Turn| {
-        let mut texts = turn.texts();
+        let mut texts = said_by_us(turn);
         texts.find(|text| is_summary(text)).map(Summary::parse)
     };
     let newest = old.iter().rev().find_map(summary).map(|it| it.summary);
@@ -104,16 +107,20 @@ fn is_only_answered(after: &[Turn]) -> bool {
 }
 
 /// The lines of one turn that its user wrote, without empty ones at the ends.
-fn lines(turn: &Turn, index: usize, elsewhere: &HashSet<PartOf>) -> Vec<Line> {
+fn lines(turn: &Turn, index: usize, apart: &Apart) -> Vec<Line> {
     if turn.role() != Role::User || turn.provenance() != Provenance::Said {
         return Vec::new();
     }
     let parts = turn.parts().iter().enumerate();
     let texts = parts.filter_map(|(part, it)| match it {
-        Part::Text(text) if !elsewhere.contains(&(index, part)) => Some(text.as_str()),
+        Part::Text(text) if !apart.elsewhere.contains(&(index, part)) => {
+            Some((text.as_str(), apart.pasted.contains(&(index, part))))
+        }
         _ => None,
     });
-    let mut lines: Vec<Line> = texts.flat_map(own_lines).collect();
+    let mut lines: Vec<Line> = texts
+        .flat_map(|(text, is_pasted)| own_lines(text, is_pasted))
+        .collect();
     let is_empty = |line: &Line| line.text.trim().is_empty();
     while lines.last().is_some_and(is_empty) {
         lines.pop();
@@ -128,20 +135,20 @@ fn lines(turn: &Turn, index: usize, elsewhere: &HashSet<PartOf>) -> Vec<Line> {
 
 /// The lines of one text. Where a person typed beside tags, the tags are the person's: a client wraps whole
 /// texts.
-fn own_lines(text: &str) -> Vec<Line> {
+fn own_lines(text: &str, is_pasted: bool) -> Vec<Line> {
     let sorted = spoken::sorted(text);
     let typed = |(line, sort): &(&str, Sort)| *sort != Sort::Wrapped && !line.trim().is_empty();
     if !sorted.iter().any(typed) {
         return Vec::new();
     }
-    let reminder =
-        sorted.iter().any(|(_, sort)| *sort == Sort::Wrapped) && is_mostly_wrapped(&sorted);
+    let wraps = sorted.iter().any(|(_, sort)| *sort == Sort::Wrapped);
+    let reminder = wraps && is_mostly_wrapped(&sorted);
     sorted
         .into_iter()
         .filter(|(_, sort)| !(reminder && *sort == Sort::Wrapped))
         .map(|(line, sort)| Line {
             text: line.trim_end().to_owned(),
-            is_pasted: sort != Sort::Typed,
+            is_pasted: sort != Sort::Typed || (is_pasted && !wraps),
         })
         .collect()
 }

@@ -65,22 +65,26 @@ pub struct LeftOut {
 /// A text part of a turn: the index of the turn, and that of the part.
 pub type PartOf = (usize, usize);
 
+/// Text parts that a client put into the conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Apart {
+    /// Those that stand elsewhere in full.
+    pub elsewhere: HashSet<PartOf>,
+    /// Those that found no room there. Lines of them count as pasted, unless they stand beside tags.
+    pub pasted: HashSet<PartOf>,
+}
+
 impl UserWords {
-    /// The words of the user in `old`, within `room` tokens as rendered. Parts that stand elsewhere in full,
-    /// `elsewhere`, are left out. The words in an earlier summary among the turns are carried on.
+    /// The words of the user in `old`, within `room` tokens as rendered. Parts that stand elsewhere are left out.
+    /// The words in an earlier summary among the turns are carried on.
     #[must_use]
-    pub fn of(
-        old: &[Turn],
-        elsewhere: &HashSet<PartOf>,
-        room: Tokens,
-        counter: &dyn TokenCounter,
-    ) -> Self {
-        let messages = message::messages(old, elsewhere);
+    pub fn of(old: &[Turn], apart: &Apart, room: Tokens, counter: &dyn TokenCounter) -> Self {
+        let messages = message::messages(old, apart);
         let missing = message::left_out_before(old);
         Self::fitted(&messages, &missing, room, counter)
     }
 
-    /// The words of messages within `room`, behind which something was `missing` before.
+    /// The words of messages within `room`. `missing` was left out earlier.
     fn fitted(
         messages: &[message::Message],
         missing: &[LeftOut],

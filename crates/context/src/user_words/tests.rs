@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Said, UserWords, room};
+use super::{Apart, Said, UserWords, room};
 use crate::counter::{Heuristic, TokenCounter};
 use crate::summary::{Field, Replaced, Summary, is_summary, parted};
 use crate::turn::{Role, Turn, TurnDraft, TurnId};
@@ -26,7 +26,7 @@ fn user(text: impl Into<String>) -> (Role, String) {
 }
 
 fn of(turns: &[Turn], room: u64) -> UserWords {
-    UserWords::of(turns, &HashSet::new(), Tokens::new(room), &Heuristic)
+    UserWords::of(turns, &Apart::default(), Tokens::new(room), &Heuristic)
 }
 
 const RULES: [&str; 10] = [
@@ -209,7 +209,7 @@ fn what_was_left_out_is_named_after_every_compaction() {
     let mut turns = talk(&(0..60).map(|n| user(sentence(n))).collect::<Vec<_>>());
     let mut missing: HashSet<usize> = HashSet::new();
     for _ in 0..4 {
-        let words = UserWords::of(&turns, &HashSet::new(), Tokens::new(500), &Heuristic);
+        let words = UserWords::of(&turns, &Apart::default(), Tokens::new(500), &Heuristic);
         let named: HashSet<usize> = words.left_out().iter().map(|it| it.turn).collect();
         let shown = words.render();
         assert_eq!(
@@ -228,4 +228,32 @@ fn what_was_left_out_is_named_after_every_compaction() {
         turns = vec![summary.draft().after(TurnId::ROOT, &Heuristic)];
     }
     assert!(missing.len() > 20);
+}
+
+#[test]
+fn a_long_list_of_what_is_left_out_leaves_room_for_words() {
+    let talked = (0..2_000).flat_map(|n| {
+        let said = user(format!("Wish {n} of the team in the north is a new pump."));
+        [said, (Role::Assistant, "Noted.".to_owned())]
+    });
+    let words = of(&talk(&talked.collect::<Vec<_>>()), 1_000);
+    assert!(words.said().len() > 20, "{}", words.said().len());
+    let shown = words.render();
+    let read = UserWords::parse(&shown).unwrap_or_default();
+    assert!(read.left_out().len() > 100, "{shown}");
+}
+
+#[test]
+fn a_damaged_list_makes_no_long_one() {
+    let rows = ["1-900000"; 400].join(", ");
+    let block = UserWords {
+        said: vec![Said {
+            turn: 0,
+            text: "Go on.".to_owned(),
+        }],
+        left_out: Vec::new(),
+    };
+    let list = format!("[Not shown here for lack of room: turns {rows} (9 lines, 9 tokens).]");
+    let read = UserWords::parse(&format!("{}{list}\n", block.render())).unwrap_or_default();
+    assert!(read.left_out().len() <= 4_096);
 }
