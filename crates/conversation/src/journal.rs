@@ -41,7 +41,7 @@ pub enum Happened {
     Swapped(Tokens, Tokens),
     /// The soft threshold moved.
     SoftMoved(SoftMoved),
-    /// So many texts of the client, of that size, found no room in front of the view.
+    /// Texts of the client found no room in front of the view: their number and size.
     CrowdedOut(usize, Tokens),
     /// A swap was refused by a rule.
     Held(String),
@@ -100,8 +100,9 @@ impl fmt::Display for Happened {
             }
             Self::CrowdedOut(texts, tokens) => write!(
                 f,
-                "left out: {texts} texts of the client's instructions and context, {tokens} tokens; more than \
-                 their share of the window"
+                "left out: {texts} {} of the client's instructions and context, {tokens} tokens; more than \
+                 their share of the window",
+                if *texts == 1 { "text" } else { "texts" }
             ),
             Self::SoftMoved(moved) => moved.fmt(f),
             Self::Held(why) => write!(f, "a swap was refused: {why}"),

@@ -1,4 +1,4 @@
-//! Answers behind which later requests go on by their ids, and all that was said up to each.
+//! Answers that later requests continue by ID, and all that was said up to each.
 //!
 //! A provider that keeps answers takes the id of one in place of the messages before. To manage such a
 //! conversation, its messages have to be known: each answer leaves a [`Link`] with what its request added,
@@ -155,9 +155,16 @@ impl Lineages {
             is_stored: false,
             is_named: false,
         };
+        let id = Text::from(id);
         let mut known = self.lock();
-        known.add(tenant, Text::from(id), held);
+        known.add(tenant, id.clone(), held);
+        known.is_used(tenant, &id, now);
         known.make_room();
+    }
+
+    /// Forgets what exceeds the room. Links from the store are first used, then counted.
+    pub fn make_room(&self) {
+        self.lock().make_room();
     }
 
     /// Takes links that were read from the store.
@@ -253,6 +260,17 @@ impl Known {
         own.links.insert(id, held);
         if let Some(replaced) = replaced {
             self.remove(tenant, &replaced);
+        }
+    }
+
+    /// Counts a use of an answer and of those before it, which follow it in the order.
+    fn is_used(&mut self, tenant: Tenant, id: &Text, now: Timestamp) {
+        let Some(own) = self.tenants.get_mut(&tenant) else {
+            return;
+        };
+        for id in own.path(id).unwrap_or_default() {
+            self.uses += 1;
+            own.is_used(&id, self.uses, now);
         }
     }
 

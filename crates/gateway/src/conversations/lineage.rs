@@ -154,7 +154,9 @@ impl Inner {
             Ok(links) => lineages.take_stored(tenant, links, now),
             Err(fault) => tracing::warn!(%fault, "an earlier answer cannot be looked up"),
         }
-        lineages.find(tenant, &id, now).ok()
+        let found = lineages.find(tenant, &id, now).ok();
+        lineages.make_room();
+        found
     }
 
     /// Waits until links are stored.

@@ -6,7 +6,7 @@ use super::error::ApiError;
 use super::{Piece, Request};
 
 impl Request<'_> {
-    /// The id of the answer behind which the request goes on. `None` where it names none, or names other
+    /// The ID of the answer that the request continues. `None` where it names none, or names other
     /// state at the provider as well.
     #[must_use]
     pub fn previous_answer(&self) -> Option<Cow<'_, str>> {

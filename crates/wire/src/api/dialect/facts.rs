@@ -36,7 +36,7 @@ pub struct Keys {
     /// Fields that name state at the provider. A request with one of them is only part of its
     /// conversation.
     pub provider_state: &'static [&'static str],
-    /// The one of those fields that names an earlier answer, behind whose messages the request's own stand.
+    /// The one of those fields that names the answer that the request continues.
     pub previous_answer: Option<&'static str>,
     /// The field and its value by which a client asks the provider not to keep the answer.
     pub not_kept: Option<(&'static str, &'static str)>,
