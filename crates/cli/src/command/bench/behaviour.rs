@@ -79,6 +79,8 @@ struct Behaved {
     wrong: Vec<Value>,
     /// True if the time was enough for all questions.
     is_complete: bool,
+    /// The error that ended it early.
+    stopped: Option<String>,
 }
 
 pub fn run(args: &BehaviourArgs, console: &mut Console) -> Result<Exit, Failure> {
@@ -121,7 +123,15 @@ async fn ask_all(args: &BehaviourArgs, endpoint: &Endpoint) -> Result<Behaved, F
             let Ok(answer) = timeout_at(end, asked).await else {
                 return Ok(behaved);
             };
-            let answer = answer.map_err(|error| Failure::of(&error))?;
+            let answer = match answer {
+                Ok(answer) => answer,
+                Err(error) if behaved.shares.is_empty() => return Err(Failure::of(&error)),
+                // The answers so far were paid for.
+                Err(error) => {
+                    behaved.stopped = Some(error.to_string());
+                    return Ok(behaved);
+                }
+            };
             let parts = answer.reply.draft().parts;
             let texts = parts.iter().filter_map(|part| match part {
                 Part::Text(text) => Some(text.as_str()),
@@ -233,6 +243,7 @@ fn report(args: &BehaviourArgs, behaved: &Behaved) -> Value {
         "schema": SCHEMA,
         "model": args.model,
         "complete": behaved.is_complete,
+        "stopped": behaved.stopped,
         "rows": rows.collect::<Vec<_>>(),
         "wrong": behaved.wrong,
     })
@@ -254,7 +265,11 @@ fn print(behaved: &Behaved, console: &mut Console) -> Result<(), Failure> {
         Column::of("share", &all, |(_, it)| figures::percent(it.of_all())),
         Column::of("95 %", &all, |(_, it)| interval(it)),
     ];
-    console.lines(table::render("behavior", &names, &columns, console.width))
+    console.lines(table::render("behavior", &names, &columns, console.width))?;
+    match &behaved.stopped {
+        Some(error) => console.line(format!("Stopped early: {error}")),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
