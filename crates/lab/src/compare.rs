@@ -295,9 +295,9 @@ pub struct PinCount {
 /// Constraint survival: messages of the user that set a rule, decide or prefer something, at the last request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Constraints {
-    /// Those said before it.
+    /// The number said before it.
     pub said: usize,
-    /// Those of them whose typed lines all stand in it verbatim.
+    /// The number of them whose typed lines all stand in it verbatim.
     pub kept: usize,
 }
 

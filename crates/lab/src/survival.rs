@@ -119,7 +119,7 @@ pub struct Tally {
     pub said: usize,
     /// Those that stand verbatim in the newest request.
     pub kept: usize,
-    /// Those that do not, but the block of the user's words names their turn as one that something is left out of.
+    /// Sentences that do not, but whose turn the block of the user's words lists as left out in part.
     pub listed: usize,
     /// Those that stand there without their negation.
     pub inverted: usize,
@@ -399,7 +399,7 @@ fn tally<'a>(said: impl Iterator<Item = &'a (usize, Sentence)>, shown: &str) -> 
     tally
 }
 
-/// The turns of which the block of the user's words says that something is left out.
+/// The turns that the block of the user's words lists as left out.
 fn left_out(shown: &str) -> HashSet<usize> {
     let lines = shown.lines();
     let mut lists =

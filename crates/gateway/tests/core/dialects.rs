@@ -28,7 +28,7 @@ pub async fn post_as(key: &str, house: &House, path: &str, body: &Value) -> Came
     }
 }
 
-/// What was done to a request, and its answer as a text.
+/// Sends a request. Returns the words for its treatment, and the answer as a text.
 pub async fn stream(house: &House, path: &str, body: &Value) -> (String, String) {
     let (head, body) = answered("key-one", house, path, body).await;
     assert_eq!(head.status, 200, "{body:?}");

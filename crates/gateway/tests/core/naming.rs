@@ -196,6 +196,8 @@ async fn a_client_goes_back_to_an_earlier_answer() {
         assert_eq!(came.status, 200, "{came:?}");
         let sent = house.sent().pop().expect("a request").to_string();
         assert!(!sent.contains(&format!("src/module_{unsaid}.rs")), "{sent}");
+        assert!(sent.contains(&format!("src/module_{at}.rs")), "{sent}");
+        assert_ne!(came.did(), "passed", "{came:?}");
     }
     house.close().await;
 }

@@ -28,6 +28,8 @@ fn a_users_sentences_stand_after_every_compaction() {
     let survived = survival(&sessions(&folder), window, 20, &Heuristic).unwrap();
     let mut routes: BTreeMap<&str, Vec<Tally>> = BTreeMap::new();
     for (row, tally) in &survived {
+        let unlisted = tally.said - tally.kept - tally.listed;
+        assert!(unlisted * 20 <= tally.said, "{row:?}: {tally:?}");
         println!(
             "{} {} {}: {tally:?}",
             row.route,

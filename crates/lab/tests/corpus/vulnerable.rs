@@ -11,7 +11,7 @@ use wire::session::{Session, load};
 
 use crate::locate::corpus;
 
-/// The first keeps no words of the user, as products do that it stands for.
+/// The first keeps no words of the user, like the products it represents.
 const STRATEGIES: [&str; 4] = ["stop_the_world", "prepared", "pinning", "vulnerable"];
 
 /// Long sessions, in a window that each of them fills several times.
