@@ -72,7 +72,7 @@ Strategies:
   cold_cache          swaps after a pause, when the provider's cache has expired
   thrifty             like prepared; swaps as soon as a swap saves money
   pinning             like prepared; limits the share of the window for pins
-  vulnerable          an example: like prepared; pins messages that suggest vulnerability
+  vulnerable          an example: like prepared; pins signs of vulnerability
   FILE.plumb          your own (docs/strategies.md)
 
 Examples:
