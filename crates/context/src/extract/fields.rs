@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::artefacts::Artefacts;
 use super::source::{Origin, Piece};
-use super::steps::Step;
+use super::steps::{self, Step};
 use super::tasks::{self, State};
 use crate::classify;
 use crate::counter::TokenCounter;
@@ -230,7 +230,7 @@ fn standing(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
         };
         let piece = known.pieces.iter().rev();
         let call = piece.filter(|piece| piece.origin == Origin::Call && piece.turn == step.turn);
-        if let Some(line) = call.filter_map(|piece| piece.text.lines().next()).next() {
+        if let Some(line) = call.map(|piece| steps::headline(&piece.text)).next() {
             let line = clip(line, 180);
             page.quote(
                 Field::Task,
@@ -319,13 +319,23 @@ fn decisions(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     }
     let said = known.pieces.iter().rev();
     for piece in said.filter(|piece| piece.origin == Origin::Assistant) {
-        for (_, sentence) in piece.text.lines().flat_map(sentences) {
+        for (_, sentence) in prose(&piece.text).flat_map(sentences) {
             if is_whole(sentence) && classify::is_decision(sentence) {
                 let entry = format!("assistant: {}", clip(sentence, 300));
                 page.add(Field::Decisions, &entry, &mut room);
             }
         }
     }
+}
+
+/// The lines outside blocks of code: code decides nothing, and says that something failed without having been tried.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_code = false;
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    })
 }
 
 /// Returns true if a sentence says something by itself; "The command should:" does not.
@@ -338,14 +348,7 @@ fn dead_ends(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
     let said = known.pieces.iter().rev();
     for piece in said.filter(|piece| piece.origin == Origin::Assistant) {
-        let mut is_code = false;
-        // Code says that something failed without having been tried.
-        let prose = piece.text.lines().filter(|line| {
-            let is_fence = line.trim_start().starts_with("```");
-            is_code ^= is_fence;
-            !is_code && !is_fence
-        });
-        for (_, sentence) in prose.flat_map(sentences) {
+        for (_, sentence) in prose(&piece.text).flat_map(sentences) {
             let lower = sentence.to_lowercase();
             if is_whole(sentence) && FAILED.iter().any(|phrase| lower.contains(phrase)) {
                 page.add(Field::DeadEnds, &clip(sentence, 300), &mut room);

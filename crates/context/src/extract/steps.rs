@@ -220,6 +220,28 @@ pub(super) fn acts(call: &str) -> bool {
         .any(|name| named(name))
 }
 
+/// The beginning of a readable call up to the line that names its file or its command: what stands first differs
+/// from client to client.
+pub(super) fn headline(call: &str) -> &str {
+    /// The longest beginning, in bytes.
+    const LONGEST: usize = 320;
+    let mut end = 0;
+    for line in call.split_inclusive('\n') {
+        end += line.len();
+        let names = |name: &&str| {
+            let key = format!("{name}: ");
+            line.starts_with(&key) || line.contains(&format!(" {key}"))
+        };
+        if end > LONGEST {
+            break;
+        }
+        if PATHS.iter().chain(&COMMANDS).any(|name| names(&name)) {
+            return call.get(..end).unwrap_or_default().trim_end();
+        }
+    }
+    call.lines().next().unwrap_or_default()
+}
+
 /// Returns true if the last line of an output says that it failed. A pipe hides the exit code of what stands in
 /// front of it.
 fn ends_failed(text: &str) -> bool {

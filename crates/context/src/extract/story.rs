@@ -80,7 +80,14 @@ fn told(piece: &Piece<'_>) -> Vec<Range<usize>> {
     let text = &*piece.text;
     match piece.origin {
         Origin::Assistant => said(text),
-        Origin::Call if steps::acts(text) => first_line(text, |_| true).into_iter().collect(),
+        Origin::Call if steps::acts(text) => {
+            let line = steps::headline(text);
+            let range = match line.len() <= LONGEST {
+                true => Some(0..line.len()),
+                false => first_line(text, |_| true),
+            };
+            range.into_iter().collect()
+        }
         Origin::Failure => first_line(text, says(3)).into_iter().collect(),
         Origin::Result => first_line(text, says(4)).into_iter().collect(),
         Origin::Call | Origin::User | Origin::Thinking | Origin::Other => Vec::new(),

@@ -135,6 +135,36 @@ fn code_is_no_dead_end_and_an_announcement_no_fact() {
 }
 
 #[test]
+fn a_call_is_quoted_with_its_file() {
+    let edit =
+        r#"{"replace_all":false,"file_path":"src/loader.go","old_string":"a","new_string":"b"}"#;
+    let turns = placed([
+        TurnDraft::text(Role::User, "Mend the loader."),
+        call("Edit", edit),
+        result("The file has been updated.", Outcome::Succeeded),
+        TurnDraft::text(
+            Role::Assistant,
+            "```go\n// We decided to use a lock here.\n```",
+        ),
+        call("Edit", edit),
+    ]);
+    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    let entries = |field: Field| summary.entries(field).join("\n");
+    let quoted = "Edit replace_all: false file_path: src/loader.go";
+    assert!(
+        entries(Field::Facts).contains(quoted),
+        "{}",
+        summary.render()
+    );
+    assert!(
+        entries(Field::Task).contains(quoted),
+        "{}",
+        summary.render()
+    );
+    assert_eq!(entries(Field::Decisions), "");
+}
+
+#[test]
 fn an_escape_sequence_belongs_to_no_name() {
     let text = r"diff: \tMaxChunkSize = 50\n\tlastOffset = MaxChunkSize and loader_state";
     let turns = placed([
