@@ -19,7 +19,7 @@ const LONGEST: usize = 320;
 const SENTENCES: usize = 12;
 /// The worth of the newest statement in a large summary, in the unit of an identifier that is certainly needed. More
 /// of it makes a fuller story and names less of what is needed later.
-const SCALE: f32 = 0.18;
+const SCALE: f32 = 0.24;
 /// The worth in a small summary, in which few identifiers find room: it is better read for its story.
 const SMALL: f32 = 0.7;
 /// The sizes of a small and of a large summary, in tokens.
