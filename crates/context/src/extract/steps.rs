@@ -228,14 +228,14 @@ pub(super) fn headline(call: &str) -> &str {
     let mut end = 0;
     for line in call.split_inclusive('\n') {
         end += line.len();
-        let names = |name: &&str| {
+        let names = |name: &str| {
             let key = format!("{name}: ");
             line.starts_with(&key) || line.contains(&format!(" {key}"))
         };
         if end > LONGEST {
             break;
         }
-        if PATHS.iter().chain(&COMMANDS).any(|name| names(&name)) {
+        if PATHS.iter().chain(&COMMANDS).any(|name| names(name)) {
             return call.get(..end).unwrap_or_default().trim_end();
         }
     }
