@@ -270,6 +270,10 @@ pub(crate) fn summary(
         _ => {
             // A model is asked for less than there is room for, and writes what it is asked for.
             let budget = Tokens::new(budget.clamp(64, 1_200));
+            // The headings without entries count too: a longer answer would be cut off.
+            let headings = counter.count(&form(&Summary::default()));
+            let least = Tokens::new(64);
+            let budget = budget.saturating_sub(headings).max(least);
             form(&extract(&retold(turns), &[], budget, counter))
         }
     }
