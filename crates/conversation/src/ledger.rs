@@ -1,6 +1,6 @@
 //! Matter missing from a provider's own summary: standing matter, the user's words, the state of the work, and
 //! identifiers that it does not name. It cannot stand in the summary's block, which goes back byte for byte, so
-//! it is told once behind the block, with the request that shows it first.
+//! the first request that shows the block tells it once, behind the block.
 
 use context::Text;
 use history::MarkId;

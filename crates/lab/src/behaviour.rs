@@ -12,7 +12,7 @@ const CASES: &str = include_str!("behaviour/cases.tsv");
 /// The number of exchanges between what the user says first and what they ask last.
 const EXCHANGES: usize = 40;
 
-/// What a case tries.
+/// The ability that a case tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -26,7 +26,7 @@ pub enum Kind {
     Interview,
 }
 
-/// What the model is shown of the conversation.
+/// The form in which the model sees the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Memory {
@@ -75,15 +75,15 @@ impl Memory {
 /// A case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// What it tries.
+    /// The ability that it tests.
     pub kind: Kind,
     /// The user's first words; empty in the interview.
     pub said: &'static str,
     /// The user's last words.
     pub asks: &'static str,
-    /// What a right answer holds: ` & ` between parts, `|` between alternatives, or the name of a fact.
+    /// The content of a right answer: ` & ` between parts, `|` between alternatives, or the name of a fact.
     pub wants: &'static str,
-    /// What it must not hold, with `|` between.
+    /// Content that makes it wrong, with `|` between.
     pub bars: &'static str,
 }
 

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use context::extract::{Room, extract, front};
+use context::user_words::UserWords;
 use context::{Role, Text, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
 use conversation::RouteChoice;
 use conversation::homunculus::hosted::{PinKeeping, StrategyProgram};
@@ -178,21 +179,6 @@ impl Summarise for Forgets {
         summary.push(context::summary::Field::Task, "the work goes on");
         Text::from(summary.render())
     }
-}
-
-/// A provider whose own summary says nothing.
-struct Silent;
-
-impl Summarise for Silent {
-    fn summarise(
-        &self,
-        old: &[Turn],
-        tail: &[Turn],
-        room: Room,
-        counter: &dyn TokenCounter,
-    ) -> Text {
-        Extractive.summarise(old, tail, room, counter)
-    }
 
     fn native(&self, _: &[Turn], _: &[Turn], _: Room, _: &dyn TokenCounter) -> Text {
         Text::from("The work goes on.")
@@ -228,7 +214,7 @@ pub fn survival(
             for (route, found) in [
                 ("extractive", by(&Extractive, RouteChoice::Extractive)?),
                 ("forgets", by(&Forgets, RouteChoice::Extractive)?),
-                ("native", by(&Silent, RouteChoice::Native)?),
+                ("native", by(&Forgets, RouteChoice::Native)?),
                 ("compact", compacted(&session, &chosen, counter)),
             ] {
                 for (after, tally) in found {
@@ -399,22 +385,12 @@ fn tally<'a>(said: impl Iterator<Item = &'a (usize, Sentence)>, shown: &str) -> 
     tally
 }
 
-/// The turns that the block of the user's words lists as left out.
+/// The turns that the newest block of the user's words lists as left out.
 fn left_out(shown: &str) -> HashSet<usize> {
-    let lines = shown.lines();
-    let mut lists =
-        lines.filter_map(|line| line.strip_prefix("[Not shown here for lack of room: "));
-    let list = lists.next_back().unwrap_or_default();
-    // The sizes stand in brackets, after each turn.
-    let numbers = list.split('(').flat_map(|piece| {
-        let turns = piece.rsplit_once("turn").map_or("", |(_, turns)| turns);
-        turns.trim_start_matches('s').split(',')
-    });
-    let turns = numbers.filter_map(|row| {
-        let (first, last) = row.split_once('-').unwrap_or((row, row));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
-    });
-    turns.flatten().collect()
+    let block = shown.rfind("[The user's own words in the earlier conversation");
+    let words = block.and_then(|at| UserWords::parse(shown.get(at..)?));
+    let words = words.unwrap_or_default();
+    words.left_out().iter().map(|it| it.turn).collect()
 }
 
 /// The session with the sentences in its user's messages, and the turns that say them.

@@ -27,7 +27,7 @@ fn three() -> Lineages {
     known
 }
 
-/// What was said up to an answer of the first tenant; empty where that is unknown.
+/// The messages up to an answer of the first tenant; empty if the answer is unknown.
 fn said(known: &Lineages, id: &str) -> String {
     known
         .find(ONE, &id.into(), NOW)

@@ -22,7 +22,7 @@ const PLACE: usize = 1_024;
 /// The bonds of a request to the answers that requests name.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
-    /// What its own answer is remembered with; `None` where no request may name that answer.
+    /// The question to remember its answer with; `None` if no request may name that answer.
     asked: Option<Asked>,
     /// The request as it came, where it names an answer.
     named: Option<Named>,

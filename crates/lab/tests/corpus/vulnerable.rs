@@ -26,7 +26,7 @@ fn session(corpus: &Path, file: &str) -> Session {
     document.sessions.into_iter().next().unwrap()
 }
 
-/// What survived under each strategy, after the first compaction and after the last that is looked at.
+/// The sentences that survive under each strategy, after the first and after the last compaction.
 fn survived(corpus: &Path, kind: &str, place: Place) -> [Tally; 4] {
     let strategies = STRATEGIES.map(|name| StrategyProgram::shipped(name).unwrap());
     let strategies: Vec<Arc<StrategyProgram>> = strategies.to_vec();

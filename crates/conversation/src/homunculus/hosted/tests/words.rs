@@ -1,4 +1,4 @@
-//! What programs are told of what was said, and what they pin of it.
+//! Words of the conversation that programs are told, and pins that they set of them.
 
 use context::pin::{Origin, Pins};
 use context::turn::{CallId, Outcome, ToolCall, ToolResult};
@@ -108,7 +108,7 @@ fn each_turn_is_told_with_its_handle_when_it_is_said() {
     assert_eq!(told(&handles, When::Before), [""; 0], "it was told before");
 }
 
-/// What became of a command to pin this: the text that is pinned and the number of the user's turn that it is,
+/// The outcome of a command to pin this: the text that is pinned and the number of the user's turn that it is,
 /// or why nothing is.
 fn check_pin(named: &str, expected: Result<(&str, Option<usize>), &str>) {
     let text = with(&format!(
