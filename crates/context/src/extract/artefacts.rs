@@ -215,7 +215,7 @@ fn newest_last<T>(items: impl Iterator<Item = T>, last: impl Fn(&T) -> usize) ->
 }
 
 /// The line of a command that says what it does: without a change of folder in front, one line.
-fn shown_command(command: &str) -> String {
+pub(super) fn shown_command(command: &str) -> String {
     let command = command.trim();
     let behind = match command.strip_prefix("cd ") {
         Some(rest) => rest

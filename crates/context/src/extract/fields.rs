@@ -7,8 +7,9 @@
 use std::collections::HashSet;
 
 use super::artefacts::Artefacts;
+use super::recent;
 use super::source::{Origin, Piece};
-use super::steps::{self, Step};
+use super::steps::Step;
 use super::tasks::{self, State};
 use crate::classify;
 use crate::counter::TokenCounter;
@@ -50,18 +51,19 @@ pub(super) struct Known<'a> {
     pub steps: &'a [Step<'a>],
 }
 
-/// Fills the fields of `summary` with at most `budget` tokens together.
+/// Fills the fields of `summary` with at most `budget` tokens together, and the last steps with at most `last`. Returns the
+/// index of the first turn that the last steps tell.
 pub(super) fn fill(
     summary: &mut Summary,
     known: &Known<'_>,
-    budget: Tokens,
+    (budget, last): (Tokens, Tokens),
     counter: &dyn TokenCounter,
-) {
-    let mut page = Page::new(summary, budget, counter);
+) -> usize {
+    let mut page = Page::new(summary, budget + last, counter);
     let share = |part: f64| budget.scaled(part);
     let done = Artefacts::of(known.steps);
     // The most needed first, each within its share, so that none crowds out the others.
-    standing(&mut page, known, share(0.22));
+    let told = standing(&mut page, known, last);
     goal(&mut page, known, share(0.1));
     tasks_of(&mut page, known, share(0.16));
     files(&mut page, &done, share(0.2));
@@ -69,6 +71,7 @@ pub(super) fn fill(
     errors(&mut page, &done, share(0.12));
     decisions(&mut page, known, share(0.14));
     dead_ends(&mut page, known, share(0.08));
+    told
 }
 
 /// Fills only what was done: tasks, files, commands, commits and errors.
@@ -144,7 +147,7 @@ impl<'a> Page<'a> {
 
 /// The first sentences of `text` that fit in `most` bytes; where not even one fits, its beginning, cut between
 /// words and marked.
-fn clip(text: &str, most: usize) -> String {
+pub(super) fn clip(text: &str, most: usize) -> String {
     let whole = one_line(text);
     if whole.len() <= most {
         return whole;
@@ -201,45 +204,14 @@ fn goal(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     }
 }
 
-/// Where the work stands: the newest statement of the assistant, and what it was about to do.
-fn standing(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
-    let said = |turns: &[Turn]| {
-        let turns = turns.iter().rev();
-        let mut said = turns.filter(|turn| turn.role() == Role::Assistant);
-        said.find_map(|turn| {
-            let texts: Vec<&str> = turn.texts().collect();
-            let text = texts.join("\n");
-            (words(&text) >= 4).then_some(text)
-        })
-    };
-    match (said(known.old), requests(known.old).pop()) {
-        (Some(statement), _) => {
-            page.quote(Field::Task, "assistant: ", &statement, budget.scaled(0.7));
-        }
-        (None, Some((turn, text))) => {
-            let by = format!("the user asked last (turn {turn}): ");
-            page.quote(Field::Task, &by, &text, budget.scaled(0.7));
-        }
-        (None, None) => {}
+/// Where the work stands: the last steps. Returns the index of the first turn that they tell.
+fn standing(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) -> usize {
+    let mut room = budget.min(page.left);
+    let (lines, first) = recent::lines(known.old, known.steps, room, page.counter);
+    for line in lines {
+        page.add(Field::Task, &line, &mut room);
     }
-    if let Some(step) = known.steps.last() {
-        let state = match step.result {
-            None => " (no result yet)",
-            Some(_) if step.failed() => " (failed)",
-            Some(_) => "",
-        };
-        let piece = known.pieces.iter().rev();
-        let call = piece.filter(|piece| piece.origin == Origin::Call && piece.turn == step.turn);
-        if let Some(line) = call.map(|piece| steps::headline(&piece.text)).next() {
-            let line = clip(line, 180);
-            page.quote(
-                Field::Task,
-                &format!("last call{state}: "),
-                &line,
-                budget.scaled(0.3),
-            );
-        }
-    }
+    first
 }
 
 /// The task list: what is open first, so that it stands even where room is short, then what is closed.

@@ -7,12 +7,14 @@
 //! 1. The user's own words come first, verbatim ([`crate::user_words`]).
 //! 2. About a third of the rest goes to the state of the work: goal, decisions, tasks open and closed, files and
 //!    commands with their last known state, errors and what ended them, dead ends, where the work stands.
-//! 3. The rest goes to the course of the work ("Key facts"): quotations in the order of the conversation,
-//!    chosen by budgeted coverage. A quotation is worth what it tells by itself, the more the newer it is, and
+//! 3. The last steps stand at the end, a line a step ("Where the work stands"): two thirds of a small summary, an
+//!    eighth of a large one.
+//! 4. The rest goes to the course of the work ("Key facts"): quotations in the order of the conversation, behind the
+//!    file or the command that they come from, chosen by budgeted coverage. A quotation is worth what it tells by itself, the more the newer it is, and
 //!    the identifiers that it holds: a census tells where, how often, how lately and by whom each is written,
 //!    and a logistic function of these the chance that it is needed again. What the tail or the user's words
 //!    show anyway counts as nothing.
-//! 4. Likely identifiers that found no quotation stand under "Identifiers" as names.
+//! 5. Likely identifiers that found no quotation stand under "Identifiers" as names, by file and command.
 //!
 //! The classes of the turns say what is quoted: preserved turns are the user's words, required ones weigh more
 //! than droppable ones. The same input gives the same summary.
@@ -21,6 +23,7 @@ mod artefacts;
 mod census;
 mod fields;
 mod lines;
+mod recent;
 mod select;
 mod source;
 pub(crate) mod steps;
@@ -28,7 +31,7 @@ mod story;
 mod tasks;
 mod weigh;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::counter::TokenCounter;
 use crate::identifiers;
@@ -52,7 +55,7 @@ const STATE_MOST: u64 = 2_000;
 /// The share of the budget that the user's words may have where they have no room of their own.
 const WORDS: f64 = 0.5;
 /// The value of context for an identifier, relative to being named at all.
-const CONTEXT: f32 = 0.4;
+const CONTEXT: f32 = 0.3;
 /// The same beside a summary that tells the context already.
 const CONTEXT_BESIDE: f32 = 0.06;
 /// The number of halvings of the price interval: down to a thousandth of a decade.
@@ -197,13 +200,13 @@ fn filled(
         steps: &steps::steps(old),
     };
     let state = room.scaled(STATE).min(Tokens::new(STATE_MOST));
-    fields::fill(&mut summary, &known, state, counter);
+    let told = fields::fill(&mut summary, &known, (state, recent::room(room)), counter);
     let shown = Shown::of(tail, &format!("{}\n{}", words.render(), summary.render()));
     let draft = Draft {
         base: &summary,
         budget,
         counter,
-        tells: true,
+        course: old.get(..told),
     };
     let mut summary = fitted(old, &pieces, &shown, &draft);
     summary.words = words;
@@ -226,7 +229,7 @@ pub fn ledger(
         base: &base,
         budget: budget + base.tokens(counter),
         counter,
-        tells: false,
+        course: None,
     };
     let pieces = source::pieces(old);
     let filled = fitted(old, &pieces, &Shown::of(tail, already), &draft);
@@ -283,8 +286,8 @@ struct Draft<'a> {
     base: &'a Summary,
     budget: Tokens,
     counter: &'a dyn TokenCounter,
-    /// True if the course of the work is told too.
-    tells: bool,
+    /// The turns whose course is told too.
+    course: Option<&'a [Turn]>,
 }
 
 /// The draft with as many facts and identifiers as fit. Choosing compares estimated tokens; whether
@@ -296,11 +299,13 @@ fn fitted(old: &[Turn], pieces: &[Piece<'_>], shown: &Shown<'_>, draft: &Draft<'
     let census = Census::of(pieces);
     let ages = ages(old);
     let values = values(&ages, pieces, &census, shown);
-    let story = match draft.tells {
-        true => story::scenes(old, pieces, &census, (&ages, draft.budget)),
-        false => Vec::new(),
+    let (story, context) = match draft.course {
+        Some(turns) => {
+            let scenes = story::scenes(turns, pieces, &census, (&ages, draft.budget));
+            (scenes, CONTEXT)
+        }
+        None => (Vec::new(), CONTEXT_BESIDE),
     };
-    let context = if draft.tells { CONTEXT } else { CONTEXT_BESIDE };
     let market = Market::open(&census, pieces, (values, story), (room, context));
     let mut best: Option<(Tokens, Summary)> = None;
     // The logarithm of the price; values per token span several decades.
@@ -353,22 +358,24 @@ pub fn trim(summary: &mut Summary, budget: Tokens, counter: &dyn TokenCounter) {
 /// The mark of an excerpt, at the end where it is cut.
 const CUT: char = '…';
 
-/// Writes what was chosen into the summary: an entry for each turn and writer.
+/// Writes what was chosen into the summary. Quotations from one file, one command or one statement that follow
+/// each other stand in one entry.
 fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &Census<'_>) {
-    /// The length at which a list of bare names breaks, in bytes.
-    const LINE: usize = 200;
     let mut before = None;
     let mut line = String::new();
     for span in &choice.spans {
         let Some(piece) = pieces.get(span.place.piece) else {
             continue;
         };
-        if before == Some(span.place.piece) {
+        let source = source_of(piece, span.place.at);
+        // A statement is its own source.
+        let said = (source.is_empty() || span.place.at == 0).then_some(span.place.piece);
+        if before.as_ref() == Some(&(said, source.clone())) {
             line.push_str(" / ");
         } else {
             summary.push(Field::Facts, &std::mem::take(&mut line));
-            before = Some(span.place.piece);
-            line.push_str(by(piece.origin));
+            line.push_str(&source);
+            before = Some((said, source));
         }
         if span.is_cut.0 {
             line.push(CUT);
@@ -380,28 +387,66 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
         }
     }
     summary.push(Field::Facts, &std::mem::take(&mut line));
-    for entry in choice
-        .bare
-        .iter()
-        .filter_map(|&entry| census.entries.get(entry))
-    {
-        if line.len() > LINE {
-            summary.push(Field::Ledger, &std::mem::take(&mut line));
-        }
-        line.push_str(entry.text);
-        line.push(' ');
-    }
-    summary.push(Field::Ledger, &line);
+    write_names(summary, &choice.bare, pieces, census);
 }
 
-/// The word that says who wrote a quotation. A call begins with the name of its tool.
-const fn by(origin: Origin) -> &'static str {
-    match origin {
-        Origin::User => "user: ",
-        Origin::Assistant => "",
-        Origin::Result => "result: ",
-        Origin::Failure => "failed: ",
-        Origin::Call | Origin::Thinking | Origin::Other => "",
+/// Writes bare names: those of one file or command behind its name, the others together.
+fn write_names(summary: &mut Summary, bare: &[usize], pieces: &[Piece<'_>], census: &Census<'_>) {
+    /// The length at which a list of bare names breaks, in bytes.
+    const LINE: usize = 200;
+    /// The fewest names that are worth the name of their source.
+    const FEWEST: usize = 3;
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for &number in bare {
+        let Some(entry) = census.entries.get(number) else {
+            continue;
+        };
+        let piece = entry
+            .places
+            .last()
+            .and_then(|place| pieces.get(place.piece));
+        let about = piece.map_or("", |piece| &*piece.about);
+        let at = *places.entry(about).or_insert(groups.len());
+        if at == groups.len() {
+            groups.push((about, Vec::new()));
+        }
+        if let Some((_, names)) = groups.get_mut(at) {
+            names.push(entry.text);
+        }
+    }
+    let (told, rest): (Vec<_>, Vec<_>) = groups
+        .into_iter()
+        .partition(|(about, names)| !about.is_empty() && names.len() >= FEWEST);
+    let rest = rest.into_iter().flat_map(|(_, names)| names).collect();
+    for (about, names) in std::iter::once(("", rest)).chain(told) {
+        let mut line = String::new();
+        for name in names {
+            if line.len() > LINE {
+                summary.push(Field::Ledger, &std::mem::take(&mut line));
+            }
+            if line.is_empty() && !about.is_empty() {
+                line = format!("{about}: ");
+            }
+            line.push_str(name);
+            line.push(' ');
+        }
+        summary.push(Field::Ledger, &line);
+    }
+}
+
+/// The words that say where a quotation comes from: who wrote it, or the file or the command that it is about.
+fn source_of(piece: &Piece<'_>, at: usize) -> String {
+    let about = &*piece.about;
+    match piece.origin {
+        Origin::User => "user: ".to_owned(),
+        Origin::Result if !about.is_empty() => format!("{about}: "),
+        Origin::Result => "result: ".to_owned(),
+        Origin::Failure if !about.is_empty() => format!("{about} failed: "),
+        Origin::Failure => "failed: ".to_owned(),
+        // The beginning of a call names all that.
+        Origin::Call if at > 0 && !about.is_empty() => format!("{about}: "),
+        Origin::Call | Origin::Assistant | Origin::Thinking | Origin::Other => String::new(),
     }
 }
 

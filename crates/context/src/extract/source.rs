@@ -1,9 +1,12 @@
 //! The turns as pieces of text that fragments are taken from.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::steps::{self, Step};
 use crate::identifiers;
 use crate::turn::{Outcome, Part, Provenance, Role, ToolCall, Turn};
 
@@ -36,22 +39,35 @@ pub(super) struct Piece<'a> {
     /// The text to quote from: a call's name and its arguments with their escapes undone, file
     /// listings without line numbers.
     pub text: Cow<'a, str>,
+    /// The file or the command of a call, for the call and its result: `a.rs`, `cargo test`. Empty for all else.
+    pub about: Rc<str>,
 }
 
 /// The pieces of `turns`, in order.
 pub(super) fn pieces(turns: &[Turn]) -> Vec<Piece<'_>> {
-    turns
-        .iter()
-        .enumerate()
-        .flat_map(|(index, turn)| {
-            turn.parts()
-                .iter()
-                .filter_map(move |part| piece(index, turn, part))
-        })
-        .collect()
+    let steps = steps::steps(turns);
+    let mut calls = steps.iter().map(Step::about);
+    // Of two calls with one id, a result belongs to the newer one.
+    let mut open: HashMap<&str, Rc<str>> = HashMap::new();
+    let mut out = Vec::new();
+    for (index, turn) in turns.iter().enumerate() {
+        for part in turn.parts() {
+            let about = match part {
+                Part::Call(call) => {
+                    let about: Rc<str> = calls.next().unwrap_or_default().into();
+                    open.insert(call.id.as_str(), Rc::clone(&about));
+                    about
+                }
+                Part::Result(result) => open.get(result.call.as_str()).cloned().unwrap_or_default(),
+                _ => Rc::default(),
+            };
+            out.extend(piece(index, turn, part, about));
+        }
+    }
+    out
 }
 
-fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part) -> Option<Piece<'a>> {
+fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part, about: Rc<str>) -> Option<Piece<'a>> {
     let said = turn.provenance() == Provenance::Said;
     let (origin, text) = match part {
         Part::Text(text) => {
@@ -78,6 +94,7 @@ fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part) -> Option<Piece<'a>> 
         turn: index,
         origin,
         text,
+        about,
     })
 }
 

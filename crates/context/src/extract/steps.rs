@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::artefacts::shown_command;
 use crate::turn::{Outcome, ToolCall, ToolResult, Turn};
 
 /// Names under which tools take a path.
@@ -117,6 +118,36 @@ impl Step<'_> {
         match command {
             Some(command) => vec![Action::Ran(command)],
             None => vec![Action::Other],
+        }
+    }
+
+    /// The name of the file that the call is about, or the beginning of its command; empty where it has neither.
+    pub fn about(&self) -> String {
+        /// The longest beginning of a command, in bytes.
+        const LONGEST: usize = 32;
+        match self.actions().into_iter().next() {
+            Some(
+                Action::Wrote(path, _)
+                | Action::Changed(path)
+                | Action::Deleted(path)
+                | Action::Read(path),
+            ) => {
+                let path = path.trim_end_matches('/');
+                path.rsplit('/').next().unwrap_or(path).to_owned()
+            }
+            Some(Action::Ran(line)) => {
+                let mut out = String::new();
+                for word in shown_command(&line).split_whitespace() {
+                    if out.len() + word.len() >= LONGEST || word.starts_with(['|', '2', '>', '…'])
+                    {
+                        break;
+                    }
+                    out.push_str(if out.is_empty() { "" } else { " " });
+                    out.push_str(word);
+                }
+                out
+            }
+            Some(Action::Other) | None => String::new(),
         }
     }
 

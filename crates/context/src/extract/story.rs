@@ -19,9 +19,9 @@ const LONGEST: usize = 320;
 const SENTENCES: usize = 12;
 /// The worth of the newest statement in a large summary, in the unit of an identifier that is certainly needed. More
 /// of it makes a fuller story and names less of what is needed later.
-const SCALE: f32 = 0.24;
+const SCALE: f32 = 0.12;
 /// The worth in a small summary, in which few identifiers find room: it is better read for its story.
-const SMALL: f32 = 0.7;
+const SMALL: f32 = 0.3;
 /// The sizes of a small and of a large summary, in tokens.
 const SIZES: (f32, f32) = (1_000.0, 2_000.0);
 /// The age at which a scene is worth a third of a new one, in thousands of tokens.
@@ -35,7 +35,7 @@ pub(super) struct Scene {
     pub value: f32,
 }
 
-/// The scenes of `old` for a summary of `size`. `ages` are the thousands of tokens behind each turn.
+/// The scenes of `old`, the first of the turns that `pieces` are from, for a summary of `size`. `ages` are the thousands of tokens behind each turn.
 pub(super) fn scenes(
     old: &[Turn],
     pieces: &[Piece<'_>],
@@ -48,7 +48,8 @@ pub(super) fn scenes(
     let mut classes = Classes::new(Tokens::new(1_000_000), Arc::new(Demands::default()));
     let classes: Vec<ResourceClass> = old.iter().map(|turn| classes.push(turn)).collect();
     let mut out = Vec::new();
-    for (number, piece) in pieces.iter().enumerate() {
+    let behind = |(_, piece): &(usize, &Piece<'_>)| piece.turn < old.len();
+    for (number, piece) in pieces.iter().enumerate().take_while(behind) {
         let age = ages.get(piece.turn).copied().unwrap_or(0.0);
         // What the model decided lasts longer than what it did.
         let decides = classes.get(piece.turn) >= Some(&ResourceClass::Required);

@@ -135,7 +135,7 @@ fn code_is_no_dead_end_and_an_announcement_no_fact() {
 }
 
 #[test]
-fn a_call_is_quoted_with_its_file() {
+fn the_last_steps_are_told_with_their_files() {
     let edit =
         r#"{"replace_all":false,"file_path":"src/loader.go","old_string":"a","new_string":"b"}"#;
     let turns = placed([
@@ -149,19 +149,16 @@ fn a_call_is_quoted_with_its_file() {
         call("Edit", edit),
     ]);
     let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
-    let entries = |field: Field| summary.entries(field).join("\n");
-    let quoted = "Edit replace_all: false file_path: src/loader.go";
-    assert!(
-        entries(Field::Facts).contains(quoted),
-        "{}",
-        summary.render()
+    assert_eq!(
+        summary.entries(Field::Task),
+        [
+            "user: Mend the loader.",
+            "Edit file_path: src/loader.go old_string: a new_string: b",
+            "assistant: ```go // We decided to use a lock here. ```",
+            "Edit file_path: src/loader.go old_string: a new_string: b (no result yet)",
+        ]
     );
-    assert!(
-        entries(Field::Task).contains(quoted),
-        "{}",
-        summary.render()
-    );
-    assert_eq!(entries(Field::Decisions), "");
+    assert_eq!(summary.entries(Field::Decisions), [""; 0]);
 }
 
 #[test]
