@@ -102,7 +102,7 @@ fn nothing_is_kept_but_what_is_unfinished() {
             input.as_bytes(),
         );
         assert_eq!(text.exit, 0, "{}", text.stderr);
-        assert!(text.stdout.contains("module_2"), "{}", text.stdout);
+        assert!(text.stdout.contains("module_3"), "{}", text.stdout);
         serde_json::from_str(&ran.stdout).expect("the same format")
     };
     assert_eq!(after(&whole).len(), 1, "the assistant has answered");
