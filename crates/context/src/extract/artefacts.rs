@@ -15,6 +15,8 @@ pub(super) struct File {
     written: Option<usize>,
     changes: usize,
     is_deleted: bool,
+    /// The names that its changes declare, the newest last.
+    names: Vec<String>,
     /// The line that tells why the last change failed.
     failure: Option<String>,
     /// The step that touched it last.
@@ -142,6 +144,9 @@ impl File {
             return;
         }
         self.failure = None;
+        let names = step.declares();
+        self.names.retain(|name| !names.contains(name));
+        self.names.extend(names);
         match action {
             Action::Wrote(_, lines) => {
                 self.written = Some(*lines);
@@ -153,8 +158,10 @@ impl File {
         }
     }
 
-    /// `src/a.rs: written (120 lines), then changed twice`.
+    /// `src/a.rs: written (120 lines), then changed once: load, Row`.
     pub fn state(&self) -> String {
+        /// The most names.
+        const NAMES: usize = 6;
         let times = match self.changes {
             1 => "changed once".to_owned(),
             many => format!("changed {many} times"),
@@ -168,6 +175,11 @@ impl File {
             (_, None, 0) => "not changed".to_owned(),
             (_, None, _) => times,
         };
+        let newest = self.names.iter().rev().take(NAMES);
+        let newest: Vec<&str> = newest.map(String::as_str).collect();
+        if !newest.is_empty() {
+            state = format!("{state}: {}", newest.join(", "));
+        }
         if let Some(failure) = &self.failure {
             state = format!("{state}; the last change failed: {failure}");
         }
@@ -189,11 +201,10 @@ impl Command {
             1 => String::new(),
             many => format!(" ({many} runs)"),
         };
-        let outcome = if self.failed { "failed" } else { "ended well" };
-        match &self.told {
-            Some(told) => format!("`{}`{runs} {outcome}: {told}", self.line),
-            None => format!("`{}`{runs} {outcome}", self.line),
-        }
+        // A command that did not fail need not have gone well: a pipe hides its exit code.
+        let outcome = if self.failed { " failed" } else { "" };
+        let told = self.told.as_deref().unwrap_or("no output");
+        format!("`{}`{runs}{outcome}: {told}", self.line)
     }
 }
 

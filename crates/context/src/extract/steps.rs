@@ -186,6 +186,28 @@ impl Step<'_> {
         })
     }
 
+    /// The names that the text of a change or of a new file declares, in its order.
+    pub fn declares(&self) -> Vec<String> {
+        let mut out: Vec<String> = Vec::new();
+        let fields = CONTENTS.iter().chain(&CHANGES);
+        let mut open: Vec<&Value> = fields.filter_map(|name| self.arguments.get(name)).collect();
+        while let Some(value) = open.pop() {
+            match value {
+                Value::String(text) => {
+                    for name in text.lines().filter_map(declared) {
+                        if !out.iter().any(|it| it == name) {
+                            out.push(name.to_owned());
+                        }
+                    }
+                }
+                Value::Array(values) => open.extend(values),
+                Value::Object(members) => open.extend(members.values()),
+                _ => {}
+            }
+        }
+        out
+    }
+
     /// The command line that the call runs.
     fn command(&self) -> Option<String> {
         let value = COMMANDS.iter().find_map(|name| self.arguments.get(name))?;
@@ -235,6 +257,64 @@ impl Step<'_> {
             .or_else(|| lines().rfind(|line| !is_code(line)))
             .or_else(|| lines().next())
     }
+}
+
+/// The name that a line of code declares: `load` for `pub async fn load(path: &Path)`.
+fn declared(line: &str) -> Option<&str> {
+    /// Words that may stand in front of the word that declares.
+    const BEFORE: [&str; 12] = [
+        "pub",
+        "export",
+        "default",
+        "async",
+        "static",
+        "public",
+        "private",
+        "protected",
+        "abstract",
+        "final",
+        "unsafe",
+        "declare",
+    ];
+    /// Words that declare.
+    const WORDS: [&str; 10] = [
+        "fn",
+        "func",
+        "function",
+        "def",
+        "class",
+        "struct",
+        "enum",
+        "trait",
+        "interface",
+        "type",
+    ];
+    let mut rest = line.trim_start_matches(['+', ' ', '\t']);
+    loop {
+        let (word, behind) = rest.split_once(' ')?;
+        let plain = word.split('(').next().unwrap_or(word);
+        rest = behind.trim_start();
+        if WORDS.contains(&word) {
+            break;
+        }
+        if !BEFORE.contains(&plain) {
+            return None;
+        }
+    }
+    // The receiver of a method in Go.
+    if let Some(receiver) = rest.strip_prefix('(') {
+        rest = receiver.split_once(')')?.1.trim_start();
+    }
+    let end = rest
+        .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .unwrap_or(rest.len());
+    // "type of" in prose declares nothing.
+    let is_code = rest
+        .get(end..)?
+        .trim_start()
+        .starts_with(['(', '{', '<', ':', '=', '[', ';'])
+        || line.trim_end().ends_with(['{', '(', ';', ':']);
+    rest.get(..end).filter(|name| name.len() >= 3 && is_code)
 }
 
 /// Returns true if a readable call runs a command or changes a file: what only looks leaves nothing behind.

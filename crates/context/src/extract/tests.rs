@@ -135,6 +135,35 @@ fn code_is_no_dead_end_and_an_announcement_no_fact() {
 }
 
 #[test]
+fn a_changed_file_names_what_was_declared_in_it() {
+    let write = |old: &str, new: &str| {
+        serde_json::json!({ "file_path": "src/a.go", "old_string": old, "new_string": new })
+            .to_string()
+    };
+    let turns = placed([
+        TurnDraft::text(Role::User, "Mend the loader."),
+        call(
+            "Edit",
+            &write("type of file", "func (l *Loader) Load(path string) error {"),
+        ),
+        result("The file has been updated.", Outcome::Succeeded),
+        call(
+            "Edit",
+            &write(
+                "x",
+                "pub(crate) async fn store<T>(it: T) {\nexport default class Row {\ntype of thing\n",
+            ),
+        ),
+        result("The file has been updated.", Outcome::Succeeded),
+    ]);
+    let summary = extract(&turns, &[], Tokens::new(2_000), &Heuristic);
+    assert_eq!(
+        summary.entries(Field::Done),
+        ["src/a.go: changed 2 times: Row, store, Load"]
+    );
+}
+
+#[test]
 fn the_last_steps_are_told_with_their_files() {
     let edit =
         r#"{"replace_all":false,"file_path":"src/loader.go","old_string":"a","new_string":"b"}"#;
@@ -241,8 +270,8 @@ fn what_was_done_is_told_with_its_last_known_state() {
             "old.md: deleted",
             "src/a.rs: changed once",
             "docs/plan.md: written (3 lines), then changed once",
-            "`git commit -qam plan` ended well: 1 file changed",
-            "`make test` (2 runs) ended well: 12 tests passed",
+            "`git commit -qam plan`: 1 file changed",
+            "`make test` (2 runs): 12 tests passed",
         ]
     );
     assert_eq!(
