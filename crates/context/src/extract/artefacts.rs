@@ -20,7 +20,7 @@ pub(super) struct File {
     /// The line that tells why the last change failed.
     failure: Option<String>,
     /// The step that touched it last.
-    last: usize,
+    pub last: usize,
 }
 
 /// A command and its outcomes.
@@ -30,7 +30,8 @@ pub(super) struct Command {
     pub runs: usize,
     pub failed: bool,
     told: Option<String>,
-    last: usize,
+    /// The step that ran it last.
+    pub last: usize,
 }
 
 /// An error and what ended it.
@@ -38,7 +39,8 @@ pub(super) struct Command {
 pub(super) struct Trouble {
     pub line: String,
     at: String,
-    turn: usize,
+    /// The turn of the call that failed.
+    pub turn: usize,
     /// The turn in which the same thing worked.
     pub ended: Option<usize>,
 }
@@ -209,12 +211,17 @@ impl Command {
 }
 
 impl Trouble {
+    /// `make: LINE`.
+    pub fn headline(&self) -> String {
+        format!("{}: {}", self.at, self.line)
+    }
+
     /// `make: LINE, in turn 12; the same worked in turn 15`.
     pub fn state(&self) -> String {
-        let Self { line, at, turn, .. } = self;
+        let (headline, turn) = (self.headline(), self.turn);
         match self.ended {
-            Some(ended) => format!("{at}: {line} (turn {turn}; the same worked in turn {ended})"),
-            None => format!("{at}: {line} (turn {turn}; not seen to work since)"),
+            Some(ended) => format!("{headline} (turn {turn}; the same worked in turn {ended})"),
+            None => format!("{headline} (turn {turn}; not seen to work since)"),
         }
     }
 }

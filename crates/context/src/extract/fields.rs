@@ -276,28 +276,49 @@ fn errors(page: &mut Page<'_>, done: &Artefacts, budget: Tokens) {
 /// Decisions of the assistant, newest first, and answers of the user to its questions.
 fn decisions(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
-    for step in known.steps.iter().rev() {
+    for (turn, answer) in answers(known.steps) {
+        let entry = format!("the user answered (turn {turn}): {}", clip(answer, 400));
+        page.add(Field::Decisions, &entry, &mut room);
+    }
+    for (_, sentence) in decided(known.pieces) {
+        let entry = format!("assistant: {}", clip(sentence, 300));
+        page.add(Field::Decisions, &entry, &mut room);
+    }
+}
+
+/// The user's answers to questions of the assistant, newest first, each with the turn that asks.
+pub(super) fn answers<'a>(steps: &[Step<'a>]) -> impl Iterator<Item = (usize, &'a str)> {
+    steps.iter().rev().filter_map(|step| {
         let asks = ["questions", "question"]
             .iter()
             .any(|key| step.arguments.get(key).is_some());
-        if let Some(result) = step.result.filter(|_| asks && !step.failed()) {
-            let entry = format!(
-                "the user answered (turn {}): {}",
-                step.turn,
-                clip(&result.text, 400)
-            );
-            page.add(Field::Decisions, &entry, &mut room);
-        }
-    }
-    let said = known.pieces.iter().rev();
-    for piece in said.filter(|piece| piece.origin == Origin::Assistant) {
-        for (_, sentence) in prose(&piece.text).flat_map(sentences) {
-            if is_whole(sentence) && classify::is_decision(sentence) {
-                let entry = format!("assistant: {}", clip(sentence, 300));
-                page.add(Field::Decisions, &entry, &mut room);
-            }
-        }
-    }
+        let result = step.result.filter(|_| asks && !step.failed())?;
+        Some((step.turn, result.text.as_str()))
+    })
+}
+
+/// Sentences of the assistant that decide something, newest message first, each with its turn.
+pub(super) fn decided<'p>(pieces: &'p [Piece<'_>]) -> impl Iterator<Item = (usize, &'p str)> {
+    stated(pieces).filter(|(_, sentence)| classify::is_decision(sentence))
+}
+
+/// Sentences of the assistant about attempts that failed, newest message first, each with its turn.
+pub(super) fn gave_up<'p>(pieces: &'p [Piece<'_>]) -> impl Iterator<Item = (usize, &'p str)> {
+    stated(pieces).filter(|(_, sentence)| {
+        let lower = sentence.to_lowercase();
+        FAILED.iter().any(|phrase| lower.contains(phrase))
+    })
+}
+
+/// Whole sentences of the assistant's prose, newest message first, each with its turn.
+fn stated<'p>(pieces: &'p [Piece<'_>]) -> impl Iterator<Item = (usize, &'p str)> {
+    let said = pieces.iter().rev();
+    said.filter(|piece| piece.origin == Origin::Assistant)
+        .flat_map(|piece| {
+            let sentences = prose(&piece.text).flat_map(sentences);
+            sentences.map(|(_, sentence)| (piece.turn, sentence))
+        })
+        .filter(|(_, sentence)| is_whole(sentence))
 }
 
 /// The lines outside blocks of code: code decides nothing, and says that something failed without having been tried.
@@ -318,13 +339,7 @@ fn is_whole(sentence: &str) -> bool {
 /// Adds sentences of the assistant about attempts that failed, newest first.
 fn dead_ends(page: &mut Page<'_>, known: &Known<'_>, budget: Tokens) {
     let mut room = budget;
-    let said = known.pieces.iter().rev();
-    for piece in said.filter(|piece| piece.origin == Origin::Assistant) {
-        for (_, sentence) in prose(&piece.text).flat_map(sentences) {
-            let lower = sentence.to_lowercase();
-            if is_whole(sentence) && FAILED.iter().any(|phrase| lower.contains(phrase)) {
-                page.add(Field::DeadEnds, &clip(sentence, 300), &mut room);
-            }
-        }
+    for (_, sentence) in gave_up(known.pieces) {
+        page.add(Field::DeadEnds, &clip(sentence, 300), &mut room);
     }
 }
