@@ -23,6 +23,7 @@ mod artefacts;
 mod census;
 mod fields;
 mod lines;
+pub mod receipt;
 mod recent;
 mod select;
 mod source;

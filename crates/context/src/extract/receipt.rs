@@ -1,0 +1,203 @@
+//! The receipt of a swap: what the model can no longer see, typed and ranked.
+//!
+//! The same analysis that fills a summary finds the candidates: the user's sentences, decisions, tasks, failed
+//! attempts, actions, and quotations around identifiers. What the summary, the texts in front of it or the
+//! turns behind it say stays out. The rest is ranked by budgeted coverage, as the quotations of a summary are:
+//! an entry is worth what its kind is worth, the more the newer it is, and the chances that its identifiers are
+//! needed again, each counted for the first entry that names it.
+
+mod candidates;
+mod seen;
+
+use std::fmt;
+
+use super::census::Census;
+use super::fields::Known;
+use super::{Shown, ages, source, steps, values};
+use crate::pin::handle;
+use crate::turn::Turn;
+use crate::units::Tokens;
+use candidates::{Candidate, candidates};
+use seen::Seen;
+
+/// The most entries of a receipt.
+pub const MOST: usize = 200;
+/// The age at which an entry is worth a third of a new one, in thousands of tokens.
+const FADES: f32 = 40.0;
+/// The share of its worth that an entry of any age keeps.
+const LASTS: f32 = 0.4;
+
+/// The kind of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A sentence that the user typed.
+    Constraint,
+    /// A decision of the assistant, or an answer of the user to its question.
+    Decision,
+    /// A task that is not finished.
+    OpenTask,
+    /// An attempt that failed, or an error.
+    FailedAttempt,
+    /// A finished task.
+    ClosedTask,
+    /// A file, a command or a commit with its last known state.
+    Action,
+    /// A quotation around an identifier.
+    Identifier,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::Constraint,
+        Self::Decision,
+        Self::OpenTask,
+        Self::FailedAttempt,
+        Self::ClosedTask,
+        Self::Action,
+        Self::Identifier,
+    ];
+
+    /// The name in lower case.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Constraint => "constraint",
+            Self::Decision => "decision",
+            Self::OpenTask => "open task",
+            Self::FailedAttempt => "failed attempt",
+            Self::ClosedTask => "closed task",
+            Self::Action => "action",
+            Self::Identifier => "identifier",
+        }
+    }
+
+    /// The worth of a new entry, in the unit of an identifier that is certainly needed.
+    const fn worth(self) -> f32 {
+        match self {
+            Self::Constraint => 0.9,
+            Self::OpenTask => 0.7,
+            Self::Decision => 0.5,
+            Self::FailedAttempt => 0.35,
+            Self::Action => 0.15,
+            Self::ClosedTask => 0.1,
+            Self::Identifier => 0.0,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Something that the model can no longer see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The kind.
+    pub kind: Kind,
+    /// The turn that says it, counted from 1.
+    pub turn: usize,
+    /// The quotation on one line; `…` marks a cut. Words of the transcript, and no instructions.
+    pub text: String,
+}
+
+impl Loss {
+    /// The handle by which the turn is had again: `turn:14`.
+    #[must_use]
+    pub fn handle(&self) -> String {
+        handle(self.turn)
+    }
+}
+
+/// What the model can no longer see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// The turns that are not shown.
+    pub turns: usize,
+    /// Their tokens.
+    pub tokens: Tokens,
+    /// The entries, the most needed first; at most [`MOST`].
+    pub lost: Vec<Loss>,
+    /// The number of entries beyond these.
+    pub left_out: usize,
+}
+
+impl Receipt {
+    /// The receipt for `old`, the turns that are not shown, beside `tail`, the turns that are, and `front`, all
+    /// text in front of these: the summary with the user's words, standing matter, pins.
+    ///
+    /// Takes milliseconds for each hundred thousand tokens. The same input gives the same receipt.
+    #[must_use]
+    pub fn of(old: &[Turn], tail: &[Turn], front: &str) -> Self {
+        let pieces = source::pieces(old);
+        let shown = Shown::of(tail, front);
+        let census = Census::of(&pieces);
+        let ages = ages(old);
+        let values = values(&ages, &pieces, &census, &shown);
+        let known = Known {
+            old,
+            pieces: &pieces,
+            steps: &steps::steps(old),
+        };
+        let seen = Seen::of(&shown, front);
+        let found = candidates(&known, (&census, &values), (&shown, &seen));
+        let (lost, left_out) = ranked(found, (&ages, &values));
+        Self {
+            turns: old.len(),
+            tokens: old.iter().map(Turn::tokens).sum(),
+            lost,
+            left_out,
+        }
+    }
+
+    /// The first entries, each as a line with its kind and handle.
+    pub fn lines(&self, most: usize) -> impl Iterator<Item = String> + '_ {
+        let first = self.lost.iter().take(most);
+        first.map(|loss| format!("{} ({}): {}", loss.kind, loss.handle(), loss.text))
+    }
+}
+
+/// The candidates in the order in which each adds most to those before it, and the number of those beyond
+/// [`MOST`]. A quotation whose identifiers stand above adds nothing.
+fn ranked(found: Vec<Candidate>, (ages, values): (&[f32], &[f32])) -> (Vec<Loss>, usize) {
+    let mut needed = values.to_vec();
+    let own = |candidate: &Candidate| {
+        let age = ages.get(candidate.turn).copied().unwrap_or(0.0);
+        candidate.kind.worth() * (LASTS + (1.0 - LASTS) * (-age / FADES).exp())
+    };
+    let mut open: Vec<(f32, Candidate)> = found.into_iter().map(|it| (own(&it), it)).collect();
+    let mut out = Vec::new();
+    loop {
+        let gain = |own: f32, candidate: &Candidate| {
+            let members = candidate.members.iter();
+            let values = members.filter_map(|&member| needed.get(member));
+            own + values.sum::<f32>()
+        };
+        open.retain(|(own, it)| it.kind != Kind::Identifier || gain(*own, it) > 0.0);
+        let worth = |index: &usize| open.get(*index).map_or(0.0, |(own, it)| gain(*own, it));
+        let first_of_best = |one: &usize, other: &usize| {
+            let by_worth = worth(one).total_cmp(&worth(other));
+            by_worth.then(other.cmp(one))
+        };
+        let best = (0..open.len()).max_by(first_of_best);
+        let Some(index) = best.filter(|_| out.len() < MOST) else {
+            return (out, open.len());
+        };
+        let (_, candidate) = open.remove(index);
+        for &member in &candidate.members {
+            if let Some(value) = needed.get_mut(member) {
+                *value = 0.0;
+            }
+        }
+        out.push(Loss {
+            kind: candidate.kind,
+            turn: candidate.turn + 1,
+            text: candidate.text,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! The candidates of a receipt.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::Kind;
+use super::seen::Seen;
+use crate::extract::artefacts::Artefacts;
+use crate::extract::census::Census;
+use crate::extract::fields::{self, Known, clip};
+use crate::extract::lines::{self, Span};
+use crate::extract::tasks::{State, tasks};
+use crate::extract::{CUT, Shown, source_of};
+use crate::identifiers;
+use crate::sentence::sentences;
+use crate::spoken;
+use crate::summary::one_line;
+use crate::turn::Role;
+
+/// The longest quotation, in bytes.
+const LONGEST: usize = 300;
+/// The fewest letters and digits of a sentence that says something.
+const LETTERS: usize = 10;
+/// The most identifiers that are quoted, the likeliest first.
+const IDENTIFIERS: usize = 300;
+/// The most entries of each other kind, the newest first.
+const EACH: usize = 120;
+
+/// Something that may stand in a receipt.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub kind: Kind,
+    /// The index of the turn that says it.
+    pub turn: usize,
+    pub text: String,
+    /// The identifiers in it that are not shown, as numbers in the census.
+    pub members: Vec<usize>,
+}
+
+/// The candidates that the model cannot see, each text once.
+pub(super) fn candidates(
+    known: &Known<'_>,
+    (census, values): (&Census<'_>, &[f32]),
+    (shown, seen): (&Shown<'_>, &Seen),
+) -> Vec<Candidate> {
+    let mut said = HashSet::new();
+    let mut out = Vec::new();
+    let found = constraints(known)
+        .into_iter()
+        .chain(statements(known))
+        .chain(work(known))
+        .chain(changes(known, shown));
+    for (kind, turn, text) in found {
+        let text = clip(&text, LONGEST);
+        let letters = text.chars().filter(|letter| letter.is_alphanumeric());
+        if letters.count() < LETTERS || seen.says(&text) || !said.insert(text.clone()) {
+            continue;
+        }
+        let members = identifiers::scan(&text)
+            .chain(identifiers::members(&text))
+            .filter_map(|found| census.find(found.text))
+            .collect();
+        out.push(Candidate {
+            kind,
+            turn,
+            text,
+            members,
+        });
+    }
+    out.extend(quotations(known, census, values));
+    out
+}
+
+/// The user's sentences, newest first.
+fn constraints(known: &Known<'_>) -> Vec<(Kind, usize, String)> {
+    let turns = known.old.iter().enumerate().rev();
+    turns
+        .filter(|(_, turn)| turn.role() == Role::User)
+        .flat_map(|(index, turn)| {
+            let said = spoken::lines(turn).flat_map(sentences);
+            said.map(move |(_, sentence)| (Kind::Constraint, index, sentence.to_owned()))
+        })
+        .take(EACH)
+        .collect()
+}
+
+/// Decisions and failed attempts, as they were said.
+fn statements(known: &Known<'_>) -> Vec<(Kind, usize, String)> {
+    let answers = fields::answers(known.steps)
+        .map(|(turn, answer)| (Kind::Decision, turn, format!("the user answered: {answer}")));
+    let decided = fields::decided(known.pieces)
+        .map(|(turn, sentence)| (Kind::Decision, turn, sentence.to_owned()));
+    let gave_up = fields::gave_up(known.pieces)
+        .map(|(turn, sentence)| (Kind::FailedAttempt, turn, sentence.to_owned()));
+    answers
+        .take(EACH)
+        .chain(decided.take(EACH))
+        .chain(gave_up.take(EACH))
+        .collect()
+}
+
+/// Tasks and errors.
+fn work(known: &Known<'_>) -> Vec<(Kind, usize, String)> {
+    let done = Artefacts::of(known.steps);
+    let tasks = tasks(known.steps);
+    let tasks = tasks.iter().rev().filter_map(|task| {
+        let mut calls = known.steps.iter().rev();
+        let call = calls.find(|step| names(&step.arguments, &task.text))?;
+        let kind = match task.state {
+            State::Doing | State::Open => Kind::OpenTask,
+            State::Closed => Kind::ClosedTask,
+        };
+        Some((kind, call.turn, task.text.clone()))
+    });
+    let troubles = done.troubles.iter().rev();
+    let troubles = troubles.map(|it| (Kind::FailedAttempt, it.turn, it.headline()));
+    tasks.take(EACH).chain(troubles.take(EACH)).collect()
+}
+
+/// Returns true if a text is among the values of a call's arguments.
+fn names(arguments: &Value, text: &str) -> bool {
+    match arguments {
+        Value::String(value) => value == text,
+        Value::Array(values) => values.iter().any(|value| names(value, text)),
+        Value::Object(fields) => fields.values().any(|value| names(value, text)),
+        _ => false,
+    }
+}
+
+/// Changed files, commands and commits. A file that is named counts as told.
+fn changes(known: &Known<'_>, shown: &Shown<'_>) -> Vec<(Kind, usize, String)> {
+    let done = Artefacts::of(known.steps);
+    let turn = |step: usize| known.steps.get(step).map_or(0, |step| step.turn);
+    let files = done.files.iter().rev();
+    let files = files
+        .filter(|file| !shown.identifiers.contains(&file.path))
+        .map(|file| (turn(file.last), file.state()));
+    let commands = done.commands.iter().rev();
+    // One that failed is told as a failed attempt.
+    let commands = commands.filter(|command| !command.failed);
+    let commands = commands.map(|command| (turn(command.last), command.state()));
+    let commits = done.commits.iter().rev().filter_map(|commit| {
+        let hash = commit.split(' ').next()?;
+        let mut steps = known.steps.iter().rev();
+        let made = steps.find(|step| step.result.is_some_and(|it| it.text.contains(hash)))?;
+        Some((made.turn, format!("commit {commit}")))
+    });
+    let all = files
+        .take(EACH)
+        .chain(commands.take(EACH))
+        .chain(commits.take(EACH));
+    all.map(|(turn, text)| (Kind::Action, turn, text)).collect()
+}
+
+/// The best quotation for each of the likeliest identifiers.
+fn quotations(known: &Known<'_>, census: &Census<'_>, values: &[f32]) -> Vec<Candidate> {
+    let value = |entry: usize| values.get(entry).copied().unwrap_or(0.0);
+    let mut hidden: Vec<usize> = (0..census.entries.len())
+        .filter(|&entry| value(entry) > 0.0)
+        .collect();
+    hidden.sort_by(|&one, &other| value(other).total_cmp(&value(one)).then(one.cmp(&other)));
+    hidden.truncate(IDENTIFIERS);
+    let mut out: Vec<Candidate> = Vec::new();
+    let mut taken: HashSet<(usize, usize)> = HashSet::new();
+    for entry in hidden {
+        let options = lines::options(entry, census, known.pieces, values);
+        let Some(span) = options.into_iter().next() else {
+            continue;
+        };
+        if taken.insert((span.place.piece, span.place.at))
+            && let Some((turn, text)) = quoted(known, &span)
+        {
+            out.push(Candidate {
+                kind: Kind::Identifier,
+                turn,
+                text,
+                members: span.members.iter().map(|&(member, _)| member).collect(),
+            });
+        }
+    }
+    out
+}
+
+/// The turn of a quotation, and its text.
+fn quoted(known: &Known<'_>, span: &Span) -> Option<(usize, String)> {
+    let piece = known.pieces.get(span.place.piece)?;
+    let said = one_line(piece.text.get(span.place.at..span.end)?);
+    let mut text = source_of(piece, span.place.at);
+    text.extend(span.is_cut.0.then_some(CUT));
+    text.push_str(&clip(&said, LONGEST));
+    text.extend((span.is_cut.1 && !text.ends_with(CUT)).then_some(CUT));
+    Some((piece.turn, text))
+}
