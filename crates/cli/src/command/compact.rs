@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use context::cut::Rule;
+use context::extract::receipt::{Loss, Receipt};
 use context::extract::{extract, front};
 use context::quality::{self, Quality};
 use context::split::{self, CompactionRatio};
 use context::summary::Summary;
 use context::{Part, Role, TokenCounter, Tokens, Turn, TurnId};
 use lab::figures;
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::session::Session;
 
 use crate::console::Console;
@@ -27,6 +28,7 @@ the summary replaces, so keep it.
 Examples:
   ebbtide compact session.jsonl > shorter.jsonl
   ebbtide compact session.jsonl --summary-only --budget 2k
+  ebbtide compact session.jsonl --lost 10
   ebbtide compact session.jsonl --ratio 0.8 > shorter.jsonl
   ebbtide compact messages.json --keep-recent 8k --json
   cat messages.json | ebbtide compact - | jq .")]
@@ -53,6 +55,10 @@ pub struct CompactArgs {
     /// Print only the summary
     #[arg(long)]
     pub summary_only: bool,
+    /// Print the N statements, tasks, actions and names that the summary leaves out and that are most
+    /// likely to be needed, each with its turn; inspect --at shows a turn
+    #[arg(long, value_name = "N", conflicts_with = "summary_only")]
+    pub lost: Option<usize>,
     /// Print the summary and its token counts as JSON
     #[arg(long)]
     pub json: bool,
@@ -70,6 +76,8 @@ struct Compacted {
     summary_tokens: Tokens,
     /// How much the summary keeps of what it replaces, for its size.
     quality: Option<Quality>,
+    /// What the summary leaves out. Its turns are those of the session.
+    lost: Receipt,
 }
 
 pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
@@ -81,7 +89,11 @@ pub fn run(args: &CompactArgs, console: &mut Console) -> Result<Exit, Failure> {
     let counter = loading::counter(session, args.model.as_deref());
     let compacted = compact(session, args, &*counter);
     if args.json {
-        report(session, &compacted, console)?;
+        report(session, &compacted, args.lost, console)?;
+    } else if let Some(most) = args.lost {
+        for line in compacted.lost.lines(most) {
+            console.line(line)?;
+        }
     } else if args.summary_only {
         if let Some(summary) = &compacted.summary {
             console.line(summary)?;
@@ -170,10 +182,17 @@ fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) ->
             summary: None,
             summary_tokens: Tokens::ZERO,
             quality: None,
+            lost: Receipt::default(),
         };
     }
+    let turns = joined((system, old), &summary, kept, counter);
+    let front: Vec<String> = turns.iter().map(Turn::readable).collect();
+    let front = front.get(..turns.len() - kept.len()).unwrap_or_default();
+    let mut lost = Receipt::of(old, kept, &front.join("\n"));
+    lost.lost.iter_mut().for_each(|it| it.turn += leading);
     Compacted {
-        turns: joined((system, old), &summary, kept, counter),
+        turns,
+        lost,
         summary: Some(text),
         summary_tokens: tokens,
         quality: Some(Quality::new(tokens, old_tokens, lost)),
@@ -204,7 +223,18 @@ fn joined(
     turns
 }
 
-fn report(session: &Session, compacted: &Compacted, console: &mut Console) -> Result<(), Failure> {
+fn report(
+    session: &Session,
+    compacted: &Compacted,
+    lost: Option<usize>,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    let lost: Option<Vec<Value>> = lost.map(|most| {
+        let entries = compacted.lost.lost.iter().take(most);
+        let entry =
+            |it: &Loss| json!({ "kind": it.kind.as_str(), "turn": it.turn, "text": it.text });
+        entries.map(entry).collect()
+    });
     console.json(&json!({
         "schema": SCHEMA,
         "title": session.title,
@@ -215,6 +245,7 @@ fn report(session: &Session, compacted: &Compacted, console: &mut Console) -> Re
         "tokens_after": tokens(&compacted.turns).get(),
         "summary_tokens": compacted.summary_tokens.get(),
         "summary": compacted.summary,
+        "lost": lost,
     }))
 }
 

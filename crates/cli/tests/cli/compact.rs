@@ -118,3 +118,33 @@ fn nothing_is_kept_but_what_is_unfinished() {
     let mid_step = [&in_flight[..], std::slice::from_ref(&result)].concat();
     assert_eq!(after(&mid_step)[1..], mid_step[mid_step.len() - 2..]);
 }
+
+#[test]
+fn what_the_summary_leaves_out_is_listed_with_its_turn() {
+    let listed = |arguments: &[&str]| {
+        let sizes = ["compact", "-", "--keep-recent", "200", "--budget", "300"];
+        let arguments = [&sizes[..], arguments].concat();
+        let ran = run(program(&arguments), conversation().as_bytes());
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    let lines = listed(&["--lost", "5"]);
+    assert_eq!(lines.lines().count(), 5, "{lines}");
+    for line in lines.lines() {
+        // Message N of the conversation speaks of module N.
+        let (turn, text) = line.split_once("): ").expect("a turn");
+        let turn: usize = turn
+            .split_once("turn:")
+            .expect("a handle")
+            .1
+            .parse()
+            .expect("a number");
+        assert!(text.contains(&format!("module_{}", turn - 1)), "{line}");
+        let summary = listed(&["--summary-only"]);
+        let said = text.split_once(": ").map_or(text, |(_, said)| said);
+        assert!(!summary.contains(said), "{line}");
+    }
+    let json = listed(&["--lost", "2", "--json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["lost"].as_array().map(Vec::len), Some(2), "{json}");
+}
