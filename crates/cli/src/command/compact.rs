@@ -188,11 +188,11 @@ fn compact(session: &Session, args: &CompactArgs, counter: &dyn TokenCounter) ->
     let turns = joined((system, old), &summary, kept, counter);
     let front: Vec<String> = turns.iter().map(Turn::readable).collect();
     let front = front.get(..turns.len() - kept.len()).unwrap_or_default();
-    let mut lost = Receipt::of(old, kept, &front.join("\n"));
-    lost.lost.iter_mut().for_each(|it| it.turn += leading);
+    let mut receipt = Receipt::of(old, kept, &front.join("\n"));
+    receipt.lost.iter_mut().for_each(|it| it.turn += leading);
     Compacted {
         turns,
-        lost,
+        lost: receipt,
         summary: Some(text),
         summary_tokens: tokens,
         quality: Some(Quality::new(tokens, old_tokens, lost)),
