@@ -13,6 +13,7 @@
 //! | judge a compaction | [`quality`], [`identifiers`] |
 //! | decide when to compact | [`threshold`], [`vitality`] |
 //! | tell the agent about itself | [`note`] |
+//! | find and give back what was said | [`recall`], [`original`] |
 //! | keep the provider's cache | [`cache_plan`] |
 //! | write figures for people | [`figures`] |
 
@@ -27,11 +28,13 @@ pub mod figures;
 pub mod identifiers;
 pub mod linearity;
 pub mod note;
+pub mod original;
 #[doc = include_str!("../PARITY.md")]
 pub mod parity {}
 pub mod pin;
 pub mod projector;
 pub mod quality;
+pub mod recall;
 mod sentence;
 pub mod shrink;
 pub mod split;
@@ -57,6 +60,7 @@ pub use units::{Pressure, Tokens};
 const TABLES: &[&[coded::CodeEntry]] = &[
     archive::CODES,
     linearity::CODES,
+    original::CODES,
     pin::CODES,
     projector::CODES,
     quality::CODES,
