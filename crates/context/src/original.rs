@@ -77,20 +77,24 @@ pub enum OriginalError {
     NotASection(String),
 }
 
+const NOT_A_HANDLE: ErrorCode = ErrorCode::new("E0460");
+const NOTHING_THERE: ErrorCode = ErrorCode::new("E0461");
+const NOT_A_SECTION: ErrorCode = ErrorCode::new("E0462");
+
 /// The error codes of this module.
 pub(crate) const CODES: &[CodeEntry] = &[
     CodeEntry {
-        code: ErrorCode::new("E0460"),
+        code: NOT_A_HANDLE,
         meaning: "a text is not a handle",
         remedy: "Use turn:14, turn:14.2, turns:13-14, call:ID or the ID of a turn.",
     },
     CodeEntry {
-        code: ErrorCode::new("E0461"),
+        code: NOTHING_THERE,
         meaning: "a handle names nothing in the conversation",
         remedy: "Take a handle from `lost`, `recall` or a note; turns are counted from 1.",
     },
     CodeEntry {
-        code: ErrorCode::new("E0462"),
+        code: NOT_A_SECTION,
         meaning: "a text is not a section of an original",
         remedy: "Use lines such as 10-80, or bytes such as b0-4000.",
     },
@@ -98,11 +102,10 @@ pub(crate) const CODES: &[CodeEntry] = &[
 
 impl Coded for OriginalError {
     fn code(&self) -> ErrorCode {
-        let [not_a_handle, nothing, not_a_section] = [0, 1, 2].map(|at: usize| CODES[at].code);
         match self {
-            Self::NotAHandle(_) => not_a_handle,
-            Self::Nothing { .. } => nothing,
-            Self::NotASection(_) => not_a_section,
+            Self::NotAHandle(_) => NOT_A_HANDLE,
+            Self::Nothing { .. } => NOTHING_THERE,
+            Self::NotASection(_) => NOT_A_SECTION,
         }
     }
 }
