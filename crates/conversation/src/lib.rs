@@ -18,6 +18,7 @@
 //! | [`hearing`] | an answer as it comes |
 //! | [`view`], `overlay` | how it is shown, and the texts beside the turns |
 //! | [`rewrite`] | the bytes of a view |
+//! | [`originals`] | what left the model's sight, and the way back |
 //! | `adaptive` | moves the soft threshold by what the agent does |
 //! | [`homunculus`] | the supervisor: when to prepare and when to swap |
 //! | [`client_compaction`], [`continuation`] | the client's own compactions |
@@ -49,6 +50,7 @@ mod join;
 pub mod journal;
 mod ledger;
 pub mod lineage;
+pub mod originals;
 mod overlay;
 mod pins;
 mod proof;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use context::coded::{Coded, ErrorCode};
+use context::original::{Handle, Section};
 use context::pin::{PinId, Subject};
 use futures_util::future::BoxFuture;
 use history::{ConversationId, HistoryError, MarkId, Tenant};
@@ -108,6 +109,27 @@ pub trait Reports: Send + Sync {
     /// Returns the window as it was at a turn, counted from 1; `None`: at the newest.
     fn window(&self, viewer: Viewer, id: ConversationId, at: Option<usize>)
     -> Report<'_, WindowAt>;
+
+    /// Returns what a summary left out; `None`: the standing one.
+    fn lost(&self, viewer: Viewer, id: ConversationId, mark: Option<MarkId>) -> Report<'_, Lost>;
+
+    /// Returns a section of an original, at most so many bytes.
+    fn expand(
+        &self,
+        viewer: Viewer,
+        id: ConversationId,
+        what: (Handle, Option<Section>),
+        room: usize,
+    ) -> Report<'_, Expanded>;
+
+    /// Returns at most so many places of the conversation that say most of a query.
+    fn recall(
+        &self,
+        viewer: Viewer,
+        id: ConversationId,
+        query: String,
+        most: usize,
+    ) -> Report<'_, Recalled>;
 
     /// Sets a pin. Words of the conversation come from the history: the newest turns are there once they
     /// are answered.
@@ -302,6 +324,71 @@ pub struct Placed {
     pub filled: u64,
     /// The text, including tool calls and results.
     pub text: String,
+}
+
+/// What a summary left out.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Lost {
+    /// The summary's mark; `None` where no summary stands.
+    pub mark: Option<String>,
+    /// The number of turns that are not shown.
+    pub turns: usize,
+    /// Their tokens.
+    pub tokens: u64,
+    /// The entries, the most needed first.
+    pub entries: Vec<Loss>,
+    /// The number of entries beyond these.
+    pub left_out: usize,
+}
+
+/// Something that the model can no longer see.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Loss {
+    /// The kind: `constraint`, `decision`, `open task`, `failed attempt`, `closed task`, `action` or `identifier`.
+    pub kind: &'static str,
+    /// The handle of the turn that says it.
+    pub handle: String,
+    /// The quotation on one line.
+    pub text: String,
+}
+
+/// A section of an original.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Expanded {
+    /// What it is, with the handle that names it alone.
+    pub title: String,
+    /// The section: lines `10-80` counted from 1, or bytes `b0-4000`.
+    pub section: String,
+    /// The original bytes.
+    pub text: String,
+    /// The bytes of the whole.
+    pub bytes: usize,
+    /// The section that follows; `None` at the end.
+    pub next: Option<String>,
+}
+
+/// The places that say something.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Recalled {
+    /// The places, the best first.
+    pub hits: Vec<Recollection>,
+}
+
+/// A place that says something.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Recollection {
+    /// The handle of the part.
+    pub handle: String,
+    /// The role: `system`, `user`, `assistant` or `tool`.
+    pub role: &'static str,
+    /// The time of the turn, RFC 3339, where it is known.
+    pub at: Option<String>,
+    /// The best line of the part, counted from 1.
+    pub line: usize,
+    /// This line and its neighbours.
+    pub text: String,
+    /// True if the model can no longer see it.
+    pub hidden: bool,
 }
 
 /// The size of one class of content.

@@ -7,6 +7,8 @@ use history::Change;
 use serde_json::Value;
 use wire::api::Request;
 
+use crate::originals::is_ours;
+
 /// The shortened results of the newest messages: as many as there are ids in `new`, which are those of
 /// their turns. Messages that were sent before must not be among them.
 ///
@@ -83,7 +85,7 @@ fn offers_expand(request: &Request<'_>) -> bool {
             .get("name")
             .or_else(|| tool.get("function").and_then(|it| it.get("name")));
         name.and_then(Value::as_str)
-            .is_some_and(|name| name.contains("ebbtide") && name.contains("expand"))
+            .is_some_and(|name| is_ours(name) && name.contains("expand"))
     };
     tools
         .as_ref()

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ::conversation::{Effect, Input, NotPinned, PinBook};
+use context::original::{Handle, Section};
 use context::pin::{Origin, Pin, PinId, Pins, Subject};
 use context::{Tokens, Turn, TurnId};
 use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
@@ -15,11 +16,12 @@ use super::writer::StoreFailure;
 use super::{Conversations, Inner};
 use crate::config::Mode;
 use crate::report::{
-    Detail, Entry, Gauge, Line, Order, Original, Overview, PinReport, Replaced, Report,
-    ReportError, Reports, Viewer, WindowAt,
+    Detail, Entry, Expanded, Gauge, Line, Lost, Order, Original, Overview, PinReport, Recalled,
+    Replaced, Report, ReportError, Reports, Viewer, WindowAt,
 };
 
 mod figures;
+mod originals;
 mod window;
 
 use figures::{all, classes, covered, described, line_of, mark_report, money, pin_report, sample};
@@ -57,6 +59,30 @@ impl Reports for Conversations {
 
     fn window(&self, asker: Viewer, id: ConversationId, at: Option<usize>) -> Report<'_, WindowAt> {
         Box::pin(self.inner.window(asker, id, at))
+    }
+
+    fn lost(&self, asker: Viewer, id: ConversationId, mark: Option<MarkId>) -> Report<'_, Lost> {
+        Box::pin(self.inner.lost(asker, id, mark))
+    }
+
+    fn expand(
+        &self,
+        asker: Viewer,
+        id: ConversationId,
+        what: (Handle, Option<Section>),
+        room: usize,
+    ) -> Report<'_, Expanded> {
+        Box::pin(self.inner.expand(asker, id, what, room))
+    }
+
+    fn recall(
+        &self,
+        asker: Viewer,
+        id: ConversationId,
+        query: String,
+        most: usize,
+    ) -> Report<'_, Recalled> {
+        Box::pin(self.inner.recall(asker, id, query, most))
     }
 
     fn pin(&self, asker: Viewer, id: ConversationId, subject: Subject) -> Report<'_, PinReport> {

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use bytes::Bytes;
 use context::coded::{self, Coded, ErrorCode};
+use context::original::{Handle, OriginalError, Section};
 use context::pin::{PinId, Subject};
 use history::{ConversationId, MarkId};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,8 @@ use crate::server::{State as Gateway, health};
 const LONGEST: usize = 1 << 20;
 /// The default number of turns returned with a summary.
 const TURNS: usize = 50;
+/// The default number of places that recall returns.
+const HITS: usize = 10;
 
 /// The remote address of a connection, stored in a request's extensions.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +45,9 @@ pub(super) fn router(gateway: Arc<Gateway>) -> Router {
         .route("/api/conversations/{id}", get(detail))
         .route("/api/conversations/{id}/marks/{mark}", get(replaced))
         .route("/api/conversations/{id}/window", get(window))
+        .route("/api/conversations/{id}/lost", get(lost))
+        .route("/api/conversations/{id}/original", get(original))
+        .route("/api/conversations/{id}/recall", get(recall))
         .route("/api/conversations/{id}/pins", post(pin))
         .route("/api/conversations/{id}/pins/{pin}", delete(unpin))
         .route("/api/conversations/{id}/prepare", post(prepare))
@@ -256,6 +262,65 @@ async fn window(
     let Query(place) = place.map_err(|_| Problem::Bad("`at` must be a number"))?;
     let reports = &gateway.control.reports;
     json_of(reports.window(*viewer, conversation(&id)?, place.at)).await
+}
+
+/// The summary whose losses to return.
+#[derive(Debug, Deserialize)]
+struct Of {
+    mark: Option<String>,
+}
+
+async fn lost(
+    State(gateway): Shared,
+    viewer: Extension<Viewer>,
+    Path(id): Path<String>,
+    Query(of): Query<Of>,
+) -> Result<Response, Problem> {
+    let parse = |mark: String| MarkId::parse(&mark).ok_or(ReportError::NoMark);
+    let mark = of.mark.map(parse).transpose()?;
+    let reports = &gateway.control.reports;
+    json_of(reports.lost(*viewer, conversation(&id)?, mark)).await
+}
+
+/// The original to return, and the section of it.
+#[derive(Debug, Deserialize)]
+struct Wanted {
+    handle: String,
+    section: Option<String>,
+}
+
+async fn original(
+    State(gateway): Shared,
+    viewer: Extension<Viewer>,
+    Path(id): Path<String>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let Query(wanted) = wanted.map_err(|_| Problem::Bad("`handle` is missing"))?;
+    let refused = |error: OriginalError| ReportError::refused(&error);
+    let handle = Handle::parse(&wanted.handle).map_err(refused)?;
+    let section = wanted.section.as_deref().map(Section::parse).transpose();
+    let what = (handle, section.map_err(refused)?);
+    let reports = &gateway.control.reports;
+    json_of(reports.expand(*viewer, conversation(&id)?, what, usize::MAX)).await
+}
+
+/// The words to look for.
+#[derive(Debug, Deserialize)]
+struct Question {
+    query: String,
+    most: Option<usize>,
+}
+
+async fn recall(
+    State(gateway): Shared,
+    viewer: Extension<Viewer>,
+    Path(id): Path<String>,
+    asked: Result<Query<Question>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let Query(asked) = asked.map_err(|_| Problem::Bad("`query` is missing"))?;
+    let most = asked.most.unwrap_or(HITS);
+    let reports = &gateway.control.reports;
+    json_of(reports.recall(*viewer, conversation(&id)?, asked.query, most)).await
 }
 
 /// The body of a request to set a pin: a text, a turn (with so many turns that end with it), or a path.

@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use context::original::{Handle, Section};
 use context::pin::{PinId, Subject};
 use futures_util::FutureExt;
 use gateway::report::{
-    Detail, Entry, Gauge, Line, MarkReport, Money, Order, Original, Overview, PinReport, Placed,
-    Replaced, Report, Reports, Sample, Share, Viewer, WindowAt,
+    Detail, Entry, Expanded, Gauge, Line, Lost, MarkReport, Money, Order, Original, Overview,
+    PinReport, Placed, Recalled, Replaced, Report, Reports, Sample, Share, Viewer, WindowAt,
 };
 use history::{ConversationId, MarkId};
 use serde_json::Value;
@@ -183,6 +184,24 @@ impl Reports for Lively {
                 })
                 .collect(),
         })
+    }
+
+    fn lost(&self, _: Viewer, _: ConversationId, _: Option<MarkId>) -> Report<'_, Lost> {
+        ready(Lost::default())
+    }
+
+    fn expand(
+        &self,
+        _: Viewer,
+        _: ConversationId,
+        _: (Handle, Option<Section>),
+        _: usize,
+    ) -> Report<'_, Expanded> {
+        ready(Expanded::default())
+    }
+
+    fn recall(&self, _: Viewer, _: ConversationId, _: String, _: usize) -> Report<'_, Recalled> {
+        ready(Recalled::default())
     }
 
     fn pin(&self, _: Viewer, _: ConversationId, _: Subject) -> Report<'_, PinReport> {

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use context::original::{Handle, Section};
 use context::pin::{PinId, Subject};
 use futures_util::FutureExt;
 use history::{ConversationId, MarkId, Tenant};
@@ -13,7 +14,8 @@ use super::{Dashboard, PageRequest};
 use crate::config::{Config, Secret};
 use crate::dashboard::tests::sample::{detail, overview, part, replaced, visit, window};
 use crate::report::{
-    Detail, Order, Overview, PinReport, Replaced, Report, ReportError, Reports, Viewer, WindowAt,
+    Detail, Expanded, Lost, Order, Overview, PinReport, Recalled, Replaced, Report, ReportError,
+    Reports, Viewer, WindowAt,
 };
 
 const SECRET: [u8; 32] = [9; 32];
@@ -65,6 +67,30 @@ impl Reports for Known {
 
     fn window(&self, viewer: Viewer, _: ConversationId, at: Option<usize>) -> Report<'_, WindowAt> {
         self.answer(viewer, window(at.unwrap_or(60)), format!("window {at:?}"))
+    }
+
+    fn lost(&self, viewer: Viewer, _: ConversationId, _: Option<MarkId>) -> Report<'_, Lost> {
+        self.answer(viewer, Lost::default(), "lost".to_owned())
+    }
+
+    fn expand(
+        &self,
+        viewer: Viewer,
+        _: ConversationId,
+        _: (Handle, Option<Section>),
+        _: usize,
+    ) -> Report<'_, Expanded> {
+        self.answer(viewer, Expanded::default(), "expand".to_owned())
+    }
+
+    fn recall(
+        &self,
+        viewer: Viewer,
+        _: ConversationId,
+        _: String,
+        _: usize,
+    ) -> Report<'_, Recalled> {
+        self.answer(viewer, Recalled::default(), "recall".to_owned())
     }
 
     fn pin(&self, viewer: Viewer, _: ConversationId, subject: Subject) -> Report<'_, PinReport> {
