@@ -10,6 +10,15 @@ pub fn is_ours(tool: &str) -> bool {
     tool.contains("ebbtide")
 }
 
+/// Returns true if a call's name is that of our tool `tool`, with or without a server's name in front.
+#[must_use]
+pub fn is_call_of(name: &str, tool: &str) -> bool {
+    name.strip_suffix(tool).is_some_and(|server| {
+        let last = server.chars().next_back();
+        last.is_none_or(|last| !last.is_ascii_alphanumeric())
+    })
+}
+
 /// The receipt of what the first `cut` turns say and `front`, the text in front of the others, does not.
 #[must_use]
 pub fn lost(turns: &[Turn], cut: usize, front: &str) -> Receipt {

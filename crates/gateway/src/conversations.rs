@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout};
 use crate::config::Config;
 use crate::metrics::{Failure, Metrics, TokenKind};
 
+mod calls;
 mod exchange;
 mod jobs;
 mod lineage;
@@ -77,6 +78,8 @@ struct Inner {
     reading: reading::Reading,
     jobs: jobs::Jobs,
     slots: slots::Slots,
+    /// The calls of our tools.
+    calls: calls::Calls,
     /// The room for earlier messages that are put into requests.
     earlier: lineage::Room,
     /// True if a task looks for idle conversations.
@@ -108,6 +111,7 @@ impl Conversations {
                 reading: reading::Reading::default(),
                 jobs: jobs::Jobs::new(parts.config.limits.preparations),
                 slots: slots::Slots::new(parts.config.policy.slots),
+                calls: calls::Calls::default(),
                 earlier: lineage::Room::new(limits.bodies),
                 is_watched: AtomicBool::new(false),
                 parts,

@@ -1,6 +1,6 @@
 //! The error codes of this crate.
 
-use context::coded::ErrorCode;
+use context::coded::{self, ErrorCode};
 
 context::error_codes! {
     /// The codes of the outer half.
@@ -59,6 +59,19 @@ context::error_codes! {
         "Remove another pin first, or pin less; the strategy's program sets the limit.";
     WRONG_METHOD = "E0830", "this address of the gateway does not accept the method",
         "The answer's `allow` header lists the accepted methods.";
+    WHICH = "E0831", "several conversations may be meant",
+        "Call the tool again with `conversation` set to one of the IDs.";
+}
+
+/// Returns the remedy for a code of this crate or of one whose rules may have caused a refusal.
+pub(crate) fn remedy(code: ErrorCode) -> Option<String> {
+    let tables = [
+        CODES,
+        context::CODES,
+        conversation::homunculus::CODES,
+        history::CODES,
+    ];
+    tables.iter().find_map(|table| coded::remedy(table, code))
 }
 
 /// Returns the meaning of one of these codes.

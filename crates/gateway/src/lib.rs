@@ -9,6 +9,7 @@ pub mod config;
 pub mod conversations;
 pub mod dashboard;
 mod error;
+mod mcp;
 pub mod metrics;
 mod remote;
 pub mod report;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use context::coded::{self, Coded, ErrorCode};
 use context::pin::Subject;
-use http::{HeaderValue, Method, Request, Uri, header};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use serde_json::{Value, json};
 
@@ -106,13 +106,37 @@ impl Remote {
         path: &str,
         body: Option<Value>,
     ) -> Result<Value, RemoteError> {
-        let no_answer = || RemoteError::NoAnswer {
-            url: self.url.clone(),
-        };
         let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
+        let (status, body) = self.send(method, path, (&[], body)).await?;
+        let answer: Value = serde_json::from_slice(&body).map_err(|_| self.no_answer())?;
+        if status.is_success() {
+            return Ok(answer);
+        }
+        Err(refused(&answer).unwrap_or_else(|| self.no_answer()))
+    }
+
+    fn no_answer(&self) -> RemoteError {
+        RemoteError::NoAnswer {
+            url: self.url.clone(),
+        }
+    }
+
+    /// Sends a request and returns the status and the body of the answer.
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        (headers, body): (&[(&'static str, &str)], Bytes),
+    ) -> Result<(StatusCode, Bytes), RemoteError> {
+        let no_answer = || self.no_answer();
         let mut request = Request::new(whole(body));
         *request.method_mut() = method;
         *request.uri_mut() = path.parse::<Uri>().map_err(|_| no_answer())?;
+        for (name, value) in headers {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                request.headers_mut().insert(*name, value);
+            }
+        }
         if let Some(key) = &self.key
             && let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", key.reveal()))
         {
@@ -123,19 +147,7 @@ impl Remote {
         let (head, body) = sent.map_err(|_| no_answer())?.into_parts();
         let body = Limited::new(body, LONGEST).collect().await;
         let body = body.map_err(|_| no_answer())?.to_bytes();
-        let answer: Value = serde_json::from_slice(&body).map_err(|_| no_answer())?;
-        if head.status.is_success() {
-            return Ok(answer);
-        }
-        let told = |name: &str| {
-            let told = answer.get("error")?.get(name)?;
-            told.as_str().map(str::to_owned)
-        };
-        Err(RemoteError::Refused {
-            code: told("code").ok_or_else(no_answer)?,
-            message: told("message").unwrap_or_default(),
-            hint: told("hint"),
-        })
+        Ok((head.status, body))
     }
 
     /// Returns a conversation's [`Detail`](crate::report::Detail).
@@ -145,6 +157,68 @@ impl Remote {
     pub async fn conversation(&self, id: &str) -> Result<Value, RemoteError> {
         let path = format!("/ebbtide/api/conversations/{id}");
         self.call(Method::GET, &path, None).await
+    }
+
+    /// Returns what a summary left out, as [`Lost`](crate::report::Lost).
+    ///
+    /// # Errors
+    /// The errors of [`conversation`](Self::conversation).
+    pub async fn lost(&self, id: &str, mark: Option<&str>) -> Result<Value, RemoteError> {
+        let query: Vec<_> = mark.map(|mark| ("mark", mark)).into_iter().collect();
+        self.call(Method::GET, &asking(id, "lost", &query), None)
+            .await
+    }
+
+    /// Returns an original, as [`Expanded`](crate::report::Expanded).
+    ///
+    /// # Errors
+    /// The errors of [`conversation`](Self::conversation).
+    pub async fn original(
+        &self,
+        id: &str,
+        handle: &str,
+        section: Option<&str>,
+    ) -> Result<Value, RemoteError> {
+        let mut query = vec![("handle", handle)];
+        query.extend(section.map(|section| ("section", section)));
+        self.call(Method::GET, &asking(id, "original", &query), None)
+            .await
+    }
+
+    /// Returns the places that say most of a query, as [`Recalled`](crate::report::Recalled).
+    ///
+    /// # Errors
+    /// The errors of [`conversation`](Self::conversation).
+    pub async fn recall(&self, id: &str, query: &str, most: usize) -> Result<Value, RemoteError> {
+        let most = most.to_string();
+        let query = [("query", query), ("most", most.as_str())];
+        self.call(Method::GET, &asking(id, "recall", &query), None)
+            .await
+    }
+
+    /// Sends a message to the memory tools with these headers; `None` where none is due in answer.
+    ///
+    /// # Errors
+    /// [`RemoteError::NoAnswer`] and [`RemoteError::Refused`].
+    pub async fn mcp(
+        &self,
+        message: Bytes,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Option<Value>, RemoteError> {
+        let mut all = vec![
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+        ];
+        all.extend_from_slice(headers);
+        let (status, body) = self.send(Method::POST, "/mcp", (&all, message)).await?;
+        if body.is_empty() && status.is_success() {
+            return Ok(None);
+        }
+        let answer = serde_json::from_slice(&body).map_err(|_| self.no_answer())?;
+        match refused(&answer) {
+            Some(error) => Err(error),
+            None => Ok(Some(answer)),
+        }
     }
 
     /// Sets a pin and returns its [report](crate::report::PinReport).
@@ -173,6 +247,27 @@ impl Remote {
             .and_then(Value::as_bool)
             .unwrap_or_default())
     }
+}
+
+/// Reads a refusal of the control API.
+fn refused(answer: &Value) -> Option<RemoteError> {
+    let told = |name: &str| {
+        let told = answer.get("error")?.get(name)?;
+        told.as_str().map(str::to_owned)
+    };
+    Some(RemoteError::Refused {
+        code: told("code")?,
+        message: told("message").unwrap_or_default(),
+        hint: told("hint"),
+    })
+}
+
+/// The address of a question about a conversation.
+fn asking(conversation: &str, what: &str, query: &[(&str, &str)]) -> String {
+    let mut encoded = form_urlencoded::Serializer::new(String::new());
+    encoded.extend_pairs(query);
+    let encoded = encoded.finish();
+    format!("/ebbtide/api/conversations/{conversation}/{what}?{encoded}")
 }
 
 fn pins(conversation: &str) -> String {

@@ -4,10 +4,12 @@ use std::ops::Range;
 
 use context::coded::{Coded, ErrorCode};
 use context::original::{Handle, Section};
-use context::pin::{PinId, Subject};
+use context::pin::{Origin, PinId, Subject};
 use futures_util::future::BoxFuture;
 use history::{ConversationId, HistoryError, MarkId, Tenant};
+use rmcp::schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 pub use conversation::Order;
 
@@ -131,9 +133,17 @@ pub trait Reports: Send + Sync {
         most: usize,
     ) -> Report<'_, Recalled>;
 
-    /// Sets a pin. Words of the conversation come from the history: the newest turns are there once they
-    /// are answered.
-    fn pin(&self, viewer: Viewer, id: ConversationId, subject: Subject) -> Report<'_, PinReport>;
+    /// Returns the conversations in which an answer has just called this tool of ours with these arguments.
+    fn callers(&self, viewer: Viewer, tool: &str, arguments: &Value) -> Vec<ConversationId>;
+
+    /// Sets a pin for somebody. Words of the conversation come from the history: the newest turns are there
+    /// once they are answered.
+    fn pin(
+        &self,
+        viewer: Viewer,
+        id: ConversationId,
+        what: (Subject, Origin),
+    ) -> Report<'_, PinReport>;
 
     /// Removes a pin; returns `false` if there was none.
     fn unpin(&self, viewer: Viewer, id: ConversationId, pin: PinId) -> Report<'_, bool>;
@@ -327,7 +337,8 @@ pub struct Placed {
 }
 
 /// What a summary left out.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(crate = "rmcp::schemars")]
 pub struct Lost {
     /// The summary's mark; `None` where no summary stands.
     pub mark: Option<String>,
@@ -342,7 +353,8 @@ pub struct Lost {
 }
 
 /// Something that the model can no longer see.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(crate = "rmcp::schemars")]
 pub struct Loss {
     /// The kind: `constraint`, `decision`, `open task`, `failed attempt`, `closed task`, `action` or `identifier`.
     pub kind: &'static str,
@@ -353,7 +365,8 @@ pub struct Loss {
 }
 
 /// A section of an original.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(crate = "rmcp::schemars")]
 pub struct Expanded {
     /// What it is, with the handle that names it alone.
     pub title: String,
@@ -368,14 +381,16 @@ pub struct Expanded {
 }
 
 /// The places that say something.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(crate = "rmcp::schemars")]
 pub struct Recalled {
     /// The places, the best first.
     pub hits: Vec<Recollection>,
 }
 
 /// A place that says something.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(crate = "rmcp::schemars")]
 pub struct Recollection {
     /// The handle of the part.
     pub handle: String,
@@ -401,7 +416,8 @@ pub struct Share {
 }
 
 /// One pin.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(crate = "rmcp::schemars")]
 pub struct PinReport {
     /// The pin's id, eight hexadecimal digits.
     pub id: String,
@@ -413,6 +429,80 @@ pub struct PinReport {
     pub tokens: u64,
     /// True if it can be removed here. A pin from a user message needs an unpin line.
     pub removable: bool,
+}
+
+/// The state of a conversation's memory, as its agent is told it.
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(crate = "rmcp::schemars")]
+pub struct Status {
+    /// The conversation's ID.
+    pub conversation: String,
+    /// The number of turns.
+    pub turns: u64,
+    /// The tokens in the window.
+    pub tokens: u64,
+    /// The size of the window in tokens.
+    pub window: u64,
+    /// The share of the window that is full, in percent.
+    pub percent: u64,
+    /// The tokens from which a summary is prepared.
+    pub soft: u64,
+    /// The tokens at which it is swapped in.
+    pub hard: u64,
+    /// The state: `idle`, `preparing`, `ready`, `backing-off` or `stopped`.
+    pub state: &'static str,
+    /// The number of compactions.
+    pub compactions: u32,
+    /// What the summary in view stands for.
+    pub removed: Option<Gone>,
+    /// The pins.
+    pub pins: Vec<PinReport>,
+}
+
+/// The turns that a summary stands for.
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[schemars(crate = "rmcp::schemars")]
+pub struct Gone {
+    /// The number of turns.
+    pub turns: usize,
+    /// Their tokens.
+    pub tokens: u64,
+    /// The first turn that is shown, counted from 1.
+    pub first_shown: usize,
+    /// The time of the summary, RFC 3339.
+    pub at: String,
+}
+
+impl From<Detail> for Status {
+    fn from(detail: Detail) -> Self {
+        let Line {
+            id,
+            turns,
+            gauge,
+            state,
+            compactions,
+            ..
+        } = detail.line;
+        let standing = detail.marks.iter().find(|mark| mark.state == "standing");
+        Self {
+            conversation: id,
+            turns,
+            tokens: gauge.tokens,
+            window: gauge.window,
+            percent: (gauge.tokens * 100).checked_div(gauge.window).unwrap_or(0),
+            soft: gauge.soft,
+            hard: gauge.hard,
+            state,
+            compactions,
+            removed: standing.map(|mark| Gone {
+                turns: mark.replaced_turns,
+                tokens: mark.replaced_tokens,
+                first_shown: mark.replaced_turns + 1,
+                at: mark.at.clone(),
+            }),
+            pins: detail.pins,
+        }
+    }
 }
 
 /// An event of the journal.

@@ -10,6 +10,7 @@ use context::pin::{Origin, Pin, PinId, Pins, Subject};
 use context::{Tokens, Turn, TurnId};
 use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::running::Shared;
 use super::writer::StoreFailure;
@@ -85,8 +86,18 @@ impl Reports for Conversations {
         Box::pin(self.inner.recall(asker, id, query, most))
     }
 
-    fn pin(&self, asker: Viewer, id: ConversationId, subject: Subject) -> Report<'_, PinReport> {
-        Box::pin(self.inner.pin(asker, id, subject))
+    fn callers(&self, asker: Viewer, tool: &str, arguments: &Value) -> Vec<ConversationId> {
+        let now = (self.inner.parts.clock)();
+        self.inner.calls.callers(asker, (tool, arguments), now)
+    }
+
+    fn pin(
+        &self,
+        asker: Viewer,
+        id: ConversationId,
+        what: (Subject, Origin),
+    ) -> Report<'_, PinReport> {
+        Box::pin(self.inner.pin(asker, id, what))
     }
 
     fn unpin(&self, asker: Viewer, id: ConversationId, pin: PinId) -> Report<'_, bool> {
@@ -336,7 +347,7 @@ impl Inner {
         &self,
         asker: Viewer,
         id: ConversationId,
-        subject: Subject,
+        (subject, origin): (Subject, Origin),
     ) -> Result<PinReport, ReportError> {
         let found = self.find(asker, id).await?;
         let refused = |error: context::pin::PinError| ReportError::refused(&error);
@@ -349,7 +360,7 @@ impl Inner {
         };
         let now = (self.parts.clock)();
         let pin: Pin = if let Some(shared) = &found.shared {
-            let effects = shared.lock().on(Input::Pin(&text, Origin::Api), now);
+            let effects = shared.lock().on(Input::Pin(&text, origin), now);
             let mut effects = self.settle(shared, 0, effects).into_iter();
             match effects.next() {
                 Some(Effect::Pinned(pin)) => pin,
@@ -368,7 +379,7 @@ impl Inner {
                 .commons
                 .model(&found.line.model.as_str().into());
             pins.set_limits(self.directory.terms.pin_limits(&model));
-            pins.add(&text, Origin::Api, None, &model.counter())
+            pins.add(&text, origin, None, &model.counter())
                 .map_err(refused)?;
             let pin = pins.get(PinId::of(&text)).cloned();
             pin.ok_or(ReportError::NoConversation)?

@@ -236,8 +236,9 @@ impl Passage {
         let (inner, shared) = (Arc::clone(&self.inner), Arc::clone(&self.shared));
         let mut links = None;
         if let Some(reply) = &reply {
-            links = self.remember_answer(reply, now);
             let parts = reply.draft().parts;
+            inner.calls.hear((shared.tenant, shared.id), &parts, now);
+            links = self.remember_answer(reply, now);
             if !parts.is_empty() {
                 let of = self.flight.summarises(shared.id);
                 inner.remember(shared.tenant, of, (&parts, now)).await;

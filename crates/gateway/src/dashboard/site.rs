@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use context::coded::Coded;
-use context::pin::{PinId, Subject};
+use context::pin::{Origin, PinId, Subject};
 use conversation::homunculus::hosted::StrategyProgram;
 use history::{ConversationId, MarkId, Tenant};
 use http::header::IF_NONE_MATCH;
@@ -234,7 +234,10 @@ impl Call<'_> {
         let done = match action {
             ["pins"] => {
                 let text = Subject::Text(sent("text").trim().to_owned());
-                reports.pin(viewer, id, text).await.map(|_| "#pins")
+                reports
+                    .pin(viewer, id, (text, Origin::Api))
+                    .await
+                    .map(|_| "#pins")
             }
             ["pins", pin, "remove"] => {
                 let Some(pin) = PinId::parse(pin) else {

@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Accepts connections until it is told to stop.
 pub(super) struct Acceptor {
     pub(super) state: Arc<State>,
-    /// The routes under `/ebbtide/`.
+    /// The routes under `/ebbtide/`, and `/mcp`.
     pub(super) control: Router,
     pub(super) tasks: TaskTracker,
 }
@@ -102,7 +102,7 @@ impl Dispatcher {
         if request.method() == Method::HEAD && path == "/" {
             return Response::new(whole(Bytes::new()));
         }
-        if path != "/ebbtide" && !path.starts_with("/ebbtide/") {
+        if !matches!(path, "/ebbtide" | "/mcp") && !path.starts_with("/ebbtide/") {
             return proxy::handle(self.state, self.peer, request).await;
         }
         request.extensions_mut().insert(Peer(self.peer));

@@ -1,4 +1,5 @@
-//! The routes under `/ebbtide/`: health, metrics, the control API and, for every other path, the dashboard.
+//! The routes under `/ebbtide/` (health, metrics, the control API and, for every other path, the dashboard)
+//! and `/mcp`, the memory tools.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,15 +13,16 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use bytes::Bytes;
-use context::coded::{self, Coded, ErrorCode};
+use context::coded::{Coded, ErrorCode};
 use context::original::{Handle, OriginalError, Section};
-use context::pin::{PinId, Subject};
+use context::pin::{Origin, PinId, Subject};
 use history::{ConversationId, MarkId};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::dashboard::{PROTECTION, PageRequest};
 use crate::error;
+use crate::mcp;
 use crate::report::{Order, Report, ReportError, Viewer};
 use crate::server::access::{Denied, Visitor};
 use crate::server::{State as Gateway, health};
@@ -38,7 +40,7 @@ pub(crate) struct Peer(pub(crate) SocketAddr);
 
 type Shared = State<Arc<Gateway>>;
 
-/// Builds all routes under `/ebbtide/`.
+/// Builds the routes.
 pub(super) fn router(gateway: Arc<Gateway>) -> Router {
     let api = Router::new()
         .route("/api/overview", get(overview))
@@ -58,8 +60,12 @@ pub(super) fn router(gateway: Arc<Gateway>) -> Router {
     let inside = api
         .route("/health", get(health::health))
         .method_not_allowed_fallback(wrong_method);
+    let memory = Router::new()
+        .route_service("/mcp", mcp::service(&gateway.control.reports))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(&gateway), admit));
     Router::new()
         .nest("/ebbtide", inside)
+        .merge(memory)
         .fallback(page)
         .layer(middleware::map_response(protect))
         .with_state(gateway)
@@ -148,14 +154,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let (status, code) = (self.status(), self.code());
-        // Another crate's rule may have caused the refusal.
-        let tables = [
-            crate::CODES,
-            context::CODES,
-            conversation::homunculus::CODES,
-            history::CODES,
-        ];
-        let hint = tables.iter().find_map(|table| coded::remedy(table, code));
+        let hint = error::remedy(code);
         let message = match self {
             Self::Report(error) => error.to_string(),
             Self::Bad(what) => what.to_owned(),
@@ -355,7 +354,13 @@ async fn pin(
     let subject = pin.ok_or(Problem::Bad(
         "the body must be {\"text\": \"…\"}, {\"turn\": 14} or {\"path\": \"…\"}",
     ))?;
-    json_of(gateway.control.reports.pin(*viewer, id, subject)).await
+    json_of(
+        gateway
+            .control
+            .reports
+            .pin(*viewer, id, (subject, Origin::Api)),
+    )
+    .await
 }
 
 async fn unpin(

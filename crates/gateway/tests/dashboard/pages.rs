@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use context::original::{Handle, Section};
-use context::pin::{PinId, Subject};
+use context::pin::{Origin, PinId, Subject};
 use futures_util::FutureExt;
 use gateway::report::{
     Detail, Entry, Expanded, Gauge, Line, Lost, MarkReport, Money, Order, Original, Overview,
@@ -204,7 +204,11 @@ impl Reports for Lively {
         ready(Recalled::default())
     }
 
-    fn pin(&self, _: Viewer, _: ConversationId, _: Subject) -> Report<'_, PinReport> {
+    fn callers(&self, _: Viewer, _: &str, _: &Value) -> Vec<ConversationId> {
+        Vec::new()
+    }
+
+    fn pin(&self, _: Viewer, _: ConversationId, _: (Subject, Origin)) -> Report<'_, PinReport> {
         ready(PinReport::default())
     }
 

@@ -1,11 +1,12 @@
 //! Tests of access, of forms, and of the headers of every answer.
 
+use serde_json::Value;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use context::original::{Handle, Section};
-use context::pin::{PinId, Subject};
+use context::pin::{Origin, PinId, Subject};
 use futures_util::FutureExt;
 use history::{ConversationId, MarkId, Tenant};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -93,7 +94,16 @@ impl Reports for Known {
         self.answer(viewer, Recalled::default(), "recall".to_owned())
     }
 
-    fn pin(&self, viewer: Viewer, _: ConversationId, subject: Subject) -> Report<'_, PinReport> {
+    fn callers(&self, _: Viewer, _: &str, _: &Value) -> Vec<ConversationId> {
+        Vec::new()
+    }
+
+    fn pin(
+        &self,
+        viewer: Viewer,
+        _: ConversationId,
+        (subject, _): (Subject, Origin),
+    ) -> Report<'_, PinReport> {
         let text = subject.text(&[]).unwrap_or_default();
         self.answer(viewer, PinReport::default(), format!("pin {text}"))
     }

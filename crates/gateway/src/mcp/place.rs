@@ -1,0 +1,72 @@
+//! Finds the conversation that a call is about. An MCP client does not say.
+
+use std::time::Duration;
+
+use history::ConversationId;
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::answer::Trouble;
+use crate::report::{Line, Reports, Viewer};
+
+/// The number of candidates that are named.
+const CANDIDATES: usize = 8;
+/// The pauses in which a call may still be on its way through the gateway.
+const PAUSES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(60);
+
+/// A call as the client made it.
+#[derive(Clone, Copy)]
+pub(super) struct Made<'a> {
+    pub(super) tool: &'a str,
+    pub(super) arguments: &'a Value,
+    /// The conversation that it names.
+    pub(super) conversation: Option<&'a str>,
+}
+
+/// The conversation of a call: the one in which an answer has just made it; else the one that it names; else the
+/// only one there is. Otherwise the call is refused with the candidates.
+pub(super) async fn conversation(
+    reports: &dyn Reports,
+    viewer: Viewer,
+    made: Made<'_>,
+) -> Result<ConversationId, Trouble> {
+    let mut callers = reports.callers(viewer, made.tool, made.arguments);
+    if let [one] = callers.as_slice() {
+        return Ok(*one);
+    }
+    let known = reports.overview(viewer).await?.conversations;
+    if let Some(name) = made.conversation {
+        return named(name, &known);
+    }
+    if let [only] = known.as_slice() {
+        return ConversationId::parse(&only.id).ok_or_else(|| Trouble::which(&[]));
+    }
+    for _ in 0..PAUSES {
+        if !callers.is_empty() {
+            break;
+        }
+        sleep(PAUSE).await;
+        callers = reports.callers(viewer, made.tool, made.arguments);
+    }
+    if let [one] = callers.as_slice() {
+        return Ok(*one);
+    }
+    let ids: Vec<String> = callers.iter().map(ToString::to_string).collect();
+    let may_be = |line: &&Line| ids.is_empty() || ids.contains(&line.id);
+    let candidates: Vec<&Line> = known.iter().filter(may_be).take(CANDIDATES).collect();
+    Err(Trouble::which(&candidates))
+}
+
+/// The conversation with this id, or the only one whose id begins so.
+fn named(name: &str, known: &[Line]) -> Result<ConversationId, Trouble> {
+    if let Some(id) = ConversationId::parse(name) {
+        return Ok(id);
+    }
+    let fits = |line: &&Line| !name.is_empty() && line.id.starts_with(name);
+    let fitting: Vec<&Line> = known.iter().filter(fits).take(CANDIDATES).collect();
+    match fitting.as_slice() {
+        [one] => ConversationId::parse(&one.id).ok_or_else(|| Trouble::which(&[])),
+        _ => Err(Trouble::which(&fitting)),
+    }
+}
