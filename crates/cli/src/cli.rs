@@ -2,8 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{bench, compact, completions, config, demo, docs, inspect};
-use crate::command::{pin, plumb, purge, replay, serve, sim};
+use crate::command::{archive, bench, compact, completions, config, demo, docs, inspect};
+use crate::command::{mcp, pin, plumb, purge, replay, serve, sim};
 
 /// Manage the memory of long-running LLM agents: serve a gateway that compacts for any client, replay
 /// recorded sessions under different strategies, compact or inspect a session.
@@ -44,6 +44,14 @@ pub enum Command {
     Config(config::ConfigArgs),
     /// Add, list and remove pins in a running gateway
     Pin(pin::PinArgs),
+    /// List what a summary in a running gateway leaves out
+    Lost(archive::LostArgs),
+    /// Print an original from a running gateway, byte for byte
+    Expand(archive::ExpandArgs),
+    /// Find what was said in a conversation of a running gateway
+    Recall(archive::RecallArgs),
+    /// Serve a running gateway's memory tools over MCP on standard input and output
+    Mcp(mcp::McpArgs),
     /// Replay recorded sessions under several memory strategies and compare them
     Replay(replay::ReplayArgs),
     /// Check, run, draw, test and format programs in the strategy language

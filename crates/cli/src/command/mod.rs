@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub mod archive;
 pub mod bench;
 pub mod compact;
 pub mod completions;
@@ -8,6 +9,7 @@ pub mod demo;
 pub mod discover;
 pub mod docs;
 pub mod inspect;
+pub mod mcp;
 pub mod pin;
 pub mod plumb;
 pub mod purge;
@@ -31,6 +33,10 @@ pub fn run(
         Command::Serve(args) => serve::run(args, environment, console),
         Command::Config(args) => config::run(args, environment, console),
         Command::Pin(args) => pin::run(args, environment, console),
+        Command::Lost(args) => archive::lost(args, environment, console),
+        Command::Expand(args) => archive::expand(args, environment, console),
+        Command::Recall(args) => archive::recall(args, environment, console),
+        Command::Mcp(args) => mcp::run(args, environment, console),
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),

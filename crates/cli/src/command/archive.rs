@@ -1,0 +1,185 @@
+//! `ebbtide lost`, `ebbtide recall` and `ebbtide expand`: the way back to what a running gateway's summaries
+//! replaced.
+
+use std::future::Future;
+
+use clap::Args;
+use gateway::config::Secret;
+use gateway::{Remote, RemoteError};
+use serde_json::Value;
+
+use crate::command::runtime;
+use crate::console::Console;
+use crate::environment::Environment;
+use crate::failure::{Exit, Failure};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each line is a kind, what was said, and the handle that `ebbtide expand` takes.
+
+Examples:
+  ebbtide lost CONVERSATION
+  ebbtide lost CONVERSATION --mark 1a2b3c4d… --json")]
+pub struct LostArgs {
+    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    pub conversation: String,
+    /// Summary to look at instead of the one in use
+    #[arg(long, value_name = "ID")]
+    pub mark: Option<String>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The search is for words, not meanings; the best place comes first.
+
+Examples:
+  ebbtide recall CONVERSATION 'connection refused'
+  ebbtide recall CONVERSATION src/pool.rs --limit 3")]
+pub struct RecallArgs {
+    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    pub conversation: String,
+    /// Words to look for
+    pub query: String,
+    /// Most places to print
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub limit: usize,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Handles:
+  turn:14       the 14th message, counted from 1
+  turn:14.2     its second part
+  turns:13-14   several messages
+  call:ID       the result of a tool call
+
+Standard output is the original, byte for byte.
+
+Examples:
+  ebbtide expand CONVERSATION turn:14
+  ebbtide expand CONVERSATION call:toolu_01 --range 10-80
+  ebbtide expand CONVERSATION call:toolu_01 --range b0-4000")]
+pub struct ExpandArgs {
+    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    pub conversation: String,
+    /// What to print
+    pub handle: String,
+    /// Lines, such as 10-80, or bytes, such as b0-4000
+    #[arg(long, value_name = "RANGE")]
+    pub range: Option<String>,
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct PlaceArgs {
+    /// URL of the gateway
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:4000")]
+    pub url: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn lost(
+    args: &LostArgs,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let remote = remote(&args.place, environment)?;
+    let lost = done(remote.lost(&args.conversation, args.mark.as_deref()))?;
+    if args.place.json {
+        console.json(&lost)?;
+        return Ok(Exit::Success);
+    }
+    if lost.get("mark").is_none_or(Value::is_null) {
+        console.note("No summary is in use: nothing was left out.");
+    }
+    for loss in entries(&lost, "entries") {
+        let (kind, handle) = (text(loss, "kind"), text(loss, "handle"));
+        console.line(format!("{kind}: {} ({handle})", shown(loss)))?;
+    }
+    let more = lost.get("left_out").and_then(Value::as_u64).unwrap_or(0);
+    if more > 0 {
+        console.note(format!("{more} more are not listed."));
+    }
+    Ok(Exit::Success)
+}
+
+pub fn recall(
+    args: &RecallArgs,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let remote = remote(&args.place, environment)?;
+    let found = done(remote.recall(&args.conversation, &args.query, args.limit))?;
+    if args.place.json {
+        console.json(&found)?;
+        return Ok(Exit::Success);
+    }
+    for hit in entries(&found, "hits") {
+        let view = match hit.get("hidden").and_then(Value::as_bool) {
+            Some(true) => "replaced by a summary",
+            _ => "in view",
+        };
+        console.line(format!(
+            "{} ({}, {view})",
+            text(hit, "handle"),
+            text(hit, "role")
+        ))?;
+        for line in text(hit, "text").lines() {
+            let line = gateway::dashboard::one_line(line, usize::MAX);
+            console.line(format!("  {line}"))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+pub fn expand(
+    args: &ExpandArgs,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let remote = remote(&args.place, environment)?;
+    let found = done(remote.original(&args.conversation, &args.handle, args.range.as_deref()))?;
+    if args.place.json {
+        console.json(&found)?;
+    } else {
+        let (title, section) = (text(&found, "title"), text(&found, "section"));
+        console.note(format!("{title}, {section}"));
+        console.data(text(&found, "text").as_bytes())?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Connects to the gateway that the arguments name.
+pub fn remote(place: &PlaceArgs, environment: &Environment) -> Result<Remote, Failure> {
+    let token = environment.setting("EBBTIDE_ADMIN_TOKEN").map(Secret::new);
+    Remote::new(&place.url, token).map_err(|error| failure(&error))
+}
+
+fn done<T>(answer: impl Future<Output = Result<T, RemoteError>>) -> Result<T, Failure> {
+    runtime()?.block_on(answer).map_err(|error| failure(&error))
+}
+
+fn failure(error: &RemoteError) -> Failure {
+    Failure::of(error).exiting(Exit::Failed)
+}
+
+fn entries<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    let entries = value.get(name).and_then(Value::as_array);
+    entries.into_iter().flatten()
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The text of an entry on one line, without control characters.
+fn shown(entry: &Value) -> String {
+    gateway::dashboard::one_line(text(entry, "text"), usize::MAX)
+}

@@ -1,0 +1,114 @@
+//! `ebbtide mcp`: the memory tools of a running gateway for clients that start an MCP server as a process.
+//!
+//! Each message from standard input goes to the gateway's `/mcp`, and its answer to standard output, one JSON
+//! text a line.
+
+use std::io::{self, BufRead, Read};
+
+use bytes::Bytes;
+use clap::Args;
+use gateway::config::Secret;
+use gateway::{Remote, RemoteError};
+use serde_json::{Value, json};
+
+use crate::command::runtime;
+use crate::console::Console;
+use crate::environment::Environment;
+use crate::failure::{Exit, Failure};
+
+/// The longest message, in bytes; the gateway takes no longer one.
+const LONGEST: u64 = 1 << 20;
+
+/// JSON-RPC's codes.
+const NOT_JSON: i64 = -32_700;
+const INTERNAL: i64 = -32_603;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Clients that speak MCP over HTTP need no process: give them the address
+http://127.0.0.1:4000/mcp. This command is for those that start a process.
+If the gateway requires an admin token, set EBBTIDE_ADMIN_TOKEN.
+
+Example of a client's settings:
+  {\"mcpServers\": {\"ebbtide\": {\"command\": \"ebbtide\", \"args\": [\"mcp\"]}}}")]
+pub struct McpArgs {
+    /// URL of the gateway
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:4000")]
+    pub url: String,
+}
+
+pub fn run(
+    args: &McpArgs,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    let token = environment.setting("EBBTIDE_ADMIN_TOKEN").map(Secret::new);
+    let remote =
+        Remote::new(&args.url, token).map_err(|error| Failure::of(&error).exiting(Exit::Failed))?;
+    let runtime = runtime()?;
+    let mut input = io::stdin().lock();
+    let mut version = None;
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut input).take(LONGEST).read_until(b'\n', &mut line);
+        let read = read.map_err(|source| Failure::Unreadable {
+            path: "-".into(),
+            source,
+        })?;
+        if read == 0 {
+            return Ok(Exit::Success);
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        if let Some(answer) = runtime.block_on(answer(&remote, &line, &mut version)) {
+            console.line(answer.to_string())?;
+            console.flush()?;
+        }
+    }
+}
+
+/// The answer to a message; `None` for a notification.
+async fn answer(remote: &Remote, line: &[u8], version: &mut Option<String>) -> Option<Value> {
+    let Ok(message) = serde_json::from_slice::<Value>(line) else {
+        return Some(error(
+            &Value::Null,
+            NOT_JSON,
+            "the message is not valid JSON",
+        ));
+    };
+    let at = |place: &str| message.pointer(place).and_then(Value::as_str);
+    let named = at("/params/name").or_else(|| at("/params/uri"));
+    let revision = at("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+    let mut headers = Vec::new();
+    headers.extend(at("/method").map(|method| ("mcp-method", method)));
+    headers.extend(named.map(|name| ("mcp-name", name)));
+    let revision = revision.or(version.as_deref());
+    headers.extend(revision.map(|revision| ("mcp-protocol-version", revision)));
+    let body = Bytes::copy_from_slice(line.trim_ascii());
+    let id = message.get("id");
+    match remote.mcp(body, &headers).await {
+        Ok(answered) => {
+            let agreed = answered.as_ref().and_then(|answer| {
+                let agreed = answer.pointer("/result/protocolVersion")?.as_str()?;
+                Some(agreed.to_owned())
+            });
+            if at("/method") == Some("initialize") && agreed.is_some() {
+                *version = agreed;
+            }
+            answered
+        }
+        Err(failed) => id.map(|id| error(id, INTERNAL, &told(&failed))),
+    }
+}
+
+/// The words of an error, with its code and what to do.
+fn told(failed: &RemoteError) -> String {
+    use context::coded::Coded;
+    let hint = failed.hint().unwrap_or_default();
+    format!("{}: {failed}. {hint}", failed.code())
+}
+
+fn error(id: &Value, code: i64, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
