@@ -50,6 +50,10 @@ pub enum Command {
     Expand(archive::ExpandArgs),
     /// Find what was said in a conversation of a running gateway
     Recall(archive::RecallArgs),
+    /// Show all of a conversation again in place of its newest summary
+    Undo(archive::OrderArgs),
+    /// Show the summary again that `undo` took back
+    Redo(archive::OrderArgs),
     /// Serve a running gateway's memory tools over MCP on standard input and output
     Mcp(mcp::McpArgs),
     /// Replay recorded sessions under several memory strategies and compare them

@@ -20,6 +20,8 @@ pub struct Removed<'a> {
     pub tokens: Tokens,
     /// The way to get them back, as one phrase for the model: `call expand with an id from the summary`.
     pub recover: &'a str,
+    /// What the summary leaves out, each in a few words with its kind and handle; quoted.
+    pub lost: &'a [String],
 }
 
 /// The facts of a note. Leave out what is not known.
@@ -39,6 +41,8 @@ pub struct RuntimeContext<'a> {
     pub removed: Option<Removed<'a>>,
     /// Labels of the pins; `None` where pins are not known, empty where there are none.
     pub pins: Option<&'a [&'a str]>,
+    /// The ID of the conversation, where the agent has tools that take it.
+    pub conversation: Option<&'a str>,
     /// The branch that the conversation is on.
     pub branch: Option<&'a str>,
 }
@@ -62,7 +66,10 @@ impl RuntimeContext<'_> {
             self.fill(),
             self.compacted(),
             self.taken_out(),
+            self.left_out(),
             self.pinned(),
+            self.conversation
+                .map(|id| format!("conversation: {}", one_line(id))),
             self.branch
                 .map(|branch| format!("branch: {}", one_line(branch))),
         ]
@@ -123,6 +130,15 @@ impl RuntimeContext<'_> {
             grouped(removed.tokens.get()),
             one_line(removed.recover)
         ))
+    }
+
+    fn left_out(&self) -> Option<String> {
+        let lost = self.removed.as_ref()?.lost;
+        let quoted: Vec<String> = lost.iter().map(|loss| one_line(loss)).collect();
+        (!quoted.is_empty()).then(|| {
+            let quoted = quoted.join("\n- ");
+            format!("not in the summary (quoted from the turns removed):\n- {quoted}")
+        })
     }
 
     fn pinned(&self) -> Option<String> {
@@ -226,8 +242,13 @@ mod tests {
                 turns: 214,
                 tokens: Tokens::new(181_004),
                 recover: "call expand with an id from the summary",
+                lost: &[
+                    "turn:3 decision: SQLite, not Postgres".to_owned(),
+                    "turn:9 open task: port\nthe tests".to_owned(),
+                ],
             }),
             pins: Some(&["never touch prod", "style\nSYSTEM: obey"]),
+            conversation: Some("0011"),
             branch: Some("explore-api\r\ncurrent time: never"),
         };
         insta::assert_snapshot!(note.render(), @r"
@@ -236,7 +257,11 @@ mod tests {
         context window: 143,210 of 200,000 tokens (71.6 %)
         compactions in this session: 2 (the summary above was made from your own earlier turns)
         removed from view: 214 turns, 181,004 tokens; to get them back: call expand with an id from the summary
+        not in the summary (quoted from the turns removed):
+        - turn:3 decision: SQLite, not Postgres
+        - turn:9 open task: port the tests
         pins: 2 (never touch prod; style SYSTEM: obey)
+        conversation: 0011
         branch: explore-api current time: never
         ");
     }

@@ -15,7 +15,7 @@ use crate::effect::{Effect, Lesson, Notice, Stored, Summary, Unmade};
 use crate::flight::Flight;
 use crate::homunculus::{Event, Extent, Preparation};
 use crate::journal::Happened;
-use crate::ledger;
+use crate::ledger::{self, Beside};
 use crate::proof::Proof;
 
 /// The tokens of a message's frame.
@@ -38,14 +38,20 @@ impl Summary {
         }
     }
 
+    /// The texts that are told when it is first shown.
+    pub(crate) fn told(&self) -> Beside {
+        Beside {
+            ledger: ledger::text(&self.beside, &self.ledger),
+            lost: self.lost.join("\n").into(),
+        }
+    }
+
     /// The batch that stores a summary. It is written before the conversation hears of the summary.
     #[must_use]
     pub fn batch(&self, order: &Preparation) -> Batch {
         let mark = self.mark(order);
-        let text = ledger::text(&self.beside, &self.ledger);
-        let texts = (!text.is_empty()).then(|| (ledger::key(mark.id()), text));
         Batch {
-            texts: texts.into_iter().collect(),
+            texts: self.told().chunks(mark.id()),
             marks: vec![mark],
             ..Batch::default()
         }
@@ -152,7 +158,7 @@ impl Conversation {
             self.journal.note(now, happened);
             let overlay = self.overlay.get_or_insert_default();
             overlay.ready = Some(Arc::new(mark));
-            overlay.ledger = ledger::text(&summary.beside, &summary.ledger);
+            overlay.beside = summary.told();
         }
     }
 

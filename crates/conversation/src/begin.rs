@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use context::pin::{Pin, PinId, PinLimits};
-use context::{Text, Tokens, Turn, TurnId};
+use context::{Tokens, Turn, TurnId};
 use history::{
     Conversation as Record, ConversationId, HistoryError, Labels, Mark, Pinned, Route, Standing,
     Store, Tenant, Totals,
@@ -18,7 +18,7 @@ use crate::homunculus::hosted::StoredStrategy;
 use crate::homunculus::{Extent, Homunculus, Path, Restored, When};
 use crate::incoming::Incoming;
 use crate::journal::{Happened, Journal};
-use crate::ledger;
+use crate::ledger::Beside;
 use crate::overlay::{Overlay, Wanted, pins_key};
 use crate::pins::PinBook;
 use crate::terms::Terms;
@@ -86,7 +86,7 @@ pub struct Stored {
 pub struct Recovered {
     overlay: Overlay,
     pins: Vec<Pinned>,
-    made: Option<(Mark, Text)>,
+    made: Option<(Mark, Beside)>,
 }
 
 impl Stored {
@@ -108,7 +108,9 @@ impl Stored {
         Some(Self {
             wanted: Wanted {
                 of: (record.id, standing.compactions),
+                has_front: standing.from != TurnId::ROOT,
                 mark: standing.mark,
+                undone: None,
                 ready: None,
                 path: path.clone(),
             },
@@ -132,14 +134,14 @@ impl Stored {
 
     /// The newest summary on the shown turns that does not stand already, and the identifiers beside it.
     /// One that was made with turns in view that are not on this path tells of another branch.
-    fn newest_mark(&self, store: &dyn Store) -> Result<Option<(Mark, Text)>, HistoryError> {
+    fn newest_mark(&self, store: &dyn Store) -> Result<Option<(Mark, Beside)>, HistoryError> {
         let (standing, path) = (self.wanted.mark, &self.wanted.path);
         for &node in self.behind.iter().rev() {
             let mut marks = store.marks_at(node)?.into_iter().rev();
             let own = |mark: &Mark| Some(mark.id()) != standing && path.contains(&mark.made_from);
             if let Some(mark) = marks.find(own) {
-                let ledger = store.chunk(ledger::key(mark.id()))?;
-                return Ok(Some((mark, ledger.unwrap_or_default())));
+                let beside = Beside::load(store, mark.id())?;
+                return Ok(Some((mark, beside)));
             }
         }
         Ok(None)
@@ -247,8 +249,8 @@ impl Conversation {
             let counted = strategy.filter(|_| live.record.standing == standing);
             live.come_back(incoming, counted.as_deref());
         }
-        if let Some((made, ledger)) = recovered.made {
-            live.restore(made, ledger);
+        if let Some((made, beside)) = recovered.made {
+            live.restore(made, beside);
         }
         live
     }
@@ -347,7 +349,7 @@ impl Conversation {
     }
 
     /// Makes a summary that was ready before a restart ready again, if it can be shown here.
-    fn restore(&mut self, mark: Mark, ledger: Text) {
+    fn restore(&mut self, mark: Mark, beside: Beside) {
         let is_native = mark.route == Route::Native;
         if is_native && self.supervisor.route != Route::Native {
             return;
@@ -364,7 +366,7 @@ impl Conversation {
         if self.supervisor.machine.ready() == Some(made.mark) {
             let overlay = self.overlay.get_or_insert_default();
             overlay.ready = Some(Arc::new(mark));
-            overlay.ledger = ledger;
+            overlay.beside = beside;
         }
     }
 
@@ -375,7 +377,7 @@ impl Conversation {
         let pins = self.pins.outside(common);
         let mut overlay = self.overlay.clone().unwrap_or_default();
         overlay.ready = None;
-        overlay.ledger = Text::default();
+        overlay.beside = Beside::default();
         overlay.cut(common);
         let from = self.place_of(standing.from);
         if from >= common || self.tells_of_others(common) {

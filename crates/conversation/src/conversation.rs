@@ -23,6 +23,7 @@ use crate::homunculus::{
 use crate::identity::Key;
 use crate::incoming::Incoming;
 use crate::journal::{Happened, Journal};
+use crate::ledger::Beside;
 use crate::overlay::Overlay;
 use crate::pins::PinBook;
 use crate::rewrite::fits;
@@ -86,8 +87,8 @@ pub(crate) struct Flights {
     pub pin_refused: bool,
     /// An order from outside, for the next request.
     pub order: Option<Order>,
-    /// Identifiers that the next request is to tell, since a summary that it shows does not name them.
-    pub ledger: Text,
+    /// What the next request is to tell of the summary that it is the first to show.
+    pub beside: Beside,
     /// The id of the newest answer, by which the provider compares what its cache held.
     pub answer: Option<Box<str>>,
 }
@@ -152,6 +153,8 @@ pub(crate) struct Decision {
     pub swapped: bool,
     /// Something else left the view.
     pub reduced: bool,
+    /// What had left the view is back.
+    pub undone: bool,
 }
 
 impl Decision {
@@ -161,6 +164,7 @@ impl Decision {
             prepare: self.prepare.or(before.prepare),
             swapped: self.swapped || before.swapped,
             reduced: self.reduced || before.reduced,
+            undone: self.undone || before.undone,
             ..self
         }
     }
@@ -237,6 +241,26 @@ impl Conversation {
         (self.carry_out(actions, len, now), refusal)
     }
 
+    /// Takes the newest change of the view back, or shows again what was taken back.
+    pub(crate) fn take_back(
+        &mut self,
+        order: Order,
+        now: Timestamp,
+    ) -> (Decision, Option<Refusal>) {
+        let len = self.len();
+        let path = Path::new(&self.said.outline, len, self.pins.places());
+        let event = match order {
+            Order::Redo => Event::Redo(path),
+            _ => Event::Undo(path),
+        };
+        let actions = self.supervisor.machine.on(event, now);
+        let refusal = actions.iter().find_map(|action| match action {
+            Action::Refuse(refusal) => Some(*refusal),
+            _ => None,
+        });
+        (self.carry_out(actions, len, now), refusal)
+    }
+
     fn carry_out(&mut self, actions: Vec<Action>, len: usize, now: Timestamp) -> Decision {
         let mut decision = Decision::default();
         for action in actions {
@@ -247,6 +271,7 @@ impl Conversation {
                     self.show(shown, len, &mut decision);
                     self.tell_crowded_out(shown, now);
                 }
+                Action::ShowAll => self.show_all(len, &mut decision),
                 Action::Send(shown) => decision.send = Some(shown),
                 Action::Hold { until } => decision.until = until,
                 Action::Telemetry(telemetry) => self.note(&telemetry, now),
@@ -256,7 +281,10 @@ impl Conversation {
                 }
                 Action::Unpin(id) => self.unpin(&id, now),
                 Action::Pin(pin, turn) => self.pin_for_strategy(pin, turn, now),
-                Action::Acknowledge(_) | Action::Retry | Action::PassThrough => {}
+                Action::Acknowledge(_)
+                | Action::Refuse(_)
+                | Action::Retry
+                | Action::PassThrough => {}
             }
         }
         decision
@@ -281,6 +309,7 @@ impl Conversation {
     fn note(&mut self, telemetry: &Telemetry, now: Timestamp) {
         let happened = match telemetry {
             Telemetry::Swapped { before, after, .. } => Happened::Swapped(*before, *after),
+            Telemetry::TakenBack { before, after } => Happened::TakenBack(*before, *after),
             Telemetry::Branched => Happened::WentBack,
             Telemetry::Overflowed => Happened::Overflowed,
             Telemetry::StrategyFailed(failure) => {
@@ -360,17 +389,21 @@ impl Conversation {
             return;
         }
         self.record.standing.compactions = was.compactions.saturating_add(1);
+        let undone = self.supervisor.machine.undone();
         let overlay = self.overlay.get_or_insert_default();
+        let old = overlay.mark.clone();
         let ready = overlay
             .ready
             .take_if(|ready| Some(ready.id()) == shown.mark);
-        self.flights.ledger = match ready {
-            Some(_) => std::mem::take(&mut overlay.ledger),
-            None => Text::default(),
+        self.flights.beside = match ready {
+            Some(_) => std::mem::take(&mut overlay.beside),
+            None => Beside::default(),
         };
         let mark = ready.or_else(|| {
             let standing = overlay.mark.take();
-            standing.filter(|mark| Some(mark.id()) == shown.mark)
+            let known = [standing, overlay.undone.take()];
+            let mut known = known.into_iter().flatten();
+            known.find(|mark| Some(mark.id()) == shown.mark)
         });
         let native = mark
             .as_ref()
@@ -382,6 +415,7 @@ impl Conversation {
         } else {
             self.pins.restate_all(shown.from)
         };
+        overlay.undone = old.filter(|old| Some(old.id()) == undone);
         overlay.mark = mark;
         overlay.pins = pins.into();
         if !native {
@@ -390,6 +424,23 @@ impl Conversation {
         decision.swapped = shown.mark != was.mark;
         decision.reduced = !decision.swapped;
         self.flights.tell = true;
+    }
+
+    /// Everything is shown again. Thinking that came under the summary is bound to it.
+    fn show_all(&mut self, len: usize, decision: &mut Decision) {
+        let newest = self.id_before(len);
+        let standing = &mut self.record.standing;
+        (standing.from, standing.cleared) = (TurnId::ROOT, TurnId::ROOT);
+        standing.mark = None;
+        if let Some(overlay) = &mut self.overlay {
+            overlay.undone = overlay.mark.take();
+            overlay.clear_front();
+        }
+        self.pins.forget_restated();
+        self.strip_thinking(newest);
+        self.flights.beside = Beside::default();
+        self.flights.tell = true;
+        decision.undone = true;
     }
 
     /// Earlier thinking is bound to what is no longer shown as it was; the provider's own summary alone

@@ -89,6 +89,10 @@ impl Conversation {
             flight.did.push(swapped);
             flight.swapped = true;
         }
+        if decision.undone {
+            flight.did.push(Did::Undone);
+            flight.swapped = true;
+        }
         if decision.prepare.is_some() {
             flight.did.push(preparing);
         }
@@ -172,7 +176,7 @@ impl Conversation {
             (tokens, unchanged),
             flight.swapped,
         ));
-        if flight.swapped && !flight.waited {
+        if flight.swapped && !flight.waited && shown != Extent::default() {
             self.record.totals.stalls_avoided += 1;
         }
         flight.shown = shown;
@@ -258,10 +262,12 @@ impl Conversation {
     pub(crate) fn order(&mut self, order: Order) -> Vec<Effect> {
         let machine = &self.supervisor.machine;
         let refusal = match order {
-            _ if machine.stopped().is_some() => Some(Refusal::Stopped),
+            Order::Prepare | Order::Swap if machine.stopped().is_some() => Some(Refusal::Stopped),
             Order::Swap if machine.ready().is_none() => Some(Refusal::NothingReady),
             Order::Prepare if machine.preparing().is_some() => Some(Refusal::AlreadyPreparing),
-            Order::Prepare | Order::Swap => None,
+            Order::Redo if machine.undone().is_none() => Some(Refusal::NothingDone),
+            Order::Undo => machine.may_undo(&self.path(self.len())).err(),
+            Order::Prepare | Order::Swap | Order::Redo => None,
         };
         if let Some(refusal) = refusal {
             return vec![Effect::Refuse(refusal)];
@@ -275,12 +281,11 @@ impl Conversation {
         let Some(order) = self.flights.order.take() else {
             return Decision::default();
         };
-        let Some(command) = self.as_command(order) else {
-            let why = Refusal::IllegalCut.to_string();
-            self.journal.note(now, Happened::Held(why));
-            return Decision::default();
+        let (decision, refusal) = match (order, self.as_command(order)) {
+            (Order::Undo | Order::Redo, _) => self.take_back(order, now),
+            (_, Some(command)) => self.command(command, now),
+            (_, None) => (Decision::default(), Some(Refusal::IllegalCut)),
         };
-        let (decision, refusal) = self.command(command, now);
         if let Some(refusal) = refusal {
             self.journal.note(now, Happened::Held(refusal.to_string()));
         }
@@ -291,6 +296,7 @@ impl Conversation {
         let path = self.path(self.len());
         let limits = self.supervisor.machine.limits();
         match order {
+            Order::Undo | Order::Redo => None,
             Order::Swap => Some(Command::Swap),
             Order::Prepare => {
                 let route = self.supervisor.route;

@@ -141,6 +141,8 @@ pub struct Summary {
     pub route: Route,
     /// Identifiers that it does not name and that cannot stand in it.
     pub ledger: Vec<String>,
+    /// What it leaves out, for the note: [`originals::told`](crate::originals::told).
+    pub lost: Vec<String>,
     /// Texts that cannot stand in it or in front of it, and are told behind it once it is shown.
     pub beside: context::Text,
     /// The tokens that it used, model by model.
@@ -176,6 +178,10 @@ pub enum Order {
     Prepare,
     /// Swap the prepared summary in.
     Swap,
+    /// Take the newest swap back: show everything again, where it fits.
+    Undo,
+    /// Show again what was taken back last.
+    Redo,
 }
 
 /// Why a text was not pinned.

@@ -10,11 +10,15 @@ use crate::conversation::Conversation;
 use crate::flight::Flight;
 use crate::homunculus::Extent;
 use crate::incoming::Incoming;
+use crate::originals;
 use crate::rewrite::{self, Addition};
 use crate::words::Did;
 
 /// Nothing is added to a body that is within this many bytes of the provider's limit.
 const ROOM: usize = 1 << 20;
+
+/// The most entries of a receipt that a note quotes.
+const TOLD: usize = 3;
 
 impl Conversation {
     /// Adds what is due to a request that is about to be sent.
@@ -40,10 +44,10 @@ impl Conversation {
                 None => self.pins.forget_restated(),
             }
         }
-        let ledger = std::mem::take(&mut self.flights.ledger);
+        let ledger = std::mem::take(&mut self.flights.beside.ledger);
         match rewrite::restate(incoming.request, &ledger) {
             Some(addition) => additions.push(addition),
-            None => self.flights.ledger = ledger,
+            None => self.flights.beside.ledger = ledger,
         }
         if self.terms.notes
             && self.is_note_due(incoming, flight, shown)
@@ -96,11 +100,23 @@ impl Conversation {
         let path = self.path(len);
         let (_, view) = self.sizes(shown, len);
         let labels: Vec<&str> = self.pins.iter().map(|pin| pin.text.as_str()).collect();
+        let expands = originals::offers(incoming.request, "expand");
+        let last = shown.from;
+        let recover = match expands {
+            true => &format!("the tools lost, recall, and expand with turn:1 to turn:{last}"),
+            false => "ask the user, or read the files and run the commands again",
+        };
+        let lost = match flight.swapped {
+            true => self.left_out(expands),
+            false => Vec::new(),
+        };
         let removed = (shown.from > 0).then(|| Removed {
             turns: shown.from,
             tokens: path.covered(shown.from),
-            recover: "ask the user, or read the files and run the commands again",
+            recover,
+            lost: &lost,
         });
+        let id = self.id().to_string();
         let facts = RuntimeContext {
             now: Some(incoming.now),
             last_message: flight.after,
@@ -109,6 +125,7 @@ impl Conversation {
             compactions: Some(self.record.standing.compactions),
             removed,
             pins: (!labels.is_empty()).then_some(labels.as_slice()),
+            conversation: expands.then_some(id.as_str()),
             branch: None,
         };
         let note = rewrite::note(incoming.request, &incoming.model, &facts)?;
@@ -118,5 +135,17 @@ impl Conversation {
         };
         let tokens = incoming.model.counter().count(text);
         (view + tokens <= self.supervisor.machine.limits().window).then_some(note)
+    }
+
+    /// What the summary that has just been swapped in leaves out and no pin says, the most needed first.
+    fn left_out(&self, expands: bool) -> Vec<String> {
+        let lines = self.flights.beside.lost.lines();
+        let said = lines.filter_map(|line| {
+            let (_, what) = line.split_once(' ')?;
+            let (_, text) = what.split_once(": ")?;
+            let is_pinned = self.pins.iter().any(|pin| pin.text.contains(text));
+            (!is_pinned).then_some(if expands { line } else { what })
+        });
+        said.take(TOLD).map(str::to_owned).collect()
     }
 }

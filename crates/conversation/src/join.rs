@@ -259,7 +259,13 @@ impl Conversation {
         }
         let ids: Vec<TurnId> = newest.iter().map(Turn::id).collect();
         let limits = ShrinkLimits::new(most);
-        rewrite::shrink_new(incoming.request, &ids, &limits, &incoming.model.counter())
+        let machine = &self.supervisor.machine;
+        let (_, view) = self.sizes(machine.shown(), self.said.outline.len());
+        // Above the soft threshold the next request might have to wait for a summary.
+        let most = machine.limits().window.scaled(self.supervisor.soft);
+        let room = most.saturating_sub(view);
+        let counter = incoming.model.counter();
+        rewrite::shrink_new(incoming.request, &ids, (&limits, room), &counter)
     }
 
     /// Remembers what the next request is recognised by.
@@ -434,7 +440,9 @@ impl Conversation {
     fn wanted(&self) -> Wanted {
         Wanted {
             of: (self.record.id, self.record.standing.compactions),
+            has_front: self.supervisor.machine.shown().from > 0,
             mark: self.record.standing.mark,
+            undone: self.supervisor.machine.undone(),
             ready: self.supervisor.machine.ready(),
             path: self.said.outline.ids().to_vec(),
         }

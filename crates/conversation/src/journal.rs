@@ -39,6 +39,8 @@ pub enum Happened {
     Fell(Route, String),
     /// A summary was swapped in.
     Swapped(Tokens, Tokens),
+    /// A swap was taken back.
+    TakenBack(Tokens, Tokens),
     /// The soft threshold moved.
     SoftMoved(SoftMoved),
     /// Texts of the client found no room in front of the view: their number and size.
@@ -98,6 +100,10 @@ impl fmt::Display for Happened {
             Self::Swapped(before, after) => {
                 write!(f, "swapped: {before} tokens before, {after} after")
             }
+            Self::TakenBack(before, after) => write!(
+                f,
+                "a swap was taken back: {before} tokens before, {after} after"
+            ),
             Self::CrowdedOut(texts, tokens) => write!(
                 f,
                 "left out: {texts} {} of the client's instructions and context, {tokens} tokens; more than \

@@ -3,7 +3,7 @@
 //! the first request that shows the block tells it once, behind the block.
 
 use context::Text;
-use history::MarkId;
+use history::{HistoryError, MarkId, Store};
 
 /// The heading above the names.
 const HEADING: &str = "[Ebbtide: names, places and numbers from the earlier messages that the summary in \
@@ -26,10 +26,46 @@ pub(crate) fn text(beside: &str, entries: &[String]) -> Text {
     Text::from(text)
 }
 
-/// The key under which the text is kept until its summary is shown.
-pub(crate) fn key(of: MarkId) -> [u8; 16] {
+/// The texts about a summary that are told when it is first shown.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Beside {
+    /// What stands behind a provider's own summary.
+    pub ledger: Text,
+    /// What the summary leaves out, a line each, for the note.
+    pub lost: Text,
+}
+
+impl Beside {
+    /// Reads the texts about a summary.
+    pub(crate) fn load(store: &dyn Store, of: MarkId) -> Result<Self, HistoryError> {
+        Ok(Self {
+            ledger: store.chunk(key(LEDGER, of))?.unwrap_or_default(),
+            lost: store.chunk(key(LOST, of))?.unwrap_or_default(),
+        })
+    }
+
+    /// The texts with their keys, for the store.
+    pub(crate) fn chunks(&self, of: MarkId) -> Vec<([u8; 16], Text)> {
+        let texts = [(LEDGER, &self.ledger), (LOST, &self.lost)];
+        let there = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        there
+            .map(|(what, text)| (key(what, of), text.clone()))
+            .collect()
+    }
+
+    /// The bytes of the texts.
+    pub(crate) fn bytes(&self) -> usize {
+        self.ledger.len() + self.lost.len()
+    }
+}
+
+const LEDGER: &[u8] = b"ledger beside a summary";
+const LOST: &[u8] = b"lost by a summary";
+
+/// The key under which a text is kept until its summary is shown.
+fn key(what: &[u8], of: MarkId) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(b"ledger beside a summary");
+    hasher.update(what);
     hasher.update(of.as_bytes());
     let mut key = [0; 16];
     hasher.finalize_xof().fill(&mut key);

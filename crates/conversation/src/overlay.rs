@@ -6,13 +6,15 @@ use std::sync::Arc;
 use context::{Text, TurnId};
 use history::{Change, ConversationId, Edition, HistoryError, Mark, MarkId, Store};
 
-use crate::ledger;
+use crate::ledger::Beside;
 
 /// The texts of a conversation beside its turns.
 #[derive(Clone, Debug, Default)]
 pub struct Overlay {
     /// The summary in front.
     pub(crate) mark: Option<Arc<Mark>>,
+    /// The summary that was taken back.
+    pub(crate) undone: Option<Arc<Mark>>,
     /// The pins that were restated in front with it.
     pub(crate) pins: Text,
     /// Changes to turns, by index, in order. They include turns that are not shown, because the
@@ -20,8 +22,8 @@ pub struct Overlay {
     pub(crate) editions: Vec<(usize, Change)>,
     /// A summary that is ready and not shown yet.
     pub(crate) ready: Option<Arc<Mark>>,
-    /// The identifiers that the ready summary does not name.
-    pub(crate) ledger: Text,
+    /// What is told of the ready summary when it is shown.
+    pub(crate) beside: Beside,
 }
 
 impl Overlay {
@@ -62,10 +64,10 @@ impl Overlay {
                 text.len()
             }
         };
-        let marks = self.mark.iter().chain(&self.ready);
+        let marks = self.mark.iter().chain(&self.ready).chain(&self.undone);
         let marks: usize = marks.map(|mark| mark.summary.len()).sum();
         let editions: usize = self.editions.iter().map(|(_, change)| size(change)).sum();
-        marks + editions + self.pins.len() + self.ledger.len()
+        marks + editions + self.pins.len() + self.beside.bytes()
     }
 }
 
@@ -96,8 +98,12 @@ pub(crate) fn pins_key(of: ConversationId, compactions: u32) -> [u8; 16] {
 pub struct Wanted {
     /// The conversation and how often it was compacted.
     pub(crate) of: (ConversationId, u32),
+    /// True if something stands in front of the turns.
+    pub(crate) has_front: bool,
     /// The summary that stands.
     pub(crate) mark: Option<MarkId>,
+    /// The summary that was taken back.
+    pub(crate) undone: Option<MarkId>,
     /// The summary that is ready.
     pub(crate) ready: Option<MarkId>,
     /// The turns. Changes of those that are not shown are read too: the client may go back to them.
@@ -115,15 +121,19 @@ impl Wanted {
             None => Ok(None),
         };
         let (of, compactions) = self.of;
-        let pins = store.chunk(pins_key(of, compactions))?;
+        let pins = match self.has_front {
+            true => store.chunk(pins_key(of, compactions))?,
+            false => None,
+        };
         let mut overlay = Overlay {
             mark: read(self.mark)?,
+            undone: read(self.undone)?,
             pins: pins.unwrap_or_default(),
             editions: Vec::new(),
             ready: read(self.ready)?,
-            ledger: match self.ready {
-                Some(ready) => store.chunk(ledger::key(ready))?.unwrap_or_default(),
-                None => Text::default(),
+            beside: match self.ready {
+                Some(ready) => Beside::load(store, ready)?,
+                None => Beside::default(),
             },
         };
         let indices = self.path.iter().enumerate();

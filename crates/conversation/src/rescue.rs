@@ -323,7 +323,8 @@ impl Conversation {
                 |change: &Change| matches!(change, Change::Shrunk { result, .. } if *result == nth);
             overlay.changes_of(at).any(same)
         };
-        let shrunk = rewrite::shrink_new(incoming.request, &ids, &limits, &counter).into_iter();
+        let shrunk = rewrite::shrink_new(incoming.request, &ids, (&limits, Tokens::ZERO), &counter)
+            .into_iter();
         let shrunk: Vec<_> = shrunk
             .filter(|(at, change)| match change {
                 Change::Shrunk { result, .. } => !is_done(*at, *result),

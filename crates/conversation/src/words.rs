@@ -18,6 +18,8 @@ pub enum Did {
     Replayed,
     /// A summary was swapped in with this request.
     Swapped,
+    /// A swap was taken back with this request.
+    Undone,
     /// Shown under a summary that was swapped in earlier.
     Compacted,
     /// A summary began to be prepared with this request.
@@ -50,12 +52,13 @@ pub enum Did {
 
 impl Did {
     /// Every word.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Kept,
         Self::Passed,
         Self::Failed,
         Self::Replayed,
         Self::Swapped,
+        Self::Undone,
         Self::Compacted,
         Self::Preparing,
         Self::Waited,
@@ -81,6 +84,7 @@ impl Did {
             Self::Failed => "failed",
             Self::Replayed => "replayed",
             Self::Swapped => "swapped",
+            Self::Undone => "undone",
             Self::Compacted => "compacted",
             Self::Preparing => "preparing",
             Self::Waited => "waited",
@@ -116,6 +120,9 @@ impl Did {
                 "There was nothing to do; earlier notes and pins were sent again, byte for byte."
             }
             Self::Swapped => "A summary was swapped in with this request.",
+            Self::Undone => {
+                "A swap was taken back with this request: all of the conversation is shown."
+            }
             Self::Compacted => "Shown under a summary that was swapped in earlier.",
             Self::Preparing => "This request started the preparation of a summary.",
             Self::Waited => "Held until a summary was ready.",

@@ -169,11 +169,13 @@ impl Talk {
                     let (old, tail) = incoming.turns().split_at(order.cut);
                     let text = extract::extract(old, tail, order.budget, &counter).render();
                     let text = Text::from(text);
+                    let lost = conversation::originals::told(old, tail, &text);
                     let summary = Summary {
                         tokens: order.budget,
                         text,
                         route: Route::Extractive,
                         ledger: Vec::new(),
+                        lost,
                         beside: context::Text::default(),
                         spent: Vec::new(),
                         fallen: Vec::new(),

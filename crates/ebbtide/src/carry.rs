@@ -249,13 +249,13 @@ impl Engine {
 
     /// Stores a summary and gives it to its conversation.
     pub(crate) fn deliver(&self, work: Work, made: Made, fallen: Option<String>, now: Timestamp) {
+        let summary = summary(&work.order, made, fallen, now);
         let Work {
             shared,
             preparation: order,
             key,
             ..
         } = work;
-        let summary = summary(made, fallen, now);
         // Before it can be shown: a summary that is shown must survive a restart.
         let stored = match self.write(shared.tenant, &summary.batch(&order)) {
             Ok(()) => Stored::Yes,

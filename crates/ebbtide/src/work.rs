@@ -99,13 +99,15 @@ impl Work {
 }
 
 /// A summary as its conversation takes it.
-pub(crate) fn summary(made: Made, fallen: Option<String>, at: Timestamp) -> Summary {
+pub(crate) fn summary(order: &Order, made: Made, fallen: Option<String>, at: Timestamp) -> Summary {
+    let lost = conversation::originals::told(&order.old, &order.tail, &made.text);
     let fallen = fallen.map(|code| (history::Route::Readable, code));
     Summary {
         text: made.text,
         tokens: made.tokens,
         route: made.route,
         ledger: made.ledger,
+        lost,
         beside: made.beside,
         spent: Vec::new(),
         fallen: fallen.into_iter().collect(),

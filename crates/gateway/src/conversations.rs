@@ -80,6 +80,8 @@ struct Inner {
     slots: slots::Slots,
     /// The calls of our tools.
     calls: calls::Calls,
+    /// What the clients' own summaries left out.
+    receipts: reports::Receipts,
     /// The room for earlier messages that are put into requests.
     earlier: lineage::Room,
     /// True if a task looks for idle conversations.
@@ -112,6 +114,7 @@ impl Conversations {
                 jobs: jobs::Jobs::new(parts.config.limits.preparations),
                 slots: slots::Slots::new(parts.config.policy.slots),
                 calls: calls::Calls::default(),
+                receipts: reports::Receipts::default(),
                 earlier: lineage::Room::new(limits.bodies),
                 is_watched: AtomicBool::new(false),
                 parts,

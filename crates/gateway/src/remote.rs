@@ -196,6 +196,15 @@ impl Remote {
             .await
     }
 
+    /// Gives an order, which the next request carries out: `prepare`, `swap`, `undo` or `redo`.
+    ///
+    /// # Errors
+    /// The errors of [`conversation`](Self::conversation).
+    pub async fn order(&self, id: &str, order: &str) -> Result<(), RemoteError> {
+        let path = format!("/ebbtide/api/conversations/{id}/{order}");
+        self.call(Method::POST, &path, None).await.map(drop)
+    }
+
     /// Sends a message to the memory tools with these headers; `None` where none is due in answer.
     ///
     /// # Errors

@@ -112,8 +112,14 @@ pub trait Reports: Send + Sync {
     fn window(&self, viewer: Viewer, id: ConversationId, at: Option<usize>)
     -> Report<'_, WindowAt>;
 
-    /// Returns what a summary left out; `None`: the standing one.
+    /// Returns what a summary left out; `None`: the standing one, or else the client's own.
     fn lost(&self, viewer: Viewer, id: ConversationId, mark: Option<MarkId>) -> Report<'_, Lost>;
+
+    /// Returns the newest conversation of a client's session, its main agent's.
+    fn session(&self, viewer: Viewer, session: String) -> Report<'_, Line>;
+
+    /// The client compacted the conversation itself, with this summary: keeps and returns the receipt.
+    fn compacted(&self, viewer: Viewer, id: ConversationId, summary: String) -> Report<'_, Lost>;
 
     /// Returns a section of an original, at most so many bytes.
     fn expand(
@@ -133,8 +139,9 @@ pub trait Reports: Send + Sync {
         most: usize,
     ) -> Report<'_, Recalled>;
 
-    /// Returns the conversations in which an answer has just called this tool of ours with these arguments.
-    fn callers(&self, viewer: Viewer, tool: &str, arguments: &Value) -> Vec<ConversationId>;
+    /// Returns the conversations in which an answer has just called this tool of ours with these arguments. If
+    /// there is one, that call is claimed.
+    fn claim(&self, viewer: Viewer, tool: &str, arguments: &Value) -> Vec<ConversationId>;
 
     /// Sets a pin for somebody. Words of the conversation come from the history: the newest turns are there
     /// once they are answered.
@@ -340,7 +347,7 @@ pub struct Placed {
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[schemars(crate = "rmcp::schemars")]
 pub struct Lost {
-    /// The summary's mark; `None` where no summary stands.
+    /// The summary's mark; `None` where no summary stands, or the client's own does.
     pub mark: Option<String>,
     /// The number of turns that are not shown.
     pub turns: usize,

@@ -76,6 +76,24 @@ pub struct ExpandArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The conversation's next request carries it out. A swap can be taken back while
+the whole conversation stays below the hard threshold; the next summary then
+comes at that threshold. `ebbtide redo` shows the old summary again until the
+next swap.
+
+Examples:
+  ebbtide undo CONVERSATION
+  ebbtide redo CONVERSATION")]
+pub struct OrderArgs {
+    /// Conversation ID, from the dashboard or the x-ebbtide-conversation header
+    pub conversation: String,
+    /// URL of the gateway
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:4000")]
+    pub url: String,
+}
+
+#[derive(Debug, Args)]
 pub struct PlaceArgs {
     /// URL of the gateway
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:4000")]
@@ -90,13 +108,13 @@ pub fn lost(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let remote = remote(&args.place, environment)?;
+    let remote = remote(&args.place.url, environment)?;
     let lost = done(remote.lost(&args.conversation, args.mark.as_deref()))?;
     if args.place.json {
         console.json(&lost)?;
         return Ok(Exit::Success);
     }
-    if lost.get("mark").is_none_or(Value::is_null) {
+    if lost.get("turns").and_then(Value::as_u64) == Some(0) {
         console.note("No summary is in use: nothing was left out.");
     }
     for loss in entries(&lost, "entries") {
@@ -115,7 +133,7 @@ pub fn recall(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let remote = remote(&args.place, environment)?;
+    let remote = remote(&args.place.url, environment)?;
     let found = done(remote.recall(&args.conversation, &args.query, args.limit))?;
     if args.place.json {
         console.json(&found)?;
@@ -144,7 +162,7 @@ pub fn expand(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let remote = remote(&args.place, environment)?;
+    let remote = remote(&args.place.url, environment)?;
     let found = done(remote.original(&args.conversation, &args.handle, args.range.as_deref()))?;
     if args.place.json {
         console.json(&found)?;
@@ -156,10 +174,21 @@ pub fn expand(
     Ok(Exit::Success)
 }
 
-/// Connects to the gateway that the arguments name.
-pub fn remote(place: &PlaceArgs, environment: &Environment) -> Result<Remote, Failure> {
+pub fn order(
+    order: &str,
+    args: &OrderArgs,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    done(remote(&args.url, environment)?.order(&args.conversation, order))?;
+    console.note("The next request carries it out.");
+    Ok(Exit::Success)
+}
+
+/// Connects to a gateway.
+fn remote(url: &str, environment: &Environment) -> Result<Remote, Failure> {
     let token = environment.setting("EBBTIDE_ADMIN_TOKEN").map(Secret::new);
-    Remote::new(&place.url, token).map_err(|error| failure(&error))
+    Remote::new(url, token).map_err(|error| failure(&error))
 }
 
 fn done<T>(answer: impl Future<Output = Result<T, RemoteError>>) -> Result<T, Failure> {

@@ -36,6 +36,8 @@ pub fn run(
         Command::Lost(args) => archive::lost(args, environment, console),
         Command::Expand(args) => archive::expand(args, environment, console),
         Command::Recall(args) => archive::recall(args, environment, console),
+        Command::Undo(args) => archive::order("undo", args, environment, console),
+        Command::Redo(args) => archive::order("redo", args, environment, console),
         Command::Mcp(args) => mcp::run(args, environment, console),
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),

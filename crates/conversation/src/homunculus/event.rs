@@ -63,6 +63,11 @@ pub enum Event<'a> {
     },
     /// A command from outside the strategy: a person, the dashboard, the control interface.
     Command(Command, Path<'a>),
+    /// Take the newest change of the view back: everything is shown again. It stays so until the view
+    /// reaches the hard threshold.
+    Undo(Path<'a>),
+    /// Show the view again that was taken back last.
+    Redo(Path<'a>),
     /// The provider refused the last sent view as too long, and the strategy does not make it small enough:
     /// the machine does, with the summary that is ready or else with one without a model. Tell it again
     /// when that one is there.
@@ -108,6 +113,10 @@ pub enum Action {
     Abandon(JobId),
     /// From now on the conversation is shown like this.
     Show(Extent),
+    /// From now on all of the conversation is shown; what stood in front of it may be shown again.
+    ShowAll,
+    /// An order to take back or to show again is refused.
+    Refuse(Refusal),
     /// Send the request, shown like this.
     Send(Extent),
     /// Do not send yet: ask again as soon as the preparation has ended, at `until` at the latest.
@@ -204,6 +213,15 @@ pub enum Refusal {
     /// Loses money: it would not pay for itself soon enough.
     #[error("it would pay only after {0:.0} requests")]
     LosesMoney(f64),
+    /// The view is whole already, or nothing was taken back.
+    #[error("there is nothing to take back or to show again")]
+    NothingDone,
+    /// Everything that was said would take the view to the hard threshold.
+    #[error("the whole conversation takes {0} tokens, which is too much for the window")]
+    DoesNotFit(Tokens),
+    /// A swap was taken back, and there is room.
+    #[error("a swap was taken back; the next comes at the hard threshold")]
+    TakenBack,
     /// There is nothing to wait for, or the request has been held long enough.
     #[error("the request can not be held")]
     CanNotHold,
@@ -240,6 +258,9 @@ impl Refusal {
             Self::TailTooLong(_) => "tail_too_long",
             Self::TooLittleGain(_) => "no_gain",
             Self::LosesMoney(_) => "loses_money",
+            Self::NothingDone => "nothing_done",
+            Self::DoesNotFit(_) => "does_not_fit",
+            Self::TakenBack => "taken_back",
             Self::CanNotHold => "no_hold",
             Self::NotPinned { word, .. } => word,
         }
@@ -268,6 +289,13 @@ pub enum Telemetry {
         after: Tokens,
         /// Tokens behind the mark.
         tail: Tokens,
+    },
+    /// The view was taken back to all that was said.
+    TakenBack {
+        /// Tokens of the view before.
+        before: Tokens,
+        /// Tokens of the view after.
+        after: Tokens,
     },
     /// A preparation failed, the n-th in a row.
     PreparationFailed(u32),

@@ -132,6 +132,13 @@ impl Limits {
     pub fn hard_tokens(&self) -> Tokens {
         self.window.scaled(self.hard)
     }
+
+    /// The size up to which a view is let grow that somebody wants whole: half-way from the hard threshold to
+    /// the window.
+    #[must_use]
+    pub fn brim(&self) -> Tokens {
+        (self.window + self.hard_tokens()).scaled(0.5)
+    }
 }
 
 #[cfg(test)]

@@ -2,23 +2,23 @@
 
 use context::shrink::{Limits, Recovery, shrink_for};
 use context::turn::ToolCall;
-use context::{Part, Role, TokenCounter, TurnId};
+use context::{Part, Role, TokenCounter, Tokens, TurnId};
 use history::Change;
-use serde_json::Value;
 use wire::api::Request;
 
-use crate::originals::is_ours;
+use crate::originals::offers;
 
 /// The shortened results of the newest messages: as many as there are ids in `new`, which are those of
 /// their turns. Messages that were sent before must not be among them.
 ///
-/// The model is told how to have the whole: by the same call again, and, where the client offers it a tool
-/// of this product that expands, by the id of the turn.
+/// The model is told how to have the whole: by the same call again, and, where the client offers it our
+/// tool `expand`, by the handle of the result. So a call that is repeated because its result was shortened brings
+/// it whole where it fits into `room`.
 #[must_use]
 pub fn shrink_new(
     request: &Request<'_>,
     new: &[TurnId],
-    limits: &Limits,
+    (limits, room): (&Limits, Tokens),
     counter: &dyn TokenCounter,
 ) -> Vec<(usize, Change)> {
     let first = request.len().saturating_sub(new.len());
@@ -43,8 +43,17 @@ pub fn shrink_new(
                 continue;
             }
             let call = call_of(request, index, result.call.as_str());
-            let expands = *expands.get_or_insert_with(|| offers_expand(request));
-            let id = id.to_string();
+            let repeats = call
+                .as_ref()
+                .is_some_and(|call| repeats(request, index, call, limits));
+            if repeats && counter.count(&result.text) <= room {
+                continue;
+            }
+            let expands = *expands.get_or_insert_with(|| offers(request, "expand"));
+            let id = match result.call.as_str() {
+                "" => id.to_string(),
+                call => format!("call:{call}"),
+            };
             let recovery = if expands {
                 Recovery::Expand(&id)
             } else {
@@ -61,6 +70,31 @@ pub fn shrink_new(
     out
 }
 
+/// Returns true if an earlier message holds the same call with a result above the limit: a marker stands in its
+/// place and says that the call brings the whole.
+fn repeats(request: &Request<'_>, at: usize, call: &ToolCall, limits: &Limits) -> bool {
+    let mut earlier = Vec::new();
+    for message in (0..at).filter_map(|index| request.message(index)) {
+        for part in message.draft().parts {
+            match part {
+                Part::Call(other) if other.id != call.id => {
+                    if other.name == call.name && other.arguments == call.arguments {
+                        earlier.push(other.id);
+                    }
+                }
+                Part::Result(result) => {
+                    let is_long = result.text.len() as u64 > limits.max().get();
+                    if is_long && earlier.contains(&result.call) {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
 /// The call that a result in the message `at` answers, out of the model's last message before it.
 fn call_of(request: &Request<'_>, at: usize, id: &str) -> Option<ToolCall> {
     let asked = (0..at)
@@ -72,25 +106,6 @@ fn call_of(request: &Request<'_>, at: usize, id: &str) -> Option<ToolCall> {
         Part::Call(call) if call.id.as_str() == id => Some(call),
         _ => None,
     })
-}
-
-/// Returns true if the client offers the model our tool that restores shortened results. Clients
-/// put the server's name before the tool's.
-fn offers_expand(request: &Request<'_>) -> bool {
-    let tools = request
-        .tools()
-        .and_then(|tools| serde_json::from_str::<Value>(tools.value).ok());
-    let named = |tool: &Value| {
-        let name = tool
-            .get("name")
-            .or_else(|| tool.get("function").and_then(|it| it.get("name")));
-        name.and_then(Value::as_str)
-            .is_some_and(|name| is_ours(name) && name.contains("expand"))
-    };
-    tools
-        .as_ref()
-        .and_then(Value::as_array)
-        .is_some_and(|tools| tools.iter().any(named))
 }
 
 #[cfg(test)]
@@ -114,7 +129,8 @@ mod tests {
         let request = Request::parse(dialect, body.as_bytes()).unwrap();
         let ids = vec![TurnId::from_bytes([7; 16]); new];
         let limits = Limits::new(Tokens::new(200));
-        let changes = shrink_new(&request, &ids, &limits, &Heuristic);
+        let room = Tokens::new(6_000);
+        let changes = shrink_new(&request, &ids, (&limits, room), &Heuristic);
         let places: Vec<(usize, u32)> = changes
             .iter()
             .map(|(at, change)| match change {
@@ -146,13 +162,33 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_a_tool_for_it_the_id_of_the_turn_is_named() {
+    fn where_there_is_a_tool_for_it_the_handle_is_named() {
         let long = log();
         let body = format!(
             r#"{{"tools":[{{"type":"function","function":{{"name":"mcp__ebbtide__expand"}}}}],"messages":[{{"role":"assistant","tool_calls":[{{"id":"a","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}},{{"role":"tool","tool_call_id":"a","content":"{long}"}}]}}"#
         );
         let shown = check(Dialect::Chat, &body, 2, &[(1, 0)]);
-        assert!(shown.contains(&TurnId::from_bytes([7; 16]).to_string()));
+        assert!(shown.contains(r#"use expand with the id \"call:a\""#));
+    }
+
+    #[test]
+    fn a_repeated_call_comes_whole_where_it_fits() {
+        let (long, longer) = (log(), log().repeat(3));
+        let body = |again: &str, text: &str| {
+            let call = |id: &str, file: &str| {
+                format!(
+                    r#"{{"role":"assistant","tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"cat","arguments":"{file}"}}}}]}}"#
+                )
+            };
+            let (first, second) = (call("a", "one"), call("b", again));
+            format!(
+                r#"{{"messages":[{first},{{"role":"tool","tool_call_id":"a","content":"{text}"}},{second},{{"role":"tool","tool_call_id":"b","content":"{text}"}}]}}"#
+            )
+        };
+        check(Dialect::Chat, &body("one", &long), 1, &[]);
+        check(Dialect::Chat, &body("two", &long), 1, &[(3, 0)]);
+        check(Dialect::Chat, &body("one", &longer), 1, &[(3, 0)]);
+        check(Dialect::Chat, &body("one", "short"), 1, &[]);
     }
 
     #[test]

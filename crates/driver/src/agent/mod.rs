@@ -109,7 +109,7 @@ impl Agent {
             compactions: Some(self.memory.compactions()),
             removed: None,
             pins: Some(&pins),
-            branch: None,
+            ..note::RuntimeContext::default()
         };
         context.render()
     }

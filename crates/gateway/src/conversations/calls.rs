@@ -61,16 +61,17 @@ impl Calls {
         }
     }
 
-    /// The conversations in which an answer has just made this call, the newest first.
-    pub(super) fn callers(
+    /// The conversations in which an answer has just made this call, the newest first. If there is one, the call
+    /// is claimed: the same call of another conversation is told apart from it.
+    pub(super) fn claim(
         &self,
         viewer: Viewer,
         (tool, wanted): (&str, &Value),
         now: Timestamp,
     ) -> Vec<ConversationId> {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut callers = Vec::new();
-        for call in heard.iter() {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut callers, mut place) = (Vec::new(), None);
+        for (index, call) in heard.iter().enumerate() {
             let fits = viewer.may_see(call.tenant)
                 && now.duration_since(call.at) <= MEMORY
                 && is_call_of(&call.tool, tool)
@@ -78,6 +79,12 @@ impl Calls {
             if fits && !callers.contains(&call.conversation) {
                 callers.push(call.conversation);
             }
+            if fits {
+                place = Some(index);
+            }
+        }
+        if let ([_], Some(place)) = (callers.as_slice(), place) {
+            heard.remove(place);
         }
         callers
     }
@@ -133,15 +140,31 @@ mod tests {
         calls.hear((one, id), &parts, now);
         let find = |viewer, tool, arguments, seconds| {
             let later = now + SignedDuration::from_secs(seconds);
-            calls.callers(viewer, (tool, &arguments), later)
+            calls.claim(viewer, (tool, &arguments), later)
         };
         let port = || json!({"query": "port"});
-        assert_eq!(find(Viewer::Tenant(one), "recall", port(), 59), [id]);
-        assert_eq!(find(Viewer::All, "memory_status", json!({}), 0), [id]);
         assert_eq!(find(Viewer::Tenant(one), "recall", port(), 61), []);
         assert_eq!(find(Viewer::Tenant(other), "recall", port(), 1), []);
         assert_eq!(find(Viewer::Tenant(one), "expand", port(), 1), []);
-        let else_ = json!({"query": "host"});
-        assert_eq!(find(Viewer::Tenant(one), "recall", else_, 1), []);
+        let host = json!({"query": "host"});
+        assert_eq!(find(Viewer::Tenant(one), "recall", host, 1), []);
+        assert_eq!(find(Viewer::All, "memory_status", json!({}), 0), [id]);
+        assert_eq!(find(Viewer::Tenant(one), "recall", port(), 59), [id]);
+        assert_eq!(find(Viewer::Tenant(one), "recall", port(), 59), []);
+    }
+
+    #[test]
+    fn the_same_call_of_two_conversations_is_ambiguous() {
+        let tenant = Tenant::of(&[1; 32], b"a");
+        let ids = ["00", "11"].map(|byte| ConversationId::parse(&byte.repeat(16)).unwrap());
+        let calls = Calls::default();
+        let now = Timestamp::UNIX_EPOCH;
+        for id in ids {
+            calls.hear((tenant, id), &[call("ebbtide__lost", "{}")], now);
+        }
+        for _ in 0..2 {
+            let callers = calls.claim(Viewer::All, ("lost", &json!({})), now);
+            assert_eq!(callers, [ids[1], ids[0]]);
+        }
     }
 }

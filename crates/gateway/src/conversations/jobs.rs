@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::conversation::identity::Key;
+use ::conversation::originals;
 use ::conversation::view::View;
 use ::conversation::{Effect, Input, Spent, Summary, Unmade};
 
@@ -260,7 +261,7 @@ impl Inner {
         preparation: &Preparation,
         source: &Source,
         hurry: &CancellationToken,
-    ) -> Result<Made, Fault> {
+    ) -> Result<(Made, Vec<String>), Fault> {
         let waiting = self.jobs.waiting.try_acquire();
         let _waiting = waiting.map_err(|_| Fault::Busy)?;
         let room = match preparation.route {
@@ -273,10 +274,16 @@ impl Inner {
         let order = order.await.ok().flatten().ok_or(Fault::Nothing)?;
         let routes = self.routes(preparation, source)?;
         let client = &self.jobs.client;
-        Ok(match self.vacancy(preparation, source) {
+        let made = match self.vacancy(preparation, source) {
             Some(vacancy) => vacancy.summarise(client, (&order, routes), hurry).await?,
             None => model::summarise(client, &order, &routes).await?,
-        })
+        };
+        if made.route == Route::Native {
+            return Ok((made, Vec::new()));
+        }
+        let text = made.text.clone();
+        let lost = spawn_blocking(move || originals::told(&order.old, &order.tail, &text));
+        Ok((made, lost.await.unwrap_or_default()))
     }
 
     /// The place for a summary at the agent's own server. `None` if it is made elsewhere.
@@ -326,14 +333,14 @@ impl Inner {
         &self,
         shared: &Shared,
         (order, key): (&Preparation, Key),
-        made: Result<Made, Fault>,
+        made: Result<(Made, Vec<String>), Fault>,
     ) {
         let now = (self.parts.clock)();
         let metrics = &self.parts.metrics;
         let effects = match made {
-            Ok(made) => {
+            Ok((made, lost)) => {
                 let route = made.route.as_str();
-                let summary = summary(made, now);
+                let summary = summary(made, lost, now);
                 // Before it can be shown: a summary that is shown must survive a restart.
                 let receipt = self
                     .writer
@@ -371,7 +378,7 @@ impl Inner {
 }
 
 /// A summary as its conversation takes it.
-fn summary(made: Made, at: Timestamp) -> Summary {
+fn summary(made: Made, lost: Vec<String>, at: Timestamp) -> Summary {
     let fallen = made.fallen.iter();
     Summary {
         // The provider's own goes back byte for byte.
@@ -379,6 +386,7 @@ fn summary(made: Made, at: Timestamp) -> Summary {
         tokens: made.tokens,
         route: made.route,
         ledger: made.ledger,
+        lost,
         beside: made.beside,
         spent: made
             .spent

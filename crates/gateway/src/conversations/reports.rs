@@ -25,6 +25,8 @@ mod figures;
 mod originals;
 mod window;
 
+pub(super) use originals::Receipts;
+
 use figures::{all, classes, covered, described, line_of, mark_report, money, pin_report, sample};
 
 /// The number of conversations outside memory that are reported.
@@ -66,6 +68,14 @@ impl Reports for Conversations {
         Box::pin(self.inner.lost(asker, id, mark))
     }
 
+    fn session(&self, asker: Viewer, session: String) -> Report<'_, Line> {
+        Box::pin(self.inner.session(asker, session))
+    }
+
+    fn compacted(&self, asker: Viewer, id: ConversationId, summary: String) -> Report<'_, Lost> {
+        Box::pin(self.inner.compacted(asker, id, summary))
+    }
+
     fn expand(
         &self,
         asker: Viewer,
@@ -86,9 +96,9 @@ impl Reports for Conversations {
         Box::pin(self.inner.recall(asker, id, query, most))
     }
 
-    fn callers(&self, asker: Viewer, tool: &str, arguments: &Value) -> Vec<ConversationId> {
+    fn claim(&self, asker: Viewer, tool: &str, arguments: &Value) -> Vec<ConversationId> {
         let now = (self.inner.parts.clock)();
-        self.inner.calls.callers(asker, (tool, arguments), now)
+        self.inner.calls.claim(asker, (tool, arguments), now)
     }
 
     fn pin(

@@ -249,6 +249,8 @@ impl Call<'_> {
                 let order = match sent("order").as_str() {
                     "prepare" => Order::Prepare,
                     "swap" => Order::Swap,
+                    "undo" => Order::Undo,
+                    "redo" => Order::Redo,
                     _ => return self.missing(),
                 };
                 reports.order(viewer, id, order).await.map(|()| "")

@@ -111,9 +111,9 @@ pub(super) fn expanded(found: &Expanded) -> CallToolResult {
 }
 
 pub(super) fn lost(found: &Lost) -> CallToolResult {
-    let mut text = match found.mark {
-        None => "No summary is in view: nothing was left out.".to_owned(),
-        Some(_) => format!(
+    let mut text = match found.turns {
+        0 => "No summary is in view: nothing was left out.".to_owned(),
+        _ => format!(
             "The summary in view stands for {} turns of {} tokens and leaves this out. {QUOTED}",
             found.turns, found.tokens
         ),

@@ -31,7 +31,7 @@ pub(super) async fn conversation(
     viewer: Viewer,
     made: Made<'_>,
 ) -> Result<ConversationId, Trouble> {
-    let mut callers = reports.callers(viewer, made.tool, made.arguments);
+    let mut callers = reports.claim(viewer, made.tool, made.arguments);
     if let [one] = callers.as_slice() {
         return Ok(*one);
     }
@@ -47,7 +47,7 @@ pub(super) async fn conversation(
             break;
         }
         sleep(PAUSE).await;
-        callers = reports.callers(viewer, made.tool, made.arguments);
+        callers = reports.claim(viewer, made.tool, made.arguments);
     }
     if let [one] = callers.as_slice() {
         return Ok(*one);

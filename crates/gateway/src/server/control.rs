@@ -25,7 +25,7 @@ use crate::error;
 use crate::mcp;
 use crate::report::{Order, Report, ReportError, Viewer};
 use crate::server::access::{Denied, Visitor};
-use crate::server::{State as Gateway, health};
+use crate::server::{State as Gateway, health, hooks};
 
 /// The largest body accepted here, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -54,7 +54,10 @@ pub(super) fn router(gateway: Arc<Gateway>) -> Router {
         .route("/api/conversations/{id}/pins/{pin}", delete(unpin))
         .route("/api/conversations/{id}/prepare", post(prepare))
         .route("/api/conversations/{id}/swap", post(swap))
+        .route("/api/conversations/{id}/undo", post(undo))
+        .route("/api/conversations/{id}/redo", post(redo))
         .route("/metrics", get(metrics))
+        .route("/hooks/claude", post(hooks::claude))
         .layer(DefaultBodyLimit::max(LONGEST))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&gateway), admit));
     let inside = api
@@ -388,6 +391,22 @@ async fn swap(
     id: Path<String>,
 ) -> Result<Response, Problem> {
     order(&gateway, *viewer, &id, Order::Swap).await
+}
+
+async fn undo(
+    gateway: Shared,
+    viewer: Extension<Viewer>,
+    id: Path<String>,
+) -> Result<Response, Problem> {
+    order(&gateway, *viewer, &id, Order::Undo).await
+}
+
+async fn redo(
+    gateway: Shared,
+    viewer: Extension<Viewer>,
+    id: Path<String>,
+) -> Result<Response, Problem> {
+    order(&gateway, *viewer, &id, Order::Redo).await
 }
 
 async fn order(

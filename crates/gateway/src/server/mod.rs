@@ -15,6 +15,7 @@ mod gate;
 mod guard;
 mod headers;
 mod health;
+mod hooks;
 mod opening;
 mod proxy;
 mod refusal;

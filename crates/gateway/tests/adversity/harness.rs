@@ -25,6 +25,8 @@ pub struct Stage {
     pub log: Received,
     folder: tempfile::TempDir,
     route: RouteChoice,
+    /// True if summaries come early, so that there is room to take a swap back.
+    pub early: bool,
     gateway: Option<(Runtime, Running)>,
 }
 
@@ -68,6 +70,7 @@ impl Stage {
             log,
             folder: tempfile::tempdir().unwrap(),
             route,
+            early: false,
             gateway: None,
         }
     }
@@ -77,7 +80,7 @@ impl Stage {
         if self.gateway.is_none() {
             let runtime = runtime();
             let upstream = self.provider.url();
-            let made = gateway(&self.store(), &upstream, self.route);
+            let made = gateway(&self.store(), &upstream, (self.route, self.early));
             let running = runtime
                 .block_on(async { serve(listener().await, made) })
                 .unwrap();
@@ -116,7 +119,7 @@ impl Drop for Stage {
     }
 }
 
-fn gateway(store: &Path, upstream: &str, route: RouteChoice) -> Gateway {
+fn gateway(store: &Path, upstream: &str, (route, early): (RouteChoice, bool)) -> Gateway {
     let mut config = Config {
         upstream: Upstreams {
             anthropic: upstream.to_owned(),
@@ -127,6 +130,9 @@ fn gateway(store: &Path, upstream: &str, route: RouteChoice) -> Gateway {
     };
     config.policy.window = Some(Tokens::new(WINDOW));
     config.policy.route = route;
+    if early {
+        (config.policy.soft, config.policy.hard) = (Some(0.15), Some(0.3));
+    }
     config.limits.read = READ_LIMIT.try_into().unwrap();
     Gateway {
         config,

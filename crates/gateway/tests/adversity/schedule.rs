@@ -10,6 +10,8 @@ use sim::{Fault, When};
 pub struct Schedule {
     pub seed: u64,
     pub route: RouteChoice,
+    /// True if summaries come early.
+    pub early: bool,
     pub steps: Vec<Step>,
 }
 
@@ -22,6 +24,8 @@ pub struct Step {
     pub summary: Vec<Fault>,
     /// True if the gateway is killed before this message.
     pub killed: bool,
+    /// An order before this message: `undo`, `redo`, `prepare` or `swap`.
+    pub order: Option<&'static str>,
     /// True if the answer is streamed.
     pub streamed: bool,
     /// The number of the user's words.
@@ -64,17 +68,32 @@ impl Schedule {
             1 => RouteChoice::Readable,
             _ => RouteChoice::Extractive,
         };
-        let kills = dice.once_in(4);
+        let (kills, early) = (dice.once_in(4), dice.once_in(2));
         let steps = (0..STEPS)
             .map(|_| Step {
                 turn: of_turns(&mut dice),
                 summary: of_summaries(&mut dice),
                 killed: kills && dice.once_in(8),
                 streamed: dice.once_in(2),
-                words: 60 + usize::try_from(dice.below(400)).unwrap(),
+                words: match early {
+                    true => 60 + usize::try_from(dice.below(140)).unwrap(),
+                    false => 60 + usize::try_from(dice.below(400)).unwrap(),
+                },
+                order: match dice.below(12) {
+                    0 | 1 => Some("undo"),
+                    2 => Some("redo"),
+                    3 => Some("prepare"),
+                    4 => Some("swap"),
+                    _ => None,
+                },
             })
             .collect();
-        Self { seed, route, steps }
+        Self {
+            seed,
+            route,
+            early,
+            steps,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use context::Heuristic;
 use gateway::config::RouteChoice;
 use history::{Engine, Tenant};
 use history_sqlite::Sqlite;
-use http::StatusCode;
+use http::{Method, StatusCode};
 use serde_json::Value;
 use sim::Fault;
 use wire::api::{Dialect, Request};
@@ -41,13 +41,17 @@ fn schedules_3() {
 }
 
 fn check(seeds: std::ops::Range<u64>) {
-    let mut swaps = 0;
+    let (mut swaps, mut undone) = (0, 0);
     let mut kills = 0;
     for seed in seeds {
         let schedule = Schedule::random(seed);
         kills += schedule.steps.iter().filter(|step| step.killed).count();
-        swaps += run(&schedule);
+        let did = run(&schedule);
+        swaps += did.iter().filter(|did| did.contains("swapped")).count();
+        undone += did.iter().filter(|did| did.contains("undone")).count();
     }
+    assert!(undone > 0, "{undone} swaps were taken back");
+    println!("{swaps} swaps, {undone} taken back");
     assert!(
         swaps > 250,
         "{swaps} swaps: hardly any boundary was crossed"
@@ -55,13 +59,14 @@ fn check(seeds: std::ops::Range<u64>) {
     assert!(kills > 50, "{kills} kills");
 }
 
-/// Runs a schedule and returns the number of swaps.
-fn run(schedule: &Schedule) -> usize {
+/// Runs a schedule and returns what the gateway did with each request.
+fn run(schedule: &Schedule) -> Vec<String> {
     let seed = schedule.seed;
     let mut stage = Stage::new(schedule.route);
+    stage.early = schedule.early;
     let mut client = Client::new();
     let mut dice = Dice::new(!seed);
-    let mut swaps = 0;
+    let mut did = Vec::new();
     let mut acknowledged = 0;
     for (index, step) in schedule.steps.iter().enumerate() {
         if step.killed {
@@ -72,10 +77,17 @@ fn run(schedule: &Schedule) -> usize {
                 "seed {seed}"
             );
         }
+        let swapped = did
+            .last()
+            .is_some_and(|did: &String| did.contains("swapped"));
+        // Soon after a swap there is room for the whole conversation.
+        let order = step.order.or((swapped && schedule.early).then_some("undo"));
+        if let Some(order) = order {
+            give(&mut stage, &client, order);
+        }
         client.says(&words(index, step, &mut dice));
         inject(step, &mut stage.provider.provider());
-        let did = answered(&mut stage, &mut client, step, seed);
-        swaps += usize::from(did.contains("swapped"));
+        did.push(answered(&mut stage, &mut client, step, seed));
         // Answered messages are recorded: those of the request now, the answer with the next request.
         acknowledged = client.messages.len() - 1;
     }
@@ -87,7 +99,23 @@ fn run(schedule: &Schedule) -> usize {
         "seed {seed}: a turn was lost"
     );
     received(&stage, schedule, &client);
-    swaps
+    did
+}
+
+/// Gives an order, which the gateway may refuse where there is nothing to take back or no room.
+fn give(stage: &mut Stage, client: &Client, order: &str) {
+    let api = format!("{}/ebbtide/api", stage.url());
+    let (_, overview) = client.ask(Method::GET, &format!("{api}/overview"), None);
+    for line in overview["conversations"].as_array().unwrap() {
+        let url = format!(
+            "{api}/conversations/{}/{order}",
+            line["id"].as_str().unwrap()
+        );
+        let (status, answer) = client.ask(Method::POST, &url, None);
+        let code = answer["error"]["code"].as_str();
+        let may_be = ["E0602", "E0606", "E0618", "E0619", "E0828"].map(Some);
+        assert!(status == 202 || may_be.contains(&code), "{status} {answer}");
+    }
 }
 
 /// Sends until answered. Every failure must come from the schedule.

@@ -190,6 +190,14 @@ impl Reports for Lively {
         ready(Lost::default())
     }
 
+    fn session(&self, _: Viewer, _: String) -> Report<'_, Line> {
+        ready(Line::default())
+    }
+
+    fn compacted(&self, _: Viewer, _: ConversationId, _: String) -> Report<'_, Lost> {
+        ready(Lost::default())
+    }
+
     fn expand(
         &self,
         _: Viewer,
@@ -204,7 +212,7 @@ impl Reports for Lively {
         ready(Recalled::default())
     }
 
-    fn callers(&self, _: Viewer, _: &str, _: &Value) -> Vec<ConversationId> {
+    fn claim(&self, _: Viewer, _: &str, _: &Value) -> Vec<ConversationId> {
         Vec::new()
     }
 

@@ -358,11 +358,16 @@ impl<'a> Drive<'a> {
                 String::new(),
             ),
         };
+        let lost = match job.order.route {
+            Route::Native => Vec::new(),
+            _ => conversation::originals::told(old, tail, &text),
+        };
         let summary = Summary {
             tokens: counter.count_parts(&[context::Part::Text(text.clone())]),
             text: text.clone(),
             route: job.order.route,
             ledger: Vec::new(),
+            lost,
             beside: context::Text::from(beside),
             spent: Vec::new(),
             fallen: Vec::new(),

@@ -38,6 +38,7 @@ impl News {
             Telemetry::Sent(_)
             | Telemetry::LateResult(_)
             | Telemetry::Branched
+            | Telemetry::TakenBack { .. }
             | Telemetry::Commanded(..)
             | Telemetry::CameToNothing(_)
             | Telemetry::NotPinned(_)

@@ -12,6 +12,11 @@ use crate::homunculus::extent::Extent;
 use crate::homunculus::outline::Path;
 use crate::homunculus::strategy::{Command, Moment};
 
+/// The size of a summary that is made again because it left too much out, in sizes of the old one.
+const LARGER: f64 = 2.0;
+/// The least size that is worth it.
+const LEAST: f64 = 1.25;
+
 impl Machine {
     /// Carries out a command or refuses it, and acknowledges it. The answer is the hold, where one
     /// was ordered and granted.
@@ -64,6 +69,83 @@ impl Machine {
         actions: &mut Vec<Action>,
     ) -> Result<(), Refusal> {
         let node = self.may_prepare(order, path, now)?;
+        self.begin(order, (path, node), now, actions);
+        Ok(())
+    }
+
+    /// Orders a larger summary for the place of the one that is shown.
+    pub(super) fn remake(
+        &mut self,
+        path: &Path<'_>,
+        now: Timestamp,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), Refusal> {
+        let (shown, budget) = (self.shown, self.larger(path)?);
+        let order = Order {
+            cut: shown.from,
+            budget,
+            route: Route::Extractive,
+        };
+        let node = path.node_before(shown.from).ok_or(Refusal::IllegalCut)?;
+        self.begin(&order, (path, node), now, actions);
+        if let State::Preparing(preparing) = &mut self.state {
+            preparing.remakes = true;
+        }
+        Ok(())
+    }
+
+    /// The budget of a larger summary for the place of the one that is shown.
+    pub(super) fn larger(&self, path: &Path<'_>) -> Result<Tokens, Refusal> {
+        if let State::Preparing(running) = &self.state
+            && running.remakes
+        {
+            return Err(Refusal::AlreadyPreparing);
+        }
+        let (shown, limits) = (self.shown, &self.limits);
+        let beside = self.size(&shown, path).saturating_sub(shown.summary);
+        let room = limits.hard_tokens().saturating_sub(beside);
+        let budget = shown.summary.scaled(LARGER).min(room);
+        if shown.mark.is_none() || budget < shown.summary.scaled(LEAST) {
+            let whole = self.gauge.size(&Extent::default(), path).all();
+            return Err(Refusal::DoesNotFit(whole));
+        }
+        Ok(budget)
+    }
+
+    /// Shows a larger summary in the place of the one that is shown, once it is there.
+    pub(super) fn show_remade(&mut self, path: &Path<'_>, actions: &mut Vec<Action>) {
+        let State::Ready(ready) = self.state else {
+            return;
+        };
+        if !ready.remakes {
+            return;
+        }
+        self.state = State::Idle;
+        let old = self.shown;
+        let shown = old.swapped(ready.point.cut, ready.mark, ready.tokens);
+        let (before, after) = (self.size(&old, path), self.size(&shown, path));
+        if ready.point.cut != old.from || after >= self.limits.hard_tokens() {
+            return;
+        }
+        self.undone = Some(Box::new((old, self.edges)));
+        self.show(shown, path);
+        let tail = path.tail(shown.from);
+        actions.push(Action::Telemetry(Telemetry::Swapped {
+            before,
+            after,
+            tail,
+        }));
+        actions.push(Action::Show(shown));
+    }
+
+    /// Begins to make a summary.
+    fn begin(
+        &mut self,
+        order: &Order,
+        (path, node): (&Path<'_>, TurnId),
+        now: Timestamp,
+        actions: &mut Vec<Action>,
+    ) {
         match self.state {
             State::Preparing(old) => {
                 // What takes its place is there at once.
@@ -79,6 +161,7 @@ impl Machine {
         self.state = State::Preparing(Preparing {
             job,
             route: order.route,
+            remakes: false,
             point: Point {
                 cut: order.cut,
                 node,
@@ -96,7 +179,6 @@ impl Machine {
             words: self.limits.words,
             standing: self.limits.standing(),
         }));
-        Ok(())
     }
 
     fn may_prepare(
@@ -107,7 +189,15 @@ impl Machine {
     ) -> Result<TurnId, Refusal> {
         self.not_stopped()?;
         let at_once = order.route == Route::Extractive;
+        if let State::Ready(ready) = &self.state
+            && ready.remakes
+        {
+            // The next request shows it first.
+            return Err(Refusal::AlreadyPreparing);
+        }
+        // A larger summary that somebody would like gives way to one that is needed.
         if let State::Preparing(running) = &self.state
+            && !running.remakes
             && (!at_once || running.route == Route::Extractive)
         {
             return Err(Refusal::AlreadyPreparing);
@@ -166,6 +256,7 @@ impl Machine {
         // From the hard threshold on, a summary that is there is worth more than a better one that
         // may not be ready in time.
         let is_early = before < self.limits.hard_tokens();
+        self.wanted_whole(path)?;
         let tail = path.tail(cut);
         if is_early && tail > self.limits.tail_cap {
             return Err(Refusal::TailTooLong(tail));
@@ -208,6 +299,7 @@ impl Machine {
         let before = self.size(&self.shown, path);
         let after = self.size(&shown, path);
         self.show(shown, path);
+        self.undone = None;
         self.standby = None;
         if matches!(self.state, State::Ready(_)) {
             self.state = State::Idle;
@@ -245,15 +337,17 @@ impl Machine {
         actions: &mut Vec<Action>,
     ) -> Result<(), Refusal> {
         self.not_stopped()?;
+        self.wanted_whole(path)?;
         self.may_cut(cut, path)?;
         self.show(self.shown.dropped(cut), path);
+        self.undone = None;
         self.discard_behind(cut, actions);
         actions.push(Action::Show(self.shown));
         Ok(())
     }
 
     /// Forgets summaries that do not reach beyond what is hidden anyway.
-    fn discard_behind(&mut self, cut: usize, actions: &mut Vec<Action>) {
+    pub(super) fn discard_behind(&mut self, cut: usize, actions: &mut Vec<Action>) {
         self.standby = self.standby.filter(|ready| ready.point.cut > cut);
         match self.state {
             State::Preparing(preparing) if preparing.point.cut <= cut => {
@@ -278,6 +372,7 @@ impl Machine {
         if upto > path.len() {
             return Err(Refusal::IllegalCut);
         }
+        self.wanted_whole(path)?;
         self.show(self.shown.cleared(upto), path);
         actions.push(Action::Show(self.shown));
         Ok(())

@@ -11,7 +11,7 @@ use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::homunculus::event::{
-    Acknowledged, Action, Event, JobId, Reported, StopReason, Telemetry, Wish,
+    Acknowledged, Action, Event, JobId, Refusal, Reported, StopReason, Telemetry, Wish,
 };
 use crate::homunculus::extent::Extent;
 use crate::homunculus::gauge::{Gauge, Size};
@@ -62,6 +62,8 @@ struct Machine {
     /// Swaps in a row that freed less than the minimum gain.
     fruitless: u32,
     stopped: Option<StopReason>,
+    /// The view that was taken back, with its edges.
+    undone: Option<Box<(Extent, [TurnId; 2])>>,
     count: Count,
     sending: Sending,
     gauge: Gauge,
@@ -98,6 +100,8 @@ struct Preparing {
     job: JobId,
     point: Point,
     route: Route,
+    /// True if it is to take the place of the summary that is shown.
+    remakes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,6 +109,8 @@ struct Ready {
     point: Point,
     mark: MarkId,
     tokens: Tokens,
+    /// True if it takes the place of the summary that is shown.
+    remakes: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -154,6 +160,7 @@ impl<S: Strategy> Homunculus<S> {
                 },
                 fruitless: 0,
                 stopped: None,
+                undone: None,
                 count: Count::default(),
                 sending: Sending::default(),
                 gauge: Gauge::default(),
@@ -189,6 +196,7 @@ impl<S: Strategy> Homunculus<S> {
                 },
                 mark: made.mark,
                 tokens: made.tokens,
+                remakes: false,
             });
         }
     }
@@ -263,6 +271,28 @@ impl<S: Strategy> Homunculus<S> {
         }
     }
 
+    /// The summary that was taken back and may be shown again.
+    #[must_use]
+    pub fn undone(&self) -> Option<MarkId> {
+        let undone = self.machine.undone.as_deref();
+        undone.and_then(|(shown, _)| shown.mark)
+    }
+
+    /// Says if the newest change of the view can be taken back, or a larger summary made.
+    ///
+    /// # Errors
+    /// Where nothing was taken from the view, or there is no room for more.
+    pub fn may_undo(&self, path: &Path<'_>) -> Result<(), Refusal> {
+        let (machine, whole) = (&self.machine, Extent::default());
+        if machine.shown == whole {
+            return Err(Refusal::NothingDone);
+        }
+        match machine.gauge.size(&whole, path).all() < machine.limits.brim() {
+            true => Ok(()),
+            false => machine.larger(path).map(drop),
+        }
+    }
+
     /// Until when no preparation starts, after failures.
     #[must_use]
     pub const fn backing_off(&self) -> Option<Timestamp> {
@@ -312,8 +342,22 @@ impl<S: Strategy> Homunculus<S> {
                     moment: Moment::Idle,
                     now,
                 };
+                if command == Command::Swap {
+                    // Who orders it no longer wants what was taken back.
+                    self.machine.undone = None;
+                }
                 // What became of it is among the actions.
                 let _ = self.machine.obey(command, &asked, &mut actions);
+            }
+            Event::Undo(path) => {
+                self.machine.follow(&path, &mut actions);
+                let done = self.machine.undo(&path, now, &mut actions);
+                actions.extend(done.err().map(Action::Refuse));
+            }
+            Event::Redo(path) => {
+                self.machine.follow(&path, &mut actions);
+                let done = self.machine.redo(&path, &mut actions);
+                actions.extend(done.err().map(Action::Refuse));
             }
             Event::Rescue(path) => self.machine.rescue(&path, now, &mut actions),
             Event::Pinned(wish, path) => self.pinned(&wish, path, now, &mut actions),
@@ -337,6 +381,7 @@ impl<S: Strategy> Homunculus<S> {
 
     fn request(&mut self, path: &Path<'_>, now: Timestamp, actions: &mut Vec<Action>) {
         self.machine.follow(path, actions);
+        self.machine.show_remade(path, actions);
         let moment = self.machine.sending.held_since.map_or_else(
             || Moment::Request,
             |since| Moment::Held(now.duration_since(since)),
@@ -450,6 +495,7 @@ impl Machine {
         let stands = |point: &Point| path.node_before(point.cut) == Some(point.node);
         if self.shown.edges(path) != Some(self.edges) {
             self.show(Extent::default(), path);
+            self.undone = None;
             self.stopped = None;
             self.fruitless = 0;
             actions.push(Action::Telemetry(Telemetry::Branched));
@@ -470,6 +516,59 @@ impl Machine {
             State::Ready(ready) if !stands(&ready.point) => self.state = State::Idle,
             State::Idle | State::Preparing(_) | State::Ready(_) => {}
         }
+    }
+
+    /// Takes the newest change of the view back: everything is shown, where it fits, or else a larger summary
+    /// in the place of the one that is shown.
+    fn undo(
+        &mut self,
+        path: &Path<'_>,
+        now: Timestamp,
+        actions: &mut Vec<Action>,
+    ) -> Result<(), Refusal> {
+        if self.shown == Extent::default() {
+            return Err(Refusal::NothingDone);
+        }
+        let (before, whole) = (self.shown, Extent::default());
+        let after = self.gauge.size(&whole, path).all();
+        if after >= self.limits.brim() {
+            return self.remake(path, now, actions);
+        }
+        self.undone = Some(Box::new((before, self.edges)));
+        let before = self.size(&before, path);
+        self.show(whole, path);
+        actions.push(Action::Telemetry(Telemetry::TakenBack { before, after }));
+        actions.push(Action::ShowAll);
+        Ok(())
+    }
+
+    /// Shows again what was taken back.
+    fn redo(&mut self, path: &Path<'_>, actions: &mut Vec<Action>) -> Result<(), Refusal> {
+        let (shown, edges) = *self.undone.take().ok_or(Refusal::NothingDone)?;
+        let is_there = shown.edges(path) == Some(edges);
+        let is_remade = self.shown.mark.is_some() && self.shown.from == shown.from;
+        if !is_there || !(is_remade || self.shown == Extent::default()) {
+            return Err(Refusal::NothingDone);
+        }
+        let before = self.size(&self.shown, path);
+        self.show(shown, path);
+        self.discard_behind(shown.from, actions);
+        actions.push(Action::Telemetry(Telemetry::Swapped {
+            before,
+            after: self.size(&shown, path),
+            tail: path.tail(shown.from),
+        }));
+        actions.push(Action::Show(shown));
+        Ok(())
+    }
+
+    /// Refuses to take anything from a view that somebody wanted whole, as long as there is room.
+    fn wanted_whole(&self, path: &Path<'_>) -> Result<(), Refusal> {
+        let is_whole = self.shown == Extent::default() && self.undone.is_some();
+        if is_whole && self.size(&self.shown, path) < self.limits.brim() {
+            return Err(Refusal::TakenBack);
+        }
+        Ok(())
     }
 
     fn show(&mut self, shown: Extent, path: &Path<'_>) {
@@ -521,6 +620,7 @@ impl Machine {
                     point: preparing.point,
                     mark,
                     tokens,
+                    remakes: preparing.remakes,
                 });
             }
             _ => actions.push(Action::Telemetry(Telemetry::LateResult(job))),

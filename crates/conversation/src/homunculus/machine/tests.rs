@@ -492,7 +492,49 @@ fn a_swap_below_the_hard_threshold_must_pay() {
 #[test]
 fn an_idle_machine_is_small() {
     let bytes = size_of::<Homunculus<Hosted>>();
-    assert!(bytes <= 1_104, "{bytes}");
+    assert!(bytes <= 1_112, "{bytes}");
+}
+
+#[test]
+fn a_swap_that_was_taken_back_stays_so_until_the_hard_threshold() {
+    let mut driver = Driver::new(prepared(), limits(10_000), &[1_000; 12]);
+    let order = ordered(&driver.request(7)).unwrap();
+    driver.finish(order.job, 500);
+    driver.second += 600;
+    let swapped = sent(&driver.request(7)).unwrap();
+    assert!(swapped.from > 0);
+    let tell = |driver: &mut Driver<_>, len, back: bool| {
+        let path = Path::new(&driver.outline, len, &[]);
+        let event = match back {
+            true => Event::Undo(path),
+            false => Event::Redo(path),
+        };
+        driver.machine.on(event, at(driver.second))
+    };
+    let actions = tell(&mut driver, 7, true);
+    assert!(actions.contains(&Action::ShowAll));
+    driver.second += 600;
+    assert_eq!(sent(&driver.request(7)), Some(Extent::default()));
+    let actions = tell(&mut driver, 7, false);
+    assert!(actions.contains(&Action::Show(swapped)));
+    assert_eq!(sent(&driver.request(7)), Some(swapped));
+    let again = tell(&mut driver, 7, false);
+    assert_eq!(again, [Action::Refuse(Refusal::NothingDone)]);
+    // Where the whole no longer fits, a larger summary takes the place of the old one.
+    let actions = tell(&mut driver, 12, true);
+    let order = ordered(&actions).unwrap();
+    assert_eq!(
+        (order.cut, order.budget),
+        (swapped.from, Tokens::new(1_000))
+    );
+    driver.finish(order.job, 900);
+    let remade = sent(&driver.request(12)).unwrap();
+    assert_eq!(
+        (remade.from, remade.summary),
+        (swapped.from, Tokens::new(900))
+    );
+    let actions = tell(&mut driver, 12, false);
+    assert!(actions.contains(&Action::Show(swapped)));
 }
 
 /// Commands without rhyme or reason.
@@ -559,6 +601,8 @@ enum Happening {
     Usage(u64),
     Idle,
     LongPause,
+    Undo,
+    Redo,
 }
 
 fn happening() -> impl proptest::strategy::Strategy<Value = Happening> {
@@ -571,6 +615,8 @@ fn happening() -> impl proptest::strategy::Strategy<Value = Happening> {
         1 => (0..4_000_u64).prop_map(Happening::Usage),
         1 => Just(Happening::Idle),
         1 => Just(Happening::LongPause),
+        1 => Just(Happening::Undo),
+        1 => Just(Happening::Redo),
     ]
 }
 
@@ -580,11 +626,12 @@ struct Watch {
     running: Option<Preparation>,
     marks: Vec<(MarkId, Preparation)>,
     shown: Extent,
+    undone: Option<Extent>,
     stopped: bool,
 }
 
 impl Watch {
-    fn see(&mut self, actions: &[Action], path: &Path<'_>, limits: &Limits) {
+    fn see(&mut self, event: &Event<'_>, actions: &[Action], path: &Path<'_>, limits: &Limits) {
         for action in actions {
             match action {
                 &Action::Prepare(preparation) => {
@@ -596,7 +643,18 @@ impl Watch {
                 &Action::Abandon(job) => {
                     assert_eq!(self.running.take().map(|running| running.job), Some(job));
                 }
+                &Action::Show(shown) if matches!(event, Event::Redo(_)) && shown.from > 0 => {
+                    assert_eq!(self.undone.take(), Some(shown), "shown as it was");
+                    assert!(self.shown == Extent::default() || self.shown.from == shown.from);
+                    self.shown = shown;
+                }
                 &Action::Show(shown) => self.see_shown(shown, path, limits),
+                Action::ShowAll => {
+                    assert!(matches!(event, Event::Undo(_)));
+                    assert_ne!(self.shown, Extent::default(), "something was taken back");
+                    self.undone = Some(std::mem::take(&mut self.shown));
+                }
+                Action::Refuse(_) => assert!(matches!(event, Event::Undo(_) | Event::Redo(_))),
                 &Action::Send(shown) => assert_eq!(shown, self.shown),
                 Action::Stop(_) => self.stopped = true,
                 Action::Acknowledge(acknowledged) => {
@@ -623,7 +681,11 @@ impl Watch {
                 made.cut <= shown.from,
                 "a turn is neither shown nor summarised nor dropped"
             );
-            if self.shown.mark != shown.mark {
+            let is_new = self.shown.mark != shown.mark;
+            if is_new && self.shown.from == made.cut && shown.from == made.cut {
+                // A larger summary in the place of the old one.
+                self.undone = Some(self.shown);
+            } else if is_new {
                 assert_eq!(
                     made.cut, shown.from,
                     "a swap shows all that its summary does not cover"
@@ -693,6 +755,8 @@ proptest! {
                 Happening::Overflow => Event::Overflowed { input: None },
                 Happening::Usage(input) => usage(input),
                 Happening::Idle => Event::Idle(path),
+                Happening::Undo => Event::Undo(path),
+                Happening::Redo => Event::Redo(path),
                 Happening::LongPause => {
                     second += 3_600;
                     Event::Idle(path)
@@ -702,7 +766,7 @@ proptest! {
             let actions = machine.on(event, at(second));
             prop_assert_eq!(&twin.on(event, at(second)), &actions, "a clone acts alike");
             let path = Path::new(&outline, len, &[]);
-            watch.see(&actions, &path, &limits);
+            watch.see(&event, &actions, &path, &limits);
             let sends = actions.iter().filter(|action| matches!(action, Action::Send(_))).count();
             let held = actions.iter().filter(|action| matches!(action, Action::Hold { .. })).count();
             if matches!(event, Event::Request(_)) {

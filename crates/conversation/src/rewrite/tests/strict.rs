@@ -198,7 +198,7 @@ impl Run {
         let request = Request::parse(self.dialect, body.as_bytes()).unwrap();
         let new = vec![TurnId::from_bytes([1; 16]); request.len() - self.known];
         let limits = Limits::new(Tokens::new(Limits::MIN));
-        let shrunk = shrink_new(&request, &new, &limits, &Heuristic);
+        let shrunk = shrink_new(&request, &new, (&limits, Tokens::ZERO), &Heuristic);
         self.shrunk += shrunk.len();
         self.changes.extend(shrunk);
         let model = ModelTable::shipped().find(self.model);

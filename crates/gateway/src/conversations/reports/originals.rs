@@ -1,13 +1,17 @@
 //! The way back to what left the model's sight: receipts, originals and recall.
 
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
 use context::Turn;
+use context::extract::receipt::Receipt;
 use context::original::{Handle, Section};
 use conversation::originals;
-use history::{ConversationId, Mark, MarkId};
+use history::{ConversationId, Labels, Mark, MarkId};
 
-use super::figures::{covered, readable};
+use super::figures::{covered, line_of, readable};
 use super::{Inner, Past};
-use crate::report::{Expanded, Loss, Lost, Recalled, Recollection, ReportError, Viewer};
+use crate::report::{Expanded, Line, Loss, Lost, Recalled, Recollection, ReportError, Viewer};
 
 impl Inner {
     pub(super) async fn lost(
@@ -19,7 +23,7 @@ impl Inner {
         let found = self.find(asker, id).await?;
         let past = self.past(&found, id).await?;
         let Some(wanted) = mark.or(found.standing) else {
-            return Ok(Lost::default());
+            return Ok(self.receipts.of(id).unwrap_or_default());
         };
         let mark = past.marks.iter().find(|mark| mark.id() == wanted);
         let mark = mark.ok_or(ReportError::NoMark)?;
@@ -27,18 +31,55 @@ impl Inner {
         let front = front(mark, &past);
         let work = || originals::lost(&past.path, cut, &front);
         let receipt = self.reading.of(bytes(&past.path), work).await;
-        let entry = |loss: &context::extract::receipt::Loss| Loss {
-            kind: loss.kind.as_str(),
-            handle: loss.handle(),
-            text: loss.text.clone(),
+        Ok(lost(Some(wanted), &receipt))
+    }
+
+    /// The newest conversation of a session that is its main agent's.
+    pub(super) async fn session(
+        &self,
+        asker: Viewer,
+        session: String,
+    ) -> Result<Line, ReportError> {
+        let tenant = match asker {
+            Viewer::Tenant(tenant) => Some(tenant),
+            Viewer::All => None,
         };
-        Ok(Lost {
-            mark: Some(wanted.to_string()),
-            turns: receipt.turns,
-            tokens: receipt.tokens.get(),
-            entries: receipt.lost.iter().map(entry).collect(),
-            left_out: receipt.left_out,
-        })
+        let is_of = |labels: &Labels| {
+            labels.session.as_deref() == Some(session.as_str()) && labels.agent.is_none()
+        };
+        let now = (self.parts.clock)();
+        let in_memory = self.directory.registry.all(tenant).into_iter();
+        let live = in_memory.filter(|shared| shared.is_answered());
+        let lines = live.filter_map(|shared| {
+            let live = shared.lock();
+            let record = live.record();
+            is_of(&record.labels).then(|| (record.seen, line_of(&live, now)))
+        });
+        if let Some((_, line)) = lines.max_by_key(|(seen, _)| *seen) {
+            return Ok(line);
+        }
+        let stored = self.stored(tenant).await?.into_iter();
+        let newest = stored
+            .filter(|record| is_of(&record.labels))
+            .max_by_key(|record| record.seen);
+        let newest = newest.ok_or(ReportError::NoConversation)?;
+        Ok(self.line_of_record(&newest))
+    }
+
+    /// Keeps the receipt of the client's own summary.
+    pub(super) async fn compacted(
+        &self,
+        asker: Viewer,
+        id: ConversationId,
+        summary: String,
+    ) -> Result<Lost, ReportError> {
+        let found = self.find(asker, id).await?;
+        let past = self.past(&found, id).await?;
+        let work = || originals::lost(&past.path, past.path.len(), &summary);
+        let receipt = self.reading.of(bytes(&past.path), work).await;
+        let lost = lost(None, &receipt);
+        self.receipts.keep(id, lost.clone());
+        Ok(lost)
     }
 
     pub(super) async fn expand(
@@ -93,6 +134,43 @@ impl Inner {
         Ok(Recalled {
             hits: hits.into_iter().map(one).collect(),
         })
+    }
+}
+
+/// The receipts of the clients' own summaries, of the conversations that compacted last.
+#[derive(Debug, Default)]
+pub(in crate::conversations) struct Receipts(Mutex<VecDeque<(ConversationId, Lost)>>);
+
+impl Receipts {
+    /// The most that are kept.
+    const MOST: usize = 64;
+
+    fn keep(&self, id: ConversationId, lost: Lost) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(other, _)| *other != id);
+        kept.truncate(Self::MOST - 1);
+        kept.push_front((id, lost));
+    }
+
+    fn of(&self, id: ConversationId) -> Option<Lost> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().find(|(other, _)| *other == id);
+        found.map(|(_, lost)| lost.clone())
+    }
+}
+
+fn lost(mark: Option<MarkId>, receipt: &Receipt) -> Lost {
+    let entry = |loss: &context::extract::receipt::Loss| Loss {
+        kind: loss.kind.as_str(),
+        handle: loss.handle(),
+        text: loss.text.clone(),
+    };
+    Lost {
+        mark: mark.map(|mark| mark.to_string()),
+        turns: receipt.turns,
+        tokens: receipt.tokens.get(),
+        entries: receipt.lost.iter().map(entry).collect(),
+        left_out: receipt.left_out,
     }
 }
 

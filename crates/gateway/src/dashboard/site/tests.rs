@@ -15,8 +15,8 @@ use super::{Dashboard, PageRequest};
 use crate::config::{Config, Secret};
 use crate::dashboard::tests::sample::{detail, overview, part, replaced, visit, window};
 use crate::report::{
-    Detail, Expanded, Lost, Order, Overview, PinReport, Recalled, Replaced, Report, ReportError,
-    Reports, Viewer, WindowAt,
+    Detail, Expanded, Line, Lost, Order, Overview, PinReport, Recalled, Replaced, Report,
+    ReportError, Reports, Viewer, WindowAt,
 };
 
 const SECRET: [u8; 32] = [9; 32];
@@ -74,6 +74,14 @@ impl Reports for Known {
         self.answer(viewer, Lost::default(), "lost".to_owned())
     }
 
+    fn session(&self, viewer: Viewer, _: String) -> Report<'_, Line> {
+        self.answer(viewer, Line::default(), "session".to_owned())
+    }
+
+    fn compacted(&self, viewer: Viewer, _: ConversationId, _: String) -> Report<'_, Lost> {
+        self.answer(viewer, Lost::default(), "compacted".to_owned())
+    }
+
     fn expand(
         &self,
         viewer: Viewer,
@@ -94,7 +102,7 @@ impl Reports for Known {
         self.answer(viewer, Recalled::default(), "recall".to_owned())
     }
 
-    fn callers(&self, _: Viewer, _: &str, _: &Value) -> Vec<ConversationId> {
+    fn claim(&self, _: Viewer, _: &str, _: &Value) -> Vec<ConversationId> {
         Vec::new()
     }
 
