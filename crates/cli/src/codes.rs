@@ -6,6 +6,7 @@ use context::coded::{CodeEntry, ErrorCode};
 pub fn all() -> Vec<CodeEntry> {
     let tables = [
         crate::failure::CODES,
+        crate::command::connect::error::CODES,
         wire::CODES,
         tokens::CODES,
         lab::CODES,

@@ -5,6 +5,7 @@ pub mod bench;
 pub mod compact;
 pub mod completions;
 pub mod config;
+pub mod connect;
 pub mod demo;
 pub mod discover;
 pub mod docs;
@@ -37,6 +38,7 @@ pub fn run(
         Command::Expand(args) => archive::expand(args, environment, console),
         Command::Recall(args) => archive::recall(args, environment, console),
         Command::Mcp(args) => mcp::run(args, environment, console),
+        Command::Connect(args) => connect::run(args, environment, console),
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),

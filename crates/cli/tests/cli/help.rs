@@ -18,6 +18,7 @@ fn every_command_has_help_with_examples() {
         "serve",
         "config",
         "pin",
+        "connect",
         "plumb check",
         "plumb fmt",
         "completions",

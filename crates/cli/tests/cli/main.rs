@@ -8,10 +8,14 @@
 
 mod behaviour;
 mod compact;
+#[cfg(unix)]
+mod connect;
 mod corpus;
 mod demo;
 mod failures;
 mod help;
+#[cfg(unix)]
+mod home;
 mod inspect;
 #[cfg(unix)]
 mod listening;
