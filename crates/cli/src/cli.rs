@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{archive, bench, compact, completions, config, connect, demo, docs};
+use crate::command::{archive, bench, compact, completions, config, connect, demo, docs, doctor};
 use crate::command::{inspect, mcp, pin, plumb, purge, replay, serve, sim};
 
 /// Manage the memory of long-running LLM agents: serve a gateway that compacts for any client, replay
@@ -42,6 +42,8 @@ pub enum Command {
     Serve(serve::ServeArgs),
     /// Connect a client to the gateway by changing its settings, or undo that
     Connect(connect::ConnectArgs),
+    /// Check that the gateway works and which clients use it
+    Doctor(doctor::DoctorArgs),
     /// Print the gateway's effective configuration
     Config(config::ConfigArgs),
     /// Add, list and remove pins in a running gateway

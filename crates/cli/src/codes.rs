@@ -7,6 +7,7 @@ pub fn all() -> Vec<CodeEntry> {
     let tables = [
         crate::failure::CODES,
         crate::command::connect::error::CODES,
+        crate::command::doctor::CODES,
         wire::CODES,
         tokens::CODES,
         lab::CODES,

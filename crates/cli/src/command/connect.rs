@@ -10,6 +10,7 @@ mod file;
 mod json;
 mod record;
 mod shown;
+pub mod standing;
 mod toml;
 mod undo;
 

@@ -9,6 +9,7 @@ pub mod connect;
 pub mod demo;
 pub mod discover;
 pub mod docs;
+pub mod doctor;
 pub mod inspect;
 pub mod mcp;
 pub mod pin;
@@ -39,6 +40,7 @@ pub fn run(
         Command::Recall(args) => archive::recall(args, environment, console),
         Command::Mcp(args) => mcp::run(args, environment, console),
         Command::Connect(args) => connect::run(args, environment, console),
+        Command::Doctor(args) => doctor::run(args, environment, console),
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),

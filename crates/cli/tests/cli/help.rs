@@ -19,6 +19,7 @@ fn every_command_has_help_with_examples() {
         "config",
         "pin",
         "connect",
+        "doctor",
         "plumb check",
         "plumb fmt",
         "completions",

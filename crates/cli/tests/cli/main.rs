@@ -12,6 +12,8 @@ mod compact;
 mod connect;
 mod corpus;
 mod demo;
+#[cfg(unix)]
+mod doctor;
 mod failures;
 mod help;
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! The clients, and the settings that connect each of them to the gateway.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -35,6 +35,8 @@ pub struct SettingsFile {
 const HOOK_TIMEOUT: u32 = 10;
 
 impl Client {
+    pub const ALL: [Self; 4] = [Self::Claude, Self::Codex, Self::Opencode, Self::Pi];
+
     /// The word on the command line.
     pub const fn word(self) -> &'static str {
         match self {
@@ -52,6 +54,16 @@ impl Client {
             Self::Codex => "Codex",
             Self::Opencode => "opencode",
             Self::Pi => "pi",
+        }
+    }
+
+    /// The folder with the client's settings. It exists once the client has run.
+    pub fn folder(self, folders: &ClientFolders) -> &Path {
+        match self {
+            Self::Claude => &folders.claude,
+            Self::Codex => &folders.codex,
+            Self::Opencode => &folders.opencode,
+            Self::Pi => &folders.pi,
         }
     }
 
