@@ -2,8 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{archive, bench, compact, completions, config, demo, docs, inspect};
-use crate::command::{mcp, pin, plumb, purge, replay, serve, sim};
+use crate::command::{archive, bench, compact, completions, config, connect, demo, docs, doctor};
+use crate::command::{inspect, mcp, pin, plumb, purge, replay, serve, sim};
 
 /// Manage the memory of long-running LLM agents: serve a gateway that compacts for any client, replay
 /// recorded sessions under different strategies, compact or inspect a session.
@@ -40,6 +40,10 @@ COLUMNS are respected.";
 pub enum Command {
     /// Serve the gateway, which compacts conversations for any client
     Serve(serve::ServeArgs),
+    /// Connect a client to the gateway by changing its settings, or undo that
+    Connect(connect::ConnectArgs),
+    /// Check that the gateway works and which clients use it
+    Doctor(doctor::DoctorArgs),
     /// Print the gateway's effective configuration
     Config(config::ConfigArgs),
     /// Add, list and remove pins in a running gateway

@@ -6,6 +6,8 @@ use context::coded::{CodeEntry, ErrorCode};
 pub fn all() -> Vec<CodeEntry> {
     let tables = [
         crate::failure::CODES,
+        crate::command::connect::error::CODES,
+        crate::command::doctor::CODES,
         wire::CODES,
         tokens::CODES,
         lab::CODES,

@@ -25,6 +25,21 @@ pub struct Environment {
     pub config_folder: Option<PathBuf>,
     /// Ebbtide's folder for data; it may not exist.
     pub data_folder: Option<PathBuf>,
+    /// The folders in which clients keep their settings; `None` if the home folder is unknown.
+    pub client_folders: Option<ClientFolders>,
+}
+
+/// The folders in which clients keep their settings, as absolute paths; some may not exist.
+#[derive(Clone, Debug)]
+pub struct ClientFolders {
+    pub home: PathBuf,
+    /// Claude Code's `settings.json` lies here.
+    pub claude: PathBuf,
+    /// Claude Code's `.claude.json` lies here: in the home folder, unless `CLAUDE_CONFIG_DIR` is set.
+    pub claude_state: PathBuf,
+    pub codex: PathBuf,
+    pub opencode: PathBuf,
+    pub pi: PathBuf,
 }
 
 /// The folder in which one client keeps its sessions.
@@ -79,6 +94,7 @@ impl Environment {
             settings: settings(),
             config_folder: folder("XDG_CONFIG_HOME", ".config"),
             data_folder: folder("XDG_DATA_HOME", ".local/share"),
+            client_folders: client_folders(),
         }
     }
 
@@ -131,12 +147,42 @@ fn settings() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Ebbtide's folder below the path in the variable `moved`, or else below `usual` in the home folder.
+/// Ebbtide's folder below a base folder of the XDG specification.
 fn folder(moved: &str, usual: &str) -> Option<PathBuf> {
+    Some(base_folder(moved, usual)?.join("ebbtide"))
+}
+
+/// The absolute path in the variable `moved`, or else `usual` in the home folder.
+fn base_folder(moved: &str, usual: &str) -> Option<PathBuf> {
     let base = variable(moved).map(PathBuf::from);
     let base = base.filter(|path| path.is_absolute());
-    let base = base.or_else(|| Some(home()?.join(usual)))?;
-    Some(base.join("ebbtide"))
+    base.or_else(|| Some(home()?.join(usual)))
+}
+
+/// A client's own folder, which its variable `moved` may move.
+fn client_folder(moved: &str, usual: &str) -> Option<PathBuf> {
+    let base = variable(moved).map(PathBuf::from);
+    base.or_else(|| Some(home()?.join(usual)))
+}
+
+const CLAUDE: (&str, &str) = ("CLAUDE_CONFIG_DIR", ".claude");
+const CODEX: (&str, &str) = ("CODEX_HOME", ".codex");
+const PI: (&str, &str) = ("PI_CODING_AGENT_DIR", ".pi/agent");
+
+fn client_folders() -> Option<ClientFolders> {
+    // Paths are recorded, and a later run may start in another folder.
+    let absolute = |path: PathBuf| std::path::absolute(path).ok();
+    let folder = |(moved, usual)| client_folder(moved, usual).and_then(absolute);
+    let home = absolute(home()?)?;
+    let claude_state = variable(CLAUDE.0).map_or_else(|| home.clone(), PathBuf::from);
+    Some(ClientFolders {
+        claude: folder(CLAUDE)?,
+        claude_state: absolute(claude_state)?,
+        codex: folder(CODEX)?,
+        opencode: base_folder("XDG_CONFIG_HOME", ".config")?.join("opencode"),
+        pi: folder(PI)?,
+        home,
+    })
 }
 
 fn home() -> Option<PathBuf> {
@@ -177,19 +223,15 @@ fn width() -> usize {
 /// Each client's session folder, which the client's own variable may move.
 fn session_folders() -> Vec<SessionFolder> {
     let folders = [
-        ("Claude Code", "CLAUDE_CONFIG_DIR", ".claude", "projects"),
-        ("Codex", "CODEX_HOME", ".codex", "sessions"),
-        ("pi", "PI_CODING_AGENT_DIR", ".pi/agent", "sessions"),
+        ("Claude Code", CLAUDE, "projects"),
+        ("Codex", CODEX, "sessions"),
+        ("pi", PI, "sessions"),
     ];
     folders
         .into_iter()
-        .filter_map(|(product, moved, usual, folder)| {
-            let base = variable(moved).map(PathBuf::from);
-            let base = base.or_else(|| Some(home()?.join(usual)))?;
-            Some(SessionFolder {
-                product,
-                path: base.join(folder),
-            })
+        .filter_map(|(product, (moved, usual), folder)| {
+            let path = client_folder(moved, usual)?.join(folder);
+            Some(SessionFolder { product, path })
         })
         .collect()
 }

@@ -5,9 +5,11 @@ pub mod bench;
 pub mod compact;
 pub mod completions;
 pub mod config;
+pub mod connect;
 pub mod demo;
 pub mod discover;
 pub mod docs;
+pub mod doctor;
 pub mod inspect;
 pub mod mcp;
 pub mod pin;
@@ -39,6 +41,8 @@ pub fn run(
         Command::Undo(args) => archive::order("undo", args, environment, console),
         Command::Redo(args) => archive::order("redo", args, environment, console),
         Command::Mcp(args) => mcp::run(args, environment, console),
+        Command::Connect(args) => connect::run(args, environment, console),
+        Command::Doctor(args) => doctor::run(args, environment, console),
         Command::Completions(args) => completions::run(args, console),
         Command::Replay(args) => replay::run(args, environment, console),
         Command::Demo(args) => demo::run(args, environment, console),

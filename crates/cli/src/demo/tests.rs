@@ -42,6 +42,7 @@ pub fn environment() -> Environment {
         progress: Progress::Silent,
         config_folder: None,
         data_folder: None,
+        client_folders: None,
         settings: Vec::new(),
     }
 }

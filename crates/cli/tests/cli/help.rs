@@ -18,6 +18,8 @@ fn every_command_has_help_with_examples() {
         "serve",
         "config",
         "pin",
+        "connect",
+        "doctor",
         "plumb check",
         "plumb fmt",
         "completions",

@@ -8,10 +8,16 @@
 
 mod behaviour;
 mod compact;
+#[cfg(unix)]
+mod connect;
 mod corpus;
 mod demo;
+#[cfg(unix)]
+mod doctor;
 mod failures;
 mod help;
+#[cfg(unix)]
+mod home;
 mod inspect;
 #[cfg(unix)]
 mod listening;
