@@ -14,7 +14,8 @@ pub fn start_quietly(environment: &Environment) {
 
 /// Starts the log. `EBBTIDE_LOG` filters it: `debug`, `ebbtide::request=off,info`, ….
 pub fn start(form: LogForm, environment: &Environment) {
-    begin(form, environment, "info");
+    // The MCP library tells of each request.
+    begin(form, environment, "info,rmcp=warn");
 }
 
 fn begin(form: LogForm, environment: &Environment, default: &str) {

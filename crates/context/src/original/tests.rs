@@ -1,3 +1,5 @@
+//! Tests of handles, sections and originals.
+
 use proptest::prelude::*;
 
 use super::{Handle, OriginalError, Section};

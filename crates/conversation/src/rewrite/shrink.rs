@@ -77,10 +77,12 @@ fn repeats(request: &Request<'_>, at: usize, call: &ToolCall, limits: &Limits) -
     for message in (0..at).filter_map(|index| request.message(index)) {
         for part in message.draft().parts {
             match part {
-                Part::Call(other) if other.id != call.id => {
-                    if other.name == call.name && other.arguments == call.arguments {
-                        earlier.push(other.id);
-                    }
+                Part::Call(other)
+                    if other.id != call.id
+                        && other.name == call.name
+                        && other.arguments == call.arguments =>
+                {
+                    earlier.push(other.id);
                 }
                 Part::Result(result) => {
                     let is_long = result.text.len() as u64 > limits.max().get();

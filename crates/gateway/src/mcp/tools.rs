@@ -6,8 +6,8 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use rmcp::model::{CallToolResult, Tool, ToolAnnotations};
 use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::{self, Trouble};
@@ -94,7 +94,7 @@ pub(super) struct Bare {
 }
 
 /// The answer of `unpin`.
-#[derive(Debug, serde::Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 pub(super) struct Unpinned {
     /// True if the pin was removed.
@@ -102,7 +102,7 @@ pub(super) struct Unpinned {
 }
 
 /// The answer of `prepare_compaction`.
-#[derive(Debug, serde::Serialize, JsonSchema)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 pub(super) struct Accepted {
     /// True if a summary will be made after the next request.
@@ -176,10 +176,27 @@ where
         .destructive(effect == Effect::Removes)
         .idempotent(true)
         .open_world(false);
-    Tool::new(name, description, Arc::default())
+    let mut tool = Tool::new(name, description, Arc::default())
         .with_input_schema::<A>()
         .with_output_schema::<O>()
-        .with_annotations(hints)
+        .with_annotations(hints);
+    let schemas = [Some(&mut tool.input_schema), tool.output_schema.as_mut()];
+    for schema in schemas.into_iter().flatten() {
+        Arc::make_mut(schema).values_mut().for_each(without_formats);
+    }
+    tool
+}
+
+/// Takes out the formats of integers, such as `uint`, which clients do not know.
+fn without_formats(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.remove("format");
+            fields.values_mut().for_each(without_formats);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_formats),
+        _ => {}
+    }
 }
 
 /// A call with its arguments.

@@ -11,6 +11,7 @@ mod encodings;
 mod forwarding;
 mod harness;
 mod limits;
+mod memory;
 mod overflow;
 mod recording;
 mod spans;
