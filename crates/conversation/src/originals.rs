@@ -24,23 +24,50 @@ pub fn is_call_of(name: &str, tool: &str) -> bool {
     })
 }
 
-/// Returns true if the client offers the model our tool of this name.
+/// Returns true if the client offers the model our tool of this name, at once or after a search for tools.
 #[must_use]
 pub(crate) fn offers(request: &Request<'_>, tool: &str) -> bool {
-    let tools = request
-        .tools()
+    let tools = request.tools();
+    let searches = tools
+        .as_ref()
+        .is_some_and(|tools| tools.value.contains(SEARCH));
+    if searches && is_deferred(request, tool) {
+        return true;
+    }
+    let tools = tools
         .filter(|tools| is_ours(tools.value))
         .and_then(|tools| serde_json::from_str::<Value>(tools.value).ok());
     let named = |offered: &Value| {
         let function = offered.get("function").unwrap_or(offered);
-        let name = function.get("name").and_then(Value::as_str);
-        name.is_some_and(|name| is_ours(name) && is_call_of(name, tool))
+        let Some(name) = function.get("name").and_then(Value::as_str) else {
+            return false;
+        };
+        // Codex puts the tools of a server into a namespace with the server's name.
+        let inside = offered.get("tools").and_then(Value::as_array);
+        let is_inside = |other: &Value| other.get("name").and_then(Value::as_str) == Some(tool);
+        let has = inside.is_some_and(|tools| tools.iter().any(is_inside));
+        is_ours(name) && (has || is_call_of(name, tool))
     };
     tools
         .as_ref()
         .and_then(Value::as_array)
         .is_some_and(|tools| tools.iter().any(named))
 }
+
+/// Claude Code's tool that loads others.
+const SEARCH: &str = r#""ToolSearch""#;
+
+/// Returns true if a message of the client lists our tool among those that a search loads: on a line of its own.
+fn is_deferred(request: &Request<'_>, tool: &str) -> bool {
+    let line = format!(r"ebbtide__{tool}\n");
+    let first = (0..request.len()).filter_map(|index| request.message(index));
+    first
+        .take(LISTED)
+        .any(|message| message.raw().contains(&line))
+}
+
+/// The number of messages at the beginning in which the client lists its tools.
+const LISTED: usize = 2;
 
 /// The receipt of what the first `cut` turns say and `front`, the text in front of the others, does not.
 #[must_use]
@@ -67,4 +94,38 @@ pub fn told(old: &[Turn], tail: &[Turn], summary: &str) -> Vec<String> {
 #[must_use]
 pub fn recall(turns: &[Turn], query: &str, most: usize) -> Vec<Hit> {
     recall::recall(turns, query, most, &is_ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::api::{Dialect, Request};
+
+    use super::{is_call_of, offers};
+
+    #[test]
+    fn a_tool_is_known_with_and_without_its_server() {
+        assert!(is_call_of("mcp__ebbtide__pin", "pin"));
+        assert!(is_call_of("pin", "pin"));
+        assert!(!is_call_of("mcp__ebbtide__unpin", "pin"));
+    }
+
+    #[test]
+    fn a_tool_is_offered_at_once_or_after_a_search() {
+        let check = |tools: &str, said: &str, offered: bool| {
+            let body = format!(
+                r#"{{"tools":[{{"name":"{tools}"}}],"messages":[{{"role":"user","content":"{said}"}}]}}"#
+            );
+            let request = Request::parse(Dialect::Anthropic, body.as_bytes()).unwrap();
+            assert_eq!(offers(&request, "expand"), offered, "{body}");
+        };
+        let listed = r"available:\nmcp__ebbtide__expand\nmcp__ebbtide__lost\n";
+        check("mcp__ebbtide__expand", "Hello.", true);
+        check("mcp__other__expand", "Hello.", false);
+        check("ToolSearch", listed, true);
+        check("ToolSearch", "What does ebbtide__expand do?", false);
+        check("Read", listed, false);
+        let body = r#"{"tools":[{"type":"namespace","name":"mcp__ebbtide","tools":[{"name":"expand"}]}],"input":"Hello."}"#;
+        let request = Request::parse(Dialect::Responses, body.as_bytes()).unwrap();
+        assert!(offers(&request, "expand") && !offers(&request, "lost"));
+    }
 }

@@ -1,6 +1,6 @@
 //! The error codes of this crate.
 
-use context::coded::{self, ErrorCode};
+use context::coded::{self, CodeEntry, ErrorCode};
 
 context::error_codes! {
     /// The codes of the outer half.
@@ -63,15 +63,17 @@ context::error_codes! {
         "Call the tool again with `conversation` set to one of the IDs.";
 }
 
-/// Returns the remedy for a code of this crate or of one whose rules may have caused a refusal.
+/// The codes of this crate and of those whose rules may cause a refusal.
+pub(crate) const TABLES: [&[CodeEntry]; 4] = [
+    CODES,
+    context::CODES,
+    conversation::homunculus::CODES,
+    history::CODES,
+];
+
+/// Returns the remedy for a code.
 pub(crate) fn remedy(code: ErrorCode) -> Option<String> {
-    let tables = [
-        CODES,
-        context::CODES,
-        conversation::homunculus::CODES,
-        history::CODES,
-    ];
-    tables.iter().find_map(|table| coded::remedy(table, code))
+    TABLES.iter().find_map(|table| coded::remedy(table, code))
 }
 
 /// Returns the meaning of one of these codes.

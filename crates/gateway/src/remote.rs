@@ -65,7 +65,7 @@ impl Coded for RemoteError {
             Self::Url { source, .. } => source.code(),
             Self::NoAnswer { .. } => error::NO_GATEWAY,
             Self::Refused { code, .. } => {
-                let known = crate::CODES.iter().chain(context::CODES);
+                let known = error::TABLES.iter().copied().flatten();
                 let found = known
                     .map(|entry| entry.code)
                     .find(|own| own.as_str() == code);

@@ -6,13 +6,15 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use rmcp::model::{CallToolResult, Tool, ToolAnnotations};
 use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::{self, Trouble};
 use super::place::{self, Made};
-use crate::report::{Expanded, Lost, Order, PinReport, Recalled, Reports, Status, Viewer};
+use crate::report::{
+    Accepted, Expanded, Lost, Order, PinReport, Recalled, Reports, Status, Unpinned, Viewer,
+};
 
 /// The most bytes of an original in one answer: about 6,000 tokens of text.
 const ROOM: usize = 24_000;
@@ -91,22 +93,6 @@ pub(super) struct Losses {
 pub(super) struct Bare {
     /// The conversation's ID, if asked for it.
     conversation: Option<String>,
-}
-
-/// The answer of `unpin`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars")]
-pub(super) struct Unpinned {
-    /// True if the pin was removed.
-    pub(super) removed: bool,
-}
-
-/// The answer of `prepare_compaction`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(crate = "rmcp::schemars")]
-pub(super) struct Accepted {
-    /// True if a summary will be made after the next request.
-    pub(super) accepted: bool,
 }
 
 /// What a tool does to the memory.

@@ -139,7 +139,7 @@ async fn the_tools_work_on_the_only_conversation_and_ask_which_of_two() {
         .as_str()
         .expect("a text");
     assert!(text.contains("E0831") && text.contains(&id), "{text}");
-    let named = json!({"handle": "turn:1", "conversation": &id[..8]});
+    let named = json!({"handle": "turn:1", "conversation": id.get(..8)});
     let found = tool(&url, "expand", named, &[]).await.json();
     assert_eq!(found["result"]["content"][1]["text"], SECRET);
     let foreign = [("origin", "https://elsewhere.example")];

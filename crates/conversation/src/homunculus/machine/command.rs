@@ -52,7 +52,7 @@ impl Machine {
             }
             Command::Resume => {
                 self.stopped = None;
-                self.fruitless = 0;
+                self.count.fruitless = 0;
                 Ok(())
             }
         };
@@ -318,12 +318,12 @@ impl Machine {
 
     fn count_gain(&mut self, before: Tokens, after: Tokens, actions: &mut Vec<Action>) {
         if self.gains(before, after).is_ok() {
-            self.fruitless = 0;
+            self.count.fruitless = 0;
             return;
         }
-        self.fruitless += 1;
-        if self.fruitless >= self.limits.thrash {
-            let reason = StopReason::Thrashing(self.fruitless);
+        self.count.fruitless += 1;
+        if self.count.fruitless >= self.limits.thrash {
+            let reason = StopReason::Thrashing(self.count.fruitless);
             self.stopped = Some(reason);
             self.abandon(actions);
             actions.push(Action::Stop(reason));

@@ -59,8 +59,6 @@ struct Machine {
     /// A ready summary that is kept while a better one is made.
     standby: Option<Ready>,
     failure: Failure,
-    /// Swaps in a row that freed less than the minimum gain.
-    fruitless: u32,
     stopped: Option<StopReason>,
     /// The view that was taken back, with its edges.
     undone: Option<Box<(Extent, [TurnId; 2])>>,
@@ -75,6 +73,8 @@ struct Machine {
 struct Count {
     requests: u32,
     swaps: u32,
+    /// Swaps in a row that freed less than the minimum gain.
+    fruitless: u32,
     jobs: u64,
 }
 
@@ -158,7 +158,6 @@ impl<S: Strategy> Homunculus<S> {
                     in_a_row: 0,
                     not_before: None,
                 },
-                fruitless: 0,
                 stopped: None,
                 undone: None,
                 count: Count::default(),
@@ -497,7 +496,7 @@ impl Machine {
             self.show(Extent::default(), path);
             self.undone = None;
             self.stopped = None;
-            self.fruitless = 0;
+            self.count.fruitless = 0;
             actions.push(Action::Telemetry(Telemetry::Branched));
             actions.push(Action::Show(self.shown));
         }

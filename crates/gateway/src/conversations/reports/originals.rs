@@ -11,7 +11,9 @@ use history::{ConversationId, Labels, Mark, MarkId};
 
 use super::figures::{covered, line_of, readable};
 use super::{Inner, Past};
-use crate::report::{Expanded, Line, Loss, Lost, Recalled, Recollection, ReportError, Viewer};
+use crate::report::{
+    Expanded, Line, Loss, Lost, QUOTED, Recalled, Recollection, ReportError, Viewer,
+};
 
 impl Inner {
     pub(super) async fn lost(
@@ -95,6 +97,7 @@ impl Inner {
         let original = original.map_err(|error| ReportError::refused(&error))?;
         let excerpt = original.excerpt(section, room);
         Ok(Expanded {
+            about: QUOTED,
             section: excerpt.section.to_string(),
             text: excerpt.text.to_owned(),
             bytes: original.text.len(),
@@ -132,6 +135,7 @@ impl Inner {
             hidden: hit.turn <= cut,
         };
         Ok(Recalled {
+            about: QUOTED,
             hits: hits.into_iter().map(one).collect(),
         })
     }
@@ -166,6 +170,7 @@ fn lost(mark: Option<MarkId>, receipt: &Receipt) -> Lost {
         text: loss.text.clone(),
     };
     Lost {
+        about: QUOTED,
         mark: mark.map(|mark| mark.to_string()),
         turns: receipt.turns,
         tokens: receipt.tokens.get(),
