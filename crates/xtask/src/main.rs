@@ -25,6 +25,7 @@ cargo xtask COMMAND
                                 to their package registries
   clients --real                run the newest Claude Code and Codex the same way, with a
                                 rule that every request must hold
+  clients --conformance         run the MCP conformance suite against a gateway
   licences                      check the licences of all dependencies
   advisories                    check for known vulnerabilities; needs cargo-deny and
                                 network access
@@ -54,6 +55,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
         Some((&"docs", ["--check"])) => docs::run(&root()?, docs::Mode::Check),
         Some((&"clients", [])) => clients::run(&root()?),
         Some((&"clients", ["--real"])) => clients::run_real(&root()?),
+        Some((&"clients", ["--conformance"])) => clients::run_conformance(&root()?),
         Some((&"licences", [])) => licences::run(&root()?),
         Some((&"advisories", [])) => licences::advisories(&root()?),
         None | Some((&("help" | "--help" | "-h"), _)) => {

@@ -4,6 +4,7 @@
 //! Afterwards the provider's log is compared with what the clients sent, and its count of rejected
 //! requests with the number that the tests expect.
 
+mod conformance;
 mod install;
 mod process;
 mod real;
@@ -14,6 +15,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
+pub use self::conformance::run as run_conformance;
 pub use self::real::run as run_real;
 
 use self::process::Process;
