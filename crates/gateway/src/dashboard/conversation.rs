@@ -115,6 +115,11 @@ impl<'a> Page<'a> {
         matches!(self.head.state.word, "idle" | "backing-off" | "stopped")
     }
 
+    /// Returns true if a summary stands that can be taken back.
+    fn can_undo(&self) -> bool {
+        self.marks.iter().any(|mark| mark.state == "standing")
+    }
+
     /// Returns true if a summary is ready to be swapped in.
     fn can_swap(&self) -> bool {
         self.head.state.word == "ready"

@@ -7,7 +7,7 @@ use super::Visit;
 use super::conversation::Summary;
 use super::overview::name;
 use super::text::folded;
-use crate::report::{Original, Replaced};
+use crate::report::{Loss, Lost, Original, Replaced};
 
 /// Turns per page.
 pub const TURNS: usize = 20;
@@ -16,9 +16,9 @@ const SHOWN: usize = 1_200;
 /// The most characters of a turn in a page.
 const MOST: usize = 200_000;
 
-/// Renders a summary beside the turns it replaces, from turn `from` on.
+/// Renders a summary and what it leaves out beside the turns it replaces, from turn `from` on.
 pub fn replaced_page(
-    replaced: &Replaced,
+    (replaced, lost): (&Replaced, &Lost),
     from: usize,
     visit: &Visit,
 ) -> Result<String, askama::Error> {
@@ -29,6 +29,8 @@ pub fn replaced_page(
         id: &replaced.line.id,
         name: name(&replaced.line),
         mark: Summary::of(&replaced.mark, usize::MAX, visit.now),
+        losses: &lost.entries,
+        more_losses: lost.left_out,
         heading: heading(from, to, total),
         originals: replaced.originals.iter().map(Turn::of).collect(),
         earlier: (from > 0).then(|| from.saturating_sub(TURNS)),
@@ -44,6 +46,8 @@ struct Page<'a> {
     id: &'a str,
     name: String,
     mark: Summary,
+    losses: &'a [Loss],
+    more_losses: usize,
     heading: String,
     originals: Vec<Turn>,
     earlier: Option<usize>,

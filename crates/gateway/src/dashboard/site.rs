@@ -187,7 +187,10 @@ impl Call<'_> {
                 let from = number("from").unwrap_or(0);
                 let turns = from..from.saturating_add(replaced::TURNS);
                 let found = dashboard.reports.replaced(viewer, id, mark, turns).await;
-                let page = found.map(|found| replaced::replaced_page(&found, from, visit));
+                let lost = dashboard.reports.lost(viewer, id, Some(mark)).await;
+                let both = found.and_then(|found| Ok((found, lost?)));
+                let page =
+                    both.map(|(found, lost)| replaced::replaced_page((&found, &lost), from, visit));
                 self.page(page, &address(id))
             }
             _ => self.missing(),

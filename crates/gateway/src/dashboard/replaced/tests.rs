@@ -2,19 +2,35 @@
 
 use super::replaced_page;
 use crate::dashboard::tests::sample::{HOSTILE, part, replaced, visit};
+use crate::report::{Loss, Lost};
+
+fn lost() -> Lost {
+    Lost {
+        entries: vec![Loss {
+            kind: "decision",
+            handle: "turn:7".to_owned(),
+            text: "Use <i>SQLite</i>.".to_owned(),
+        }],
+        left_out: 2,
+        ..Lost::default()
+    }
+}
 
 #[test]
 fn both_stand_there() {
-    let page = replaced_page(&replaced(0, 20), 0, &visit()).expect("renders");
+    let page = replaced_page((&replaced(0, 20), &lost()), 0, &visit()).expect("renders");
     insta::assert_snapshot!(part(&page, "<article", "</article>"));
     assert!(page.contains("Goal: port the parser."));
     assert!(page.contains("Replaced turns 1 to 20 of 45"));
+    assert!(page.contains("<b>decision</b>") && page.contains("2 more are not listed"));
+    assert!(!page.contains("<i>SQLite"), "a quotation is escaped");
 }
 
 #[test]
 fn pages_lead_to_each_other() {
     let links = |from, turns| {
-        let page = replaced_page(&replaced(from, turns), from, &visit()).expect("renders");
+        let page =
+            replaced_page((&replaced(from, turns), &lost()), from, &visit()).expect("renders");
         let link = |rel: &str| {
             let (_, behind) = page.split_once(&format!("rel=\"{rel}\" href=\""))?;
             Some(behind.split('"').next()?.to_owned())
@@ -33,7 +49,7 @@ fn long_turns_are_folded_and_hostile_ones_are_text() {
     let mut long = replaced(0, 2);
     long.originals[0].text = "line\n".repeat(100_000);
     long.originals[1].text = HOSTILE.to_owned();
-    let page = replaced_page(&long, 0, &visit()).expect("renders");
+    let page = replaced_page((&long, &lost()), 0, &visit()).expect("renders");
     assert!(page.len() < 250_000, "{}", page.len());
     assert!(page.contains("300 kB more are not shown."));
     assert_eq!(page.matches("<details>").count(), 1);
