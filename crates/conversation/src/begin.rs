@@ -136,9 +136,17 @@ impl Stored {
     /// One that was made with turns in view that are not on this path tells of another branch.
     fn newest_mark(&self, store: &dyn Store) -> Result<Option<(Mark, Beside)>, HistoryError> {
         let (standing, path) = (self.wanted.mark, &self.wanted.path);
+        let strategy = self.record.strategy.as_deref();
+        let stored = strategy.and_then(|text| serde_json::from_str::<StoredStrategy>(text).ok());
+        // What was taken back does not come back by itself.
+        let undone = stored.and_then(|stored| stored.undone);
         for &node in self.behind.iter().rev() {
             let mut marks = store.marks_at(node)?.into_iter().rev();
-            let own = |mark: &Mark| Some(mark.id()) != standing && path.contains(&mark.made_from);
+            let own = |mark: &Mark| {
+                Some(mark.id()) != standing
+                    && undone.as_deref() != Some(mark.id().to_string().as_str())
+                    && path.contains(&mark.made_from)
+            };
             if let Some(mark) = marks.find(own) {
                 let beside = Beside::load(store, mark.id())?;
                 return Ok(Some((mark, beside)));

@@ -608,6 +608,11 @@ impl Conversation {
         let mut stored = self.supervisor.machine.strategy().to_stored();
         let sent = self.supervisor.machine.sent();
         // A guess is made again.
+        stored.undone = self
+            .supervisor
+            .machine
+            .undone()
+            .map(|mark| mark.to_string());
         stored.sent = (sent.guessed == Tokens::ZERO).then(|| sent.known.get());
         Record {
             // A program that cannot be written begins anew after a restart.

@@ -89,7 +89,7 @@ impl Conversation {
             flight.did.push(swapped);
             flight.swapped = true;
         }
-        if decision.undone {
+        if decision.undone && self.terms.is_on() {
             flight.did.push(Did::Undone);
             flight.swapped = true;
         }
@@ -265,7 +265,7 @@ impl Conversation {
             Order::Prepare | Order::Swap if machine.stopped().is_some() => Some(Refusal::Stopped),
             Order::Swap if machine.ready().is_none() => Some(Refusal::NothingReady),
             Order::Prepare if machine.preparing().is_some() => Some(Refusal::AlreadyPreparing),
-            Order::Redo if machine.undone().is_none() => Some(Refusal::NothingDone),
+            Order::Redo if !machine.may_redo() => Some(Refusal::NothingDone),
             Order::Undo => machine.may_undo(&self.path(self.len())).err(),
             Order::Prepare | Order::Swap | Order::Redo => None,
         };

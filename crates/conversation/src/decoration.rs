@@ -11,7 +11,7 @@ use crate::identity::{Key, Keyed};
 const MOST: usize = 256;
 
 /// The most replaced turns that a summary in use can have been made from: one shown, one ready, one ordered.
-const SUMMARIES: usize = 3;
+const SUMMARIES: usize = 4;
 
 /// The lines of a message as keyed hashes: a conversation in memory holds no words.
 #[derive(Debug, Default)]

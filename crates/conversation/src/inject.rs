@@ -2,6 +2,7 @@
 //! does not name, and the note about the agent's memory.
 
 use context::note::{Removed, RuntimeContext};
+use context::pin::{Origin, Pin};
 use context::{Role, TokenCounter, Turn};
 use history::{Change, Edition};
 
@@ -99,7 +100,13 @@ impl Conversation {
         let len = flight.turns.len;
         let path = self.path(len);
         let (_, view) = self.sizes(shown, len);
-        let labels: Vec<&str> = self.pins.iter().map(|pin| pin.text.as_str()).collect();
+        // The note may stand in the operator's role, and what the agent pinned has no such authority.
+        let label = |pin: &Pin| match pin.origin {
+            Origin::Agent => format!("set by you: {}", pin.text),
+            _ => pin.text.to_string(),
+        };
+        let labels: Vec<String> = self.pins.iter().map(label).collect();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         let expands = originals::offers(incoming.request, "expand");
         let last = shown.from;
         let recover = match expands {

@@ -202,7 +202,13 @@ impl Conversation {
     /// Remembers a newest message that is sent again without its additions.
     fn replace_decorated(&mut self, (old, place): (TurnId, usize), now: Timestamp) {
         let overlay = self.overlay.iter();
-        let marks = overlay.flat_map(|overlay| overlay.mark.iter().chain(&overlay.ready));
+        let marks = overlay.flat_map(|overlay| {
+            overlay
+                .mark
+                .iter()
+                .chain(&overlay.ready)
+                .chain(&overlay.undone)
+        });
         let job = self.supervisor.job.iter().map(|job| job.made_from);
         let used: Vec<TurnId> = marks.map(|mark| mark.made_from).chain(job).collect();
         let decorations = &mut self.said.decorations;

@@ -84,7 +84,8 @@ pub fn lost(turns: &[Turn], cut: usize, front: &str) -> Receipt {
 pub fn told(old: &[Turn], tail: &[Turn], summary: &str) -> Vec<String> {
     let is_told = |kind| matches!(kind, Kind::Constraint | Kind::Decision | Kind::OpenTask);
     let lost = Receipt::of(old, tail, summary).lost.into_iter();
-    lost.filter(|loss| is_told(loss.kind))
+    // What "the user answered" is the result of a tool, and nobody vouches for the tool.
+    lost.filter(|loss| is_told(loss.kind) && !loss.text.starts_with("the user answered"))
         .take(TOLD)
         .map(|loss| format!("{} {}: {}", loss.handle(), loss.kind, loss.text))
         .collect()

@@ -77,10 +77,9 @@ pub struct ExpandArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The conversation's next request carries it out. A swap can be taken back while
-the whole conversation stays below the hard threshold; the next summary then
-comes at that threshold. `ebbtide redo` shows the old summary again until the
-next swap.
+The conversation's next request carries it out. If the whole conversation fits
+into the window, it is shown; otherwise a larger summary takes the place of the
+old one. `ebbtide redo` shows the old summary again until the next swap.
 
 Examples:
   ebbtide undo CONVERSATION

@@ -99,13 +99,13 @@ pub const CODES: &[CodeEntry] = &[
     },
     CodeEntry {
         code: ErrorCode::new("E0619"),
-        meaning: "the whole conversation does not fit below the hard threshold",
+        meaning: "the whole conversation does not fit, and there is no room for a larger summary",
         remedy: "Read what you miss with `ebbtide lost` and `ebbtide expand`, or use a larger window.",
     },
     CodeEntry {
         code: ErrorCode::new("E0620"),
         meaning: "a swap was taken back, and the whole conversation still fits",
-        remedy: "The next swap comes at the hard threshold; `ebbtide redo` brings the old one back.",
+        remedy: "The next swap comes when the window is nearly full; `ebbtide redo` brings the old one back.",
     },
 ];
 

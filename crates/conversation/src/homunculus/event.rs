@@ -63,8 +63,8 @@ pub enum Event<'a> {
     },
     /// A command from outside the strategy: a person, the dashboard, the control interface.
     Command(Command, Path<'a>),
-    /// Take the newest change of the view back: everything is shown again. It stays so until the view
-    /// reaches the hard threshold.
+    /// Take the newest change of the view back: everything is shown again, where it fits, until the
+    /// window is nearly full; otherwise a larger summary is made.
     Undo(Path<'a>),
     /// Show the view again that was taken back last.
     Redo(Path<'a>),
@@ -220,7 +220,7 @@ pub enum Refusal {
     #[error("the whole conversation takes {0} tokens, which is too much for the window")]
     DoesNotFit(Tokens),
     /// A swap was taken back, and there is room.
-    #[error("a swap was taken back; the next comes at the hard threshold")]
+    #[error("a swap was taken back; the next comes when the window is nearly full")]
     TakenBack,
     /// There is nothing to wait for, or the request has been held long enough.
     #[error("the request can not be held")]

@@ -124,6 +124,9 @@ pub struct StoredStrategy {
     /// The tokens of the last view, as the provider counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sent: Option<u64>,
+    /// The summary that was taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) undone: Option<String>,
 }
 
 /// A fault of a strategy. The default then takes its place.
@@ -218,6 +221,7 @@ impl Hosted {
             owed: self.owed.iter().filter_map(Said::command).collect(),
             state: self.machine.state().clone(),
             sent: None,
+            undone: None,
         }
     }
 

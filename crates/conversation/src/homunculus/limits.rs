@@ -134,10 +134,13 @@ impl Limits {
     }
 
     /// The size up to which a view is let grow that somebody wants whole: half-way from the hard threshold to
-    /// the window.
+    /// the window. Without guards it is the hard threshold, since requests would be held in vain above it.
     #[must_use]
     pub fn brim(&self) -> Tokens {
-        (self.window + self.hard_tokens()).scaled(0.5)
+        match self.patience == SignedDuration::MAX {
+            true => self.hard_tokens(),
+            false => (self.window + self.hard_tokens()).scaled(0.5),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::originals::offers;
 pub fn shrink_new(
     request: &Request<'_>,
     new: &[TurnId],
-    (limits, room): (&Limits, Tokens),
+    (limits, mut room): (&Limits, Tokens),
     counter: &dyn TokenCounter,
 ) -> Vec<(usize, Change)> {
     let first = request.len().saturating_sub(new.len());
@@ -43,10 +43,11 @@ pub fn shrink_new(
                 continue;
             }
             let call = call_of(request, index, result.call.as_str());
-            let repeats = call
-                .as_ref()
-                .is_some_and(|call| repeats(request, index, call, limits));
-            if repeats && counter.count(&result.text) <= room {
+            let whole = counter.count(&result.text);
+            let fits = room > Tokens::ZERO && whole <= room;
+            let again = call.as_ref().filter(|_| fits);
+            if again.is_some_and(|call| repeats(request, index, call, limits)) {
+                room = room.saturating_sub(whole);
                 continue;
             }
             let expands = *expands.get_or_insert_with(|| offers(request, "expand"));

@@ -16,7 +16,7 @@ const MEMORY: SignedDuration = SignedDuration::from_secs(60);
 /// The most calls that are remembered.
 const MOST: usize = 1_024;
 /// The longest arguments that are remembered, in bytes.
-const LONGEST: usize = 64 << 10;
+const LONGEST: usize = 8 << 10;
 
 /// The newest calls of all conversations.
 #[derive(Debug, Default)]
@@ -50,6 +50,7 @@ impl Calls {
                 continue;
             }
             let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.retain(|call| at.duration_since(call.at) <= MEMORY);
             heard.truncate(MOST - 1);
             heard.push_front(Heard {
                 at,

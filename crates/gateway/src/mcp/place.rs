@@ -24,7 +24,7 @@ pub(super) struct Made<'a> {
     pub(super) conversation: Option<&'a str>,
 }
 
-/// The conversation of a call: the one in which an answer has just made it; else the one that it names; else the
+/// The conversation of a call: the one that it names; else the one in which an answer has just made it; else the
 /// only one there is. Otherwise the call is refused with the candidates.
 pub(super) async fn conversation(
     reports: &dyn Reports,
@@ -32,10 +32,11 @@ pub(super) async fn conversation(
     made: Made<'_>,
 ) -> Result<ConversationId, Trouble> {
     let mut callers = reports.claim(viewer, made.tool, made.arguments);
-    if let [one] = callers.as_slice() {
+    if let ([one], None) = (callers.as_slice(), made.conversation) {
         return Ok(*one);
     }
     let known = reports.overview(viewer).await?.conversations;
+    // What a client compacted itself goes on as another conversation; its agent names the old one.
     if let Some(name) = made.conversation {
         return named(name, &known);
     }

@@ -277,6 +277,12 @@ impl<S: Strategy> Homunculus<S> {
         undone.and_then(|(shown, _)| shown.mark)
     }
 
+    /// Returns true if something was taken back and may be shown again.
+    #[must_use]
+    pub const fn may_redo(&self) -> bool {
+        self.machine.undone.is_some()
+    }
+
     /// Says if the newest change of the view can be taken back, or a larger summary made.
     ///
     /// # Errors
@@ -543,13 +549,14 @@ impl Machine {
 
     /// Shows again what was taken back.
     fn redo(&mut self, path: &Path<'_>, actions: &mut Vec<Action>) -> Result<(), Refusal> {
-        let (shown, edges) = *self.undone.take().ok_or(Refusal::NothingDone)?;
+        let (shown, edges) = *self.undone.clone().ok_or(Refusal::NothingDone)?;
         let is_there = shown.edges(path) == Some(edges);
         let is_remade = self.shown.mark.is_some() && self.shown.from == shown.from;
         if !is_there || !(is_remade || self.shown == Extent::default()) {
             return Err(Refusal::NothingDone);
         }
         let before = self.size(&self.shown, path);
+        self.undone = None;
         self.show(shown, path);
         self.discard_behind(shown.from, actions);
         actions.push(Action::Telemetry(Telemetry::Swapped {

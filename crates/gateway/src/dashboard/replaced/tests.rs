@@ -52,6 +52,10 @@ fn long_turns_are_folded_and_hostile_ones_are_text() {
     let page = replaced_page((&long, &lost()), 0, &visit()).expect("renders");
     assert!(page.len() < 250_000, "{}", page.len());
     assert!(page.contains("300 kB more are not shown."));
-    assert_eq!(page.matches("<details>").count(), 1);
+    assert_eq!(
+        page.matches("<details>").count(),
+        2,
+        "a long turn and the losses"
+    );
     assert!(!page.contains("<script>alert"));
 }
