@@ -79,6 +79,9 @@ fn constraints(known: &Known<'_>) -> Vec<(Kind, usize, String)> {
         .filter(|(_, turn)| turn.role() == Role::User)
         .flat_map(|(index, turn)| {
             let said = spoken::lines(turn).flat_map(sentences);
+            // A client's notice in its user's place, such as `[Request interrupted by user]`.
+            let is_notice = |text: &str| text.starts_with('[') && text.ends_with(']');
+            let said = said.filter(move |(_, sentence)| !is_notice(sentence.trim()));
             said.map(move |(_, sentence)| (Kind::Constraint, index, sentence.to_owned()))
         })
         .take(EACH)

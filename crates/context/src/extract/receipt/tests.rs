@@ -125,3 +125,15 @@ fn it_is_bounded_and_the_same_each_time() {
     assert_eq!(receipt, Receipt::of(&turns, &[], ""));
     assert_eq!(Receipt::of(&[], &turns, ""), Receipt::default());
 }
+
+#[test]
+fn a_clients_notice_is_no_constraint() {
+    let said = [
+        "[Request interrupted by user]",
+        "Never touch the schema of users.",
+    ];
+    let turns = placed(said.map(|text| TurnDraft::text(Role::User, text)));
+    let receipt = Receipt::of(&turns, &[], "");
+    let texts: Vec<&str> = receipt.lost.iter().map(|loss| &*loss.text).collect();
+    assert_eq!(texts, ["Never touch the schema of users."]);
+}
