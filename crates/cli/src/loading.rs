@@ -7,6 +7,7 @@ use context::{TokenCounter, Turn, TurnId};
 use tokens::{Exactness, ModelCounter, Tokenizer, counter_for};
 use wire::session::{self, Document, Format, Session};
 
+use crate::console::Console;
 use crate::failure::Failure;
 use crate::input;
 
@@ -60,6 +61,27 @@ pub fn read(path: &Path, bytes: &[u8], model: Option<&str>) -> Result<Loaded, Fa
         bytes: bytes.len() as u64,
         document,
     })
+}
+
+/// Reads the sessions of these files and folders. Of several, those that cannot be read are reported and skipped.
+pub fn sessions(paths: &[PathBuf], console: &mut Console) -> Result<Vec<Session>, Failure> {
+    let (files, unreadable) = input::gather(paths)?;
+    let mut sessions = Vec::new();
+    let mut failures = unreadable;
+    for file in &files {
+        match load(file, None) {
+            Ok(loaded) => sessions.extend(loaded.document.sessions),
+            Err(failure) if files.len() == 1 => return Err(failure),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    for failure in failures {
+        console.note(format!("skipped: {failure}"));
+    }
+    if sessions.is_empty() {
+        return Err(Failure::NothingUsable { files: files.len() });
+    }
+    Ok(sessions)
 }
 
 /// Returns the token counter for a session.

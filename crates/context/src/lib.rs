@@ -14,6 +14,7 @@
 //! | decide when to compact | [`threshold`], [`vitality`] |
 //! | tell the agent about itself | [`note`] |
 //! | find and give back what was said | [`recall`], [`original`] |
+//! | count what an agent misses | [`regret`] |
 //! | keep the provider's cache | [`cache_plan`] |
 //! | write figures for people | [`figures`] |
 
@@ -35,6 +36,7 @@ pub mod pin;
 pub mod projector;
 pub mod quality;
 pub mod recall;
+pub mod regret;
 mod sentence;
 pub mod shrink;
 pub mod split;

@@ -26,6 +26,7 @@ use crate::journal::{Happened, Journal};
 use crate::ledger::Beside;
 use crate::overlay::Overlay;
 use crate::pins::PinBook;
+use crate::regret::Regrets;
 use crate::rewrite::fits;
 use crate::terms::Terms;
 use crate::view::{Front, View};
@@ -45,6 +46,8 @@ pub(crate) struct Said {
     pub previous: usize,
     /// The newest message, and those that were sent again without additions.
     pub decorations: Decorations,
+    /// What the agent did, and missed.
+    pub regrets: Regrets,
     /// True if the store lacks turns, so that all of them must be written again.
     pub is_unkept: bool,
 }
@@ -487,7 +490,7 @@ impl Conversation {
     }
 
     /// The standing matter in front of the turns from `from` on.
-    fn standing_before(&self, from: usize) -> Vec<(usize, Matter)> {
+    pub(crate) fn standing_before(&self, from: usize) -> Vec<(usize, Matter)> {
         let keeps_system = self.dialect.facts().layout.keeps_system;
         let entries = self.said.outline.standing().before(from);
         entries
@@ -570,6 +573,9 @@ impl Conversation {
     pub(crate) fn hear(&mut self, when: When, turns: &[Turn], now: Timestamp) {
         // Nothing is ordered about them before there is a request.
         self.supervisor.machine.on(Event::Said(when, turns), now);
+        if when == When::Before {
+            self.said.regrets.recall(turns);
+        }
         self.adapt(when, turns, now);
     }
 
@@ -635,6 +641,7 @@ impl Conversation {
         self.supervisor.machine.rest();
         self.said.outline.shrink_to_fit();
         self.said.keys.shrink_to_fit();
+        self.said.regrets.rest();
         self.said.elements = Arc::default();
     }
 
@@ -645,6 +652,7 @@ impl Conversation {
             + self.said.keys.capacity() * size_of::<Key>()
             + self.said.hints.capacity() * size_of::<u64>()
             + size_of_val(&*self.said.elements)
+            + self.said.regrets.bytes()
             + self.supervisor.machine.strategy().bytes()
             + self.overlay.as_ref().map_or(0, Overlay::bytes)
             + self

@@ -16,6 +16,7 @@ use crate::homunculus::{JobId, Preparation, Refusal, Writing};
 use crate::incoming::Incoming;
 use crate::overlay::Overlay;
 use crate::proof::Proof;
+use crate::regret::Acted;
 use crate::rescue::Rescue;
 use crate::rewrite::ClientCompaction;
 use crate::view::View;
@@ -218,6 +219,8 @@ pub enum Notice {
     CameToNothing(Refusal),
     /// The soft threshold moved.
     SoftMoved(SoftMoved),
+    /// The agent acted with something out of its sight.
+    Acted(Acted),
     /// The provider's cache was missed, for this reason.
     CacheMissed(String),
     /// The provider changed the input in this way.

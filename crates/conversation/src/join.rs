@@ -226,6 +226,8 @@ impl Conversation {
 
     /// Takes turns that were not said before, the oversized results among them shortened.
     fn take_new(&mut self, incoming: &Incoming<'_>, new: &[Turn]) -> Vec<Edition> {
+        // Before anything is decided: the agent acted on what it was shown last.
+        self.regret(incoming, new, incoming.now);
         let shrunk = self.shrink(incoming, new);
         let counter = incoming.model.counter();
         let first = incoming.len() - new.len();

@@ -5,6 +5,7 @@ use std::fmt;
 
 use context::Tokens;
 use context::pin::PinId;
+use context::regret::Kind;
 use history::Route;
 use jiff::{SignedDuration, Timestamp};
 
@@ -43,6 +44,8 @@ pub enum Happened {
     TakenBack(Tokens, Tokens),
     /// The soft threshold moved.
     SoftMoved(SoftMoved),
+    /// The agent showed that it missed something that a swap took out of sight.
+    Regretted(Kind),
     /// Texts of the client found no room in front of the view: their number and size.
     CrowdedOut(usize, Tokens),
     /// A swap was refused by a rule.
@@ -110,6 +113,7 @@ impl fmt::Display for Happened {
                  their share of the window",
                 if *texts == 1 { "text" } else { "texts" }
             ),
+            Self::Regretted(kind) => write!(f, "missed after a swap: {}", said(*kind)),
             Self::SoftMoved(moved) => moved.fmt(f),
             Self::Held(why) => write!(f, "a swap was refused: {why}"),
             Self::Stopped(why) => write!(f, "compaction has stopped: {why}"),
@@ -146,6 +150,17 @@ impl fmt::Display for Happened {
             Self::Transformed(kind) => write!(f, "the provider changed the input: {kind}"),
             Self::Missed(reason) => write!(f, "the provider's cache was missed: {reason}"),
         }
+    }
+}
+
+/// What the agent or its user did for want of what was out of sight.
+const fn said(kind: Kind) -> &'static str {
+    match kind {
+        Kind::ReadAgain => "the agent read a file again",
+        Kind::SearchedAgain => "the agent searched for a name that it had been told",
+        Kind::FailedAgain => "a command failed again",
+        Kind::Corrected => "the user said something again",
+        Kind::Reopened => "the agent reopened a closed task",
     }
 }
 

@@ -19,6 +19,7 @@
 //! | [`view`], `overlay` | how it is shown, and the texts beside the turns |
 //! | [`rewrite`] | the bytes of a view |
 //! | [`originals`] | what left the model's sight, and the way back |
+//! | `regret` | counts what the agent misses |
 //! | `adaptive` | moves the soft threshold by what the agent does |
 //! | [`homunculus`] | the supervisor: when to prepare and when to swap |
 //! | [`client_compaction`], [`continuation`] | the client's own compactions |
@@ -54,6 +55,7 @@ pub mod originals;
 mod overlay;
 mod pins;
 mod proof;
+mod regret;
 mod rescue;
 pub mod rewrite;
 mod terms;
@@ -77,6 +79,7 @@ pub use join::{Joining, Relation};
 pub use overlay::{Overlay, Wanted};
 pub use pins::PinBook;
 pub use proof::Proof;
+pub use regret::{Acted, Hider};
 pub use rescue::Rescue;
 pub use terms::{Mode, RouteChoice, Terms};
 pub use view::View;

@@ -234,6 +234,7 @@ impl Inner {
             Notice::SoftMoved(moved) => tracing::debug!(
                 target: "ebbtide::strategy", %conversation, %moved, "moved"
             ),
+            Notice::Acted(acted) => metrics.acted(acted),
             Notice::CacheMissed(reason) => metrics.cache_missed(reason),
             Notice::Transformed(kind) => metrics.transformed(kind),
             Notice::Spent(cost) => metrics.cost(*cost),

@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Metric, Registry};
 
+use conversation::Acted;
 use conversation::words::Did;
 
 /// The work that failed.
@@ -107,6 +108,8 @@ metrics!(Counters {
     rescues: Counts, "Requests refused for their length or their thinking and sent again, by result";
     input_transformations: Counts, "Changes that the provider reported making to the input, by kind";
     cache_misses: Counts, "Cache misses, by the provider's reason";
+    acts: Counts, "Requests in which the agent had acted with something out of its sight, by the swap that hid it";
+    regrets: Counts, "Signs that the agent missed what was out of its sight, by kind";
     tokens: Counts, "Tokens as providers report them, by kind";
 });
 
@@ -244,6 +247,22 @@ impl Metrics {
     pub fn prepared(&self, route: &'static str, result: Preparation) {
         let pairs = [("route", route), ("result", result.as_str())];
         count(&self.counters.preparations, pairs, 1);
+    }
+
+    /// Counts an act of an agent with something out of its sight, and what it showed to miss.
+    pub fn acted(&self, acted: &Acted) {
+        let (hider, strategy) = (acted.hider.as_str(), &*acted.strategy);
+        let by = [
+            ("swap", hider),
+            ("strategy", strategy),
+            ("model", acted.model.name.as_str()),
+        ];
+        count(&self.counters.acts, by, 1);
+        for kind in &acted.missed {
+            let [swap, strategy, model] = by;
+            let labels = [("kind", kind.as_str()), swap, strategy, model];
+            count(&self.counters.regrets, labels, 1);
+        }
     }
 
     /// Counts a request that was refused and sent again, by the second status.

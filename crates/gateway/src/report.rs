@@ -199,6 +199,35 @@ pub struct Line {
     pub seen: String,
     /// Its usage and cost.
     pub money: Money,
+    /// How often its agent showed that it missed something after a swap.
+    pub regrets: Regrets,
+}
+
+/// Signs that an agent missed what a swap took out of its sight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Regrets {
+    /// Files read again.
+    pub read_again: u32,
+    /// Searches for identifiers that had been told.
+    pub searched_again: u32,
+    /// Commands that failed again.
+    pub failed_again: u32,
+    /// Sentences that the user said again.
+    pub corrected: u32,
+    /// Closed tasks that were opened again.
+    pub reopened: u32,
+}
+
+impl Regrets {
+    /// All of them.
+    #[must_use]
+    pub const fn total(&self) -> u32 {
+        self.read_again
+            .saturating_add(self.searched_again)
+            .saturating_add(self.failed_again)
+            .saturating_add(self.corrected)
+            .saturating_add(self.reopened)
+    }
 }
 
 /// The fill level of a window, in tokens.

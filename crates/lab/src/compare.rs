@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::equal_size::EqualSize;
 use crate::figures;
+use crate::regret::Regret;
 
 /// The name and version of the shape.
 pub const SCHEMA: &str = "ebbtide.replay/1";
@@ -143,6 +144,8 @@ pub struct Conduct {
     pub commands: Vec<Given>,
     /// The failure, if it failed: `prepared` ran in its place from there on.
     pub failed: Option<Failed>,
+    /// What the recorded agent did again although the strategy's view no longer showed it.
+    pub regret: Regret,
     /// Where the soft threshold moved and why, where it follows the agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threshold_moves: Vec<ThresholdMove>,

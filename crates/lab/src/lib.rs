@@ -10,6 +10,8 @@ pub mod equal_size;
 pub mod latency;
 pub mod options;
 pub mod recall;
+pub mod receipt;
+pub mod regret;
 pub mod replay;
 pub mod report;
 pub mod scoreboard;

@@ -36,7 +36,7 @@ type Draft = (
     fn(&Total) -> String,
 );
 
-const COLUMNS: [Draft; 13] = [
+const COLUMNS: [Draft; 14] = [
     (
         &["bound-", "aries"],
         "boundaries",
@@ -131,6 +131,17 @@ const COLUMNS: [Draft; 13] = [
         "needed-later recall: the share that its context contained next to the original words",
         Source::Counted,
         |total| recalled(total.recall.map(|recall| recall.in_context)),
+    ),
+    (
+        &["missed /", "100 steps"],
+        "missed per 100 steps",
+        "regret: what the recorded agent did again although its context no longer showed it (files read, names searched, commands failed, tasks reopened, corrections by the user), per 100 steps after a compaction",
+        Source::Counted,
+        |total| {
+            let regret = total.regret;
+            let missed = regret.per_hundred(regret.total());
+            missed.map_or_else(|| "–".to_owned(), |missed| format!("{missed:.1}"))
+        },
     ),
 ];
 

@@ -8,6 +8,7 @@ use crate::compare::{
     Compaction, Comparison, Constraints, Outcome, Overflows, PinCount, RecallFigures, Simulated,
     Stalls, TokenUse,
 };
+use crate::regret::Regret;
 
 /// The figures of one strategy over all sessions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,6 +31,8 @@ pub struct Total {
     pub constraints: Constraints,
     /// Needed-later recall over all compactions at which it was measured.
     pub recall: Option<RecallFigures>,
+    /// What the recorded agents did again although the view no longer showed it.
+    pub regret: Regret,
     /// Figures that are modelled, not measured.
     pub simulated: Simulated,
 }
@@ -52,6 +55,7 @@ impl Total {
                 .iter()
                 .filter_map(|compaction| compaction.recall)
                 .reduce(together),
+            regret: outcome.conduct.regret,
             simulated: outcome.simulated,
         }
     }
@@ -79,6 +83,7 @@ impl Total {
                 (Some(one), Some(two)) => Some(together(one, two)),
                 (one, two) => one.or(two),
             },
+            regret: self.regret.and(other.regret),
             simulated: Simulated {
                 stalls: stalls(self.simulated.stalls, other.simulated.stalls),
                 requests: tokens(self.simulated.requests, other.simulated.requests),

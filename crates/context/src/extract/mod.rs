@@ -29,7 +29,7 @@ mod select;
 mod source;
 pub(crate) mod steps;
 mod story;
-mod tasks;
+pub(crate) mod tasks;
 mod weigh;
 
 use std::collections::{HashMap, HashSet};

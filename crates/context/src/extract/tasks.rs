@@ -6,7 +6,7 @@ use super::steps::Step;
 
 /// A task and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Task {
+pub(crate) struct Task {
     pub text: String,
     pub state: State,
     /// The id, where tasks are made and changed one by one.
@@ -15,7 +15,7 @@ pub(super) struct Task {
 
 /// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum State {
+pub(crate) enum State {
     /// Begun and not finished.
     Doing,
     /// Not begun.
@@ -34,7 +34,8 @@ impl State {
         }
     }
 
-    fn of(status: &str) -> Option<Self> {
+    /// The state that a tool writes as this word.
+    pub fn of(status: &str) -> Option<Self> {
         match status {
             "in_progress" | "doing" | "active" => Some(Self::Doing),
             "pending" | "open" | "todo" | "not_started" => Some(Self::Open),
@@ -46,7 +47,7 @@ impl State {
 
 /// The tasks as the newest calls leave them. Tools give a whole list (`todos`, `plan`, `tasks`), or make and change
 /// single tasks (`subject` or `title`, then an id and a `status`).
-pub(super) fn tasks(steps: &[Step<'_>]) -> Vec<Task> {
+pub(crate) fn tasks(steps: &[Step<'_>]) -> Vec<Task> {
     let mut out: Vec<Task> = Vec::new();
     for step in steps {
         let arguments = &step.arguments;
@@ -60,10 +61,7 @@ pub(super) fn tasks(steps: &[Step<'_>]) -> Vec<Task> {
             continue;
         }
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-        let id = ["taskId", "task_id", "id"]
-            .iter()
-            .find_map(|name| id_of(arguments.get(name)?));
-        if let Some(id) = id {
+        if let Some(id) = changed(arguments) {
             let Some(task) = out.iter_mut().find(|it| it.id.as_deref() == Some(&id)) else {
                 continue;
             };
@@ -83,7 +81,8 @@ pub(super) fn tasks(steps: &[Step<'_>]) -> Vec<Task> {
     out
 }
 
-fn list(arguments: &Value) -> Option<Vec<Task>> {
+/// The tasks of a call that gives a whole list.
+pub(crate) fn list(arguments: &Value) -> Option<Vec<Task>> {
     let items = ["todos", "plan", "tasks"]
         .iter()
         .find_map(|name| arguments.get(name)?.as_array())?;
@@ -100,6 +99,12 @@ fn list(arguments: &Value) -> Option<Vec<Task>> {
     };
     let tasks: Vec<Task> = items.iter().filter_map(task).collect();
     (!tasks.is_empty()).then_some(tasks)
+}
+
+/// The id of the single task that a call changes.
+pub(crate) fn changed(arguments: &Value) -> Option<String> {
+    let mut names = ["taskId", "task_id", "id"].iter();
+    names.find_map(|name| id_of(arguments.get(name)?))
 }
 
 fn id_of(value: &Value) -> Option<String> {

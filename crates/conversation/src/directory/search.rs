@@ -256,7 +256,13 @@ impl<X: Default> Search<'_, '_, X> {
             incoming.now,
         );
         let terms = Arc::clone(&directory.terms);
-        Ok(Conversation::begin(id, terms, incoming, kin))
+        let before = kin.before.as_ref().map(|(id, _)| *id);
+        let before = before.and_then(|id| directory.registry.get(incoming.tenant, id));
+        let (mut begun, batch) = Conversation::begin(id, terms, incoming, kin);
+        if let Some(before) = before {
+            begun.go_on_from(&before.lock());
+        }
+        Ok((begun, batch))
     }
 
     /// Puts a conversation among the others.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use context::coded::{Coded, ErrorCode};
 use context::pin::{Pin, PinError};
+use context::regret::Regret;
 use context::{Pressure, Tokens, Turn, TurnId};
 use history::{MarkId, Route};
 use jiff::Timestamp;
@@ -77,6 +78,8 @@ pub enum Event<'a> {
     /// These turns were said: those that are new, before the request that brings them, or all that were
     /// said before. A strategy that is told how its agent is reads it off them; to others it is nothing.
     Said(When, &'a [Turn]),
+    /// The agent showed that it missed something.
+    Regretted(Regret),
     /// Nothing has happened for a while.
     Idle(Path<'a>),
 }

@@ -28,6 +28,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use context::Turn;
+use context::regret::Regret;
 use history::Route;
 use jiff::Timestamp;
 use plumb::commands::ControlCommand;
@@ -571,6 +572,12 @@ impl Strategy for Hosted {
             When::Now if reads.pulses => self.vitals.take(turns, now),
             When::Before if reads.pulses => self.vitals.recall(turns, now),
             When::Now | When::Before => {}
+        }
+    }
+
+    fn regretted(&mut self, regret: Regret) {
+        if self.program.reads().regrets {
+            self.news.regretted(regret);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Policy: when, and with what.
 
+use context::regret::Regret;
 use context::{Pressure, Tokens, Turn};
 use history::{MarkId, Route};
 use jiff::{SignedDuration, Timestamp};
@@ -34,6 +35,11 @@ pub trait Strategy {
         let _ = (when, turns, now);
     }
 
+    /// The agent showed that it missed something. It can act on it when it is asked next.
+    fn regretted(&mut self, regret: Regret) {
+        let _ = regret;
+    }
+
     /// Frees memory that it can do without: no request has come for a while.
     fn rest(&mut self) {}
 }
@@ -53,6 +59,10 @@ impl<S: Strategy + ?Sized> Strategy for Box<S> {
 
     fn said(&mut self, when: When, turns: &[Turn], now: Timestamp) {
         (**self).said(when, turns, now);
+    }
+
+    fn regretted(&mut self, regret: Regret) {
+        (**self).regretted(regret);
     }
 
     fn rest(&mut self) {

@@ -136,15 +136,24 @@ impl Head {
             parent: line.parent.clone(),
             model: one_line(&line.model, 60),
             state: State::of(line.state),
-            counts: vec![
-                plural(line.turns, "turn"),
-                plural(line.money.requests, "request"),
-                plural(u64::from(line.compactions), "swap"),
-            ],
+            counts: [
+                Some(plural(line.turns, "turn")),
+                Some(plural(line.money.requests, "request")),
+                Some(plural(u64::from(line.compactions), "swap")),
+                regretted(line.regrets.total()),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
             began: Moment::of(&line.began, now),
             seen: Moment::of(&line.seen, now),
         }
     }
+}
+
+/// What the agent missed after swaps; the journal says what. `None`: nothing.
+fn regretted(total: u32) -> Option<String> {
+    (total > 0).then(|| format!("{total} missed"))
 }
 
 impl Pressure {

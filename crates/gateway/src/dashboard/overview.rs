@@ -206,11 +206,19 @@ pub fn money_tiles(money: &Money) -> Vec<Tile> {
 fn tiles(overview: &Overview) -> Vec<Tile> {
     let lines = &overview.conversations;
     let swaps: u64 = lines.iter().map(|line| u64::from(line.compactions)).sum();
+    let regrets: u64 = lines
+        .iter()
+        .map(|line| u64::from(line.regrets.total()))
+        .sum();
+    let missed = match regrets {
+        0 => String::new(),
+        regrets => format!(", {} missed after swaps", figures::count(regrets)),
+    };
     let mut tiles = vec![Tile {
         name: "Conversations",
         value: figures::count(lines.len() as u64),
         note: format!(
-            "{} requests, {swaps} swaps",
+            "{} requests, {swaps} swaps{missed}",
             figures::count(overview.totals.requests)
         ),
     }];

@@ -59,6 +59,7 @@ impl Lively {
                 cost_without: 19.85,
                 stalls_avoided: 4,
             },
+            ..Line::default()
         }
     }
 

@@ -224,6 +224,13 @@ impl<'a> Drive<'a> {
                 continue;
             };
             let conduct = &mut self.seen.conduct;
+            if let Notice::Acted(acted) = notice {
+                conduct.regret.steps += 1;
+                acted
+                    .missed
+                    .iter()
+                    .for_each(|&kind| conduct.regret.add(kind));
+            }
             if conduct.failed.is_some() {
                 // What comes now is ordered by the strategy that took over.
                 break;

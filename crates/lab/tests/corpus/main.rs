@@ -14,6 +14,8 @@
 mod adaptive;
 mod locate;
 mod recall;
+mod receipt;
+mod regret;
 mod replay;
 mod sessions;
 mod shrink;

@@ -3,12 +3,23 @@
 use std::sync::Arc;
 
 use context::Tokens;
+use context::regret::{Place, Regret};
+use plumb::graph::Op;
 use plumb::value::Value;
 
+use super::reads;
 use crate::homunculus::event::Telemetry;
 
 /// The number of events that are kept; the oldest are left out.
 const MOST: usize = 8;
+
+/// The kind of the records of what the agent missed. A program that does not name it is not told of them.
+const REGRET: &str = "regret";
+
+/// Returns true if an expression names the records of what the agent missed.
+pub(super) fn is_read_by(op: &Op) -> bool {
+    matches!(op, Op::Constant(value) if reads::says(value, REGRET))
+}
 
 /// Events that a strategy has not been told yet.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +37,8 @@ enum Item {
     Failed(u32),
     /// The provider refused the view as too long.
     Overflowed,
+    /// The agent missed something.
+    Regretted(Regret),
 }
 
 impl News {
@@ -44,6 +57,15 @@ impl News {
             | Telemetry::NotPinned(_)
             | Telemetry::StrategyFailed(_) => return,
         };
+        self.add(item);
+    }
+
+    /// Takes up what the agent missed.
+    pub(super) fn regretted(&mut self, regret: Regret) {
+        self.add(Item::Regretted(regret));
+    }
+
+    fn add(&mut self, item: Item) {
         let Items(items) = &mut **self.0.get_or_insert_default();
         if items.len() == MOST {
             items.remove(0);
@@ -85,6 +107,18 @@ impl Item {
             ]),
             Self::Failed(attempt) => error("preparation_failed", attempt),
             Self::Overflowed => error("overflowed", 0),
+            Self::Regretted(Regret { kind, place }) => {
+                let turn = match place {
+                    Place::Turn(turn) => i64::try_from(turn).unwrap_or(i64::MAX),
+                    Place::Hidden | Place::Before => 0,
+                };
+                record([
+                    ("kind", Value::from(REGRET)),
+                    ("what", Value::from(kind.as_str())),
+                    ("turn", Value::Int(turn)),
+                    ("compactions", Value::Int(compactions.into())),
+                ])
+            }
         }
     }
 }

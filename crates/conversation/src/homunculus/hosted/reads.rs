@@ -4,7 +4,7 @@ use plumb::graph::{Graph, Kind, Op};
 use plumb::types::Type;
 use plumb::value::Value;
 
-use super::{heard, vitals};
+use super::{heard, news, vitals};
 
 /// The matters that a program reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(super) struct Reads {
     pub pulses: bool,
     /// The words of turns as they are said: records of the kind `turn`.
     pub said: bool,
+    /// What the agent misses: records of the kind `regret`.
+    pub regrets: bool,
     /// The turns in a memory.
     pub turns: bool,
     /// The pins in a memory.
@@ -31,6 +33,7 @@ impl Reads {
         Self {
             pulses: any(graph, |op, _| vitals::is_read_by(op)),
             said: any(graph, |op, _| heard::is_read_by(op)),
+            regrets: any(graph, |op, _| news::is_read_by(op)),
             turns: of_memory("turns"),
             pinned: of_memory("pinned"),
         }

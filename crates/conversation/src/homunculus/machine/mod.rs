@@ -367,6 +367,7 @@ impl<S: Strategy> Homunculus<S> {
             Event::Rescue(path) => self.machine.rescue(&path, now, &mut actions),
             Event::Pinned(wish, path) => self.pinned(&wish, path, now, &mut actions),
             Event::Said(when, turns) => self.strategy.said(when, turns, now),
+            Event::Regretted(regret) => self.strategy.regretted(regret),
             Event::Usage { input, reported } => self.machine.used(input, reported, now),
             Event::Overhead { tokens } => self.machine.gauge.overhead(tokens),
             Event::Prepared { job, mark, tokens } => {

@@ -3,12 +3,13 @@
 use ::conversation::Conversation as Live;
 use ::conversation::journal::Sent;
 use context::pin::Pin;
+use context::regret::Kind;
 use context::{Role, Tokens, Turn};
 use history::{Conversation, Mark, Route, Totals};
 use jiff::Timestamp;
 
 use super::{Found, Past};
-use crate::report::{Gauge, Line, MarkReport, Money, PinReport, Sample, Share};
+use crate::report::{Gauge, Line, MarkReport, Money, PinReport, Regrets, Sample, Share};
 
 pub(super) fn line_of(live: &Live, now: Timestamp) -> Line {
     let limits = live.limits();
@@ -21,8 +22,23 @@ pub(super) fn line_of(live: &Live, now: Timestamp) -> Line {
             soft: limits.window.scaled(live.soft()).get(),
             hard: limits.hard_tokens().get(),
         },
+        regrets: regrets(live),
         ..described(live.record())
     }
+}
+
+fn regrets(live: &Live) -> Regrets {
+    let mut out = Regrets::default();
+    for (kind, count) in live.regrets() {
+        *match kind {
+            Kind::ReadAgain => &mut out.read_again,
+            Kind::SearchedAgain => &mut out.searched_again,
+            Kind::FailedAgain => &mut out.failed_again,
+            Kind::Corrected => &mut out.corrected,
+            Kind::Reopened => &mut out.reopened,
+        } = count;
+    }
+    out
 }
 
 pub(super) fn described(record: &Conversation) -> Line {

@@ -2,8 +2,8 @@
 
 use crate::dashboard::Visit;
 use crate::report::{
-    Detail, Entry, Gauge, Line, MarkReport, Money, Original, Overview, PinReport, Placed, Replaced,
-    Sample, Share, WindowAt,
+    Detail, Entry, Gauge, Line, MarkReport, Money, Original, Overview, PinReport, Placed, Regrets,
+    Replaced, Sample, Share, WindowAt,
 };
 
 /// Text that must not become markup.
@@ -52,6 +52,10 @@ pub fn line(id: u8, parent: Option<u8>) -> Line {
         began: "2026-01-02T01:04:05Z".to_owned(),
         seen: "2026-01-02T03:03:55Z".to_owned(),
         money: money(),
+        regrets: Regrets {
+            read_again: 3,
+            ..Regrets::default()
+        },
     }
 }
 
