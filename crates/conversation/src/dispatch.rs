@@ -28,6 +28,10 @@ impl Conversation {
                 self.journal.note(now, Happened::NotRewritten(why));
                 Vec::new()
             }
+            Input::Unheard => {
+                self.journal.note(now, Happened::Unheard);
+                Vec::new()
+            }
             Input::Refused(flight, status, failure) => self.refused(flight, (status, failure), now),
             Input::Rescue(incoming, flight, rescue) => self.rescue(incoming, (flight, rescue), now),
             Input::Answered(flight, reply, proof) => self.answered((flight, reply), proof, now),

@@ -33,6 +33,8 @@ pub enum Input<'a, 'r> {
     ClientCompacted(&'a ClientCompaction),
     /// The bytes of a request could not be made, for this reason; it is sent as it came.
     NotRewritten(String),
+    /// The answer is too long to be heard; the rest of it is passed on unwatched.
+    Unheard,
     /// The provider refused a request.
     Refused(&'a Flight, u16, Option<&'a Failure>),
     /// A refused request is to be changed so that the provider takes it. Give it again, with the same

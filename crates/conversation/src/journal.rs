@@ -78,6 +78,8 @@ pub enum Happened {
     NotKept,
     /// A request could not be made as it should; it was sent as it came.
     NotRewritten(String),
+    /// An answer was too long to be heard to its end.
+    Unheard,
     /// The provider says that it changed the input.
     Transformed(String),
     /// The provider says why its cache was missed.
@@ -147,6 +149,9 @@ impl fmt::Display for Happened {
             }
             Self::NotKept => f.write_str("the store failed"),
             Self::NotRewritten(why) => write!(f, "a request was sent unchanged: {why}"),
+            Self::Unheard => {
+                f.write_str("an answer was too long; it was passed on without being recorded")
+            }
             Self::Transformed(kind) => write!(f, "the provider changed the input: {kind}"),
             Self::Missed(reason) => write!(f, "the provider's cache was missed: {reason}"),
         }

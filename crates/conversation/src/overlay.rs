@@ -27,8 +27,15 @@ pub struct Overlay {
 }
 
 impl Overlay {
-    /// Adds a change behind those of the same and earlier turns.
+    /// Adds a change behind those of the same and earlier turns. A result that is shortened again is shown as
+    /// it was shortened last.
     pub(crate) fn add(&mut self, index: usize, change: Change) {
+        if let Change::Shrunk { result, .. } = &change {
+            let again =
+                |old: &Change| matches!(old, Change::Shrunk { result: of, .. } if of == result);
+            self.editions
+                .retain(|(other, old)| *other != index || !again(old));
+        }
         let at = self.editions.partition_point(|&(other, _)| other <= index);
         self.editions.insert(at, (index, change));
     }

@@ -2,7 +2,7 @@
 //! whatever the strategy says, and thinking that the provider takes for another conversation's is left out.
 
 use context::shrink::Limits as ShrinkLimits;
-use context::{Role, Tokens, Turn, TurnId};
+use context::{Role, TokenCounter, Tokens, Turn, TurnId};
 use history::{Change, Edition};
 use jiff::Timestamp;
 use wire::api::{Failure, Overflow};
@@ -24,8 +24,12 @@ use crate::words::Did;
 /// summary that is ready, then a new one.
 const MOST: usize = 4;
 
-/// The share of the window that the newest tool results may take, whatever stands before them.
-const RESULTS: f64 = 0.25;
+/// The share of the window that the newest tool results may take, whatever stands before them: less with each
+/// refusal.
+const RESULTS: [f64; 4] = [0.25, 0.12, 0.06, 0.03];
+
+/// The least that a shortened result needs: the line that says how to have the whole.
+const MARKER: Tokens = Tokens::new(120);
 
 /// The smallest window that is believed.
 const LEAST: Tokens = Tokens::new(1_000);
@@ -35,6 +39,8 @@ const LEAST: Tokens = Tokens::new(1_000);
 pub struct Rescue {
     why: Refused,
     stage: Stage,
+    /// How often the request was refused.
+    refusals: usize,
     /// The view with which the request was refused.
     shown: Extent,
     is_smaller: bool,
@@ -67,9 +73,10 @@ enum Stage {
 }
 
 impl Rescue {
-    fn new(why: Refused, shown: Extent) -> Self {
+    fn new(why: Refused, shown: Extent, refusals: u8) -> Self {
         Self {
             why,
+            refusals: usize::from(refusals),
             stage: Stage::Strategy,
             shown,
             is_smaller: false,
@@ -112,7 +119,8 @@ impl Conversation {
             false if failure.is_some_and(Failure::is_foreign_thinking) => Refused::ForeignThinking,
             false => return effects,
         };
-        effects.push(Effect::Retry(Rescue::new(why, flight.shown)));
+        let refusals = self.supervisor.machine.retries();
+        effects.push(Effect::Retry(Rescue::new(why, flight.shown, refusals)));
         effects
     }
 
@@ -198,7 +206,7 @@ impl Conversation {
                     };
                 }
                 Stage::Shorten => {
-                    let shortened = self.shorten_results(incoming, flight);
+                    let shortened = self.shorten_results(incoming, flight, rescue.refusals);
                     let has_shortened = !shortened.is_empty();
                     rescue.is_smaller |= has_shortened;
                     rescue.batch.editions.extend(shortened);
@@ -303,8 +311,13 @@ impl Conversation {
     }
 
     /// Shortens the tool results behind the model's last answer, which no provider accepted yet, to what
-    /// there is room for. What was shortened before stays.
-    fn shorten_results(&mut self, incoming: &Incoming<'_>, flight: &Flight) -> Vec<Edition> {
+    /// there is room for. What was shortened to that already stays.
+    fn shorten_results(
+        &mut self,
+        incoming: &Incoming<'_>,
+        flight: &Flight,
+        refusals: usize,
+    ) -> Vec<Edition> {
         let turns = incoming.turns();
         let answered = |turn: &Turn| turn.role() == Role::Assistant;
         let first = turns.iter().rposition(answered).map_or(0, |last| last + 1);
@@ -313,15 +326,18 @@ impl Conversation {
         if ids.is_empty() || self.len() != flight.turns.len {
             return Vec::new();
         }
-        let Some(limits) = self.room_for_results(flight, (first, newest)) else {
+        let Some(limits) = self.room_for_results(flight, (first, newest), refusals) else {
             return Vec::new();
         };
         let counter = incoming.model.counter();
         let overlay = self.overlay.get_or_insert_default();
         let is_done = |at: usize, nth: u32| {
-            let same =
-                |change: &Change| matches!(change, Change::Shrunk { result, .. } if *result == nth);
-            overlay.changes_of(at).any(same)
+            overlay.changes_of(at).any(|change| match change {
+                Change::Shrunk { result, text } => {
+                    *result == nth && counter.count(text) <= limits.max()
+                }
+                Change::Appended(_) | Change::Followed(_) => false,
+            })
         };
         let shrunk = rewrite::shrink_new(incoming.request, &ids, (&limits, Tokens::ZERO), &counter)
             .into_iter();
@@ -370,6 +386,7 @@ impl Conversation {
         &self,
         flight: &Flight,
         (first, newest): (usize, &[Turn]),
+        refusals: usize,
     ) -> Option<ShrinkLimits> {
         let results = newest.iter().flat_map(Turn::results).count();
         let results = u64::try_from(results).ok().filter(|&results| results > 0)?;
@@ -377,7 +394,10 @@ impl Conversation {
         let taken = self.path(flight.turns.len).tail(first);
         let rest = self.view_of(flight).saturating_sub(taken);
         let room = limits.hard_tokens().saturating_sub(rest);
-        let room = room.max(limits.window.scaled(RESULTS));
-        Some(ShrinkLimits::new(Tokens::new(room.get() / results)))
+        let [.., last] = RESULTS;
+        let least = RESULTS.get(refusals.saturating_sub(1)).copied();
+        let room = room.max(limits.window.scaled(least.unwrap_or(last)));
+        let each = Tokens::new(room.get() / results).max(MARKER);
+        Some(ShrinkLimits::new(each))
     }
 }

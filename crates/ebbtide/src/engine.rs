@@ -117,7 +117,7 @@ impl Engine {
         Ok(self.advance(&incoming, passage, now))
     }
 
-    /// The provider refused a request: the body to send instead, once, or `None` where the refusal is the
+    /// The provider refused a request: the body to send instead, or `None` where the refusal is the
     /// caller's to handle.
     pub fn refused(
         &self,

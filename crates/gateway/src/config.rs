@@ -43,8 +43,19 @@ pub struct Config {
     /// Grants its bearer the control API and the dashboard from any machine, for all tenants. Never
     /// printed.
     pub admin_token: Option<Secret>,
+    /// The hosts that requests may name, and the pages that may send some.
+    pub sites: SiteNames,
     /// The base URL for OpenTelemetry spans (OTLP over HTTP); `None` exports none.
     pub otlp: Option<String>,
+}
+
+/// Further names that requests may carry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SiteNames {
+    /// Hosts by which the gateway may be addressed, besides `localhost` and IP addresses.
+    pub hosts: Vec<String>,
+    /// The origins of pages of other sites that may send requests.
+    pub origins: Vec<String>,
 }
 
 /// The base URLs of the providers.
@@ -209,6 +220,7 @@ impl Default for Config {
             limits: ServerLimits::default(),
             tenant_header: None,
             admin_token: None,
+            sites: SiteNames::default(),
             otlp: None,
         }
     }

@@ -46,7 +46,7 @@ context::error_codes! {
     UNAUTHENTICATED = "E0823", "the request carries no credentials",
         "Send the admin token or your provider key as a bearer token.";
     FOREIGN = "E0824", "the request came from another site's page, or names another host",
-        "Use the gateway's own address, or set an admin token and send it.";
+        "Use the gateway's own address, or name the host in `hosts` or the page's origin in `origins`.";
     BAD_REQUEST = "E0825", "the control API does not understand the request",
         "docs/gateway.md describes each address.";
     NOTHING_HERE = "E0826", "the gateway has nothing at this address",
@@ -61,6 +61,8 @@ context::error_codes! {
         "The answer's `allow` header lists the accepted methods.";
     WHICH = "E0831", "several conversations may be meant",
         "Call the tool again with `conversation` set to one of the IDs.";
+    UNHEARD = "E0832", "an answer is longer than the gateway watches",
+        "It is passed on whole, but not recorded before the next request brings it.";
 }
 
 /// The codes of this crate and of those whose rules may cause a refusal.

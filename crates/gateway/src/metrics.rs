@@ -21,6 +21,8 @@ pub enum Failure {
     Deciding,
     /// Watching an answer: the rest was forwarded unwatched.
     Watching,
+    /// Watching an answer that is too long for it: the rest was forwarded unwatched.
+    TooLong,
     /// Recording the conversation.
     Keeping,
     /// The strategy: the default strategy replaced it in that conversation.
@@ -32,6 +34,7 @@ impl Failure {
         match self {
             Self::Deciding => "deciding",
             Self::Watching => "watching",
+            Self::TooLong => "too_long",
             Self::Keeping => "keeping",
             Self::Strategy => "strategy",
         }

@@ -195,11 +195,16 @@ impl Endpoint {
     #[must_use]
     pub fn with_beta(mut self, name: &'static str) -> Self {
         let held = self.headers.get_all("anthropic-beta").iter();
-        let mut values = held.filter_map(|value| value.to_str().ok());
-        let there = values.any(|list| list.split(',').any(|each| each.trim() == name));
-        if !there {
+        let lists: Vec<&str> = held.filter_map(|value| value.to_str().ok()).collect();
+        let there = lists
+            .iter()
+            .any(|list| list.split(',').any(|each| each.trim() == name));
+        let lists = lists.into_iter().chain((!there).then_some(name));
+        let lists: Vec<&str> = lists.filter(|list| !list.trim().is_empty()).collect();
+        // One line: not every server joins several.
+        if let Ok(joined) = HeaderValue::from_str(&lists.join(",")) {
             let header = HeaderName::from_static("anthropic-beta");
-            self.headers.append(header, HeaderValue::from_static(name));
+            self.headers.insert(header, joined);
         }
         self
     }
@@ -372,6 +377,11 @@ mod tests {
         assert_eq!(headers["accept-encoding"], "identity");
         assert_eq!(headers["anthropic-version"], "2023-01-01");
         let betas: Vec<_> = headers.get_all("anthropic-beta").iter().collect();
-        assert_eq!(betas, ["a, b", "c"]);
+        assert_eq!(betas, ["a, b,c"]);
+        sent.append("anthropic-beta", HeaderValue::from_static("d"));
+        let endpoint = endpoint.with_headers(&sent).with_beta("b");
+        let headers = endpoint.request_headers();
+        let betas: Vec<_> = headers.get_all("anthropic-beta").iter().collect();
+        assert_eq!(betas, ["a, b,d"]);
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask`: CI, tidiness checks, generated pages, licences, client tests and fuzzing.
+//! `cargo xtask`: CI, tidiness checks, generated pages, licences, client tests, fuzzing and storms.
 
 mod browser;
 mod ci;
@@ -7,6 +7,7 @@ mod command;
 mod docs;
 mod fuzz;
 mod licences;
+mod storm;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,8 @@ cargo xtask COMMAND
                                 network access
   fuzz [TARGET] [--seconds N]   build the fuzz targets and run one, or each, for N seconds
        [--runs N]               (60), or with the same N inputs every time
+  storm [--seconds N]           let everything fail at random for N seconds (60): the
+        [--seed S]              provider, the process, the store, what is said
   help                          print this help
 ";
 
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> anyhow::Result<()> {
     match arguments.split_first() {
         Some((&"fuzz", rest)) => fuzz::run(&root()?, rest),
+        Some((&"storm", rest)) => storm::run(&root()?, rest),
         Some((&"ci", [])) => ci::run(&root()?),
         Some((&"tidy", [])) => tidy::run(&root()?),
         Some((&"docs", [])) => docs::run(&root()?, docs::Mode::Write),

@@ -19,6 +19,33 @@ pub(super) fn optional<T>(text: &str, read: impl Fn(&str) -> Read<T>) -> Read<Op
     read(text).map(Some)
 }
 
+/// Parses values separated by commas; `none` for no value.
+pub(super) fn list(text: &str, read: impl Fn(&str) -> Read<String>) -> Read<Vec<String>> {
+    if text == NONE {
+        return Ok(Vec::new());
+    }
+    text.split(',').map(|value| read(value.trim())).collect()
+}
+
+/// Parses a host name without a port.
+pub(super) fn host(text: &str) -> Read<String> {
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    let fits = !text.is_empty() && text.bytes().all(is_sign);
+    fits.then(|| text.to_owned())
+        .ok_or("host names without ports, such as `gateway.example.com`")
+}
+
+/// Parses an origin, as browsers write it.
+pub(super) fn origin(text: &str) -> Read<String> {
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    let fits = !scheme.is_empty()
+        && !rest.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
+        && !rest.contains(['/', '@', '?', '#']);
+    fits.then(|| text.to_owned())
+        .ok_or("origins without a path, such as `http://localhost:3000`")
+}
+
 /// Parses one of the names.
 pub(super) fn choice<T: Copy>(text: &str, choices: &[(&'static str, T)]) -> Read<T> {
     let found = choices.iter().find(|(name, _)| *name == text);

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use wire::api::Dialect;
 
 use crate::config::read::{
-    address, age, bytes, choice, count, duration, optional, share, switch, tokens, url, window,
+    address, age, bytes, choice, count, duration, host, list, optional, origin, share, switch,
+    tokens, url, window,
 };
-use crate::config::show::{age_text, number, quoted, time, whole_or};
+use crate::config::show::{age_text, listed, number, quoted, time, whole_or};
 use crate::config::{Config, Mode, RouteChoice, Secret, StrategyChoice, Summariser};
 
 /// The value of an optional setting that is not set.
@@ -95,6 +96,12 @@ pub const SETTINGS: &[Setting] = settings![
     "admin_token", "grants its bearer the control API and the dashboard from any machine, for all tenants",
         "at least 16 characters", AsSet,
         |c, t| c.admin_token = optional(t, token)?, |c| c.admin_token.as_ref().map(|_| String::new());
+    "hosts", "further names by which the gateway may be addressed, besides `localhost` and IP addresses; on an address that other machines reach, `none` lets programs use any name",
+        "host names, separated by commas, or `none`", Openly,
+        |c, t| c.sites.hosts = list(t, host)?, |c| Some(listed(&c.sites.hosts));
+    "origins", "pages of other sites that may send requests to the provider through the gateway",
+        "origins such as `http://localhost:3000`, separated by commas, or `none`", Openly,
+        |c, t| c.sites.origins = list(t, origin)?, |c| Some(listed(&c.sites.origins));
     "otlp", "where to export spans: OpenTelemetry over HTTP", "a URL, or `none`", Openly,
         |c, t| c.otlp = optional(t, url)?, |c| Some(quoted(c.otlp.as_deref().unwrap_or(NONE)));
 

@@ -14,6 +14,14 @@ pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
+/// Formats a list, or `none`.
+pub(super) fn listed(values: &[String]) -> String {
+    match values {
+        [] => quoted(super::setting::NONE),
+        values => quoted(&values.join(", ")),
+    }
+}
+
 /// Formats tokens, or a word if there are none.
 pub(super) fn whole_or(tokens: Option<Tokens>, none: &str) -> String {
     tokens.map_or_else(|| quoted(none), |tokens| tokens.get().to_string())

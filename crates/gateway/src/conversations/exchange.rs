@@ -106,6 +106,8 @@ pub enum Heard {
     /// With this piece the answer is whole: its last event, or the end of its body. The ticket is
     /// finished before the client gets the piece, so that what a client saw the end of is kept.
     Whole,
+    /// It is too long to be watched. What was heard of it is forgotten.
+    TooLong,
 }
 
 /// The response to a refusal.
@@ -113,7 +115,7 @@ pub enum Heard {
 pub enum Remedy {
     /// Give it to the client.
     PassOn,
-    /// Send this instead, once.
+    /// Send this instead.
     SendAgain(Outgoing),
 }
 

@@ -136,6 +136,14 @@ impl Ticket {
         })
     }
 
+    /// Returns true if a refusal with this status may be about the size or the thinking of the request. Then
+    /// its words are needed.
+    #[must_use]
+    pub const fn may_mend(&self, status: StatusCode) -> bool {
+        // Model servers of one's own say that a request is too long with the last two.
+        self.passage.is_some() && matches!(status.as_u16(), 400 | 413 | 422 | 500)
+    }
+
     /// The provider refused the request, with this whole body.
     pub async fn refused(&mut self, status: StatusCode, body: &Bytes, now: Timestamp) -> Remedy {
         let Some(passage) = &mut self.passage else {
@@ -191,9 +199,16 @@ impl Ticket {
 
     /// A piece of the answer's body, in order, before it is passed to the client.
     pub fn piece(&mut self, bytes: &Bytes) -> Heard {
-        match self.hearing.piece(bytes) {
-            true => Heard::Whole,
-            false => Heard::Part,
+        if self.hearing.piece(bytes) {
+            return Heard::Whole;
+        }
+        match &self.passage {
+            Some(passage) if self.hearing.gave_up() => {
+                let now = (passage.inner.parts.clock)();
+                passage.shared.lock().on(Input::Unheard, now);
+                Heard::TooLong
+            }
+            _ => Heard::Part,
         }
     }
 

@@ -14,8 +14,10 @@ use crate::report::Viewer;
 const NAME: &str = "ebbtide";
 /// The length of a session in hours.
 const HOURS: i64 = 12;
-/// The most sessions; a new one beyond that ends the oldest.
+/// The most sessions; a new one beyond that ends another's, but never an administrator's.
 const MOST: usize = 4_096;
+/// The most sessions of one viewer; a new one beyond that ends the viewer's oldest.
+const MOST_EACH: usize = 64;
 
 /// The sessions of one process.
 pub(super) struct Sessions {
@@ -35,6 +37,32 @@ struct Session {
     number: u64,
     viewer: Viewer,
     until: Timestamp,
+}
+
+impl Book {
+    /// Ends a session if there are too many: one of the same viewer, or else one that is no administrator's.
+    fn make_room(&mut self, viewer: Viewer) {
+        let own = |session: &Session| session.viewer == viewer;
+        let owned = self
+            .sessions
+            .values()
+            .filter(|session| own(session))
+            .count();
+        if owned < MOST_EACH && self.sessions.len() < MOST {
+            return;
+        }
+        let may_end = |session: &Session| match owned {
+            0 => session.viewer != Viewer::All,
+            _ => own(session),
+        };
+        let oldest = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| may_end(session))
+            .min_by_key(|(_, session)| session.number)
+            .map(|(id, _)| id.clone());
+        oldest.and_then(|id| self.sessions.remove(&id));
+    }
 }
 
 impl Sessions {
@@ -57,14 +85,7 @@ impl Sessions {
     pub(super) fn open(&self, viewer: Viewer, now: Timestamp) -> String {
         let mut book = self.book();
         book.sessions.retain(|_, session| session.until > now);
-        if book.sessions.len() >= MOST {
-            let oldest = book
-                .sessions
-                .iter()
-                .min_by_key(|(_, session)| session.number)
-                .map(|(id, _)| id.clone());
-            oldest.and_then(|id| book.sessions.remove(&id));
-        }
+        book.make_room(viewer);
         book.opened += 1;
         let id = self.hash("session", &book.opened.to_be_bytes());
         let session = Session {
@@ -144,7 +165,7 @@ mod tests {
     use http::{HeaderMap, HeaderValue};
     use jiff::{SignedDuration, Timestamp};
 
-    use super::{MOST, Sessions, cookie, set_cookie};
+    use super::{MOST, MOST_EACH, Sessions, cookie, set_cookie};
     use crate::report::Viewer;
 
     const SECRET: [u8; 32] = [7; 32];
@@ -173,10 +194,21 @@ mod tests {
     #[test]
     fn there_are_only_so_many() {
         let sessions = Sessions::new(&SECRET, NOW);
-        let first = sessions.open(Viewer::All, NOW);
-        let last = (0..MOST).map(|_| sessions.open(Viewer::All, NOW)).last();
-        assert_eq!(sessions.viewer(&first, NOW), None);
-        assert!(sessions.viewer(&last.unwrap(), NOW).is_some());
+        let admin = sessions.open(Viewer::All, NOW);
+        let tenant = |n: usize| Viewer::Tenant(Tenant::of(&SECRET, &n.to_le_bytes()));
+        let ids: Vec<String> = (0..2 * MOST)
+            .map(|n| sessions.open(tenant(n), NOW))
+            .collect();
+        let valid = |id: &String| sessions.viewer(id, NOW).is_some();
+        assert!(valid(&admin), "others end no administrator's session");
+        assert_eq!(ids.iter().filter(|id| valid(id)).count(), MOST - 1);
+        assert!(ids.last().is_some_and(valid));
+        let sessions = Sessions::new(&SECRET, NOW);
+        let valid = |id: &String| sessions.viewer(id, NOW).is_some();
+        let own: Vec<String> = (0..=MOST_EACH)
+            .map(|_| sessions.open(tenant(0), NOW))
+            .collect();
+        assert!(!valid(&own[0]) && own[1..].iter().all(valid));
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl Call<'_> {
         }
         let segments = segments(&request.path);
         match segments.as_slice() {
-            ["login"] => return self.sign_in(sent("key").trim()),
+            ["login"] => return self.sign_in(sent("key").trim()).await,
             ["logout"] => {
                 if let Some(id) = self.session {
                     dashboard.sessions.close(id);
@@ -266,7 +266,9 @@ impl Call<'_> {
         }
     }
 
-    fn sign_in(&self, key: &str) -> Response<Bytes> {
+    /// Signs a visitor in. A key that nothing was recorded with opens no session: it may be a mistyped token, and
+    /// anyone can make up any number of keys.
+    async fn sign_in(&self, key: &str) -> Response<Bytes> {
         let (dashboard, visit) = (self.dashboard, &self.visit);
         if key.is_empty() {
             let problem = Some("Enter an API key or the admin token.");
@@ -280,6 +282,18 @@ impl Call<'_> {
             true => Viewer::All,
             false => Viewer::Tenant(Tenant::of(&dashboard.secret, key.as_bytes())),
         };
+        if !is_admin {
+            match dashboard.reports.overview(viewer).await {
+                Ok(seen) if seen.conversations.is_empty() => {
+                    let problem =
+                        "This is not the admin token, and nothing was recorded with such a key.";
+                    let page = login_page(Some(problem), visit);
+                    return reply::page(StatusCode::UNPROCESSABLE_ENTITY, page);
+                }
+                Ok(_) => {}
+                Err(error) => return self.failed(&error, LOGIN),
+            }
+        }
         let id = dashboard.sessions.open(viewer, visit.now);
         reply::redirect_with_cookie(HOME, &set_cookie(&id, &visit.base))
     }

@@ -23,11 +23,14 @@ use crate::config::Secret;
 use crate::error;
 use crate::report::Viewer;
 use crate::server::credentials::Credentials;
+use crate::server::sites::{host, is_among, is_of};
 
 /// The rules of access.
 pub(crate) struct Access {
     admin: Option<Secret>,
     secret: [u8; 32],
+    /// Names of this machine besides `localhost` and loopback addresses.
+    hosts: Vec<String>,
 }
 
 /// The parts of a request that decide about access.
@@ -66,8 +69,12 @@ impl Denied {
 }
 
 impl Access {
-    pub(crate) const fn new(admin: Option<Secret>, secret: [u8; 32]) -> Self {
-        Self { admin, secret }
+    pub(crate) const fn new(admin: Option<Secret>, secret: [u8; 32], hosts: Vec<String>) -> Self {
+        Self {
+            admin,
+            secret,
+            hosts,
+        }
     }
 
     /// Returns what the visitor may see.
@@ -83,7 +90,7 @@ impl Access {
         }
         if self.admin.is_none() && is_local(visitor.peer, visitor.headers) {
             // Only the connection speaks for it, so its host must name this machine.
-            visitor.check_host()?;
+            visitor.check_host(&self.hosts)?;
             return Ok(Viewer::All);
         }
         Err(Denied::Unauthenticated)
@@ -92,9 +99,9 @@ impl Access {
 
 impl Visitor<'_> {
     /// Refuses a host other than this machine.
-    pub(crate) fn check_host(&self) -> Result<(), Denied> {
-        match self.host() {
-            Some(host) if names_this_machine(&host) => Ok(()),
+    fn check_host(&self, hosts: &[String]) -> Result<(), Denied> {
+        match host(self.host, self.headers) {
+            Some(host) if names_this_machine(&host) || is_among(hosts, host.host()) => Ok(()),
             _ => Err(Denied::Foreign),
         }
     }
@@ -115,22 +122,10 @@ impl Visitor<'_> {
         let Some(origin) = text(header::ORIGIN) else {
             return Ok(());
         };
-        let own = self.host().map(|host| host.to_string());
-        let named = origin
-            .strip_prefix("http://")
-            .or_else(|| origin.strip_prefix("https://"));
-        match (named, own) {
-            (Some(named), Some(own)) if named.eq_ignore_ascii_case(&own) => Ok(()),
+        match host(self.host, self.headers) {
+            Some(own) if is_of(origin, &own) => Ok(()),
             _ => Err(Denied::Foreign),
         }
-    }
-
-    fn host(&self) -> Option<Authority> {
-        let header = || {
-            let host = self.headers.get(header::HOST)?;
-            host.to_str().ok()?.parse().ok()
-        };
-        self.host.cloned().or_else(header)
     }
 }
 
@@ -188,7 +183,7 @@ mod tests {
                 headers: &headers,
                 host: None,
             };
-            let viewer = Access::new(admin, SECRET).viewer(visitor);
+            let viewer = Access::new(admin, SECRET, Vec::new()).viewer(visitor);
             assert_eq!(viewer, seen, "{headers:?}");
         }
     }

@@ -4,8 +4,6 @@ use std::io::Read;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -14,6 +12,7 @@ use crate::conversations::Reading;
 use crate::server::coding::{Coding, Codings};
 use crate::server::duration;
 use crate::server::refusal::Reason;
+use crate::server::upload::Upload;
 
 /// Connections per concurrent request: most connections are idle between requests.
 const CONNECTIONS_A_REQUEST: usize = 4;
@@ -81,9 +80,9 @@ impl Gate {
     }
 
     /// Reads a whole body.
-    pub(super) async fn read(&self, body: Incoming) -> Result<Bytes, Reason> {
+    pub(super) async fn read(&self, body: Upload) -> Result<Bytes, Reason> {
         let most = self.limits.body;
-        if body.size_hint().lower() > most as u64 {
+        if body.least() > most as u64 {
             return Err(Reason::TooLarge { limit: most });
         }
         timeout(duration(self.limits.read), self.collect(body))
@@ -91,8 +90,8 @@ impl Gate {
             .unwrap_or(Err(Reason::TooSlow))
     }
 
-    async fn collect(&self, mut body: Incoming) -> Result<Bytes, Reason> {
-        let announced = body.size_hint().lower().min(FIRST_RESERVATION);
+    async fn collect(&self, mut body: Upload) -> Result<Bytes, Reason> {
+        let announced = body.least().min(FIRST_RESERVATION);
         let mut held = Held::with_capacity(usize::try_from(announced).unwrap_or_default());
         while let Some(frame) = body.frame().await {
             let Ok(piece) = frame.map_err(|_| Reason::BrokenBody)?.into_data() else {

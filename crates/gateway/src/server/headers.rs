@@ -59,7 +59,7 @@ pub(crate) fn for_upstream(headers: &mut HeaderMap) {
     remove_ours(headers);
 }
 
-/// Removes the headers addressed to the gateway.
+/// Removes the headers addressed to the gateway, or those of an answer that only the gateway itself may give.
 pub(crate) fn remove_ours(headers: &mut HeaderMap) {
     let ours: Vec<HeaderName> = headers
         .keys()
@@ -74,24 +74,22 @@ pub(crate) fn remove_ours(headers: &mut HeaderMap) {
 /// Adds beta names to the client's own.
 pub(crate) fn add_betas(headers: &mut HeaderMap, betas: &[&'static str]) {
     const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
+    let lines = headers.get_all(BETA).iter();
+    let lists: Vec<&str> = lines.filter_map(|value| value.to_str().ok()).collect();
+    let mut names: Vec<&str> = lists.clone();
     for beta in betas {
-        let there = headers
-            .get_all(BETA)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .any(|name| name.trim() == *beta);
-        if there {
-            continue;
+        let is_there = |list: &&str| list.split(',').any(|name| name.trim() == *beta);
+        if !names.iter().any(is_there) {
+            names.push(beta);
         }
-        // Joins them in one line if there is one: not every server joins several lines.
-        let joined = match headers.get(BETA).and_then(|value| value.to_str().ok()) {
-            Some(names) if !names.trim().is_empty() => format!("{names},{beta}"),
-            _ => (*beta).to_owned(),
-        };
-        if let Ok(value) = HeaderValue::from_str(&joined) {
-            headers.insert(BETA, value);
-        }
+    }
+    if names.len() == lists.len() {
+        return;
+    }
+    names.retain(|list| !list.trim().is_empty());
+    // One line: not every server joins several.
+    if let Ok(value) = HeaderValue::from_str(&names.join(",")) {
+        headers.insert(BETA, value);
     }
 }
 
@@ -175,5 +173,11 @@ mod tests {
         let mut headers = HeaderMap::new();
         add_betas(&mut headers, &["c"]);
         assert_eq!(headers, map(&[("anthropic-beta", "c")]));
+        let two = [("anthropic-beta", "a"), ("anthropic-beta", "b")];
+        let mut headers = map(&two);
+        add_betas(&mut headers, &["b"]);
+        assert_eq!(headers, map(&two), "as the client sent them");
+        add_betas(&mut headers, &["c"]);
+        assert_eq!(headers, map(&[("anthropic-beta", "a,b,c")]));
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! [`serve`] puts a [`Gateway`] on a listener. `accept` takes a connection; `route` classifies a request and
 //! sends it to `control` (everything under `/ebbtide/`), to `tunnel` (WebSockets) or to `proxy`. `proxy` reads
-//! it within the limits of `gate`, asks the inner half, sends it with `upstream` and streams the answer back
-//! through `relay`.
+//! it within the limits of `gate`, asks the inner half, sends it with `upstream` (`mending`: also again, smaller)
+//! and streams the answer back through `relay`.
 
 mod accept;
 mod access;
@@ -16,13 +16,16 @@ mod guard;
 mod headers;
 mod health;
 mod hooks;
+mod mending;
 mod opening;
 mod proxy;
 mod refusal;
 mod relay;
 mod route;
+mod sites;
 mod spans;
 mod tunnel;
+mod upload;
 mod upstream;
 
 use std::fmt;
@@ -53,6 +56,7 @@ use crate::server::gate::Gate;
 pub(crate) use crate::server::headers::remove_ours;
 pub(crate) use crate::server::refusal::whole;
 pub(crate) use crate::server::route::Provider;
+use crate::server::sites::Sites;
 use crate::server::spans::Spans;
 pub(crate) use crate::server::upstream::Upstream;
 
@@ -140,10 +144,11 @@ pub(crate) struct State {
     metrics: Arc<Metrics>,
     upstream: Upstream,
     gate: Gate,
+    sites: Sites,
     secret: [u8; 32],
     control: ControlPlane,
     spans: Spans,
-    /// Upgraded connections.
+    /// Upgraded connections, and bodies that are thrown away.
     tunnels: TaskTracker,
     stop: CancellationToken,
     /// Set once the warning about unidentified requests was logged.
@@ -172,7 +177,11 @@ impl State {
         let (pages, clock) = (Arc::clone(&reports), Arc::clone(&gateway.clock));
         let control = ControlPlane {
             dashboard: Dashboard::new(pages, &config, secret, clock),
-            access: Access::new(config.admin_token.clone(), secret),
+            access: Access::new(
+                config.admin_token.clone(),
+                secret,
+                config.sites.hosts.clone(),
+            ),
             reports,
         };
         Ok(Self {
@@ -181,6 +190,7 @@ impl State {
             core,
             upstream: Upstream::new(&config.upstream)?,
             gate: Gate::new(config.limits),
+            sites: Sites::new(config.listen, &config.sites.hosts, &config.sites.origins),
             spans: Spans::new(config.otlp.as_deref(), secret, (gateway.clock)())?,
             clock: gateway.clock,
             config,
@@ -265,8 +275,10 @@ pub fn serve(listener: TcpListener, gateway: Gateway) -> Result<Running, ServeEr
     start(listener, State::new(gateway)?)
 }
 
-fn start(listener: TcpListener, state: State) -> Result<Running, ServeError> {
+fn start(listener: TcpListener, mut state: State) -> Result<Running, ServeError> {
     let address = listener.local_addr()?;
+    let sites = &state.config.sites;
+    state.sites = Sites::new(address, &sites.hosts, &sites.origins);
     if !address.ip().to_canonical().is_loopback() && state.config.admin_token.is_none() {
         return Err(ServeError::Exposed { address });
     }

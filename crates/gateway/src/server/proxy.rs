@@ -4,32 +4,30 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::stream;
 use history::Tenant;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, StreamBody};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use tokio::time::timeout;
 
-use crate::conversations::{Arrival, Endpoint, Outgoing, Remedy, Ticket, Verdict};
+use crate::conversations::{Arrival, Endpoint, Outgoing, Ticket, Verdict};
 use crate::server::access::is_local;
 use crate::server::coding::Codings;
 use crate::server::control::Peer;
 use crate::server::credentials::{self, Credentials};
 use crate::server::exchange::Exchange;
 use crate::server::guard::Stage;
-use crate::server::opening::{self, Opening};
+use crate::server::mending;
 use crate::server::refusal::{Reason, whole};
-use crate::server::relay::{Answer, next_frame, relay};
+use crate::server::relay::{Answer, relay};
 use crate::server::route::{self, Route};
+use crate::server::upload::Upload;
 use crate::server::{Body, Broken, State, duration, headers, tunnel};
 use conversation::rewrite::Direct;
 use conversation::words::Did;
-
-/// The longest refusal that is read to see if another attempt can help.
-const LONGEST_REFUSAL: usize = 1 << 20;
 
 /// The answer to a request.
 enum Reply {
@@ -48,26 +46,29 @@ pub(super) async fn handle(
     let (mut parts, body) = request.into_parts();
     parts.extensions.insert(Peer(peer));
     let route = Route::of(&parts);
+    let body = Upload::new(body, &parts.headers, Arc::clone(&state));
     let mut exchange = Exchange::begin(state, route, &parts);
+    if let Err(reason) = exchange.state.sites.admit(&parts) {
+        return refuse(&mut exchange, reason);
+    }
     if tunnel::is_asked_for(&parts) && !route::is_read(parts.uri.path()) {
         return tunnel::open(exchange, parts).await;
     }
     match answer(&mut exchange, parts, body).await {
         Ok(Reply::Upstream(answer)) => relay(*answer, exchange).await,
         Ok(Reply::Local(direct)) => local_answer(direct, &mut exchange),
-        Err(reason) => {
-            let response = reason.respond(route.provider);
-            exchange.refused(reason, response.status().as_u16());
-            response
-        }
+        Err(reason) => refuse(&mut exchange, reason),
     }
 }
 
-async fn answer(
-    exchange: &mut Exchange,
-    mut parts: Parts,
-    body: Incoming,
-) -> Result<Reply, Reason> {
+/// Refuses a request.
+pub(super) fn refuse(exchange: &mut Exchange, reason: Reason) -> Response<Body> {
+    let response = reason.respond(exchange.route.provider);
+    exchange.refused(reason, response.status().as_u16());
+    response
+}
+
+async fn answer(exchange: &mut Exchange, mut parts: Parts, body: Upload) -> Result<Reply, Reason> {
     exchange.places.request = Some(exchange.state.gate.request()?);
     if tunnel::is_asked_for(&parts) {
         return Err(Reason::NoUpgrade);
@@ -98,7 +99,8 @@ async fn answer(
     let Some(body) = exchange.state.gate.decode(&came, &codings).await? else {
         let mut outgoing = Outgoing::as_it_came(came, vec![Did::Passed]);
         outgoing.encoding = encoding;
-        return send(exchange, parts, outgoing, Ticket::default()).await;
+        let sent = mending::send(exchange, parts, outgoing, Ticket::default());
+        return sent.await.map(Reply::Upstream);
     };
     match decide(exchange, &parts, tenant, body).await {
         Verdict::Answer(direct) => Ok(Reply::Local(direct)),
@@ -106,7 +108,8 @@ async fn answer(
             if encoding.is_some() && outgoing.is_passed_on() {
                 (outgoing.body, outgoing.encoding) = (came, encoding);
             }
-            send(exchange, parts, outgoing, ticket).await
+            let sent = mending::send(exchange, parts, outgoing, ticket);
+            sent.await.map(Reply::Upstream)
         }
     }
 }
@@ -173,110 +176,6 @@ fn target(parts: &Parts) -> &str {
         .map_or("/", |target| target.as_str())
 }
 
-/// Sends a request as decided, and once more if another attempt can help against a refusal.
-async fn send(
-    exchange: &mut Exchange,
-    parts: Parts,
-    outgoing: Outgoing,
-    mut ticket: Ticket,
-) -> Result<Reply, Reason> {
-    exchange.decided(&outgoing);
-    let mut first = send_once(exchange, &parts, &outgoing).await?;
-    let (ahead, refusal) = if is_refusal(first.status()) {
-        let (ahead, complete) = read_refusal(exchange, first.body_mut()).await?;
-        if !complete {
-            return Ok(upstream(first, ahead, None));
-        }
-        (ahead.clone(), ahead)
-    } else {
-        let mut opening = Opening::default();
-        if let (Endpoint::Generate(dialect), true) =
-            (exchange.route.endpoint, ticket.may_overflow())
-        {
-            opening = opening::read(exchange, &mut first, dialect).await?;
-        }
-        let Some(refusal) = opening.overflow else {
-            return Ok(upstream(first, opening.ahead, Some(ticket)));
-        };
-        (opening.ahead, refusal)
-    };
-    let status = match first.status() {
-        status if is_refusal(status) => status,
-        // The status that this stream should have had.
-        _ => StatusCode::BAD_REQUEST,
-    };
-    let original = upstream(first, ahead, None);
-    match refused(exchange, &mut ticket, status, &refusal).await {
-        Remedy::PassOn => Ok(original),
-        Remedy::SendAgain(smaller) => {
-            Ok(send_again(exchange, &parts, (smaller, ticket), original).await)
-        }
-    }
-}
-
-/// Sends a smaller version of a refused request. If that is refused too, the client gets the first refusal.
-async fn send_again(
-    exchange: &mut Exchange,
-    parts: &Parts,
-    (smaller, mut ticket): (Outgoing, Ticket),
-    original: Reply,
-) -> Reply {
-    let second = send_once(exchange, parts, &smaller).await;
-    let status = second
-        .as_ref()
-        .map_or(502, |answer| answer.status().as_u16());
-    exchange.state.metrics.rescued(status);
-    match second {
-        // The first refusal is about the client's own request; the second is about ours, which the
-        // client does not know.
-        Ok(second) if matches!(status, 400 | 413) => {
-            let (refusal, mut body) = second.into_parts();
-            if let Ok((body, true)) = read_refusal(exchange, &mut body).await {
-                // It may reveal the size of the window. There is no third attempt.
-                let _ = refused(exchange, &mut ticket, refusal.status, &body).await;
-            }
-            original
-        }
-        Err(_) => original,
-        Ok(second) => {
-            exchange.decided(&smaller);
-            let ticket = (!is_refusal(second.status())).then_some(ticket);
-            upstream(second, Bytes::new(), ticket)
-        }
-    }
-}
-
-fn upstream(response: Response<Incoming>, ahead: Bytes, ticket: Option<Ticket>) -> Reply {
-    Reply::Upstream(Box::new(Answer {
-        response,
-        ahead,
-        ticket,
-    }))
-}
-
-fn is_refusal(status: StatusCode) -> bool {
-    status.as_u16() >= 400
-}
-
-async fn send_once(
-    exchange: &mut Exchange,
-    parts: &Parts,
-    outgoing: &Outgoing,
-) -> Result<Response<Incoming>, Reason> {
-    let mut sent = parts.headers.clone();
-    headers::for_upstream(&mut sent);
-    headers::add_betas(&mut sent, &outgoing.betas);
-    if let Some(encoding) = &outgoing.encoding {
-        sent.insert(header::CONTENT_ENCODING, encoding.clone());
-    }
-    if matches!(exchange.route.endpoint, Endpoint::Generate(_)) {
-        // The answer is parsed as it streams by.
-        let identity = HeaderValue::from_static("identity");
-        sent.insert(header::ACCEPT_ENCODING, identity);
-    }
-    dispatch(exchange, parts, sent, whole(outgoing.body.clone())).await
-}
-
 /// Sends a request to the provider and waits for the head of the answer.
 pub(super) async fn dispatch(
     exchange: &mut Exchange,
@@ -298,43 +197,12 @@ pub(super) async fn dispatch(
         .unwrap_or(Err(Reason::Silent))
 }
 
-/// Reads a refusal. Returns `false` if it is too long to read whole.
-async fn read_refusal(exchange: &Exchange, body: &mut Incoming) -> Result<(Bytes, bool), Reason> {
-    let silence = exchange.silence();
-    let mut read = BytesMut::new();
-    while read.len() <= LONGEST_REFUSAL {
-        let Some(frame) = next_frame(body, silence).await? else {
-            return Ok((read.freeze(), true));
-        };
-        if let Some(data) = frame.data_ref() {
-            read.extend_from_slice(data);
-        }
-    }
-    Ok((read.freeze(), false))
-}
-
-/// Asks the ticket about a refusal.
-async fn refused(
-    exchange: &Exchange,
-    ticket: &mut Ticket,
-    status: StatusCode,
-    body: &Bytes,
-) -> Remedy {
-    let state = &exchange.state;
-    let now = (state.clock)();
-    let asking = ticket.refused(status, body, now);
-    state
-        .guarded(Stage::Refused, asking)
-        .await
-        .unwrap_or(Remedy::PassOn)
-}
-
 /// Forwards a request that is not inspected, streaming its body.
-async fn pass(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<Reply, Reason> {
+async fn pass(exchange: &mut Exchange, parts: Parts, body: Upload) -> Result<Reply, Reason> {
     exchange.did(&[Did::Passed]);
     let mut sent = parts.headers.clone();
     headers::for_upstream(&mut sent);
-    let body = if body.is_end_stream() {
+    let body = if body.is_at_end() {
         whole(Bytes::new())
     } else {
         if let Some(length) = parts.headers.get(header::CONTENT_LENGTH) {
@@ -343,11 +211,11 @@ async fn pass(exchange: &mut Exchange, parts: Parts, body: Incoming) -> Result<R
         streamed(body, Arc::clone(&exchange.state))
     };
     let response = dispatch(exchange, &parts, sent, body).await?;
-    Ok(upstream(response, Bytes::new(), None))
+    Ok(Reply::Upstream(Box::new(Answer::of(response))))
 }
 
 /// Streams a client's body and breaks it off if the client stalls.
-fn streamed(body: Incoming, state: Arc<State>) -> Body {
+fn streamed(body: Upload, state: Arc<State>) -> Body {
     let patience = duration(state.config.limits.read);
     let pieces = stream::unfold((body, state), move |(mut body, state)| async move {
         let piece = match timeout(patience, body.frame()).await {

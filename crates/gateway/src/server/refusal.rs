@@ -14,7 +14,9 @@ use conversation::words::Did;
 /// The reason that a request has no answer from its provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    TooLarge { limit: usize },
+    TooLarge {
+        limit: usize,
+    },
     TooSlow,
     Unreachable,
     Silent,
@@ -23,6 +25,8 @@ pub(crate) enum Reason {
     NoUpgrade,
     BrokenBody,
     BrokenAnswer,
+    /// Another site's page sent it, or it names another host.
+    Foreign,
 }
 
 impl Reason {
@@ -37,6 +41,7 @@ impl Reason {
             Self::NoUpgrade => error::NO_UPGRADE,
             Self::BrokenBody => error::BROKEN_BODY,
             Self::BrokenAnswer => error::BROKEN_ANSWER,
+            Self::Foreign => error::FOREIGN,
         }
     }
 
@@ -53,6 +58,7 @@ impl Reason {
             },
             Self::NoUpgrade => 426,
             Self::BrokenBody => 400,
+            Self::Foreign => 403,
         }
     }
 
@@ -63,9 +69,15 @@ impl Reason {
             (Provider::Anthropic, Self::TooSlow | Self::Silent) => "timeout_error",
             (Provider::Anthropic, Self::Busy | Self::Full) => "overloaded_error",
             (Provider::Anthropic, Self::Unreachable | Self::BrokenAnswer) => "api_error",
-            (_, Self::NoUpgrade | Self::BrokenBody | Self::TooLarge { .. } | Self::TooSlow) => {
-                "invalid_request_error"
-            }
+            (Provider::Anthropic, Self::Foreign) => "permission_error",
+            (
+                _,
+                Self::Foreign
+                | Self::NoUpgrade
+                | Self::BrokenBody
+                | Self::TooLarge { .. }
+                | Self::TooSlow,
+            ) => "invalid_request_error",
             (Provider::OpenAi, _) => "server_error",
         }
     }
@@ -75,6 +87,10 @@ impl Reason {
         let meaning = error::meaning(code);
         match self {
             Self::TooLarge { limit } => format!("ebbtide[{code}]: {meaning} of {limit} bytes"),
+            Self::Foreign => {
+                let hint = error::remedy(code).unwrap_or_default();
+                format!("ebbtide[{code}]: {meaning}. {hint}")
+            }
             _ => format!("ebbtide[{code}]: {meaning}"),
         }
     }
@@ -121,7 +137,7 @@ impl Reason {
             headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
         }
         if matches!(self, Self::TooLarge { .. } | Self::TooSlow) {
-            // The rest of the body is not read.
+            // The rest of the body is read only so that the client gets the answer.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response

@@ -1,19 +1,25 @@
 //! Streams an answer to the client while the inner half watches.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::{Response, header};
+use http::request::Parts;
+use http::{HeaderMap, Response, StatusCode, header};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
+use tokio::task::yield_now;
 use tokio::time::{Instant, timeout};
 
 use crate::conversations::{Heard, Ticket};
+use crate::error;
 use crate::metrics::Failure;
 use crate::server::exchange::Exchange;
 use crate::server::guard::Stage;
-use crate::server::headers::remove_hop_by_hop;
+use crate::server::headers::{remove_hop_by_hop, remove_ours};
+use crate::server::mending;
+use crate::server::opening::{Opening, Shown, is_stream};
 use crate::server::refusal::{Reason, whole};
 use crate::server::{Body, Broken};
 
@@ -27,6 +33,32 @@ pub(crate) struct Answer {
     pub(crate) response: Response<Incoming>,
     pub(crate) ahead: Bytes,
     pub(crate) ticket: Option<Ticket>,
+    /// True if the provider broke the answer off behind `ahead`.
+    pub(crate) is_cut: bool,
+    /// Present if the answer may still turn out to be a refusal.
+    pub(crate) pending: Option<Pending>,
+}
+
+impl Answer {
+    /// An answer that nobody watches.
+    pub(crate) const fn of(response: Response<Incoming>) -> Self {
+        Self {
+            response,
+            ahead: Bytes::new(),
+            ticket: None,
+            is_cut: false,
+            pending: None,
+        }
+    }
+}
+
+/// A stream without content so far.
+pub(crate) struct Pending {
+    pub(crate) opening: Opening,
+    /// The client's request.
+    pub(crate) parts: Arc<Parts>,
+    /// The head of the answer, as it came.
+    pub(crate) head: (StatusCode, HeaderMap),
 }
 
 /// Returns the next frame of an answer, or an error if the provider stays silent or breaks off.
@@ -49,26 +81,18 @@ pub(crate) async fn relay(answer: Answer, mut exchange: Exchange) -> Response<Bo
         response,
         ahead,
         mut ticket,
+        is_cut,
+        pending,
     } = answer;
     let (mut head, body) = response.into_parts();
     remove_hop_by_hop(&mut head.headers);
-    // A compressed answer cannot be watched; the request asked for an uncompressed one.
-    let readable = head
-        .headers
-        .get(header::CONTENT_ENCODING)
-        .is_none_or(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity"));
-    if let Some(watcher) = &mut ticket {
-        if !readable {
-            exchange.state.metrics.failed(Failure::Watching);
-        }
-        let answered = async { watcher.answered(head.status, &head.headers) };
-        let answered = exchange.state.guarded(Stage::Answered, answered).await;
-        if answered.is_none() || !readable {
-            ticket = None;
-        }
+    remove_ours(&mut head.headers);
+    if pending.is_none() {
+        ticket = begin(&exchange, ticket, (head.status, &head.headers)).await;
     }
     exchange.answered(head.status.as_u16(), &mut head.headers);
-    let body = if body.is_end_stream() && ahead.is_empty() && ticket.is_none() {
+    let is_over = body.is_end_stream() && !is_cut && pending.is_none();
+    let body = if is_over && ahead.is_empty() && ticket.is_none() {
         exchange.complete();
         whole(Bytes::new())
     } else {
@@ -78,11 +102,31 @@ pub(crate) async fn relay(answer: Answer, mut exchange: Exchange) -> Response<Bo
             ahead,
             ticket,
             exchange,
-            over: false,
+            pending,
+            end: if is_cut { End::Cut } else { End::Open },
         };
         StreamBody::new(stream::unfold(relay, Relay::next)).boxed_unsync()
     };
     Response::from_parts(head, body)
+}
+
+/// Shows the ticket the head of an answer. Returns it if it can watch the answer.
+async fn begin(
+    exchange: &Exchange,
+    ticket: Option<Ticket>,
+    (status, headers): (StatusCode, &HeaderMap),
+) -> Option<Ticket> {
+    let mut watcher = ticket?;
+    // A compressed answer cannot be watched; the request asked for an uncompressed one.
+    let readable = headers
+        .get(header::CONTENT_ENCODING)
+        .is_none_or(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    if !readable {
+        exchange.state.metrics.failed(Failure::Watching);
+    }
+    let answered = async { watcher.answered(status, headers) };
+    let answered = exchange.state.guarded(Stage::Answered, answered).await;
+    (answered.is_some() && readable).then_some(watcher)
 }
 
 struct Relay {
@@ -91,20 +135,40 @@ struct Relay {
     ticket: Option<Ticket>,
     exchange: Exchange,
     silence: Duration,
-    over: bool,
+    pending: Option<Pending>,
+    end: End,
+}
+
+/// The end of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Not in sight.
+    Open,
+    /// The provider broke it off.
+    Cut,
+    /// The client knows of it.
+    Told,
 }
 
 type Piece = Result<Frame<Bytes>, Broken>;
 
 impl Relay {
     async fn next(mut self) -> Option<(Piece, Self)> {
-        if self.over {
-            return None;
+        while let Some(pending) = self.pending.take() {
+            if let Some(passed) = self.open(pending).await {
+                self.exchange.sent(passed.len());
+                return Some((Ok(Frame::data(passed)), self));
+            }
         }
         if !self.ahead.is_empty() {
             let ahead = std::mem::take(&mut self.ahead);
             self.show(&ahead).await;
             return Some((Ok(Frame::data(ahead)), self));
+        }
+        match self.end {
+            End::Open => {}
+            End::Cut => return Some(self.broken_off().await),
+            End::Told => return None,
         }
         match next_frame(&mut self.body, self.silence).await {
             Ok(Some(frame)) => {
@@ -125,10 +189,94 @@ impl Relay {
             }
             Err(reason) => {
                 tracing::warn!(?reason, "the provider's answer was cut off");
-                self.over = true;
-                self.ticket = None;
-                Some((Err(Box::new(Cut)), self))
+                Some(self.broken_off().await)
             }
+        }
+    }
+
+    /// Breaks the answer off for the client too.
+    async fn broken_off(mut self) -> (Piece, Self) {
+        self.end = End::Told;
+        self.ticket = None;
+        // The server drops what it has not written yet, so let it write the head and what came.
+        yield_now().await;
+        (Err(Box::new(Cut)), self)
+    }
+
+    /// Reads on in a stream without content so far. Returns signs of life; `None` once it is known what the
+    /// stream is, and then the rest of what was read is ahead.
+    async fn open(&mut self, mut pending: Pending) -> Option<Bytes> {
+        if !self.ahead.is_empty() {
+            self.pending = Some(pending);
+            return Some(std::mem::take(&mut self.ahead));
+        }
+        loop {
+            let frame = match next_frame(&mut self.body, self.silence).await {
+                Ok(Some(frame)) => frame,
+                Ok(None) => {
+                    let held = pending.opening.held();
+                    self.decided(&pending, held).await;
+                    return None;
+                }
+                Err(reason) => {
+                    tracing::warn!(?reason, "the provider's answer was cut off");
+                    self.ahead = pending.opening.held();
+                    (self.end, self.ticket) = (End::Cut, None);
+                    return None;
+                }
+            };
+            let Some(data) = frame.data_ref() else {
+                continue;
+            };
+            match pending.opening.take(data) {
+                Shown::Nothing(passed) if passed.is_empty() => {}
+                Shown::Nothing(passed) => {
+                    self.pending = Some(pending);
+                    return Some(passed);
+                }
+                Shown::Content(all) => {
+                    self.decided(&pending, all).await;
+                    return None;
+                }
+                Shown::TooLong(all, refusal) => {
+                    self.replace(&pending, (all, refusal)).await;
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// The stream is an answer.
+    async fn decided(&mut self, pending: &Pending, ahead: Bytes) {
+        let (status, headers) = &pending.head;
+        self.ticket = begin(&self.exchange, self.ticket.take(), (*status, headers)).await;
+        self.ahead = ahead;
+    }
+
+    /// The stream is a refusal: another answer takes its place if there is one.
+    async fn replace(&mut self, pending: &Pending, (all, refusal): (Bytes, Bytes)) {
+        let refusal = (StatusCode::BAD_REQUEST, refusal);
+        let instead = match self.ticket.take() {
+            Some(ticket) => {
+                mending::instead(&mut self.exchange, &pending.parts, ticket, refusal).await
+            }
+            None => None,
+        };
+        // The client has the head of a stream already.
+        let instead = instead.filter(|answer| {
+            answer.response.status() == pending.head.0 && is_stream(&answer.response)
+        });
+        let Some(answer) = instead else {
+            self.ahead = all;
+            return;
+        };
+        let answer = *answer;
+        let (head, body) = answer.response.into_parts();
+        (self.body, self.ahead, self.pending) = (body, answer.ahead, answer.pending);
+        self.ticket = answer.ticket;
+        if self.pending.is_none() {
+            let head = (head.status, &head.headers);
+            self.ticket = begin(&self.exchange, self.ticket.take(), head).await;
         }
     }
 
@@ -141,6 +289,12 @@ impl Relay {
         let heard = async { ticket.piece(data) };
         match self.exchange.state.guarded(Stage::Piece, heard).await {
             Some(Heard::Part) if !self.body.is_end_stream() => {}
+            Some(Heard::TooLong) => {
+                let code = error::UNHEARD;
+                tracing::warn!(%code, "{}", error::meaning(code));
+                self.exchange.state.metrics.failed(Failure::TooLong);
+                self.ticket = None;
+            }
             Some(_) => self.finish().await,
             None => self.ticket = None,
         }

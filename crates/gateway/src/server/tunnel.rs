@@ -31,11 +31,7 @@ pub(super) async fn open(mut exchange: Exchange, parts: Parts) -> Response<Body>
     exchange.did(&[Did::Passed]);
     match ask(&mut exchange, &parts).await {
         Ok(answer) => join(exchange, parts, answer).await,
-        Err(reason) => {
-            let response = reason.respond(exchange.route.provider);
-            exchange.refused(reason, response.status().as_u16());
-            response
-        }
+        Err(reason) => proxy::refuse(&mut exchange, reason),
     }
 }
 
@@ -57,15 +53,11 @@ async fn ask(exchange: &mut Exchange, parts: &Parts) -> Result<Answer, Reason> {
 async fn join(mut exchange: Exchange, mut parts: Parts, mut answer: Answer) -> Response<Body> {
     let client = parts.extensions.remove::<OnUpgrade>();
     let (StatusCode::SWITCHING_PROTOCOLS, Some(client)) = (answer.status(), client) else {
-        let answer = relay::Answer {
-            response: answer,
-            ahead: Bytes::new(),
-            ticket: None,
-        };
-        return relay::relay(answer, exchange).await;
+        return relay::relay(relay::Answer::of(answer), exchange).await;
     };
     let provider = hyper::upgrade::on(&mut answer);
     let (mut head, _) = answer.into_parts();
+    headers::remove_ours(&mut head.headers);
     exchange.answered(head.status.as_u16(), &mut head.headers);
     let state = Arc::clone(&exchange.state);
     let stop = state.stop.clone();

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod dice;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod hostile;

@@ -12,8 +12,9 @@ use sim::Fault;
 use wire::api::{Dialect, Request};
 
 use crate::client::{Attempt, Client};
+use crate::dice::Dice;
 use crate::harness::Stage;
-use crate::schedule::{Dice, Schedule, Step, inject};
+use crate::schedule::{Schedule, Step, inject};
 
 const PIN: &str = "Never write to the table `orders`.";
 /// A phrase of every summary prompt.

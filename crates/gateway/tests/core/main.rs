@@ -20,6 +20,7 @@ mod naming;
 mod pinning;
 mod proof;
 mod purges;
+mod rescues;
 mod restarts;
 mod returning;
 mod sizes;

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use crate::harness::{Came, anthropic, ask, gateway, openai, upstream, whole};
+use crate::harness::{self, Came, anthropic, ask, gateway, openai, upstream, whole};
 
 /// Longer than anything here takes, shorter than a reader's patience.
 const LONG: Duration = Duration::from_secs(20);
@@ -62,10 +62,56 @@ async fn bodies_that_are_too_large() {
 }
 
 #[tokio::test]
+async fn a_client_that_sends_everything_first_gets_the_answer() {
+    const SIZE: usize = 20 << 20;
+    let head = |path: &str| {
+        let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: k\r\n");
+        head + "connection: close\r\nanthropic-version: 2023-06-01\r\n"
+    };
+    let chunk = [b"100000\r\n".as_slice(), &vec![b'x'; 1 << 20], b"\r\n"].concat();
+    let limited = gateway("http://127.0.0.1:9", |config| config.limits.body = 1000).await;
+    let url = limited.url();
+    let announced = format!("{}content-length: {SIZE}\r\n\r\n", head("/v1/messages"));
+    let whole = [announced.as_bytes(), &vec![b'x'; SIZE]].concat();
+    let streamed = format!("{}transfer-encoding: chunked\r\n\r\n", head("/v1/messages"));
+    let streamed = [streamed.as_bytes(), &chunk.repeat(20), b"0\r\n\r\n"].concat();
+    let foreign = String::from_utf8(whole.clone()).expect("text");
+    let foreign = foreign.replacen("host: localhost", "host: evil.example", 1);
+    for (sent, status, code) in [
+        (whole.as_slice(), 413, "E0801"),
+        (&streamed, 413, "E0801"),
+        (foreign.as_bytes(), 403, "E0824"),
+    ] {
+        let answer = raw(&url, sent).await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer:.200}"
+        );
+        assert!(answer.contains(code), "{answer}");
+    }
+    limited.shutdown().await;
+    // A provider that refuses an upload before it has read it.
+    let refusing = upstream(|request: Request<hyper::body::Incoming>| async {
+        let mut reading = tokio::task::JoinSet::new();
+        reading.spawn(request.into_body().collect());
+        reading.detach_all();
+        let answer = http::Response::builder().status(413);
+        answer.body(harness::whole("too much")).expect("an answer")
+    })
+    .await;
+    let passing = gateway(&refusing.url, |_| {}).await;
+    let upload = format!("{}content-length: {SIZE}\r\n\r\n", head("/v1/files"));
+    let upload = [upload.as_bytes(), &vec![b'x'; SIZE]].concat();
+    let answer = raw(&passing.url(), &upload).await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer:.200}");
+    passing.shutdown().await;
+}
+
+#[tokio::test]
 async fn clients_that_are_too_slow() {
     let gateway = gateway("http://127.0.0.1:9", |config| config.limits.read = SOON).await;
     let url = gateway.url();
-    let begun = "POST /v1/messages HTTP/1.1\r\nhost: h\r\ncontent-length: 9\r\n\r\n{";
+    let begun = "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{";
     let answer = raw(&url, begun.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     assert!(answer.contains("E0802"), "{answer}");
@@ -83,7 +129,7 @@ async fn clients_that_are_too_slow() {
 async fn headers_without_end() {
     let gateway = gateway("http://127.0.0.1:9", |_| {}).await;
     let long = format!(
-        "POST /v1/messages HTTP/1.1\r\nhost: h\r\nx-long: {}\r\n\r\n",
+        "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-long: {}\r\n\r\n",
         "x".repeat(1 << 20)
     );
     let address = gateway.address();

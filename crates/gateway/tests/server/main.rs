@@ -14,6 +14,8 @@ mod limits;
 mod memory;
 mod overflow;
 mod recording;
+mod refusals;
+mod sites;
 mod spans;
 mod streams;
 mod tenancy;

@@ -7,8 +7,12 @@ use gateway::config::RouteChoice;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::harness::{Came, Made, Upstream, anthropic, ask, gateway, openai, upstream, whole};
+use crate::harness::{
+    Came, Made, Upstream, anthropic, ask, gateway, openai, send, upstream, whole,
+};
+use crate::streams::{Piece, by_hand, data, piece};
 
 /// Requests above this many bytes are too long.
 const MOST: usize = 20_000;
@@ -128,4 +132,86 @@ async fn once_its_client_has_heard_a_word_the_answer_stands() {
         "{came:?}"
     );
     assert_eq!(received.lock().expect("a lock").len(), 1);
+}
+
+/// A provider whose bodies the test sends, with the size of each request.
+async fn paced() -> (Upstream, Receiver<(usize, Sender<Piece>)>) {
+    let (bodies, made) = channel(4);
+    let upstream = upstream(move |request: Request<hyper::body::Incoming>| {
+        let bodies = bodies.clone();
+        async move {
+            let body = request.into_body().collect().await.expect("a body");
+            let (sender, stream) = by_hand();
+            let size = body.to_bytes().len();
+            bodies.send((size, sender)).await.expect("somebody waits");
+            Response::builder()
+                .header("content-type", "text/event-stream")
+                .body(stream)
+                .expect("an answer")
+        }
+    })
+    .await;
+    (upstream, made)
+}
+
+const PING: &str = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+
+/// Has a stream begin and ping before it goes on like this. What else the client got.
+async fn paced_stream(
+    rest: &'static [&'static str],
+    again: Option<&'static str>,
+) -> (String, usize) {
+    let (upstream, mut bodies) = paced().await;
+    let gateway = gateway(&upstream.url, |config| {
+        config.policy.window = Some(Tokens::new(16_000));
+        config.policy.route = RouteChoice::Extractive;
+    })
+    .await;
+    let sent = send(to_anthropic(&gateway.url()));
+    let (answer, (first, sender)) = tokio::join!(sent, async {
+        let (size, sender) = bodies.recv().await.expect("a request");
+        sender.send(data(START)).await.expect("it is read");
+        (size, sender)
+    });
+    assert_eq!(answer.status(), 200, "the head waits for nothing");
+    let mut body = answer.into_body();
+    // The start has a ping already.
+    assert_eq!(piece(&mut body).await.as_deref(), Some(PING.as_bytes()));
+    for text in [": wait\n\n", PING] {
+        sender.send(data(text)).await.expect("it is read");
+        let came = piece(&mut body).await;
+        assert_eq!(came.as_deref(), Some(text.as_bytes()));
+    }
+    for text in rest {
+        sender.send(data(text)).await.expect("it is read");
+    }
+    drop(sender);
+    let mut requests = 1;
+    if let Some(again) = again {
+        let (second, sender) = bodies.recv().await.expect("another request");
+        assert!(second < first, "{second} < {first}");
+        sender.send(data(again)).await.expect("it is read");
+        requests += 1;
+    }
+    let mut came = String::new();
+    while let Some(data) = piece(&mut body).await {
+        came.push_str(std::str::from_utf8(&data).expect("text"));
+    }
+    gateway.shutdown().await;
+    (came, requests)
+}
+
+#[tokio::test]
+async fn head_and_pings_go_on_while_it_is_open_what_the_stream_is() {
+    let begun = START.replace(PING, "");
+    let (came, _) = paced_stream(&[FINE], None).await;
+    assert_eq!(came, format!("{begun}{FINE}"));
+    let (came, _) = paced_stream(&[WORD, LONG], None).await;
+    assert_eq!(came, format!("{begun}{WORD}{LONG}"));
+    let (came, requests) = paced_stream(&[LONG], Some(FINE)).await;
+    assert_eq!(
+        (came.as_str(), requests),
+        (FINE, 2),
+        "the other answer alone"
+    );
 }

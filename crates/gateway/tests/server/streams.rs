@@ -14,16 +14,16 @@ use tokio::time::timeout;
 
 use crate::harness::{Made, Upstream, anthropic, ask, gateway, openai, send, upstream, whole};
 
-const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = Duration::from_secs(20);
 
-type Piece = Result<Frame<Bytes>, std::io::Error>;
+pub type Piece = Result<Frame<Bytes>, std::io::Error>;
 
-fn data(text: &'static str) -> Piece {
+pub fn data(text: &'static str) -> Piece {
     Ok(Frame::data(Bytes::from_static(text.as_bytes())))
 }
 
 /// A body whose pieces the test sends.
-fn by_hand() -> (Sender<Piece>, Made) {
+pub fn by_hand() -> (Sender<Piece>, Made) {
     let (sender, receiver) = channel(1);
     let pieces =
         futures_util::stream::unfold(receiver, |mut receiver: Receiver<Piece>| async move {
@@ -33,7 +33,7 @@ fn by_hand() -> (Sender<Piece>, Made) {
 }
 
 /// A provider that streams what the test sends; returns the sender of each body.
-async fn streaming() -> (Upstream, Receiver<Sender<Piece>>) {
+pub async fn streaming() -> (Upstream, Receiver<Sender<Piece>>) {
     let (bodies, made) = channel(4);
     let upstream = upstream(move |_| {
         let bodies = bodies.clone();
@@ -50,7 +50,7 @@ async fn streaming() -> (Upstream, Receiver<Sender<Piece>>) {
     (upstream, made)
 }
 
-async fn piece(body: &mut Incoming) -> Option<Bytes> {
+pub async fn piece(body: &mut Incoming) -> Option<Bytes> {
     let frame = timeout(LONG, body.frame()).await.expect("in time")?;
     frame.ok()?.into_data().ok()
 }

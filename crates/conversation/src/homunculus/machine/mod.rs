@@ -24,6 +24,9 @@ use crate::homunculus::strategy::{Command, Moment, Situation, Stage, Strategy};
 /// The share of the window that stays verbatim behind a summary that makes a refused view fit.
 const RESCUED: f64 = 0.05;
 
+/// The number of times that one refused request is made smaller and sent again.
+const MOST_RETRIES: u8 = 4;
+
 /// The number of times that one request may be held before it is sent regardless of the strategy.
 const MOST_HOLDS: u32 = 8;
 
@@ -125,7 +128,8 @@ struct Sending {
     held_since: Option<Timestamp>,
     holds: u32,
     last: Option<Timestamp>,
-    retried: Option<TurnId>,
+    /// The newest turn of a refused request that was sent again, and how often.
+    retried: Option<(TurnId, u8)>,
     reported: Reported,
 }
 
@@ -314,6 +318,15 @@ impl<S: Strategy> Homunculus<S> {
     #[must_use]
     pub const fn stopped(&self) -> Option<StopReason> {
         self.machine.stopped
+    }
+
+    /// How often the newest refused request was sent again.
+    #[must_use]
+    pub fn retries(&self) -> u8 {
+        self.machine
+            .sending
+            .retried
+            .map_or(0, |(_, retries)| retries)
     }
 
     /// The summary that is being made.
@@ -603,6 +616,7 @@ impl Machine {
     fn used(&mut self, input: Tokens, reported: Reported, now: Timestamp) {
         self.gauge.report(input);
         self.sending.reported = reported;
+        self.sending.retried = None;
         if let Some(sent) = self.sending.last {
             self.pace
                 .answered(reported.output, now.duration_since(sent));
@@ -663,6 +677,8 @@ impl Machine {
         if orders.situation().fits() {
             return;
         }
+        // Whoever stopped compacting did not mean that the client fails.
+        orders.go_on();
         // What became of it is among the actions.
         let _ = orders.give(Command::Swap);
         if !orders.situation().fits() {
@@ -677,14 +693,21 @@ impl Machine {
         let least = self.limits.window + Tokens::new(1);
         self.gauge
             .report(input.map_or(least, |input| input.max(least)));
-        if head.is_none() || sending.retried == head {
-            // When the client tries again, what is shown may be smaller.
-            sending.retried = None;
-            actions.push(Action::PassThrough);
-            return;
+        let retries = match sending.retried {
+            Some((of, retries)) if Some(of) == head => retries,
+            _ => 0,
+        };
+        match head.filter(|_| retries < MOST_RETRIES) {
+            Some(head) => {
+                sending.retried = Some((head, retries + 1));
+                actions.push(Action::Retry);
+            }
+            None => {
+                // When the client tries again, what is shown may be smaller.
+                sending.retried = None;
+                actions.push(Action::PassThrough);
+            }
         }
-        sending.retried = head;
-        actions.push(Action::Retry);
     }
 }
 

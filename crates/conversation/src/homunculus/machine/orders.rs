@@ -66,6 +66,14 @@ impl<'a> Orders<'a> {
         Ok(())
     }
 
+    /// Lets compaction go on where it had stopped.
+    pub(super) fn go_on(&mut self) {
+        if self.machine.stopped.is_some() {
+            // What became of it is among the actions.
+            let _ = self.give(Command::Resume);
+        }
+    }
+
     /// Orders a summary without a model that makes the view fit, with `keep` of the window verbatim behind
     /// it, or as little as there must be. The request waits for it.
     ///

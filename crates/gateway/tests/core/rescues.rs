@@ -1,0 +1,179 @@
+//! Randomised conversations that are too long for the provider: each ends with a request that it accepts.
+
+use context::Tokens;
+use gateway::config::RouteChoice;
+use serde_json::{Value, json};
+use sim::{Say, Script};
+
+use crate::house::{Agent, House, WINDOW, words};
+
+const RUNS: u64 = 168;
+
+/// A seeded random number generator (SplitMix64, Steele and others 2014).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).expect("it fits")
+    }
+}
+
+/// What happens next.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// The user says so many tokens.
+    Says(usize),
+    /// The model calls a tool so many times, and each result has about so many tokens.
+    Calls(usize, usize),
+}
+
+/// What a tool prints: prose, lines of a log, JSON or one line.
+fn output(dice: &mut Dice, tokens: usize) -> String {
+    let tokens = tokens / 2 + dice.below(tokens + 1);
+    let number = dice.below(10_000);
+    match dice.below(4) {
+        0 => words(number, tokens),
+        1 => (0..tokens / 8)
+            .map(|line| format!("{line:05} INFO worker {number} did job {}\n", line * 7))
+            .collect(),
+        2 => {
+            let rows = (0..tokens / 10).map(|row| json!({"id": row, "name": format!("n{number}")}));
+            Value::Array(rows.collect()).to_string()
+        }
+        _ => format!("{number:x}").repeat(tokens),
+    }
+}
+
+/// A conversation that is too long, and fits without its results and what was said before.
+fn conversation(dice: &mut Dice) -> Vec<Turn> {
+    let mut turns = vec![Turn::Says(20 + dice.below(2_000))];
+    for _ in 0..dice.below(14) {
+        let (calls, tokens) = (1 + dice.below(4), 20 + dice.below(3_000));
+        turns.push(Turn::Calls(calls, tokens));
+        if dice.below(3) == 0 {
+            turns.push(Turn::Says(20 + dice.below(3_000)));
+        }
+    }
+    match dice.below(3) {
+        // Several results that exceed the window together.
+        0 => {
+            let calls = 2 + dice.below(12);
+            turns.push(Turn::Calls(calls, 40_000 / calls));
+        }
+        1 => turns.push(Turn::Calls(1, 30_000)),
+        _ => {}
+    }
+    turns
+}
+
+/// The model's part of a turn.
+fn answer(of: Option<Turn>) -> Vec<Say> {
+    match of {
+        Some(Turn::Calls(calls, _)) => (0..calls)
+            .map(|call| Say::Call {
+                name: "read".to_owned(),
+                input: json!({"path": format!("src/part_{call}.rs")}),
+            })
+            .collect(),
+        _ => vec![Say::Text("I see.".to_owned())],
+    }
+}
+
+/// The client's part of a turn, behind the model's last message.
+fn message(turn: Turn, last: Option<&Value>, dice: &mut Dice) -> Value {
+    let tokens = match turn {
+        Turn::Says(tokens) => {
+            let number = dice.below(10_000);
+            return json!({"role": "user", "content": words(number, tokens)});
+        }
+        Turn::Calls(_, tokens) => tokens,
+    };
+    let asked = last.and_then(|last| last["content"].as_array());
+    let calls = asked.into_iter().flatten();
+    let results: Vec<Value> = calls
+        .filter(|block| block["type"] == "tool_use")
+        .map(|call| {
+            let text = output(dice, tokens);
+            json!({"type": "tool_result", "tool_use_id": call["id"], "content": text})
+        })
+        .collect();
+    json!({"role": "user", "content": results})
+}
+
+/// The model's message, where the provider is not asked for it.
+fn invented(of: Option<Turn>, dice: &mut Dice) -> Value {
+    let block = |said: Say| match said {
+        Say::Call { name, input } => {
+            let id = format!("toolu_{}", dice.below(1 << 40));
+            json!({"type": "tool_use", "id": id, "name": name, "input": input})
+        }
+        Say::Text(text) | Say::Think(text) => json!({"type": "text", "text": text}),
+    };
+    let content: Vec<Value> = answer(of).into_iter().map(block).collect();
+    json!({"role": "assistant", "content": content})
+}
+
+/// Holds a conversation step by step, or sends it all at once, and goes on. The attempts that the provider
+/// refused.
+async fn run(seed: u64) -> u64 {
+    let mut dice = Dice(seed);
+    let known = dice.below(3) == 0;
+    let house = House::new(|config| {
+        config.policy.window = Some(Tokens::new(if known { WINDOW } else { 200_000 }));
+        config.policy.route = RouteChoice::Extractive;
+    })
+    .await;
+    let turns = conversation(&mut dice);
+    let by_steps = dice.below(2) == 0;
+    let mut agent = Agent::new("key-one");
+    for (index, &turn) in turns.iter().enumerate() {
+        let message = message(turn, agent.messages.last(), &mut dice);
+        agent.messages.push(message);
+        let next = turns.get(index + 1).copied();
+        if !by_steps && next.is_some() {
+            agent.messages.push(invented(next, &mut dice));
+            continue;
+        }
+        house.sim.provider().config_mut().script = Script::Steps([answer(next)].into());
+        let came = agent.go_on(&house).await;
+        assert_eq!(came.status, 200, "seed {seed}, turn {index}: {came:?}");
+    }
+    let came = agent.say(&house, "and then?").await;
+    assert_eq!(came.status, 200, "seed {seed}: {came:?}");
+    let refused = house.sim.provider().total().refused;
+    house.close().await;
+    refused
+}
+
+async fn check(seeds: std::ops::Range<u64>) {
+    let mut refused = 0;
+    for seed in seeds {
+        refused += run(seed).await;
+    }
+    println!("{refused} refusals, each mended");
+    assert!(refused > 10, "{refused} refusals: hardly any was too long");
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_sent_in_the_end_0() {
+    check(0..RUNS / 2).await;
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_sent_in_the_end_1() {
+    check(RUNS / 2..RUNS).await;
+}
+
+/// A single message of the person's own that exceeds the window cannot be shortened.
+#[tokio::test]
+async fn what_cannot_fit_is_refused() {
+    let house = House::new(|config| config.policy.window = Some(Tokens::new(200_000))).await;
+    let mut agent = Agent::new("key-one");
+    let came = agent.say(&house, &words(0, 30_000)).await;
+    assert_eq!(came.status, 400, "{came:?}");
+    house.close().await;
+}

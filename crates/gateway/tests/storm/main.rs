@@ -1,0 +1,64 @@
+//! Random runs of the gateway as a process of its own, in a storm: the provider fails in every way, the process
+//! is killed, its store is locked and damaged, and what is said is hostile.
+//!
+//! `cargo xtask storm --seconds N --seed S` runs it for longer. A run prints its seed first; with
+//! `EBBTIDE_STORM_SEED` it is the same run again.
+
+#[cfg(test)]
+#[path = "../adversity/dice.rs"]
+mod dice;
+#[cfg(test)]
+mod talker;
+#[cfg(test)]
+mod vessel;
+#[cfg(test)]
+mod voyage;
+#[cfg(test)]
+mod weather;
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use crate::vessel::{self, asked};
+    use crate::voyage::{self, Tally};
+
+    /// The runs of an ordinary test.
+    const FEW: u64 = 2;
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "people say how long the storm lasts"
+    )]
+    fn storm() {
+        let number = |name: &str| asked(name).and_then(|text| text.parse::<u64>().ok());
+        let first = number("SEED").unwrap_or(1);
+        let seconds = number("SECONDS").map(Duration::from_secs);
+        let (began, mut tally) = (Instant::now(), Tally::default());
+        let goes_on = |runs: u64| match seconds {
+            Some(seconds) => began.elapsed() < seconds,
+            None => runs < FEW,
+        };
+        while goes_on(tally.runs) {
+            let seed = first + tally.runs;
+            println!("seed {seed}");
+            tally.add(voyage::run(seed));
+        }
+        println!("{tally}");
+        assert!(tally.answered > 0, "{tally}");
+    }
+
+    /// The gateway that the storm starts, kills and starts again. Without being told where to serve, it shows that
+    /// a process can be started and killed.
+    #[test]
+    fn vessel() {
+        if vessel::serve() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mut started = vessel::Vessel::new(folder.path(), "http://127.0.0.1:9");
+        assert!(started.url().starts_with("http://127.0.0.1:"));
+        assert!(started.kill(), "it was running");
+    }
+}

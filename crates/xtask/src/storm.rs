@@ -1,0 +1,87 @@
+//! `cargo xtask storm`: random runs in which everything fails, for a while.
+//!
+//! Each storm is a cargo command that takes the seconds and the seed of its first run, prints the seed of each run
+//! before it begins, and fails if something was lost, invalid, silent or late.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+use crate::command::{self, cargo, say};
+
+/// One storm.
+struct Storm {
+    name: &'static str,
+    /// The file without which it is not there.
+    file: &'static str,
+    /// The command's words; `{seconds}` and `{seed}` stand for numbers.
+    line: &'static str,
+}
+
+/// All storms. They share the time.
+const STORMS: [Storm; 2] = [
+    Storm {
+        name: "gateway",
+        file: "crates/gateway/tests/storm/main.rs",
+        line: "test --quiet --locked -p ebbtide-gateway --test storm -- tests::storm --exact --nocapture",
+    },
+    Storm {
+        name: "plumb",
+        file: "crates/driver/examples/storm.rs",
+        line: "run --quiet --locked -p ebbtide-driver --example storm -- --seconds {seconds} --seed {seed}",
+    },
+];
+
+/// `cargo xtask storm [--seconds N] [--seed S]`.
+pub fn run(root: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+    let (seconds, seed) = parse(arguments)?;
+    let there = STORMS.iter().filter(|storm| root.join(storm.file).exists());
+    let storms: Vec<&Storm> = there.collect();
+    let each = seconds.div_ceil(storms.len().max(1) as u64);
+    for storm in storms {
+        say(&format!("{}: {each} s from seed {seed}", storm.name));
+        let line = storm.line.replace("{seconds}", &each.to_string());
+        let mut command = cargo(&line.replace("{seed}", &seed.to_string()), root);
+        command.env("EBBTIDE_STORM_SECONDS", each.to_string());
+        command.env("EBBTIDE_STORM_SEED", seed.to_string());
+        command::run(command)
+            .with_context(|| format!("the storm of {} (the seed stands above)", storm.name))?;
+    }
+    Ok(())
+}
+
+fn parse(arguments: &[&str]) -> anyhow::Result<(u64, u64)> {
+    let (mut seconds, mut seed) = (60, 1);
+    let mut rest = arguments.iter();
+    while let Some(&argument) = rest.next() {
+        let number = match argument {
+            "--seconds" => &mut seconds,
+            "--seed" => &mut seed,
+            unknown => bail!("unknown argument `{unknown}`"),
+        };
+        let value = rest
+            .next()
+            .with_context(|| format!("{argument} needs a number"))?;
+        *number = value
+            .parse()
+            .with_context(|| format!("{argument} {value} is not a number"))?;
+    }
+    Ok((seconds, seed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn seconds_and_seed() {
+        assert_eq!(parse(&[]).unwrap(), (60, 1));
+        assert_eq!(
+            parse(&["--seed", "7", "--seconds", "600"]).unwrap(),
+            (600, 7)
+        );
+        for wrong in [&["--seed"][..], &["--seed", "x"], &["60"]] {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
