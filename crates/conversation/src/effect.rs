@@ -18,6 +18,7 @@ use crate::overlay::Overlay;
 use crate::proof::Proof;
 use crate::rescue::Rescue;
 use crate::rewrite::ClientCompaction;
+use crate::seal::SealRefusal;
 use crate::view::View;
 use crate::words::Did;
 
@@ -30,6 +31,8 @@ pub enum Input<'a, 'r> {
     Yield(&'a Incoming<'r>, &'a ClientCompaction, &'a mut Flight),
     /// The client's compaction was answered from the summary that was ready.
     ClientCompacted(&'a ClientCompaction),
+    /// A sealed summary of a request that belongs here was not believed.
+    SealRefused(SealRefusal),
     /// The bytes of a request could not be made, for this reason; it is sent as it came.
     NotRewritten(String),
     /// The provider refused a request.

@@ -125,6 +125,24 @@ impl Ticket {
         }
     }
 
+    /// A ticket for a request that is sent after all.
+    pub(super) fn again(passage: Option<Box<Passage>>) -> Self {
+        Self {
+            passage,
+            hearing: Hearing::default(),
+        }
+    }
+
+    /// The request under way.
+    pub(super) fn passage(&self) -> Option<&Passage> {
+        self.passage.as_deref()
+    }
+
+    /// The request under way, which this ticket accompanies no longer.
+    pub(super) fn take_passage(&mut self) -> Option<Box<Passage>> {
+        self.passage.take()
+    }
+
     /// Returns true if the provider may find the request too long: it takes at least half of the
     /// presumed window and could be made smaller.
     #[must_use]
@@ -138,10 +156,13 @@ impl Ticket {
 
     /// The provider refused the request, with this whole body.
     pub async fn refused(&mut self, status: StatusCode, body: &Bytes, now: Timestamp) -> Remedy {
+        let failure = Failure::parse(body).ok().flatten();
+        if let Some(verdict) = self.decided_anew(status, failure.as_ref(), now).await {
+            return Remedy::Anew(Box::new(verdict));
+        }
         let Some(passage) = &mut self.passage else {
             return Remedy::PassOn;
         };
-        let failure = Failure::parse(body).ok().flatten();
         let inner = Arc::clone(&passage.inner);
         let effects = {
             let input = Input::Refused(&passage.flight, status.as_u16(), failure.as_ref());

@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Incoming};
 use tokio::time::timeout;
 
-use crate::conversations::{Arrival, Endpoint, Outgoing, Remedy, Ticket, Verdict};
+use crate::conversations::{Arrival, Endpoint, Outgoing, Remedy, Ticket, Verdict, drop_betas};
 use crate::server::access::is_local;
 use crate::server::coding::Codings;
 use crate::server::control::Peer;
@@ -100,10 +100,13 @@ async fn answer(
         outgoing.encoding = encoding;
         return send(exchange, parts, outgoing, Ticket::default()).await;
     };
+    let decoded = body.clone();
     match decide(exchange, &parts, tenant, body).await {
         Verdict::Answer(direct) => Ok(Reply::Local(direct)),
         Verdict::Send(mut outgoing, ticket) => {
-            if encoding.is_some() && outgoing.is_passed_on() {
+            // Only what is still the client's own goes out as it was encoded.
+            let is_own = outgoing.body.as_ptr() == decoded.as_ptr();
+            if encoding.is_some() && is_own && outgoing.is_passed_on() {
                 (outgoing.body, outgoing.encoding) = (came, encoding);
             }
             send(exchange, parts, outgoing, ticket).await
@@ -211,6 +214,12 @@ async fn send(
         Remedy::SendAgain(smaller) => {
             Ok(send_again(exchange, &parts, (smaller, ticket), original).await)
         }
+        Remedy::Anew(verdict) => match *verdict {
+            Verdict::Answer(direct) => Ok(Reply::Local(direct)),
+            Verdict::Send(outgoing, ticket) => {
+                Ok(send_again(exchange, &parts, (outgoing, ticket), original).await)
+            }
+        },
     }
 }
 
@@ -265,6 +274,9 @@ async fn send_once(
 ) -> Result<Response<Incoming>, Reason> {
     let mut sent = parts.headers.clone();
     headers::for_upstream(&mut sent);
+    if !outgoing.drops.is_empty() {
+        drop_betas(&mut sent, outgoing.drops);
+    }
     headers::add_betas(&mut sent, &outgoing.betas);
     if let Some(encoding) = &outgoing.encoding {
         sent.insert(header::CONTENT_ENCODING, encoding.clone());

@@ -8,8 +8,9 @@ use http::{Response, header};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
 use tokio::time::{Instant, timeout};
+use wire::api::{Prefixed, Remake};
 
-use crate::conversations::{Heard, Ticket};
+use crate::conversations::{Endpoint, Heard, Ticket};
 use crate::metrics::Failure;
 use crate::server::exchange::Exchange;
 use crate::server::guard::Stage;
@@ -68,6 +69,7 @@ pub(crate) async fn relay(answer: Answer, mut exchange: Exchange) -> Response<Bo
         }
     }
     exchange.answered(head.status.as_u16(), &mut head.headers);
+    let remake = remade(&mut head, &mut exchange, readable);
     let body = if body.is_end_stream() && ahead.is_empty() && ticket.is_none() {
         exchange.complete();
         whole(Bytes::new())
@@ -78,11 +80,32 @@ pub(crate) async fn relay(answer: Answer, mut exchange: Exchange) -> Response<Bo
             ahead,
             ticket,
             exchange,
+            remake,
             over: false,
         };
         StreamBody::new(stream::unfold(relay, Relay::next)).boxed_unsync()
     };
     Response::from_parts(head, body)
+}
+
+/// Prepares the change of an answer that gets a block or an item in front.
+fn remade(
+    head: &mut http::response::Parts,
+    exchange: &mut Exchange,
+    readable: bool,
+) -> Option<Prefixed> {
+    let piece = exchange
+        .prefix
+        .take()
+        .filter(|_| head.status.is_success() && readable)?;
+    let Endpoint::Generate(dialect) = exchange.route.endpoint else {
+        return None;
+    };
+    let kind = head.headers.get(header::CONTENT_TYPE);
+    let streams = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    let prefixed = Prefixed::new(dialect, &piece, streams)?;
+    head.headers.remove(header::CONTENT_LENGTH);
+    Some(prefixed)
 }
 
 struct Relay {
@@ -91,6 +114,8 @@ struct Relay {
     ticket: Option<Ticket>,
     exchange: Exchange,
     silence: Duration,
+    /// Changes the answer once the ticket has seen it.
+    remake: Option<Prefixed>,
     over: bool,
 }
 
@@ -98,13 +123,24 @@ type Piece = Result<Frame<Bytes>, Broken>;
 
 impl Relay {
     async fn next(mut self) -> Option<(Piece, Self)> {
+        loop {
+            let (piece, is_empty) = self.piece().await?;
+            // An empty piece would end the answer.
+            if !is_empty {
+                return Some((piece, self));
+            }
+        }
+    }
+
+    /// The next piece, and whether there is nothing in it.
+    async fn piece(&mut self) -> Option<(Piece, bool)> {
         if self.over {
             return None;
         }
         if !self.ahead.is_empty() {
             let ahead = std::mem::take(&mut self.ahead);
             self.show(&ahead).await;
-            return Some((Ok(Frame::data(ahead)), self));
+            return Some(self.remade(Frame::data(ahead), false));
         }
         match next_frame(&mut self.body, self.silence).await {
             Ok(Some(frame)) => {
@@ -112,24 +148,41 @@ impl Relay {
                     self.show(data).await;
                 }
                 // If the length is known, no one polls for an end after the last piece.
-                if self.body.is_end_stream() {
+                let is_last = self.body.is_end_stream();
+                if is_last {
                     self.finish().await;
                     self.exchange.complete();
                 }
-                Some((Ok(frame), self))
+                Some(self.remade(frame, is_last))
             }
             Ok(None) => {
                 self.finish().await;
                 self.exchange.complete();
-                None
+                self.over = true;
+                let rest = self.remake.take()?.end();
+                (!rest.is_empty()).then(|| (Ok(Frame::data(rest.into())), false))
             }
             Err(reason) => {
                 tracing::warn!(?reason, "the provider's answer was cut off");
                 self.over = true;
                 self.ticket = None;
-                Some((Err(Box::new(Cut)), self))
+                Some((Err(Box::new(Cut)), false))
             }
         }
+    }
+
+    /// A frame as the client gets it, and whether there is nothing in it.
+    fn remade(&mut self, frame: Frame<Bytes>, is_last: bool) -> (Piece, bool) {
+        let (Some(remake), Some(data)) = (&mut self.remake, frame.data_ref()) else {
+            return (Ok(frame), false);
+        };
+        let mut out = remake.piece(data);
+        if is_last {
+            out.extend(remake.end());
+            self.over = true;
+        }
+        let is_empty = out.is_empty();
+        (Ok(Frame::data(out.into())), is_empty)
     }
 
     /// Passes a piece to the ticket before the client gets it.
