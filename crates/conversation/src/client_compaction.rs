@@ -1,17 +1,20 @@
-//! Answers the client's own compaction from the summary that is ready.
-
-use context::extract::extract;
-use context::{Part, Text, Tokens};
-use history::{Mark, Route};
-use jiff::Timestamp;
-use wire::api::{Dialect, Request};
+//! Answers the client's own compaction: from the summary that is ready, else from one that is made at once.
 
 use std::sync::Arc;
+
+use context::extract::{Room, extract, extract_in, is_beside};
+use context::standing::Standing;
+use context::summary::{parted, without_marker};
+use context::{Part, Role, Text, TokenCounter, Tokens, Turn};
+use history::{Mark, Route};
+use jiff::Timestamp;
+use wire::api::{Asked, Closed, Dialect, Request};
 
 use crate::conversation::Conversation;
 use crate::identity::placed;
 use crate::incoming::Incoming;
-use crate::rewrite::{ClientCompaction, Direct, Wants, answer, answer_sealed};
+use crate::rewrite::{ClientCompaction, Direct, Wants, answer, answer_closed, answer_sealed};
+use crate::seal::{Seals, joined};
 
 /// The most that the turns behind a prepared summary may take in the answer.
 const BEHIND: Tokens = Tokens::new(4_000);
@@ -19,10 +22,12 @@ const BEHIND: Tokens = Tokens::new(4_000);
 /// A summary that can answer a client's own compaction.
 #[derive(Clone, Debug)]
 pub struct AtHand {
-    mark: Arc<Mark>,
+    /// The summary that is ready; `None`: one is made at once.
+    mark: Option<Arc<Mark>>,
     /// The number of turns that it replaces.
     cut: usize,
     pins: String,
+    room: Room,
 }
 
 /// An answer to a client's compaction.
@@ -34,20 +39,52 @@ pub struct Answered {
     pub parts: Vec<Part>,
 }
 
+/// A summary sealed for a client.
+#[derive(Clone, Debug)]
+pub struct SealedSummary {
+    /// The texts, as they come back once the seal is opened.
+    pub texts: Vec<String>,
+    /// The seal.
+    pub seal: String,
+}
+
+impl SealedSummary {
+    /// The text by which what goes on from it is recognised.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Part> {
+        let last = self.texts.last().cloned().unwrap_or_default();
+        vec![Part::Text(Text::from(last))]
+    }
+}
+
 impl Conversation {
     /// Returns the summary that can answer this compaction. `None` if no summary is ready, or if
     /// the gateway must not answer.
     #[must_use]
     pub fn at_hand(&self, own: &ClientCompaction) -> Option<AtHand> {
-        if !self.terms.is_on() || !self.terms.answer_compaction {
-            return None;
-        }
         let mark = self.overlay.as_ref()?.ready.clone()?;
         let cut = self.place_of(mark.node);
-        (cut > 0 && cut <= own.covers).then(|| AtHand {
+        let at_hand = self.answering(Some(mark), cut)?;
+        (cut > 0 && cut <= own.covers).then_some(at_hand)
+    }
+
+    /// Returns a summary that is made without a model when it answers. `None` if the gateway must not answer.
+    #[must_use]
+    pub fn at_once(&self) -> Option<AtHand> {
+        self.answering(None, 0)
+    }
+
+    fn answering(&self, mark: Option<Arc<Mark>>, cut: usize) -> Option<AtHand> {
+        let limits = self.limits();
+        (self.terms.is_on() && self.terms.answer_compaction).then(|| AtHand {
             mark,
             cut,
             pins: self.pins.in_full(),
+            room: Room {
+                words: limits.words,
+                standing: limits.standing(),
+                summary: limits.summary,
+            },
         })
     }
 }
@@ -58,46 +95,207 @@ impl AtHand {
     pub fn answer(
         &self,
         incoming: &Incoming<'_>,
-        own: &ClientCompaction,
+        (own, seals): (&ClientCompaction, &Seals),
         now: Timestamp,
     ) -> Option<Answered> {
-        let (mark, request) = (&self.mark, incoming.request);
-        match own.wants {
-            Wants::Sealed if mark.route == Route::Native && self.cut == own.covers => {
-                let message: serde_json::Value = serde_json::from_str(&mark.summary).ok()?;
-                let block = message.get("content")?.get(0)?.to_string();
-                // Only the very bytes are signed.
-                if !mark.summary.contains(&block) {
-                    return None;
-                }
-                let direct = answer_sealed(request, own, &block, now)?;
-                let parts = parts_of(incoming.dialect(), &mark.summary)?;
-                Some(Answered { direct, parts })
+        match (own.wants, &self.mark) {
+            (Wants::Sealed, Some(mark)) if mark.route == Route::Native => {
+                self.native(incoming, (own, mark), now)
             }
-            Wants::Text(_) if mark.route != Route::Native => {
-                let text = self.text(incoming, own);
-                let direct = answer(request, own, &text, now)?;
+            (Wants::Text(_), Some(mark)) if mark.route != Route::Native => {
+                let text = self.text(incoming, (own, mark));
+                let direct = answer(incoming.request, own, &text, now)?;
                 let parts = vec![Part::Text(Text::from(text))];
                 Some(Answered { direct, parts })
             }
-            Wants::Sealed | Wants::Later(_) | Wants::Text(_) | Wants::Foreign => None,
+            (Wants::Sealed | Wants::Listed | Wants::Later(_), _) => {
+                let sealed = self.sealed(incoming, (own, seals))?;
+                let kept = kept(incoming.request, own);
+                let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
+                let text = joined(&sealed.texts);
+                let closed = closed(own, (&text, &sealed.seal), &kept)?;
+                let direct = answer_closed(incoming.request, &closed, now)?;
+                let parts = sealed.parts();
+                Some(Answered { direct, parts })
+            }
+            (Wants::Text(_) | Wants::Foreign, _) => None,
         }
     }
 
-    /// Pins, the summary, and what was said since, summarised without a model.
-    fn text(&self, incoming: &Incoming<'_>, own: &ClientCompaction) -> String {
+    /// The provider's own block, where it is the one of exactly these messages.
+    fn native(
+        &self,
+        incoming: &Incoming<'_>,
+        (own, mark): (&ClientCompaction, &Mark),
+        now: Timestamp,
+    ) -> Option<Answered> {
+        if self.cut != own.covers {
+            return None;
+        }
+        let message: serde_json::Value = serde_json::from_str(&mark.summary).ok()?;
+        let block = message.get("content")?.get(0)?.to_string();
+        // Only the very bytes are signed.
+        if !mark.summary.contains(&block) {
+            return None;
+        }
+        let direct = answer_sealed(incoming.request, own, &block, now)?;
+        let parts = parts_of(incoming.dialect(), &mark.summary)?;
+        Some(Answered { direct, parts })
+    }
+
+    /// The block or item to put in front of an answer, and its summary.
+    #[must_use]
+    pub fn piece(
+        &self,
+        incoming: &Incoming<'_>,
+        (own, seals): (&ClientCompaction, &Seals),
+        now: Timestamp,
+    ) -> Option<(Text, SealedSummary)> {
+        let sealed = self.sealed(incoming, (own, seals))?;
+        let text = joined(&sealed.texts);
+        let closed = closed(own, (&text, &sealed.seal), &[])?;
+        let piece = incoming.request.sealed_piece(&closed, now)?;
+        Some((Text::from(piece), sealed))
+    }
+
+    /// The summary for a sealed answer.
+    fn sealed(
+        &self,
+        incoming: &Incoming<'_>,
+        (own, seals): (&ClientCompaction, &Seals),
+    ) -> Option<SealedSummary> {
+        if self
+            .mark
+            .as_ref()
+            .is_some_and(|mark| mark.route == Route::Native)
+        {
+            return None;
+        }
+        let turns = incoming
+            .turns()
+            .get(..own.covers)
+            .filter(|it| !it.is_empty())?;
+        let texts = self.texts(turns, own, incoming);
+        let seal = seals.close(&texts);
+        Some(SealedSummary { texts, seal })
+    }
+
+    /// What stands in front of a view in the gateway's own hands: the client's standing matter, pins, the user's
+    /// words with the summary.
+    fn texts(
+        &self,
+        turns: &[Turn],
+        own: &ClientCompaction,
+        incoming: &Incoming<'_>,
+    ) -> Vec<String> {
         let counter = incoming.model.counter();
-        let mut turns = placed(incoming.request, self.cut, self.mark.node, &counter);
+        let mut texts = Vec::new();
+        // OpenAI's clients keep the operator's messages, and with a list of messages the user's as well.
+        if !incoming.dialect().facts().layout.keeps_system {
+            let standing = Standing::of(turns, self.room.standing);
+            texts.extend(
+                standing
+                    .texts_before(turns, turns.len())
+                    .map(|(_, text)| text),
+            );
+        }
+        if !self.pins.is_empty() {
+            texts.push(self.pins.clone());
+        }
+        let whole = extract_in(turns, &[], self.room, &counter).render();
+        let text = match &self.mark {
+            Some(mark) => self.brought_up(&whole, (mark, turns), &counter),
+            None => whole,
+        };
+        texts.push(match own.wants {
+            Wants::Listed => parted(&text).1.to_owned(),
+            _ => text,
+        });
+        texts
+    }
+
+    /// A prepared summary with all of the user's words in front, and what was done since behind it.
+    fn brought_up(
+        &self,
+        whole: &str,
+        (mark, turns): (&Mark, &[Turn]),
+        counter: &dyn TokenCounter,
+    ) -> String {
+        let (words, prepared) = (parted(whole).0, parted(&mark.summary).1);
+        let since = turns.get(self.cut..).unwrap_or_default();
+        if since.is_empty() {
+            return format!("{words}{prepared}");
+        }
+        let room = Room {
+            words: Tokens::ZERO,
+            standing: Tokens::ZERO,
+            summary: BEHIND,
+        };
+        let since = extract_in(since, &[], room, counter).render();
+        format!(
+            "{words}{}\n\n{}",
+            prepared.trim_end(),
+            without_marker(&since)
+        )
+    }
+
+    /// Pins, the summary, and what was said since, summarised without a model.
+    fn text(&self, incoming: &Incoming<'_>, (own, mark): (&ClientCompaction, &Mark)) -> String {
+        let counter = incoming.model.counter();
+        let mut turns = placed(incoming.request, self.cut, mark.node, &counter);
         turns.truncate(own.covers - self.cut);
         let mut texts = Vec::new();
         if !self.pins.is_empty() {
             texts.push(self.pins.clone());
         }
-        texts.push(self.mark.summary.to_string());
+        texts.push(mark.summary.to_string());
         if !turns.is_empty() {
             texts.push(extract(&turns, &[], BEHIND, &counter).render());
         }
         texts.join("\n\n")
+    }
+}
+
+/// The answer that was asked for. `None` where it is no sealed one.
+fn closed<'c>(
+    own: &ClientCompaction,
+    (text, seal): (&'c str, &'c str),
+    kept: &'c [&'c str],
+) -> Option<Closed<'c>> {
+    let asked = match own.wants {
+        Wants::Sealed => Asked::Now,
+        Wants::Later(_) => Asked::FromSize,
+        Wants::Listed => Asked::ByPath,
+        Wants::Text(_) | Wants::Foreign => return None,
+    };
+    Some(Closed {
+        text,
+        seal,
+        asked,
+        kept,
+    })
+}
+
+/// The user's messages as the client sent them, without summaries that were opened, where the client wants them.
+fn kept(request: &Request<'_>, own: &ClientCompaction) -> Vec<String> {
+    if own.wants != Wants::Listed {
+        return Vec::new();
+    }
+    let is_users = |parts: &[Part]| {
+        let texts = || parts.iter().filter_map(text_of);
+        !texts().any(|text| is_beside(text))
+    };
+    let messages = request.messages().take(own.covers);
+    messages
+        .filter(|message| message.role() == Role::User && is_users(&message.draft().parts))
+        .map(|message| message.raw().to_owned())
+        .collect()
+}
+
+fn text_of(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
     }
 }
 

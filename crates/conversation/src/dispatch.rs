@@ -24,6 +24,10 @@ impl Conversation {
                 self.journal.note(now, happened);
                 Vec::new()
             }
+            Input::SealRefused(why) => {
+                self.journal.note(now, Happened::SealRefused(why));
+                Vec::new()
+            }
             Input::NotRewritten(why) => {
                 self.journal.note(now, Happened::NotRewritten(why));
                 Vec::new()

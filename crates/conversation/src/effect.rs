@@ -19,6 +19,7 @@ use crate::proof::Proof;
 use crate::regret::Acted;
 use crate::rescue::Rescue;
 use crate::rewrite::ClientCompaction;
+use crate::seal::SealRefusal;
 use crate::view::View;
 use crate::words::Did;
 
@@ -31,6 +32,8 @@ pub enum Input<'a, 'r> {
     Yield(&'a Incoming<'r>, &'a ClientCompaction, &'a mut Flight),
     /// The client's compaction was answered from the summary that was ready.
     ClientCompacted(&'a ClientCompaction),
+    /// A sealed summary of a request that belongs here was not believed.
+    SealRefused(SealRefusal),
     /// The bytes of a request could not be made, for this reason; it is sent as it came.
     NotRewritten(String),
     /// The answer is too long to be heard; the rest of it is passed on unwatched.

@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use context::Tokens;
+use context::coded::Coded;
 use context::pin::PinId;
 use context::regret::Kind;
 use history::Route;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::adaptive::SoftMoved;
+use crate::seal::SealRefusal;
 
 /// The number of entries that are kept.
 const ENTRIES: usize = 48;
@@ -68,6 +70,8 @@ pub enum Happened {
     Window(Tokens),
     /// The client compacts by itself.
     OwnCompaction(&'static str, bool),
+    /// A sealed summary was not believed: why, with its code.
+    SealRefused(SealRefusal),
     /// A line of the user that would pin or unpin was refused.
     PinRefused(String),
     /// The strategy pinned a text of this size.
@@ -139,6 +143,9 @@ impl fmt::Display for Happened {
             }
             Self::OwnCompaction(client, false) => {
                 write!(f, "the compaction of {client} was sent on")
+            }
+            Self::SealRefused(why) => {
+                write!(f, "a sealed summary was left out: {why} ({})", why.code())
             }
             Self::PinRefused(why) => write!(f, "a pin line was rejected: {why}"),
             Self::StrategyPinned(pin, tokens) => {

@@ -58,6 +58,7 @@ mod proof;
 mod regret;
 mod rescue;
 pub mod rewrite;
+pub mod seal;
 mod terms;
 pub mod view;
 pub mod words;
@@ -84,7 +85,7 @@ pub use rescue::Rescue;
 pub use terms::{Mode, RouteChoice, Terms};
 pub use view::View;
 
-const TABLES: &[&[CodeEntry]] = &[homunculus::CODES, rewrite::CODES];
+const TABLES: &[&[CodeEntry]] = &[homunculus::CODES, rewrite::CODES, seal::CODES];
 
 /// The error codes of this crate.
 pub const CODES: &[CodeEntry] = &coded::joined::<{ coded::total(TABLES) }>(TABLES);

@@ -38,10 +38,14 @@ pub enum Did {
     Pinned,
     /// A `#pin` or `#unpin` line in it was not obeyed.
     PinRefused,
-    /// The client's own compaction was answered from the prepared summary.
+    /// The client's own compaction was answered here.
     Answered,
     /// The client's own compaction was sent on; ours stood back.
     Yielded,
+    /// A sealed summary in it was opened: its text was sent.
+    Opened,
+    /// A sealed summary in it was not believed and was left out.
+    SealRefused,
     /// Refused before it was sent.
     Refused,
     /// Observed only: a swap would have happened here.
@@ -52,7 +56,7 @@ pub enum Did {
 
 impl Did {
     /// Every word.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Kept,
         Self::Passed,
         Self::Failed,
@@ -70,6 +74,8 @@ impl Did {
         Self::PinRefused,
         Self::Answered,
         Self::Yielded,
+        Self::Opened,
+        Self::SealRefused,
         Self::Refused,
         Self::WouldSwap,
         Self::WouldPrepare,
@@ -96,6 +102,8 @@ impl Did {
             Self::PinRefused => "pin-refused",
             Self::Answered => "answered",
             Self::Yielded => "yielded",
+            Self::Opened => "opened",
+            Self::SealRefused => "seal-refused",
             Self::Refused => "refused",
             Self::WouldSwap => "would-swap",
             Self::WouldPrepare => "would-prepare",
@@ -140,8 +148,12 @@ impl Did {
                 "A pin or unpin line was rejected: it exceeded a limit, or there was nothing to unpin. The \
                  dashboard shows the reason."
             }
-            Self::Answered => "The client's own compaction was answered from the prepared summary.",
+            Self::Answered => "The client's own compaction was answered by the gateway.",
             Self::Yielded => "The client's own compaction was forwarded to the provider.",
+            Self::Opened => "A sealed summary in it was opened: its text was sent.",
+            Self::SealRefused => {
+                "A sealed summary in it was not believed and was left out. The dashboard shows the code."
+            }
             Self::Refused => "Refused before it was sent.",
             Self::WouldSwap => "Observed only: a swap would have happened here.",
             Self::WouldPrepare => "Observed only: a preparation would have begun here.",

@@ -100,8 +100,11 @@ pub struct Policy {
     /// Asks the provider why its cache missed a changed request; `None` asks only Anthropic
     /// itself, since a compatible server may reject the unknown field.
     pub diagnose: Option<bool>,
-    /// Answers the client's own compaction from a prepared summary.
+    /// Answers the client's own compaction.
     pub answer_compaction: bool,
+    /// States if the provider itself compacts when a client asks; `None` goes by the model, until the
+    /// provider refuses.
+    pub native_compaction: Option<bool>,
 }
 
 /// A separate model for summaries, possibly at another endpoint.
@@ -171,7 +174,7 @@ impl Config {
         let policy = &self.policy;
         Terms {
             mode: self.mode,
-            route: policy.route,
+            route: policy.route_at_provider(),
             program: policy.strategy.program(),
             window: policy.window,
             soft: policy.soft,
@@ -202,6 +205,16 @@ impl Config {
         match self.mode {
             Mode::On => "on",
             Mode::Observe => "observe",
+        }
+    }
+}
+
+impl Policy {
+    /// The way summaries are made; a provider without compaction has no native one.
+    const fn route_at_provider(&self) -> RouteChoice {
+        match (self.native_compaction, self.route) {
+            (Some(false), RouteChoice::Auto | RouteChoice::Native) => RouteChoice::Readable,
+            (_, route) => route,
         }
     }
 }
@@ -244,6 +257,7 @@ impl Default for Policy {
             breakpoints: true,
             diagnose: None,
             answer_compaction: true,
+            native_compaction: None,
         }
     }
 }

@@ -23,6 +23,7 @@ mod calls;
 mod exchange;
 mod jobs;
 mod lineage;
+mod protocol;
 mod queue;
 mod queueing;
 mod reading;
@@ -35,6 +36,7 @@ mod ticket;
 mod writer;
 
 pub use exchange::{Arrival, Endpoint, Generation, Heard, Outgoing, Remedy, Verdict};
+pub(crate) use protocol::drop_betas;
 pub(crate) use reading::Reading;
 pub(crate) use slots::Occupied;
 pub use ticket::Ticket;
@@ -82,6 +84,8 @@ struct Inner {
     calls: calls::Calls,
     /// What the clients' own summaries left out.
     receipts: reports::Receipts,
+    /// Providers without compaction.
+    unknowing: protocol::Unknowing,
     /// The room for earlier messages that are put into requests.
     earlier: lineage::Room,
     /// True if a task looks for idle conversations.
@@ -115,6 +119,7 @@ impl Conversations {
                 slots: slots::Slots::new(parts.config.policy.slots),
                 calls: calls::Calls::default(),
                 receipts: reports::Receipts::default(),
+                unknowing: protocol::Unknowing::default(),
                 earlier: lineage::Room::new(limits.bodies),
                 is_watched: AtomicBool::new(false),
                 parts,

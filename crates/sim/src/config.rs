@@ -23,6 +23,18 @@ pub struct Config {
     pub binding: Binding,
     /// The treatment of other providers' signatures.
     pub signatures: Signatures,
+    /// The compaction that the provider offers.
+    pub compaction: Compaction,
+}
+
+/// The compaction that the provider offers to its clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compaction {
+    /// Every dialect, with all of its rules.
+    #[default]
+    Known,
+    /// None: endpoints are missing; fields, items, blocks and betas are refused as unknown.
+    Unknown,
 }
 
 /// The treatment of requests with a `thread`.

@@ -53,6 +53,9 @@
 //! | `prompt_cache_diagnostics` | yes, without `comparison_reusable_tokens` |
 //! | unknown top-level fields, schemas of tools, response formats, background mode, images | not checked |
 //!
+//! With [`Compaction::Unknown`] the provider has never heard of compaction: `/responses/compact` is missing,
+//! and fields, items, blocks and betas of compaction are refused as unknown.
+//!
 //! Rate limits, overload and broken connections happen only on demand. Faults strike only requests
 //! that keep the rules.
 
@@ -74,7 +77,7 @@ mod script;
 mod seal;
 mod server;
 
-pub use config::{Binding, Config, Signatures, Threads};
+pub use config::{Binding, Compaction, Config, Signatures, Threads};
 pub use exchange::{Answer, Body, End, Incoming, Timed};
 pub use faults::{Fault, When};
 pub use latency::Latency;

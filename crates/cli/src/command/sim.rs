@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use context::Tokens;
-use sim::{Binding, Config, Latency, Log, Running, Signatures, Threads};
+use sim::{Binding, Compaction, Config, Latency, Log, Running, Signatures, Threads};
 use tokio::net::TcpListener;
 
 use crate::command::runtime;
@@ -53,6 +53,9 @@ pub struct SimArgs {
     /// Accept signatures made by another provider, for recorded sessions
     #[arg(long)]
     pub trust_foreign_signatures: bool,
+    /// Act as a provider without compaction: reject its endpoint, fields, items, blocks and betas
+    #[arg(long)]
+    pub no_compaction: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,6 +85,11 @@ impl SimArgs {
                 Signatures::ForeignTrusted
             } else {
                 Signatures::Verified
+            },
+            compaction: if self.no_compaction {
+                Compaction::Unknown
+            } else {
+                Compaction::Known
             },
             ..Config::default()
         }

@@ -22,7 +22,8 @@
 //!   nothing kept, two blocks) is an error, and the caller sends the client's own bytes.
 //!
 //! What is added comes from [`note`], [`restate`] and [`shrink_new`]; what is not sent on is recognised by
-//! [`refuse_thread`] and [`own_compaction`], and answered by [`answer`] and [`answer_sealed`].
+//! [`refuse_thread`] and [`own_compaction`], and answered by [`answer`], [`answer_sealed`] and
+//! [`answer_closed`]. What a client sends back in a sealed form is opened by [`unseal`].
 
 mod compaction;
 mod cut;
@@ -33,8 +34,11 @@ mod note;
 mod render;
 mod shrink;
 mod threads;
+mod unseal;
 
-pub use compaction::{ClientCompaction, Form, Wants, answer, answer_sealed, own_compaction};
+pub use compaction::{
+    ClientCompaction, Form, Wants, answer, answer_closed, answer_sealed, own_compaction, pauses,
+};
 pub use direct::Direct;
 pub(crate) use error::CODES;
 pub use error::RewriteError;
@@ -42,3 +46,4 @@ pub use note::{Addition, fits, note, restate};
 pub use render::{betas, may_ask, render, render_asking};
 pub use shrink::shrink_new;
 pub use threads::refuse_thread;
+pub use unseal::{Unsealed, unseal};

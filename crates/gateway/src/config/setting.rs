@@ -145,9 +145,13 @@ pub const SETTINGS: &[Setting] = settings![
         "`true`, `false` or `none`", Openly,
         |c, t| c.policy.diagnose = optional(t, switch)?,
         |c| Some(c.policy.diagnose.map_or_else(|| quoted(NONE), |asks| asks.to_string()));
-    "policy.answer_compaction", "whether to answer the client's own compaction from a prepared summary",
+    "policy.answer_compaction", "whether to answer the client's own compaction",
         "`true` or `false`", Openly,
         |c, t| c.policy.answer_compaction = switch(t)?, |c| Some(c.policy.answer_compaction.to_string());
+    "policy.native_compaction", "whether the provider itself compacts when a client asks; `none`: the model table decides, until the provider refuses",
+        "`true`, `false` or `none`", Openly,
+        |c, t| c.policy.native_compaction = optional(t, switch)?,
+        |c| Some(c.policy.native_compaction.map_or_else(|| quoted(NONE), |knows| knows.to_string()));
 
     "summariser.model", "the model that writes summaries; `none`: the agent's own", "a model name, or `none`", Openly,
         |c, t| summariser(c).model = optional(t, name)?.unwrap_or_default(),

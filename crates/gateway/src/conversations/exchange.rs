@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use context::Tokens;
+use context::{Text, Tokens};
 use history::Tenant;
 use http::{HeaderMap, HeaderValue};
 use wire::api::Dialect;
@@ -68,6 +68,10 @@ pub struct Outgoing {
     pub encoding: Option<HeaderValue>,
     /// Names to add to the header `anthropic-beta`.
     pub betas: Vec<&'static str>,
+    /// Names to take out of it.
+    pub drops: &'static [&'static str],
+    /// The block or item to put in front of the answer.
+    pub prefix: Option<Text>,
     /// The changes, for the header `x-ebbtide-did` and the metrics.
     pub did: Vec<Did>,
     /// The conversation, for the header `x-ebbtide-conversation`.
@@ -84,6 +88,8 @@ impl Outgoing {
             body,
             encoding: None,
             betas: Vec::new(),
+            drops: &[],
+            prefix: None,
             did,
             conversation: None,
             tokens: None,
@@ -117,6 +123,8 @@ pub enum Remedy {
     PassOn,
     /// Send this instead.
     SendAgain(Outgoing),
+    /// Do this instead: the provider does not know what the client asked for.
+    Anew(Box<Verdict>),
 }
 
 /// The facts about a complete answer: for the log and for spans. No message text.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::conversation::client_compaction::Answered;
 use ::conversation::directory::{Found, Joined, Question, Read};
 use ::conversation::element::Element;
 use ::conversation::incoming::labels;
@@ -79,6 +80,18 @@ impl Inner {
     /// Decides about a request for the next message.
     pub(super) async fn generate(
         self: &Arc<Self>,
+        mut arrival: Arrival,
+        dialect: Dialect,
+        now: Timestamp,
+    ) -> Verdict {
+        let spoken = self.speak(&mut arrival, dialect, now).await;
+        let verdict = self.generated(arrival, dialect, now).await;
+        self.spoke((spoken, verdict), now).await
+    }
+
+    /// Decides about a request in which nothing is sealed.
+    async fn generated(
+        self: &Arc<Self>,
         arrival: Arrival,
         dialect: Dialect,
         now: Timestamp,
@@ -104,6 +117,7 @@ impl Inner {
                 .managed((&request, elements), (arrival, naming), now)
                 .await;
         };
+        let whole = self.unsealed(arrival.tenant, (dialect, whole));
         match self.directory.commons.read(arrival.tenant, dialect, &whole) {
             Some((request, elements)) if !request.is_empty() => {
                 let mut arrival = arrival;
@@ -162,11 +176,15 @@ impl Inner {
         let answered = match at_hand {
             // What was said since is summarised for the answer, which may take milliseconds.
             Some(at_hand) => {
-                let bytes = incoming.request.body().len();
-                let answer = || at_hand.answer(incoming, own, now);
+                let (bytes, seals) = (incoming.request.body().len(), self.seals(incoming.tenant));
+                let answer = || at_hand.answer(incoming, (own, &seals), now);
                 self.reading.of(bytes, answer).await
             }
             None => None,
+        };
+        let answered = match answered {
+            Some(answered) => Some(answered),
+            None => self.at_once(incoming, (&passage, own)).await,
         };
         let Some(answered) = answered else {
             let input = Input::Yield(incoming, own, &mut passage.flight);
@@ -180,6 +198,17 @@ impl Inner {
                 }
             };
         };
+        self.answered(incoming, (passage, answered), own).await
+    }
+
+    /// A client that compacts is answered.
+    pub(super) async fn answered(
+        self: &Arc<Self>,
+        incoming: &Incoming<'_>,
+        (mut passage, answered): (Passage, Answered),
+        own: &rewrite::ClientCompaction,
+    ) -> Verdict {
+        let (shared, now) = (Arc::clone(&passage.shared), incoming.now);
         shared.was_answered();
         passage.hand_over();
         let (of, parts) = ((shared.id, true), (&*answered.parts, now));
@@ -364,6 +393,8 @@ impl Inner {
             body: passage.naming.sends(body, view.is_plain()),
             encoding: None,
             betas,
+            drops: &[],
+            prefix: None,
             did,
             conversation: Some(passage.shared.id),
             tokens: Some(tokens),
@@ -373,11 +404,17 @@ impl Inner {
     /// The request that asks the provider to count the view, so that a client that watches the
     /// count does not compact by itself. The conversation does not change.
     pub(super) async fn count(
-        &self,
-        arrival: Arrival,
+        self: &Arc<Self>,
+        mut arrival: Arrival,
         dialect: Dialect,
         now: Timestamp,
     ) -> Verdict {
+        let spoken = self.speak(&mut arrival, dialect, now).await.counted();
+        let verdict = self.counted(arrival, dialect, now).await;
+        self.spoke((spoken, verdict), now).await
+    }
+
+    async fn counted(&self, arrival: Arrival, dialect: Dialect, now: Timestamp) -> Verdict {
         let body = arrival.body.clone();
         let read = self.directory.commons.read(arrival.tenant, dialect, &body);
         if let Some((request, _)) = &read
@@ -435,6 +472,8 @@ impl Inner {
             encoding: None,
             body: Bytes::from(body),
             betas: betas(incoming.dialect(), &view),
+            drops: &[],
+            prefix: None,
             did: vec![Did::Compacted],
             conversation: Some(conversation),
             tokens: None,
@@ -451,7 +490,7 @@ impl Inner {
 }
 
 /// The sender and the destination of a request.
-fn origin(arrival: &Arrival) -> Origin<'_> {
+pub(super) fn origin(arrival: &Arrival) -> Origin<'_> {
     let headers: &HeaderMap = &arrival.headers;
     let (labels, names_agents) = labels(|name| headers.get(name)?.to_str().ok());
     Origin {

@@ -125,6 +125,24 @@ impl Ticket {
         }
     }
 
+    /// A ticket for a request that is sent after all.
+    pub(super) fn again(passage: Option<Box<Passage>>) -> Self {
+        Self {
+            passage,
+            hearing: Hearing::default(),
+        }
+    }
+
+    /// The request under way.
+    pub(super) fn passage(&self) -> Option<&Passage> {
+        self.passage.as_deref()
+    }
+
+    /// The request under way, which this ticket accompanies no longer.
+    pub(super) fn take_passage(&mut self) -> Option<Box<Passage>> {
+        self.passage.take()
+    }
+
     /// Returns true if the provider may find the request too long: it takes at least half of the
     /// presumed window and could be made smaller.
     #[must_use]
@@ -136,20 +154,23 @@ impl Ticket {
         })
     }
 
-    /// Returns true if a refusal with this status may be about the size or the thinking of the request. Then
-    /// its words are needed.
+    /// Returns true if a refusal with this status may be about the size or the thinking of the request, or a
+    /// compaction that the provider does not know. Then its words are needed.
     #[must_use]
     pub const fn may_mend(&self, status: StatusCode) -> bool {
         // Model servers of one's own say that a request is too long with the last two.
-        self.passage.is_some() && matches!(status.as_u16(), 400 | 413 | 422 | 500)
+        self.passage.is_some() && matches!(status.as_u16(), 400 | 404 | 405 | 413 | 422 | 500 | 501)
     }
 
     /// The provider refused the request, with this whole body.
     pub async fn refused(&mut self, status: StatusCode, body: &Bytes, now: Timestamp) -> Remedy {
+        let failure = Failure::parse(body).ok().flatten();
+        if let Some(verdict) = self.decided_anew(status, failure.as_ref(), now).await {
+            return Remedy::Anew(Box::new(verdict));
+        }
         let Some(passage) = &mut self.passage else {
             return Remedy::PassOn;
         };
-        let failure = Failure::parse(body).ok().flatten();
         let inner = Arc::clone(&passage.inner);
         let effects = {
             let input = Input::Refused(&passage.flight, status.as_u16(), failure.as_ref());

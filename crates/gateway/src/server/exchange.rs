@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use context::Tokens;
+use context::{Text, Tokens};
 use history::ConversationId;
 use http::HeaderMap;
 use http::request::Parts;
@@ -25,6 +25,8 @@ pub(crate) struct Exchange {
     pub(crate) state: Arc<State>,
     pub(crate) route: Route,
     pub(crate) places: Places,
+    /// The block or item to put in front of the answer.
+    pub(crate) prefix: Option<Text>,
     /// The content of the answer, once it arrived whole.
     pub(crate) generation: Option<Generation>,
     method: String,
@@ -87,6 +89,7 @@ impl Exchange {
             state,
             route,
             places: Places::default(),
+            prefix: None,
             generation: None,
             method: parts.method.to_string(),
             started: now,
@@ -140,6 +143,7 @@ impl Exchange {
 
     /// Notes the decision about the request.
     pub(crate) fn decided(&mut self, outgoing: &Outgoing) {
+        self.prefix.clone_from(&outgoing.prefix);
         self.did(&outgoing.did);
         self.record.conversation = outgoing.conversation;
         self.record.tokens = outgoing.tokens;

@@ -12,12 +12,12 @@ use http::{HeaderValue, Response, StatusCode, header};
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
-use crate::conversations::{Endpoint, Outgoing, Remedy, Ticket};
+use crate::conversations::{Endpoint, Outgoing, Remedy, Ticket, Verdict, drop_betas};
 use crate::server::exchange::Exchange;
 use crate::server::guard::Stage;
 use crate::server::headers;
 use crate::server::opening::{self, Opening, Shown};
-use crate::server::proxy::dispatch;
+use crate::server::proxy::{Reply, dispatch};
 use crate::server::refusal::{Reason, whole};
 use crate::server::relay::{Answer, Pending, next_frame};
 
@@ -85,7 +85,7 @@ pub(super) async fn send(
     parts: Parts,
     outgoing: Outgoing,
     mut ticket: Ticket,
-) -> Result<Box<Answer>, Reason> {
+) -> Result<Reply, Reason> {
     exchange.decided(&outgoing);
     let parts = Arc::new(parts);
     let mut first = send_once(exchange, &parts, &outgoing).await?;
@@ -93,15 +93,17 @@ pub(super) async fn send(
         Seen::Answer(beginning) => {
             let status = first.status();
             if !is_refusal(status) {
-                return Ok(beginning.answer(first, Some(ticket), &parts));
+                return Ok(Reply::Upstream(beginning.answer(first, Some(ticket), &parts)));
             }
             // It is noted; there is no remedy without its words.
             let _ = refused(exchange, &mut ticket, &(status, Bytes::new())).await;
-            Ok(beginning.answer(first, None, &parts))
+            Ok(Reply::Upstream(beginning.answer(first, None, &parts)))
         }
         Seen::Refusal(refusal, ahead) => {
             let instead = instead(exchange, &parts, ticket, refusal).await;
-            Ok(instead.unwrap_or_else(|| Beginning::whole(ahead).answer(first, None, &parts)))
+            Ok(instead.unwrap_or_else(|| {
+                Reply::Upstream(Beginning::whole(ahead).answer(first, None, &parts))
+            }))
         }
     }
 }
@@ -113,12 +115,20 @@ pub(super) async fn instead(
     parts: &Arc<Parts>,
     mut ticket: Ticket,
     mut refusal: Refusal,
-) -> Option<Box<Answer>> {
+) -> Option<Reply> {
     let mut failure = None;
     for _ in 0..MOST {
-        let remedy = refused(exchange, &mut ticket, &refusal).await;
-        let Remedy::SendAgain(smaller) = remedy else {
-            return failure;
+        let smaller = match refused(exchange, &mut ticket, &refusal).await {
+            Remedy::PassOn => return failure,
+            Remedy::SendAgain(smaller) => smaller,
+            // The provider does not know what the client asked for.
+            Remedy::Anew(verdict) => match *verdict {
+                Verdict::Answer(direct) => return Some(Reply::Local(direct)),
+                Verdict::Send(outgoing, renewed) => {
+                    ticket = renewed;
+                    outgoing
+                }
+            },
         };
         let sent = send_once(exchange, parts, &smaller).await;
         let status = sent.as_ref().map_or(502, |answer| answer.status().as_u16());
@@ -128,12 +138,14 @@ pub(super) async fn instead(
             Seen::Answer(beginning) => {
                 exchange.decided(&smaller);
                 let ticket = (!is_refusal(answer.status())).then_some(ticket);
-                return Some(beginning.answer(answer, ticket, parts));
+                return Some(Reply::Upstream(beginning.answer(answer, ticket, parts)));
             }
             Seen::Refusal(next, ahead) => {
                 // A failure of the provider is the client's to try again.
                 let fails = answer.status().is_server_error();
-                failure = fails.then(|| Beginning::whole(ahead).answer(answer, None, parts));
+                failure = fails.then(|| {
+                    Reply::Upstream(Beginning::whole(ahead).answer(answer, None, parts))
+                });
                 refusal = next;
             }
         }
@@ -211,6 +223,9 @@ async fn send_once(
 ) -> Result<Response<Incoming>, Reason> {
     let mut sent = parts.headers.clone();
     headers::for_upstream(&mut sent);
+    if !outgoing.drops.is_empty() {
+        drop_betas(&mut sent, outgoing.drops);
+    }
     headers::add_betas(&mut sent, &outgoing.betas);
     if let Some(encoding) = &outgoing.encoding {
         sent.insert(header::CONTENT_ENCODING, encoding.clone());

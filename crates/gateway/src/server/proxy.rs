@@ -30,7 +30,7 @@ use conversation::rewrite::Direct;
 use conversation::words::Did;
 
 /// The answer to a request.
-enum Reply {
+pub(super) enum Reply {
     /// From the provider.
     Upstream(Box<Answer>),
     /// From the gateway itself.
@@ -99,17 +99,18 @@ async fn answer(exchange: &mut Exchange, mut parts: Parts, body: Upload) -> Resu
     let Some(body) = exchange.state.gate.decode(&came, &codings).await? else {
         let mut outgoing = Outgoing::as_it_came(came, vec![Did::Passed]);
         outgoing.encoding = encoding;
-        let sent = mending::send(exchange, parts, outgoing, Ticket::default());
-        return sent.await.map(Reply::Upstream);
+        return mending::send(exchange, parts, outgoing, Ticket::default()).await;
     };
+    let decoded = body.clone();
     match decide(exchange, &parts, tenant, body).await {
         Verdict::Answer(direct) => Ok(Reply::Local(direct)),
         Verdict::Send(mut outgoing, ticket) => {
-            if encoding.is_some() && outgoing.is_passed_on() {
+            // Only what is still the client's own goes out as it was encoded.
+            let is_own = outgoing.body.as_ptr() == decoded.as_ptr();
+            if encoding.is_some() && is_own && outgoing.is_passed_on() {
                 (outgoing.body, outgoing.encoding) = (came, encoding);
             }
-            let sent = mending::send(exchange, parts, outgoing, ticket);
-            sent.await.map(Reply::Upstream)
+            mending::send(exchange, parts, outgoing, ticket).await
         }
     }
 }

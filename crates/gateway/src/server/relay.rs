@@ -11,8 +11,9 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout};
+use wire::api::{Prefixed, Remake};
 
-use crate::conversations::{Heard, Ticket};
+use crate::conversations::{Endpoint, Heard, Ticket};
 use crate::error;
 use crate::metrics::Failure;
 use crate::server::exchange::Exchange;
@@ -20,6 +21,7 @@ use crate::server::guard::Stage;
 use crate::server::headers::{remove_hop_by_hop, remove_ours};
 use crate::server::mending;
 use crate::server::opening::{Opening, Shown, is_stream};
+use crate::server::proxy::Reply;
 use crate::server::refusal::{Reason, whole};
 use crate::server::{Body, Broken};
 
@@ -91,6 +93,7 @@ pub(crate) async fn relay(answer: Answer, mut exchange: Exchange) -> Response<Bo
         ticket = begin(&exchange, ticket, (head.status, &head.headers)).await;
     }
     exchange.answered(head.status.as_u16(), &mut head.headers);
+    let remake = remade(&mut head, &mut exchange);
     let is_over = body.is_end_stream() && !is_cut && pending.is_none();
     let body = if is_over && ahead.is_empty() && ticket.is_none() {
         exchange.complete();
@@ -103,6 +106,7 @@ pub(crate) async fn relay(answer: Answer, mut exchange: Exchange) -> Response<Bo
             ticket,
             exchange,
             pending,
+            remake,
             end: if is_cut { End::Cut } else { End::Open },
         };
         StreamBody::new(stream::unfold(relay, Relay::next)).boxed_unsync()
@@ -118,9 +122,7 @@ async fn begin(
 ) -> Option<Ticket> {
     let mut watcher = ticket?;
     // A compressed answer cannot be watched; the request asked for an uncompressed one.
-    let readable = headers
-        .get(header::CONTENT_ENCODING)
-        .is_none_or(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    let readable = is_readable(headers);
     if !readable {
         exchange.state.metrics.failed(Failure::Watching);
     }
@@ -129,12 +131,34 @@ async fn begin(
     (answered.is_some() && readable).then_some(watcher)
 }
 
+fn is_readable(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_ENCODING)
+        .is_none_or(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Prepares the change of an answer that gets a block or an item in front.
+fn remade(head: &mut http::response::Parts, exchange: &mut Exchange) -> Option<Prefixed> {
+    let changeable = head.status.is_success() && is_readable(&head.headers);
+    let piece = exchange.prefix.take().filter(|_| changeable)?;
+    let Endpoint::Generate(dialect) = exchange.route.endpoint else {
+        return None;
+    };
+    let kind = head.headers.get(header::CONTENT_TYPE);
+    let streams = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    let prefixed = Prefixed::new(dialect, &piece, streams)?;
+    head.headers.remove(header::CONTENT_LENGTH);
+    Some(prefixed)
+}
+
 struct Relay {
     body: Incoming,
     ahead: Bytes,
     ticket: Option<Ticket>,
     exchange: Exchange,
     silence: Duration,
+    /// Changes the answer once the ticket has seen it.
+    remake: Option<Prefixed>,
     pending: Option<Pending>,
     end: End,
 }
@@ -154,16 +178,27 @@ type Piece = Result<Frame<Bytes>, Broken>;
 
 impl Relay {
     async fn next(mut self) -> Option<(Piece, Self)> {
+        loop {
+            let (piece, is_empty) = self.piece().await?;
+            // An empty piece would end the answer.
+            if !is_empty {
+                return Some((piece, self));
+            }
+        }
+    }
+
+    /// The next piece, and whether there is nothing in it.
+    async fn piece(&mut self) -> Option<(Piece, bool)> {
         while let Some(pending) = self.pending.take() {
             if let Some(passed) = self.open(pending).await {
                 self.exchange.sent(passed.len());
-                return Some((Ok(Frame::data(passed)), self));
+                return Some(self.remade(Frame::data(passed), false));
             }
         }
         if !self.ahead.is_empty() {
             let ahead = std::mem::take(&mut self.ahead);
             self.show(&ahead).await;
-            return Some((Ok(Frame::data(ahead)), self));
+            return Some(self.remade(Frame::data(ahead), false));
         }
         match self.end {
             End::Open => {}
@@ -176,16 +211,19 @@ impl Relay {
                     self.show(data).await;
                 }
                 // If the length is known, no one polls for an end after the last piece.
-                if self.body.is_end_stream() {
+                let is_last = self.body.is_end_stream();
+                if is_last {
                     self.finish().await;
                     self.exchange.complete();
                 }
-                Some((Ok(frame), self))
+                Some(self.remade(frame, is_last))
             }
             Ok(None) => {
                 self.finish().await;
                 self.exchange.complete();
-                None
+                self.end = End::Told;
+                let rest = self.remake.take()?.end();
+                (!rest.is_empty()).then(|| (Ok(Frame::data(rest.into())), false))
             }
             Err(reason) => {
                 tracing::warn!(?reason, "the provider's answer was cut off");
@@ -195,12 +233,12 @@ impl Relay {
     }
 
     /// Breaks the answer off for the client too.
-    async fn broken_off(mut self) -> (Piece, Self) {
+    async fn broken_off(&mut self) -> (Piece, bool) {
         self.end = End::Told;
         self.ticket = None;
         // The server drops what it has not written yet, so let it write the head and what came.
         yield_now().await;
-        (Err(Box::new(Cut)), self)
+        (Err(Box::new(Cut)), false)
     }
 
     /// Reads on in a stream without content so far. Returns signs of life; `None` once it is known what the
@@ -263,6 +301,10 @@ impl Relay {
             None => None,
         };
         // The client has the head of a stream already.
+        let instead = match instead {
+            Some(Reply::Upstream(answer)) => Some(*answer),
+            Some(Reply::Local(_)) | None => None,
+        };
         let instead = instead.filter(|answer| {
             answer.response.status() == pending.head.0 && is_stream(&answer.response)
         });
@@ -270,7 +312,6 @@ impl Relay {
             self.ahead = all;
             return;
         };
-        let answer = *answer;
         let (head, body) = answer.response.into_parts();
         (self.body, self.ahead, self.pending) = (body, answer.ahead, answer.pending);
         self.ticket = answer.ticket;
@@ -278,6 +319,20 @@ impl Relay {
             let head = (head.status, &head.headers);
             self.ticket = begin(&self.exchange, self.ticket.take(), head).await;
         }
+    }
+
+    /// A frame as the client gets it, and whether there is nothing in it.
+    fn remade(&mut self, frame: Frame<Bytes>, is_last: bool) -> (Piece, bool) {
+        let (Some(remake), Some(data)) = (&mut self.remake, frame.data_ref()) else {
+            return (Ok(frame), false);
+        };
+        let mut out = remake.piece(data);
+        if is_last {
+            out.extend(remake.end());
+            self.end = End::Told;
+        }
+        let is_empty = out.is_empty();
+        (Ok(Frame::data(out.into())), is_empty)
     }
 
     /// Passes a piece to the ticket before the client gets it.

@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::sync::Arc;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use gateway::config::{Config, Upstreams};
@@ -65,6 +66,36 @@ pub async fn sim() -> sim::Running {
         None,
     )
     .expect("a provider")
+}
+
+/// A provider with its own settings, and a log of the requests that it receives.
+pub async fn logged(config: sim::Config, log: Received) -> sim::Running {
+    let log = sim::Log::new(Box::new(log));
+    sim::serve(listener().await, config, Arc::new(now), Some(log)).expect("a provider")
+}
+
+/// The requests that a provider received.
+#[derive(Clone, Default)]
+pub struct Received(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Received {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("a lock").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Received {
+    /// The lines of the log.
+    pub fn lines(&self) -> Vec<String> {
+        let log = self.0.lock().expect("a lock").clone();
+        let text = String::from_utf8(log).expect("text");
+        text.lines().map(str::to_owned).collect()
+    }
 }
 
 /// The body of a handmade upstream's answer.

@@ -16,6 +16,7 @@ use super::rules::{self, Purpose};
 use super::view::View;
 use super::{diagnostics, terms, threads};
 use crate::cache::{Moment, Rules, Share, later, signed};
+use crate::config::Compaction;
 use crate::exchange::{Answer, Body, Incoming};
 use crate::faults::Fault;
 use crate::form::asked_for;
@@ -66,6 +67,9 @@ pub(super) fn messages(
         organisation,
         &mut provider.lexicon,
     )?;
+    if provider.config.compaction == Compaction::Unknown {
+        rules::unknown::check(&call)?;
+    }
     rules::check(&call, Purpose::Answer, &provider.seal)?;
     let examined = examine(&call, &provider.seal, terms(provider))?;
     let view = View::of(&call, &examined);

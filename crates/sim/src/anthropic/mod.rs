@@ -12,6 +12,7 @@ mod view;
 
 use serde_json::json;
 
+use crate::config::Compaction;
 use crate::exchange::{Answer, Incoming};
 use crate::members::set;
 use crate::provider::Provider;
@@ -37,10 +38,11 @@ pub(crate) fn route(
         ("POST", "/v1/messages/count_tokens") => {
             versioned(incoming).and_then(|()| count(provider, incoming, organisation))
         }
-        ("GET", "/v1/models") => Ok(models::list()),
-        ("GET", path) if path.starts_with("/v1/models/") => {
-            models::one(path.trim_start_matches("/v1/models/"))
-        }
+        ("GET", "/v1/models") => Ok(models::list(provider.config.compaction)),
+        ("GET", path) if path.starts_with("/v1/models/") => models::one(
+            path.trim_start_matches("/v1/models/"),
+            provider.config.compaction,
+        ),
         (_, "/v1/messages" | "/v1/messages/count_tokens") => Err(Refusal::new(
             405,
             "invalid_request_error",
@@ -78,6 +80,9 @@ fn count(
         organisation,
         &mut provider.lexicon,
     )?;
+    if provider.config.compaction == Compaction::Unknown {
+        rules::unknown::check(&call)?;
+    }
     rules::check(&call, Purpose::Count, &provider.seal)?;
     let examined = examine(&call, &provider.seal, terms(provider))?;
     let view = View::of(&call, &examined);

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use tokens::{Capability, Known, Model, ModelTable, Provider};
 
+use crate::config::Compaction;
 use crate::exchange::Answer;
 use crate::refusal::Refusal;
 
-fn card(model: &Model) -> Value {
-    let compacts = model.can(Capability::NativeCompaction);
+fn card(model: &Model, compaction: Compaction) -> Value {
+    let compacts = compaction == Compaction::Known && model.can(Capability::NativeCompaction);
     let edits = model.can(Capability::ContextEditing);
     json!({
         "type": "model",
@@ -24,12 +25,12 @@ fn card(model: &Model) -> Value {
 }
 
 /// All models.
-pub(super) fn list() -> Answer {
+pub(super) fn list(compaction: Compaction) -> Answer {
     let cards: Vec<Value> = ModelTable::shipped()
         .models()
         // An entry without a dash is a family, no model.
         .filter(|model| model.provider == Provider::Anthropic && model.name.contains('-'))
-        .map(card)
+        .map(|model| card(model, compaction))
         .collect();
     let id = |card: Option<&Value>| card.and_then(|card| card.get("id").cloned());
     let body = json!({
@@ -42,7 +43,7 @@ pub(super) fn list() -> Answer {
 }
 
 /// One model.
-pub(super) fn one(name: &str) -> Result<Answer, Refusal> {
+pub(super) fn one(name: &str, compaction: Compaction) -> Result<Answer, Refusal> {
     let model = ModelTable::shipped().find(name);
     if model.provider != Provider::Anthropic || model.known == Known::Unknown {
         return Err(Refusal::new(
@@ -51,5 +52,5 @@ pub(super) fn one(name: &str) -> Result<Answer, Refusal> {
             format!("model: {name}"),
         ));
     }
-    Ok(Answer::json(200, card(&model).to_string()))
+    Ok(Answer::json(200, card(&model, compaction).to_string()))
 }

@@ -9,9 +9,11 @@ mod responses;
 mod rules;
 mod speech;
 pub(crate) mod stored;
+mod unknown;
 mod write_chat;
 mod write_responses;
 
+use crate::config::Compaction;
 use crate::exchange::{Answer, Incoming};
 use crate::provider::Provider;
 use crate::refusal::Refusal;
@@ -39,7 +41,9 @@ pub(crate) fn route(
     Some(match (incoming.method.as_str(), incoming.route()) {
         ("POST", "/v1/chat/completions") => chat::complete(provider, incoming, organisation),
         ("POST", "/v1/responses") => responses::create(provider, incoming, organisation),
-        ("POST", "/v1/responses/compact") => responses::compact(provider, incoming, organisation),
+        ("POST", "/v1/responses/compact") if provider.config.compaction == Compaction::Known => {
+            responses::compact(provider, incoming, organisation)
+        }
         ("POST", "/v1/responses/input_tokens") => {
             responses::input_tokens(provider, incoming, organisation)
         }

@@ -10,7 +10,8 @@ use super::items::{Call, Item, parse, sealed};
 use super::speech::{Speech, asks_in_words, fit, speak, summarise};
 use super::stored::Stored;
 use super::write_responses::{self, Output, Reply};
-use super::{diagnostics, rules};
+use super::{diagnostics, rules, unknown};
+use crate::config::Compaction;
 use crate::exchange::{Answer, Body, Incoming};
 use crate::faults::Fault;
 use crate::provider::Provider;
@@ -40,6 +41,9 @@ fn read(
         earlier.as_ref(),
         &mut provider.lexicon,
     )?;
+    if provider.config.compaction == Compaction::Unknown {
+        unknown::check(&call)?;
+    }
     rules::parameters(&call)?;
     rules::responses(&call, &provider.seal)?;
     Ok(call)

@@ -61,7 +61,7 @@ impl Request<'_> {
         written.map(|written| self.sent(written))
     }
 
-    fn frame(&self, now: Timestamp) -> Frame {
+    pub(super) fn frame(&self, now: Timestamp) -> Frame {
         let mut hasher = blake3::Hasher::new();
         hasher.update(self.body());
         hasher.update(&now.as_nanosecond().to_le_bytes());
@@ -75,7 +75,7 @@ impl Request<'_> {
         }
     }
 
-    fn sent(&self, written: Written) -> SyntheticReply {
+    pub(super) fn sent(&self, written: Written) -> SyntheticReply {
         if self.streams() {
             SyntheticReply {
                 content_type: "text/event-stream; charset=utf-8",

@@ -2,10 +2,10 @@
 //!
 //! | asked by | recognised by | answered here |
 //! |---|---|---|
-//! | Anthropic's parameter `compaction` | the field | only with the provider's own block for the same messages |
-//! | Anthropic's edit `compact_…`, OpenAI's `context_management` | the field | no: the provider acts when it is due |
-//! | OpenAI's `compaction_trigger` | the last item | no |
-//! | `POST /v1/responses/compact` | the path | no |
+//! | Anthropic's parameter `compaction` | the field | with the provider's own block for the same messages, or a sealed summary |
+//! | OpenAI's `compaction_trigger` | the last item | with a sealed summary |
+//! | `POST /v1/responses/compact` | the path | with the user's messages and a sealed summary |
+//! | Anthropic's edit `compact_…`, OpenAI's `context_management` | the field | with a sealed summary when it is due, where the provider has none |
 //! | Claude Code, Codex, opencode, Roo Code, the Anthropic SDK's helper, Gemini CLI and its relatives, older pi | the newest user text | yes, from a summary of all messages |
 //! | LangChain, OpenHands, goose, pi | the newest user text | no: the conversation stands as text inside the prompt |
 //!
@@ -19,7 +19,7 @@ use context::{Part, Role, Tokens};
 use serde_json::Value;
 use wire::api::Request;
 
-pub use reply::{answer, answer_sealed};
+pub use reply::{answer, answer_closed, answer_sealed};
 
 /// A request in which the client compacts on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,10 @@ pub struct ClientCompaction {
 /// The form in which a client that compacts wants the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wants {
-    /// The provider's own sealed block. It can not be written here; see [`answer_sealed`].
+    /// A sealed block or item: the provider's own ([`answer_sealed`]), or one of ours ([`answer_closed`]).
     Sealed,
+    /// The user's messages and a sealed item, as the path that does nothing but compact answers.
+    Listed,
     /// Nothing now: the provider is to compact by itself above this size, if a size is named. Such
     /// a request is sent on like any other.
     Later(Option<Tokens>),
@@ -71,16 +73,15 @@ pub fn own_compaction(
     let compaction = &request.dialect().facts().compaction;
     let path = path.trim_end_matches('/');
     if compaction.path.is_some_and(|end| path.ends_with(end)) {
-        return Some(sealed(compaction.client, all));
+        return Some(sealed(compaction.client, all, Wants::Listed));
     }
     match request.compacts() {
-        Some(covers) => Some(sealed(compaction.client, covers)),
+        Some(covers) => Some(sealed(compaction.client, covers, Wants::Sealed)),
         None => by_prompt(request, newest).or_else(|| later(request)),
     }
 }
 
-const fn sealed(client: &'static str, covers: usize) -> ClientCompaction {
-    let wants = Wants::Sealed;
+const fn sealed(client: &'static str, covers: usize, wants: Wants) -> ClientCompaction {
     ClientCompaction {
         client,
         covers,
@@ -113,6 +114,20 @@ fn by_prompt(request: &Request<'_>, read: Option<&[Part]>) -> Option<ClientCompa
         covers: newest.index(),
         wants,
     })
+}
+
+/// Returns true if the client wants the answer to end behind the block of a compaction that is due.
+#[must_use]
+pub fn pauses(request: &Request<'_>) -> bool {
+    let Some(field) = request.field("context_management") else {
+        return false;
+    };
+    let management: Option<Value> = serde_json::from_str(field.value).ok();
+    let edits = management
+        .as_ref()
+        .and_then(|it| it.get("edits")?.as_array());
+    let pauses = |edit: &Value| edit.get("pause_after_compaction") == Some(&Value::Bool(true));
+    edits.is_some_and(|edits| edits.iter().any(pauses))
 }
 
 /// By the threshold from which on the provider is to compact.

@@ -1,7 +1,7 @@
 //! Answers to a client's own compaction, in the provider's shape.
 
 use jiff::Timestamp;
-use wire::api::{Request, SyntheticReply};
+use wire::api::{Closed, Request, SyntheticReply};
 
 use super::{ClientCompaction, Form, Wants};
 use crate::rewrite::Direct;
@@ -46,6 +46,12 @@ pub fn answer_sealed(
         return None;
     }
     request.synthetic_compaction(block, now).map(direct)
+}
+
+/// The answer that carries a summary of ours in a sealed form. `None` where the dialect has no such form.
+#[must_use]
+pub fn answer_closed(request: &Request<'_>, closed: &Closed<'_>, now: Timestamp) -> Option<Direct> {
+    request.synthetic_summary(closed, now).map(direct)
 }
 
 fn direct(reply: SyntheticReply) -> Direct {

@@ -170,7 +170,7 @@ fn parameters_triggers_and_paths_are_recognised() {
     let body = format!(r#"{{"input":[{items}]}}"#);
     let request = Request::parse(Dialect::Responses, body.as_bytes()).unwrap();
     let own = own_compaction("/v1/responses/compact", &request, None).unwrap();
-    assert_eq!((own.covers, own.wants), (1, Wants::Sealed));
+    assert_eq!((own.covers, own.wants), (1, Wants::Listed));
     assert_eq!(own_compaction("/v1/responses", &request, None), None);
 }
 

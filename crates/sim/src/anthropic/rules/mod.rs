@@ -9,6 +9,7 @@ pub(crate) mod shape;
 pub(crate) mod system;
 pub(crate) mod thinking;
 pub(crate) mod tool_calls;
+pub(crate) mod unknown;
 
 use super::request::Call;
 use crate::refusal::Refusal;

@@ -150,6 +150,8 @@ pub struct OwnRequests {
 pub struct Betas {
     /// Compaction on demand, and every request that carries its block.
     pub compaction: &'static [&'static str],
+    /// Every one of compaction that clients name.
+    pub all_compaction: &'static [&'static str],
     /// System messages that clear themselves.
     pub clear_at: &'static [&'static str],
     /// The provider's reason for a cache miss.

@@ -19,8 +19,10 @@ use super::insertion::{Insertion, SystemMessages};
 use super::json::tree::{Tree, Value};
 use super::json::write::Object;
 use super::message::Message;
+use super::prefix::Prefix;
 use super::reply::Stop;
 use super::request::Request;
+use super::sealed::{Closed, Opener};
 use super::stream::Stream;
 use super::synthetic::{Frame, Written};
 
@@ -154,6 +156,12 @@ pub(in crate::api) struct Replies {
     pub say: fn(&Frame, &str) -> Written,
     /// A reply that holds the provider's own compaction block and nothing else.
     pub say_compaction: fn(&Frame, &str) -> Option<Written>,
+    /// The block or item of a sealed summary of ours.
+    pub sealed_piece: fn(&Frame, &Closed<'_>) -> Option<String>,
+    /// A reply that holds this block or item of ours.
+    pub say_sealed: fn(&Frame, &str, &Closed<'_>) -> Option<Written>,
+    /// Puts a block or item in front of an answer.
+    pub prefix: fn(serde_json::Value) -> Option<Box<dyn Prefix>>,
 }
 
 /// Functions over requests. Refusals are phrases.
@@ -174,6 +182,8 @@ pub(in crate::api) struct Requests {
     pub ask_for_text: for<'r> fn(Edit<'r>, &TextAsk) -> Edit<'r>,
     /// The room that an answer takes, thinking included.
     pub answer_room: fn(&Request<'_>, &TextAsk) -> Tokens,
+    /// The elements of the list with readable text in place of sealed summaries that are opened.
+    pub unseal: fn(&[&str], &mut Opener<'_>) -> Option<Vec<String>>,
     /// The body that refuses a request of a message thread.
     pub thread_refusal: fn(&Request<'_>) -> Option<String>,
     /// A tool definition from its name and description, and the schema as JSON.

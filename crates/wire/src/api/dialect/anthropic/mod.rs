@@ -5,6 +5,7 @@ mod front;
 mod read;
 mod reply;
 mod request;
+mod sealed;
 mod stream;
 mod write;
 
@@ -66,6 +67,7 @@ pub(super) static TABLE: Table = Table {
         },
         betas: Betas {
             compaction: &[beta::COMPACT],
+            all_compaction: &[beta::COMPACT, beta::COMPACT_THRESHOLD],
             clear_at: &[beta::CLEAR_AT],
             cache_question: &[beta::DIAGNOSIS],
         },
@@ -84,6 +86,9 @@ pub(super) static TABLE: Table = Table {
         stream: || Box::<stream::Events>::default(),
         say: reply::say,
         say_compaction: reply::say_compaction,
+        sealed_piece: sealed::piece,
+        say_sealed: sealed::say,
+        prefix: sealed::prefix,
     },
     requests: Requests {
         front: front::front,
@@ -94,6 +99,7 @@ pub(super) static TABLE: Table = Table {
         ask_for_compaction: compaction::ask,
         ask_for_text: request::ask_for_text,
         answer_room: request::answer_room,
+        unseal: sealed::unseal,
         thread_refusal: request::thread_refusal,
         tool: request::tool,
     },

@@ -11,7 +11,7 @@ use crate::api::json::write::{Object, list};
 use crate::api::limits::DEEPEST;
 use crate::api::reply::Stop;
 use crate::api::sse::Event;
-use crate::api::synthetic::{Frame, Written, cut};
+use crate::api::synthetic::{Frame, Written, cut, insert};
 
 pub(super) fn read(body: Value<'_>) -> (Vec<String>, Option<Stop>) {
     let content = body.get("content").into_iter().flat_map(Value::elements);
@@ -47,6 +47,9 @@ pub(super) fn stop_of(reason: &str) -> Stop {
     }
 }
 
+/// The type of a compaction, and the reason to stop behind one.
+const COMPACTED: &str = "compaction";
+
 /// The one block of a reply.
 struct Content<'c> {
     block: &'c str,
@@ -72,9 +75,20 @@ pub(super) fn say_compaction(frame: &Frame, block: &str) -> Option<Written> {
         block,
         opened: block,
         deltas: Vec::new(),
-        stop: "compaction",
+        stop: COMPACTED,
     };
     Some(content.written(frame))
+}
+
+/// A reply that pauses behind a compaction block, which comes by one delta.
+pub(super) fn say_paused(frame: &Frame, block: &str, delta: &Json) -> Written {
+    let content = Content {
+        block,
+        opened: r#"{"type":"compaction","content":null,"encrypted_content":null}"#,
+        deltas: vec![delta.clone()],
+        stop: COMPACTED,
+    };
+    content.written(frame)
 }
 
 impl Content<'_> {
@@ -105,7 +119,7 @@ impl Content<'_> {
         let ending = json!({
             "type": "message_delta",
             "delta": {"stop_reason": self.stop, "stop_sequence": null},
-            "usage": usage(),
+            "usage": usage(self.stop == COMPACTED),
         });
         push("message_delta", ending);
         push("message_stop", json!({"type": "message_stop"}));
@@ -126,7 +140,7 @@ fn framed(frame: &Frame, content: &str, stop: &Json) -> String {
         // Writing to a string cannot fail.
         let _ = write!(out, "\"{key}\":{value},");
     }
-    let usage = usage();
+    let usage = usage(stop == COMPACTED);
     let _ = write!(
         out,
         r#""content":[{content}],"stop_reason":{stop},"stop_sequence":null,"usage":{usage}}}"#
@@ -134,11 +148,19 @@ fn framed(frame: &Frame, content: &str, stop: &Json) -> String {
     out
 }
 
-fn usage() -> Json {
-    json!({
+/// Nothing was used. A compaction is counted in an iteration of its own.
+fn usage(is_compaction: bool) -> Json {
+    let counts = json!({
         "input_tokens": 0,
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0,
         "output_tokens": 0,
-    })
+    });
+    let mut usage = counts.clone();
+    if is_compaction {
+        let mut pass = counts;
+        insert(&mut pass, "type", json!(COMPACTED));
+        insert(&mut usage, "iterations", json!([pass]));
+    }
+    usage
 }

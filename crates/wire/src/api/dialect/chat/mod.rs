@@ -67,6 +67,7 @@ pub(super) static TABLE: Table = Table {
         },
         betas: Betas {
             compaction: &[],
+            all_compaction: &[],
             clear_at: &[],
             cache_question: &[],
         },
@@ -85,6 +86,9 @@ pub(super) static TABLE: Table = Table {
         stream: || Box::<stream::Chunks>::default(),
         say: reply::say,
         say_compaction: |_, _| None,
+        sealed_piece: |_, _| None,
+        say_sealed: |_, _, _| None,
+        prefix: |_| None,
     },
     requests: Requests {
         front: plain_front,
@@ -95,6 +99,7 @@ pub(super) static TABLE: Table = Table {
         ask_for_compaction: |_, _| Err(NO_COMPACTION),
         ask_for_text: request::ask_for_text,
         answer_room: |_, ask| ask.longest,
+        unseal: |_, _| None,
         thread_refusal: |_| None,
         tool: request::tool,
     },

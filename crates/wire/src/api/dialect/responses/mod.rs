@@ -3,6 +3,7 @@
 mod read;
 mod reply;
 mod request;
+mod sealed;
 mod stream;
 mod write;
 
@@ -66,6 +67,7 @@ pub(super) static TABLE: Table = Table {
         },
         betas: Betas {
             compaction: &[],
+            all_compaction: &[],
             clear_at: &[],
             cache_question: &[],
         },
@@ -84,6 +86,9 @@ pub(super) static TABLE: Table = Table {
         stream: || Box::<stream::Items>::default(),
         say: reply::say,
         say_compaction: |_, _| None,
+        sealed_piece: sealed::piece,
+        say_sealed: sealed::say,
+        prefix: sealed::prefix,
     },
     requests: Requests {
         front: plain_front,
@@ -94,6 +99,7 @@ pub(super) static TABLE: Table = Table {
         ask_for_compaction: request::ask_for_compaction,
         ask_for_text: request::ask_for_text,
         answer_room: |_, ask| ask.longest,
+        unseal: sealed::unseal,
         thread_refusal: |_| None,
         tool: request::tool,
     },

@@ -50,6 +50,22 @@ pub(super) fn say(frame: &Frame, text: &str) -> Written {
     }
 }
 
+/// A reply with one item, which comes by these events.
+pub(super) fn say_item(frame: &Frame, item: &Json, events: &[(&'static str, Json)]) -> Written {
+    let begun = response(frame, "in_progress", &[], &Json::Null);
+    let done = response(frame, "completed", std::slice::from_ref(item), &usage());
+    let mut all = vec![
+        ("response.created", json!({"response": begun})),
+        ("response.in_progress", json!({"response": begun})),
+    ];
+    all.extend_from_slice(events);
+    all.push(("response.completed", json!({"response": done})));
+    Written {
+        whole: done.to_string(),
+        events: numbered(all),
+    }
+}
+
 fn events(frame: &Frame, text: &str, item: &Json, done: &Json) -> Vec<Event> {
     let begun = response(frame, "in_progress", &[], &Json::Null);
     let opened = self::item(frame, "in_progress", &json!([]));
@@ -87,8 +103,12 @@ fn events(frame: &Frame, text: &str, item: &Json, done: &Json) -> Vec<Event> {
         ),
         ("response.completed", json!({"response": done})),
     ]);
-    let numbered = all.into_iter().enumerate();
-    numbered
+    numbered(all)
+}
+
+fn numbered(all: Vec<(&'static str, Json)>) -> Vec<Event> {
+    all.into_iter()
+        .enumerate()
         .map(|(number, (kind, mut data))| {
             insert(&mut data, "type", json!(kind));
             insert(&mut data, "sequence_number", json!(number));
@@ -127,7 +147,7 @@ fn output_text(text: &str) -> Json {
     json!({"type": "output_text", "text": text, "annotations": []})
 }
 
-fn usage() -> Json {
+pub(super) fn usage() -> Json {
     json!({
         "input_tokens": 0,
         "input_tokens_details": {"cached_tokens": 0},
