@@ -28,6 +28,8 @@ use crate::server::credentials::Credentials;
 pub(crate) struct Access {
     admin: Option<Secret>,
     secret: [u8; 32],
+    /// True if the requests of this machine's user are one tenant.
+    is_personal: bool,
 }
 
 /// The parts of a request that decide about access.
@@ -66,8 +68,12 @@ impl Denied {
 }
 
 impl Access {
-    pub(crate) const fn new(admin: Option<Secret>, secret: [u8; 32]) -> Self {
-        Self { admin, secret }
+    pub(crate) const fn new(admin: Option<Secret>, secret: [u8; 32], is_personal: bool) -> Self {
+        Self {
+            admin,
+            secret,
+            is_personal,
+        }
     }
 
     /// Returns what the visitor may see.
@@ -78,7 +84,10 @@ impl Access {
         if admin.is_some_and(|token| credentials.contain(token.reveal())) {
             return Ok(Viewer::All);
         }
-        if let Some(tenant) = credentials.tenant(&self.secret) {
+        // Where any key is the same tenant's, a key proves nothing.
+        if !self.is_personal
+            && let Some(tenant) = credentials.tenant(&self.secret)
+        {
             return Ok(Viewer::Tenant(tenant));
         }
         if self.admin.is_none() && is_local(visitor.peer, visitor.headers) {
@@ -188,7 +197,7 @@ mod tests {
                 headers: &headers,
                 host: None,
             };
-            let viewer = Access::new(admin, SECRET).viewer(visitor);
+            let viewer = Access::new(admin, SECRET, false).viewer(visitor);
             assert_eq!(viewer, seen, "{headers:?}");
         }
     }

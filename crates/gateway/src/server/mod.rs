@@ -172,7 +172,7 @@ impl State {
         let (pages, clock) = (Arc::clone(&reports), Arc::clone(&gateway.clock));
         let control = ControlPlane {
             dashboard: Dashboard::new(pages, &config, secret, clock),
-            access: Access::new(config.admin_token.clone(), secret),
+            access: Access::new(config.admin_token.clone(), secret, config.is_personal()),
             reports,
         };
         Ok(Self {

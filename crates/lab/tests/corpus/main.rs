@@ -22,3 +22,4 @@ mod summaries;
 mod survival;
 mod vitality;
 mod vulnerable;
+mod wall;
