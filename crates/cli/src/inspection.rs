@@ -353,9 +353,12 @@ mod tests {
         let session = Session {
             format: Format::OpenAiChat,
             title: String::new(),
+            name: None,
+            folder: None,
             model: None,
             turns,
             compactions: Vec::new(),
+            window: None,
             usage: Vec::new(),
             problems: Vec::new(),
         };

@@ -14,18 +14,18 @@ use crate::table::{self, Column};
 /// Prints one session with its strategies side by side.
 pub fn session(comparison: &Comparison, console: &mut Console) -> Result<(), Failure> {
     let session = &comparison.session;
-    let title = table::shorten(&session.title, console.width);
+    let title = table::shorten(session.shown(), console.width);
     console.line(console.palette.paint(Tone::Heading, &title))?;
     let mut facts = vec![session.format.to_owned()];
     facts.extend(session.model.clone());
     facts.extend([
         figures::plural(session.turns, "turn"),
         format!("{} tokens", figures::count(session.tokens)),
-        format!(
-            "window {}",
-            figures::short(context::Tokens::new(comparison.simulation.window))
-        ),
+        comparison.simulation.room(),
     ]);
+    if session.label.is_some() {
+        facts.push(session.title.clone());
+    }
     if !session.pins.is_empty() {
         facts.push(figures::plural(session.pins.len(), "pin"));
     }

@@ -28,6 +28,7 @@ pub mod extract;
 pub mod figures;
 pub mod identifiers;
 pub mod linearity;
+mod nearest;
 pub mod note;
 pub mod original;
 #[doc = include_str!("../PARITY.md")]
@@ -54,6 +55,7 @@ pub mod vitality;
 pub mod window;
 
 pub use counter::{Heuristic, TokenCounter};
+pub use nearest::nearest;
 pub use spoken::lines as typed_lines;
 pub use text::Text;
 pub use turn::{CallId, Part, Provenance, Role, Turn, TurnDraft, TurnId};

@@ -2,7 +2,6 @@
 
 mod effective;
 mod error;
-mod nearest;
 mod read;
 mod setting;
 mod show;
@@ -38,6 +37,8 @@ pub struct Config {
     pub policy: Policy,
     /// The limits on what is held at once.
     pub limits: ServerLimits,
+    /// Decides which requests share a tenant.
+    pub tenants: Tenancy,
     /// The header that names the tenant instead of the API key; `None` uses the key.
     pub tenant_header: Option<http::HeaderName>,
     /// Grants its bearer the control API and the dashboard from any machine, for all tenants. Never
@@ -56,6 +57,19 @@ pub struct SiteNames {
     pub hosts: Vec<String>,
     /// The origins of pages of other sites that may send requests.
     pub origins: Vec<String>,
+}
+
+/// Which requests share a tenant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tenancy {
+    /// All requests from this machine if nobody else can connect and no admin token is set; otherwise
+    /// those with the same key.
+    #[default]
+    Auto,
+    /// Those with the same key.
+    Keys,
+    /// All of them.
+    One,
 }
 
 /// The base URLs of the providers.
@@ -219,6 +233,19 @@ impl Policy {
     }
 }
 
+impl Config {
+    /// Returns true if the requests of this machine's user are one tenant, whatever key they carry. Clients
+    /// renew their keys, and on a machine of one's own a new key is no other person.
+    #[must_use]
+    pub const fn is_personal(&self) -> bool {
+        match self.tenants {
+            Tenancy::Auto => self.listen.ip().is_loopback() && self.admin_token.is_none(),
+            Tenancy::Keys => false,
+            Tenancy::One => true,
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -231,6 +258,7 @@ impl Default for Config {
             mode: Mode::default(),
             policy: Policy::default(),
             limits: ServerLimits::default(),
+            tenants: Tenancy::default(),
             tenant_header: None,
             admin_token: None,
             sites: SiteNames::default(),

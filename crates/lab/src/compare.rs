@@ -9,11 +9,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use context::Tokens;
 use serde::Serialize;
 
 use crate::equal_size::EqualSize;
 use crate::figures;
 use crate::regret::Regret;
+use crate::replay::WindowSource;
 
 /// The name and version of the shape.
 pub const SCHEMA: &str = "ebbtide.replay/1";
@@ -36,8 +38,12 @@ pub struct Comparison {
 /// The session that was replayed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionFacts {
-    /// The session's name.
+    /// The file's stem, and the transcript's number where a file holds several.
     pub title: String,
+    /// A name for people: the product's own or the first line that the user typed.
+    pub label: Option<String>,
+    /// The time of the first turn, in RFC 3339.
+    pub started: Option<String>,
     /// The format it was read from.
     pub format: &'static str,
     /// The model that the session names last.
@@ -78,6 +84,18 @@ pub struct ProductCompaction {
     pub reported_tokens_before: Option<u64>,
     /// The size of its summary.
     pub summary_tokens: u64,
+    /// True if a person asked for it, as far as the log says.
+    pub by_hand: bool,
+    /// The seconds that writing it took, by the latency model.
+    pub simulated_wait_seconds: f64,
+}
+
+impl SessionFacts {
+    /// The name to show: the label, or else the title.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.title)
+    }
 }
 
 /// The assumptions of a replay.
@@ -85,6 +103,10 @@ pub struct ProductCompaction {
 pub struct Simulation {
     /// The window in tokens.
     pub window: u64,
+    /// The source of the window.
+    pub window_from: WindowSource,
+    /// The tokens of instructions and tools that the log does not contain, by the usage that it reports.
+    pub unlogged_tokens: u64,
     /// The model whose prices and cache rules were used.
     pub model: String,
     /// USD a million tokens of input that is neither read from nor written to the cache.
@@ -103,6 +125,20 @@ pub struct Simulation {
     pub cached_prefill_tokens_per_second: f64,
     /// Tokens written a second.
     pub decode_tokens_per_second: f64,
+}
+
+impl Simulation {
+    /// The window, its source, and what the log leaves out, in words.
+    #[must_use]
+    pub fn room(&self) -> String {
+        let window = figures::short(Tokens::new(self.window));
+        let mut words = format!("window {window} ({})", self.window_from.words());
+        if self.unlogged_tokens > 0 {
+            let unlogged = figures::short(Tokens::new(self.unlogged_tokens));
+            words.push_str(&format!(", instructions and tools {unlogged}"));
+        }
+        words
+    }
 }
 
 /// The figures of one strategy.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use context::Tokens;
 use context::coded::{self, CodeEntry, Coded, ErrorCode};
 use conversation::RouteChoice;
-use conversation::homunculus::hosted::{PinKeeping, StrategyProgram};
+use conversation::homunculus::hosted::{PinKeeping, SHIPPED, StrategyProgram};
 use tokens::ModelTable;
 
 use crate::latency::Latency;
@@ -138,6 +138,22 @@ impl Coded for ReplayError {
     }
 
     fn hint(&self) -> Option<String> {
-        coded::remedy(CODES, self.code())
+        let remedy = coded::remedy(CODES, self.code());
+        let (meant, names): (_, Vec<&str>) = match self {
+            Self::UnknownStrategy(name) => (name, SHIPPED.iter().map(|it| it.0).collect()),
+            Self::UnknownModel(name) => {
+                let models = ModelTable::shipped().models();
+                (name, models.map(|model| model.name.as_str()).collect())
+            }
+            Self::WindowTooSmall(_) | Self::Pin(_) => return remedy,
+        };
+        let close = context::nearest(meant, names.iter().copied());
+        let close = close.map(|name| format!("Did you mean `{name}`? "));
+        Some(format!(
+            "{}Known: {}. {}",
+            close.unwrap_or_default(),
+            names.join(", "),
+            remedy.unwrap_or_default()
+        ))
     }
 }

@@ -11,6 +11,7 @@ mod client;
 mod clock;
 mod constraints;
 mod drive;
+mod evidence;
 mod facts;
 mod fate;
 mod ledger;
@@ -35,6 +36,7 @@ use crate::options::{Options, Progress, ReplayError, SMALLEST_WINDOW};
 use pins::PinSpan;
 
 pub use client::Client;
+pub use evidence::{Evidence, WindowSource, credible};
 pub use facts::format_name;
 pub use summarise::{Extractive, Summarise};
 pub use watch::{Asked, Unwatched, Watch};
@@ -57,6 +59,7 @@ struct Scene<'a> {
     pins: Vec<PinSpan>,
     model: Model,
     limits: Limits,
+    evidence: Evidence,
     options: &'a Options,
     counter: &'a dyn TokenCounter,
     summariser: &'a dyn Summarise,
@@ -90,12 +93,13 @@ pub fn run_with(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Comparison, ReplayError> {
     let model = model(session, options)?;
-    let window = options.window.unwrap_or(model.window);
+    let evidence = Evidence::of(session, &model, options.window);
+    let window = evidence.window;
     if window < SMALLEST_WINDOW {
         return Err(ReplayError::WindowTooSmall(window));
     }
     let counter = model.counter();
-    let client = Client::new(session, &model.name, &counter);
+    let client = Client::new(session, &model.name, &counter, evidence.unlogged);
     let scene = Scene {
         session,
         requests: facts::requests(session),
@@ -109,6 +113,7 @@ pub fn run_with(
             (PinLimits::of_window(window), &counter),
         )?,
         limits: Limits::for_window(window, Prices::from(&model)),
+        evidence,
         options,
         counter: &counter,
         summariser,
@@ -184,6 +189,8 @@ fn simulation(scene: &Scene<'_>) -> Simulation {
     let Limits { window, prices, .. } = scene.limits;
     Simulation {
         window: window.get(),
+        window_from: scene.evidence.source,
+        unlogged_tokens: scene.evidence.unlogged.get(),
         model: scene.model.name.clone(),
         usd_per_million_input: prices.input,
         usd_per_million_output: prices.output,

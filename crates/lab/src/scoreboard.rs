@@ -1,7 +1,8 @@
 //! The columns by which strategies are compared: the same in the terminal and in HTML.
 
+use crate::compare::Comparison;
 use crate::figures;
-use crate::total::Total;
+use crate::total::{Total, totals};
 
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,6 +177,44 @@ pub fn verdict(totals: &[Total]) -> Option<String> {
         times(stopped.boundaries),
         waiting(stopped),
     ))
+}
+
+/// What the products that recorded the sessions did at their limit, and what working ahead would have done,
+/// in two sentences. `None` if no product compacted a session.
+#[must_use]
+pub fn recorded(comparisons: &[Comparison]) -> Option<String> {
+    let stops = |it: &Comparison| it.session.product_compactions.len();
+    let sessions = comparisons.iter().filter(|it| stops(it) > 0).count();
+    if sessions == 0 {
+        return None;
+    }
+    let all: usize = comparisons.iter().map(stops).sum();
+    let compactions = comparisons
+        .iter()
+        .flat_map(|it| &it.session.product_compactions);
+    let waited: f64 = compactions.map(|it| it.simulated_wait_seconds).sum();
+    let mut words = format!(
+        "In {sessions} of {}, the client stopped for a compaction, {} in all, for about {} \
+         (simulated).",
+        figures::plural(comparisons.len(), "session"),
+        times(all),
+        figures::seconds(waited),
+    );
+    let totals = totals(comparisons);
+    if let Some(prepared) = totals.iter().find(|total| &*total.strategy == "prepared") {
+        words.push_str(&format!(
+            " Under prepared, the same sessions reach the limit {}, and the user {}.",
+            times(prepared.boundaries),
+            match prepared.simulated.stalls.count {
+                0 => "never waits".to_owned(),
+                _ => format!(
+                    "waits {}",
+                    figures::seconds(prepared.simulated.stalls.total_seconds)
+                ),
+            }
+        ));
+    }
+    Some(words)
 }
 
 fn waiting(total: &Total) -> String {

@@ -26,6 +26,7 @@ model, on a faster clock.
 Examples:
   ebbtide demo
   ebbtide demo --strategy thrifty
+  ebbtide demo --strategy prepared,thrifty
   ebbtide demo --stay
   ebbtide demo --keep kept && ebbtide replay kept/with-session.json")]
 pub struct DemoArgs {
@@ -47,15 +48,24 @@ pub struct DemoArgs {
     /// Route to summaries in the gateway
     #[arg(long, value_enum, default_value_t = Route::Auto)]
     pub route: Route,
-    /// Memory strategy of the gateway: a shipped one, or your own file
-    #[arg(long, value_name = "NAME|FILE.plumb", default_value = "prepared")]
-    pub strategy: String,
+    /// Memory strategies of the gateway, separated by commas: shipped ones, or your own files. The
+    /// first decides how many tasks there are, and the others repeat them
+    #[arg(
+        long,
+        value_name = "NAME|FILE.plumb",
+        default_value = "prepared",
+        value_delimiter = ','
+    )]
+    pub strategy: Vec<String>,
     /// Keep the gateway and its dashboard running until you press Ctrl-C
     #[arg(long)]
     pub stay: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Write a picture of both runs: the pressure over the time that the user waited
+    #[arg(long, value_name = "OUT.svg")]
+    pub svg: Option<PathBuf>,
     /// Save the conversations, the gateway's store and the requests that the provider received in this
     /// folder
     #[arg(long, value_name = "FOLDER")]
@@ -93,12 +103,19 @@ pub fn run(
     if let Some(folder) = &args.keep {
         fs::create_dir_all(folder).map_err(Failure::unwritable(folder))?;
     }
+    let mut strategies = strategy::all(&args.strategy, console)?.into_iter();
+    let Some(first) = strategies.next() else {
+        return Err(Failure::of(&lab::ReplayError::UnknownStrategy(
+            String::new(),
+        )));
+    };
     let plan = Plan {
         folder: args.dir.clone(),
         model: args.model.clone(),
         window: args.window,
         route: args.route.into(),
-        strategy: strategy::named(&args.strategy, console)?,
+        strategy: first,
+        others: strategies.collect(),
         speed: f64::from(args.speed),
         boundaries: args.boundaries.into(),
         keep: args.keep.clone(),
@@ -107,6 +124,10 @@ pub fn run(
     runtime()?.block_on(async {
         let mut screen = Screen::new(console, environment.progress, &plan);
         let (report, servers) = demo::run(&plan, &clock(), &mut screen).await?;
+        if let Some(path) = &args.svg {
+            fs::write(path, demo::picture::svg(&report)).map_err(Failure::unwritable(path))?;
+            console.note(format!("wrote {}", path.display()));
+        }
         if args.json {
             console.json(&report)?;
         } else {

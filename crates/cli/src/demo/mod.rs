@@ -8,6 +8,7 @@ mod agent;
 mod audit;
 mod definitions;
 mod http;
+pub mod picture;
 mod report;
 mod screen;
 mod script;
@@ -29,7 +30,7 @@ use sim::Clock;
 use self::agent::{Agent, Compactor, Exchange};
 use self::audit::{Pinned, examine};
 use self::http::client;
-use self::report::{Measured, Report, SCHEMA, Side};
+use self::report::{Measured, Other, Report, SCHEMA, Side};
 use self::script::{HTTP_PIN, Script, Task};
 use self::servers::Servers;
 use self::timing::Timing;
@@ -52,6 +53,8 @@ pub struct Plan {
     pub window: Tokens,
     pub route: RouteChoice,
     pub strategy: Arc<StrategyProgram>,
+    /// Strategies that repeat the same tasks, to compare.
+    pub others: Vec<Arc<StrategyProgram>>,
     /// The provider's speed, relative to a real one.
     pub speed: f64,
     /// The compactions to reach with the gateway.
@@ -85,7 +88,30 @@ pub async fn run(
     let with = with.figures(plan)?;
     screen.end();
 
+    let mut others = Vec::new();
+    for strategy in &plan.others {
+        let plan = Plan {
+            strategy: Arc::clone(strategy),
+            // The first run's store serves `--stay`.
+            keep: None,
+            ..plan.clone()
+        };
+        screen.begin(&format!("The same tasks under {}", strategy.name()));
+        screen.under(&plan);
+        let servers = Servers::with_gateway(&plan, clock).await?;
+        let mut run = AgentRun::new(&servers, agent(&servers, Compactor::Gateway)?);
+        run.repeat(&tasks, screen).await?;
+        others.push(Other {
+            strategy: strategy.name().to_string(),
+            strategy_failed: servers.strategy_failed(),
+            side: run.figures(&plan)?,
+        });
+        servers.shutdown().await;
+        screen.end();
+    }
+
     screen.begin("Without Ebbtide: the agent summarizes for itself");
+    screen.under(plan);
     let alone = Servers::without_gateway(plan, clock).await?;
     let window = plan.window;
     let mut without = AgentRun::new(&alone, agent(&alone, Compactor::Agent { window })?);
@@ -107,6 +133,7 @@ pub async fn run(
         speed: plan.speed,
         tasks: tasks.len(),
         with,
+        others,
         without,
     };
     Ok((report, servers))
@@ -163,6 +190,17 @@ impl<'a> AgentRun<'a> {
     /// The exchanges that compacted the conversation.
     fn boundaries(&self) -> impl Iterator<Item = &Exchange> {
         self.agent.sent.iter().filter(|sent| sent.is_boundary())
+    }
+
+    /// Performs the tasks of another run, with the pin over HTTP at the same place.
+    async fn repeat(&mut self, tasks: &[Task], screen: &mut Screen<'_>) -> Result<(), Failure> {
+        for (index, task) in tasks.iter().enumerate() {
+            self.perform(task, screen).await?;
+            if index == 1 {
+                self.pin_over_http(screen).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn perform(&mut self, task: &Task, screen: &mut Screen<'_>) -> Result<(), Failure> {

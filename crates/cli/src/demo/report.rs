@@ -28,11 +28,23 @@ pub struct Report {
     pub tasks: usize,
     /// Through the gateway.
     pub with: Side,
+    /// The same tasks under other strategies.
+    pub others: Vec<Other>,
     /// Straight to the provider; the agent summarizes for itself.
     pub without: Side,
 }
 
-/// One of the two runs.
+/// A run under another strategy.
+#[derive(Clone, Debug, Serialize)]
+pub struct Other {
+    pub strategy: String,
+    /// True if the strategy failed and `prepared` replaced it.
+    pub strategy_failed: bool,
+    #[serde(flatten)]
+    pub side: Side,
+}
+
+/// One of the runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Side {
     /// Answered requests of the agent.
@@ -46,6 +58,19 @@ pub struct Side {
     pub prefix: Prefix,
     /// Summaries included.
     pub used: Used,
+    /// Each request, in order.
+    pub course: Vec<Point>,
+}
+
+/// One request of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// The wait for the answer's first event, or for the end of a summary, at the provider's real speed.
+    pub felt_seconds: f64,
+    /// The tokens of the request, as a share of the window.
+    pub pressure: f64,
+    /// True if the request showed the model less than the one before, or asked for a summary.
+    pub compaction: bool,
 }
 
 /// The extra wait that compactions cause, up to the first event of an answer, compared to a usual
@@ -149,6 +174,15 @@ impl Measured<'_> {
                 cost: self.account.cost.get(),
                 peak_pressure: peak.unwrap_or_default().as_f64() / self.window.as_f64(),
             },
+            course: self.sent.iter().map(|sent| self.point(sent)).collect(),
+        }
+    }
+
+    fn point(&self, sent: &Exchange) -> Point {
+        Point {
+            felt_seconds: self.timing.felt(sent),
+            pressure: sent.usage.all_input().as_f64() / self.window.as_f64(),
+            compaction: sent.is_boundary(),
         }
     }
 

@@ -32,21 +32,27 @@ pub struct Screen<'c> {
 
 impl<'c> Screen<'c> {
     pub fn new(console: &'c mut Console, progress: Progress, plan: &Plan) -> Self {
-        let model = ModelTable::shipped().find(&plan.model);
-        let limits = Limits::for_window(plan.window, Prices::from(&model));
-        Self {
+        let mut screen = Self {
             console,
             progress,
             window: plan.window,
-            timing: Timing::new(plan.speed).under(&plan.strategy),
-            soft: plan
-                .strategy
-                .acts_from(limits.hard, None)
-                .unwrap_or(limits.hard),
-            hard: limits.hard,
+            timing: Timing::new(plan.speed),
+            soft: 1.0,
+            hard: 1.0,
             last: None,
             about: String::new(),
-        }
+        };
+        screen.under(plan);
+        screen
+    }
+
+    /// Shows the thresholds of another strategy from here on.
+    pub fn under(&mut self, plan: &Plan) {
+        let model = ModelTable::shipped().find(&plan.model);
+        let limits = Limits::for_window(plan.window, Prices::from(&model));
+        let soft = plan.strategy.acts_from(limits.hard, None);
+        self.timing = Timing::new(plan.speed).under(&plan.strategy);
+        (self.soft, self.hard) = (soft.unwrap_or(limits.hard), limits.hard);
     }
 
     /// Starts a run with a heading.
@@ -234,6 +240,7 @@ mod tests {
             window: Tokens::new(32_000),
             route: RouteChoice::Auto,
             strategy: StrategyProgram::default_one(),
+            others: Vec::new(),
             speed: 25.0,
             boundaries: 3,
             keep: None,

@@ -54,6 +54,7 @@ fn plan(folder: &Path) -> Plan {
         window: Tokens::new(32_000),
         route: RouteChoice::Auto,
         strategy: StrategyProgram::default_one(),
+        others: Vec::new(),
         speed: 200.0,
         boundaries: 3,
         keep: None,

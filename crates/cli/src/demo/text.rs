@@ -12,8 +12,8 @@ use crate::table::{self, Column, columns};
 pub fn lines(report: &Report, width: usize) -> Vec<String> {
     let introduction = format!(
         "An agent reviewed {} over HTTP: {}, {} to a model with a window of {} tokens. In the first \
-         run, Ebbtide sat between the agent and its provider, with the strategy {}. In the second \
-         run, the agent summarized for itself when its window was full.",
+         run, Ebbtide sat between the agent and its provider, with the strategy {}. {}, the agent repeated \
+         the tasks and summarized for itself when its window was full.",
         match report.folder.as_str() {
             "." => "the files here".to_owned(),
             folder => format!("the files in {folder}"),
@@ -22,21 +22,31 @@ pub fn lines(report: &Report, width: usize) -> Vec<String> {
         figures::plural(report.with.requests, "request"),
         figures::count(report.window),
         report.strategy,
+        match report.others.len() {
+            0 => "In the second run",
+            _ => "The next runs repeated the tasks under the other strategies. In the last run",
+        },
     );
     let names: Vec<String> = ROWS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let column = |heading: &str, side: &Side| Column::of(heading, &ROWS, |(_, cell)| cell(side));
-    let figures = [
-        column("with Ebbtide", &report.with),
-        column("without", &report.without),
-    ];
+    let first = match report.others.as_slice() {
+        [] => "with Ebbtide",
+        _ => &report.strategy,
+    };
+    let mut figures = vec![column(first, &report.with)];
+    let others = report.others.iter();
+    figures.extend(others.map(|other| column(&other.strategy, &other.side)));
+    figures.push(column("without", &report.without));
     let mut lines = table::wrap(&introduction, width);
     lines.push(String::new());
     lines.extend(table::render("", &names, &figures, width));
     lines.push(String::new());
-    if report.strategy_failed {
+    let first = (&report.strategy, report.strategy_failed);
+    let others = report.others.iter();
+    let others = others.map(|other| (&other.strategy, other.strategy_failed));
+    for (strategy, _) in others.chain([first]).filter(|(_, failed)| *failed) {
         let failed = format!(
-            "The strategy {} failed, and `prepared` replaced it. The warning above says where.",
-            report.strategy
+            "The strategy {strategy} failed, and `prepared` replaced it. The warning above says where.",
         );
         lines.extend(table::wrap(&failed, width));
         lines.push(String::new());
@@ -49,17 +59,20 @@ pub fn lines(report: &Report, width: usize) -> Vec<String> {
 type Row = (&'static str, fn(&Side) -> String);
 
 const ROWS: [Row; 12] = [
-    ("compactions", |side| figures::count(side.boundaries as u64)),
     ("longest extra wait", |side| {
         figures::seconds(side.waits.longest_seconds)
     }),
     ("total extra wait", |side| {
         figures::seconds(side.waits.total_seconds)
     }),
-    ("requests rejected", |side| figures::count(side.refused)),
     ("requests with every pin, verbatim", |side| {
         format!("{} of {}", side.pins.intact, side.pins.requests)
     }),
+    ("requests rejected", |side| figures::count(side.refused)),
+    ("cost, with summaries", |side| {
+        figures::dollars(side.used.cost)
+    }),
+    ("compactions", |side| figures::count(side.boundaries as u64)),
     ("bytes changed between compactions", |side| {
         figures::count(side.prefix.changed_bytes as u64)
     }),
@@ -74,9 +87,6 @@ const ROWS: [Row; 12] = [
         format!("{:.1} %", side.used.cache_share_between * 100.0)
     }),
     ("output tokens", |side| figures::count(side.used.output)),
-    ("cost, with summaries", |side| {
-        figures::dollars(side.used.cost)
-    }),
 ];
 
 fn explanation(report: &Report) -> String {
@@ -139,7 +149,7 @@ pub fn what_next(console: &mut Console) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::lines;
-    use crate::demo::report::{Pins, Prefix, Report, SCHEMA, Side, Used, Waits};
+    use crate::demo::report::{Other, Pins, Prefix, Report, SCHEMA, Side, Used, Waits};
     use crate::table::columns;
 
     fn side(boundaries: usize) -> Side {
@@ -175,6 +185,7 @@ mod tests {
                 cost: 1.717,
                 peak_pressure: 0.881,
             },
+            course: Vec::new(),
         }
     }
 
@@ -189,6 +200,7 @@ mod tests {
             speed: 25.0,
             tasks: 11,
             with: side(1),
+            others: Vec::new(),
             without: side(3),
         }
     }
@@ -196,6 +208,25 @@ mod tests {
     #[test]
     fn the_report_is_printed() {
         insta::assert_snapshot!(lines(&report(), 80).join("\n"));
+    }
+
+    #[test]
+    fn another_strategy_has_a_column_of_its_own() {
+        let mut report = report();
+        report.others.push(Other {
+            strategy: "thrifty".to_owned(),
+            strategy_failed: true,
+            side: side(5),
+        });
+        let lines = lines(&report, 80);
+        let headings = lines.iter().find(|line| line.contains("thrifty  "));
+        assert!(headings.is_some_and(|line| line.contains("prepared") && line.contains("without")));
+        assert!(
+            lines
+                .iter()
+                .any(|line| line.contains("The strategy thrifty failed"))
+        );
+        assert!(lines.iter().all(|line| columns(line) <= 80));
     }
 
     #[test]

@@ -9,9 +9,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::Config;
 use crate::config::error::{ConfigError, position};
-use crate::config::nearest::nearest;
 use crate::config::read::NOT_LISTED;
 use crate::config::setting::{SETTINGS, Setting};
+use context::nearest;
 
 /// `EBBTIDE_` variables that other parts of the program read.
 const ELSEWHERE: [&str; 3] = ["EBBTIDE_LOG", "EBBTIDE_CONFIG", "EBBTIDE_CORPUS"];

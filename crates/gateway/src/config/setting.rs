@@ -9,7 +9,7 @@ use crate::config::read::{
     tokens, url, window,
 };
 use crate::config::show::{age_text, listed, number, quoted, time, whole_or};
-use crate::config::{Config, Mode, RouteChoice, Secret, StrategyChoice, Summariser};
+use crate::config::{Config, Mode, RouteChoice, Secret, StrategyChoice, Summariser, Tenancy};
 
 /// The value of an optional setting that is not set.
 pub(super) const NONE: &str = "none";
@@ -89,6 +89,9 @@ pub const SETTINGS: &[Setting] = settings![
         |c| Some(quoted(&c.store.as_ref().map_or(MEMORY.into(), |path| path.to_string_lossy())));
     "mode", "whether the gateway changes requests", "`on` or `observe`", Openly,
         |c, t| c.mode = choice(t, &MODES)?, |c| Some(quoted(c.mode_name()));
+    "tenants", "which requests share conversations: those with the same key (`keys`), or all (`one`); `auto` is `one` for requests from this machine if the gateway listens on loopback without an admin token, and `keys` otherwise",
+        "`auto`, `keys` or `one`", Openly,
+        |c, t| c.tenants = choice(t, &TENANCIES)?, |c| Some(named(&TENANCIES, &c.tenants));
     "tenant_header", "a request header that names the tenant instead of the API key, for keys that rotate; set it only if you trust every client that can send it",
         "a header name, or `none`", Openly,
         |c, t| c.tenant_header = optional(t, header)?,
@@ -196,6 +199,12 @@ pub const SETTINGS: &[Setting] = settings![
 ];
 
 const MODES: [(&str, Mode); 2] = [("on", Mode::On), ("observe", Mode::Observe)];
+
+const TENANCIES: [(&str, Tenancy); 3] = [
+    ("auto", Tenancy::Auto),
+    ("keys", Tenancy::Keys),
+    ("one", Tenancy::One),
+];
 
 const ROUTES: [(&str, RouteChoice); 4] = [
     ("auto", RouteChoice::Auto),

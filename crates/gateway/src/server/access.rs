@@ -31,6 +31,8 @@ pub(crate) struct Access {
     secret: [u8; 32],
     /// Names of this machine besides `localhost` and loopback addresses.
     hosts: Vec<String>,
+    /// True if the requests of this machine's user are one tenant.
+    is_personal: bool,
 }
 
 /// The parts of a request that decide about access.
@@ -69,11 +71,16 @@ impl Denied {
 }
 
 impl Access {
-    pub(crate) const fn new(admin: Option<Secret>, secret: [u8; 32], hosts: Vec<String>) -> Self {
+    pub(crate) const fn new(
+        admin: Option<Secret>,
+        secret: [u8; 32],
+        (hosts, is_personal): (Vec<String>, bool),
+    ) -> Self {
         Self {
             admin,
             secret,
             hosts,
+            is_personal,
         }
     }
 
@@ -85,7 +92,10 @@ impl Access {
         if admin.is_some_and(|token| credentials.contain(token.reveal())) {
             return Ok(Viewer::All);
         }
-        if let Some(tenant) = credentials.tenant(&self.secret) {
+        // Where any key is the same tenant's, a key proves nothing.
+        if !self.is_personal
+            && let Some(tenant) = credentials.tenant(&self.secret)
+        {
             return Ok(Viewer::Tenant(tenant));
         }
         if self.admin.is_none() && is_local(visitor.peer, visitor.headers) {
@@ -183,7 +193,7 @@ mod tests {
                 headers: &headers,
                 host: None,
             };
-            let viewer = Access::new(admin, SECRET, Vec::new()).viewer(visitor);
+            let viewer = Access::new(admin, SECRET, (Vec::new(), false)).viewer(visitor);
             assert_eq!(viewer, seen, "{headers:?}");
         }
     }

@@ -93,7 +93,11 @@ pub(super) async fn send(
         Seen::Answer(beginning) => {
             let status = first.status();
             if !is_refusal(status) {
-                return Ok(Reply::Upstream(beginning.answer(first, Some(ticket), &parts)));
+                return Ok(Reply::Upstream(beginning.answer(
+                    first,
+                    Some(ticket),
+                    &parts,
+                )));
             }
             // It is noted; there is no remedy without its words.
             let _ = refused(exchange, &mut ticket, &(status, Bytes::new())).await;
@@ -143,9 +147,8 @@ pub(super) async fn instead(
             Seen::Refusal(next, ahead) => {
                 // A failure of the provider is the client's to try again.
                 let fails = answer.status().is_server_error();
-                failure = fails.then(|| {
-                    Reply::Upstream(Beginning::whole(ahead).answer(answer, None, parts))
-                });
+                failure = fails
+                    .then(|| Reply::Upstream(Beginning::whole(ahead).answer(answer, None, parts)));
                 refusal = next;
             }
         }

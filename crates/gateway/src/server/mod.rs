@@ -180,7 +180,7 @@ impl State {
             access: Access::new(
                 config.admin_token.clone(),
                 secret,
-                config.sites.hosts.clone(),
+                (config.sites.hosts.clone(), config.is_personal()),
             ),
             reports,
         };

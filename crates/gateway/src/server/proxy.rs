@@ -13,6 +13,7 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
+use crate::config::Tenancy;
 use crate::conversations::{Arrival, Endpoint, Outgoing, Ticket, Verdict};
 use crate::server::access::is_local;
 use crate::server::coding::Codings;
@@ -128,15 +129,16 @@ fn take_encoding(headers: &mut HeaderMap) -> Option<HeaderValue> {
 fn tenant(state: &State, parts: &Parts) -> Option<Tenant> {
     let named = state.config.tenant_header.as_ref();
     let named = named.and_then(|name| credentials::named(&parts.headers, name, &state.secret));
+    let peer = parts.extensions.get();
+    let is_local = peer.is_some_and(|Peer(peer)| is_local(*peer, &parts.headers));
+    let one = state.config.tenants == Tenancy::One || (is_local && state.config.is_personal());
+    // Before the key: a renewed key is the same person's.
+    let shared = one.then_some(Tenant::ANONYMOUS);
     let known = || Credentials::of(&parts.headers, &parts.uri).tenant(&state.secret);
-    if let Some(tenant) = named.or_else(known) {
+    if let Some(tenant) = named.or(shared).or_else(known) {
         return Some(tenant);
     }
-    if parts
-        .extensions
-        .get()
-        .is_some_and(|Peer(peer)| is_local(*peer, &parts.headers))
-    {
+    if is_local {
         return Some(Tenant::ANONYMOUS);
     }
     if !state.warned_unidentified.swap(true, Ordering::Relaxed) {

@@ -126,6 +126,7 @@ fn gateway(store: &Path, upstream: &str, (route, early): (RouteChoice, bool)) ->
             openai: upstream.to_owned(),
         },
         store: Some(store.to_owned()),
+        tenants: gateway::config::Tenancy::Keys,
         ..Config::default()
     };
     config.policy.window = Some(Tokens::new(WINDOW));

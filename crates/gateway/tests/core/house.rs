@@ -88,6 +88,7 @@ impl House {
                 anthropic: sim.url(),
                 openai: sim.url(),
             },
+            tenants: gateway::config::Tenancy::Keys,
             ..Config::default()
         };
         config.policy.window = Some(Tokens::new(WINDOW));

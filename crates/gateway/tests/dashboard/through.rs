@@ -80,6 +80,7 @@ impl Talk {
                 anthropic: provider.url(),
                 openai: provider.url(),
             },
+            tenants: gateway::config::Tenancy::Keys,
             ..Config::default()
         };
         config.policy.window = Some(Tokens::new(12_000));

@@ -46,6 +46,7 @@ pub async fn keeping(
             anthropic: upstream.to_owned(),
             openai: upstream.to_owned(),
         },
+        tenants: gateway::config::Tenancy::Keys,
         ..Config::default()
     };
     change(&mut config);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use context::Tokens;
 use gateway::Running;
-use gateway::config::{Config, Secret, Summariser};
+use gateway::config::{Config, Secret, Summariser, Tenancy};
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -132,6 +132,50 @@ async fn what_nobody_sent_is_not_read_from_elsewhere() {
     let id = "x-ebbtide-conversation";
     assert_eq!(first.header(id), second.header(id));
     assert_ne!(first.header(id), here.header(id));
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_renewed_login_on_ones_own_machine_keeps_the_conversation() {
+    let (upstream, _asked) = provider().await;
+    let gateway = gateway(&upstream.url, |config| config.tenants = Tenancy::Auto).await;
+    let said = async |messages: &[Value], headers: &[(&str, &str)]| {
+        let came = ask(chat(&gateway.url(), messages, headers)).await;
+        assert_eq!(came.status, 200, "{came:?}");
+        came.header("x-ebbtide-conversation").to_owned()
+    };
+    let ok = json!({"role": "assistant", "content": "ok"});
+    let first = said(&[user("hello")], &[("authorization", "Bearer one")]).await;
+    let more = [user("hello"), ok, user("and now?")];
+    assert_eq!(said(&more, &[("authorization", "Bearer two")]).await, first);
+    // What a proxy forwards is not this machine's user.
+    let forwarded = [
+        ("authorization", "Bearer one"),
+        ("x-forwarded-for", "192.0.2.7"),
+    ];
+    assert_ne!(said(&more, &forwarded).await, first);
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_admin_token_separates_the_keys() {
+    let (upstream, _asked) = provider().await;
+    let gateway = gateway(&upstream.url, |config| {
+        config.tenants = Tenancy::Auto;
+        config.admin_token = Some(Secret::new("0123456789abcdef"));
+    })
+    .await;
+    let mut ids = Vec::new();
+    for key in ["Bearer one", "Bearer two"] {
+        let came = ask(chat(
+            &gateway.url(),
+            &[user("hello")],
+            &[("authorization", key)],
+        ))
+        .await;
+        ids.push(came.header("x-ebbtide-conversation").to_owned());
+    }
+    assert_ne!(ids[0], ids[1]);
     gateway.shutdown().await;
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use context::{Role, TokenCounter, Turn};
+use context::{Role, TokenCounter, Tokens, Turn};
 use serde_json::json;
 use wire::api::{Dialect, Request, ResultPlace, render_turn};
 use wire::session::{Format, Session};
@@ -26,14 +26,25 @@ pub struct Client {
 }
 
 impl Client {
-    /// The client of a session, which asks this model.
+    /// The client of a session, which asks this model. Its instructions contain a stand-in for what the
+    /// log leaves out, of `unlogged` tokens.
     #[must_use]
-    pub fn new(session: &Session, model: &str, counter: &dyn TokenCounter) -> Self {
+    pub fn new(
+        session: &Session,
+        model: &str,
+        counter: &dyn TokenCounter,
+        unlogged: Tokens,
+    ) -> Self {
         let dialect = dialect_of(session.format);
         let instructions = instructions(session, dialect);
         let mut client = Self {
             dialect,
-            head: head(session, model, (dialect, instructions)),
+            head: head(
+                session,
+                model,
+                (dialect, instructions),
+                stand_in(unlogged, counter),
+            ),
             tail: "]}",
             elements: String::new(),
             ends: Vec::with_capacity(session.turns.len()),
@@ -142,8 +153,30 @@ fn instructions(session: &Session, dialect: Dialect) -> usize {
     }
 }
 
+/// A text of so many tokens for instructions and tools that the log does not contain.
+fn stand_in(unlogged: Tokens, counter: &dyn TokenCounter) -> Option<String> {
+    const SAMPLE: usize = 1_000;
+    if unlogged == Tokens::ZERO {
+        return None;
+    }
+    let words = |count: usize| "instructions ".repeat(count);
+    let sample = counter.count(&words(SAMPLE)).as_f64() / SAMPLE as f64;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive count of words"
+    )]
+    let count = (unlogged.as_f64() / sample.max(0.1)) as usize;
+    Some(words(count))
+}
+
 /// A body up to its messages: model, instructions and the tools that the session calls.
-fn head(session: &Session, model: &str, (dialect, instructions): (Dialect, usize)) -> String {
+fn head(
+    session: &Session,
+    model: &str,
+    (dialect, instructions): (Dialect, usize),
+    stand_in: Option<String>,
+) -> String {
     let assistant = session.turns.iter();
     let calls = assistant
         .filter(|turn| turn.role() == Role::Assistant)
@@ -161,7 +194,7 @@ fn head(session: &Session, model: &str, (dialect, instructions): (Dialect, usize
         body += &format!(",\"{}\":8192", keys.longest_answer);
     }
     let lead = session.turns.get(..instructions).unwrap_or_default();
-    let system: Vec<String> = lead.iter().map(Turn::readable).collect();
+    let system: Vec<String> = lead.iter().map(Turn::readable).chain(stand_in).collect();
     if let Some(key) = keys.instructions.filter(|_| !system.is_empty()) {
         body += &format!(",\"{key}\":{}", json!(system.join("\n\n")));
     }

@@ -511,9 +511,10 @@ impl<'a> Drive<'a> {
         };
         let (path, shown) = (conversation.whole_path(), conversation.shown());
         let beside = conversation.overhead();
-        let added = added(&sending.view) + beside;
-        let view = shown.tokens(&path) + added;
-        let request = prefix::request(self.seen.before, (shown, added), &path, scene.lead_messages);
+        let added = added(&sending.view);
+        let view = shown.tokens(&path) + added + beside;
+        let looks = (shown, added, beside);
+        let request = prefix::request(self.seen.before, looks, &path, scene.lead_messages);
         let charge = self.cache.send(&request, now);
         let answer = scene.session.turns.get(pending.turn);
         let output = answer.map_or(Tokens::ZERO, Turn::tokens);

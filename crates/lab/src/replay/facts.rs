@@ -1,9 +1,10 @@
 //! Facts about the session that is replayed.
 
-use context::{Role, Tokens};
+use context::{Role, Tokens, Turn};
 use wire::session::{Format, Session};
 
 use super::{Scene, tokens_of};
+use crate::cache::Charge;
 use crate::compare::{PinFacts, ProductCompaction, SessionFacts};
 
 /// The indices of the assistant turns: the client sent a request before each.
@@ -26,6 +27,12 @@ pub(super) fn of(scene: &Scene<'_>) -> SessionFacts {
     let session = scene.session;
     SessionFacts {
         title: session.title.clone(),
+        label: label(session),
+        started: session
+            .turns
+            .iter()
+            .find_map(Turn::at)
+            .map(|at| at.to_string()),
         format: format_name(session.format),
         model: session.model.clone(),
         turns: session.turns.len(),
@@ -45,6 +52,35 @@ pub(super) fn of(scene: &Scene<'_>) -> SessionFacts {
     }
 }
 
+/// The longest label, in characters.
+const LABEL: usize = 72;
+
+/// A name for people: the product's own, or else the first line that the user typed, behind the folder's
+/// name. `None` if the log has none of them.
+fn label(session: &Session) -> Option<String> {
+    let typed = || {
+        let lines = session.turns.iter().flat_map(context::typed_lines);
+        // Commands such as `/model` say nothing about the task.
+        lines
+            .map(str::trim)
+            .find(|line| line.len() > 2 && !line.starts_with('/'))
+    };
+    let name = session.name.as_ref().map(|name| name.as_str().trim());
+    let said = name.filter(|name| !name.is_empty()).or_else(typed)?;
+    let mut words: String = said.chars().take(LABEL).collect();
+    if words.len() < said.len() {
+        words.push('…');
+    }
+    let folder = session.folder.as_deref().and_then(|path| {
+        let parts = path.split(['/', '\\']).filter(|part| !part.is_empty());
+        parts.last()
+    });
+    Some(match folder {
+        Some(folder) => format!("{folder}: {words}"),
+        None => words,
+    })
+}
+
 fn product_compactions(scene: &Scene<'_>) -> Vec<ProductCompaction> {
     let session = scene.session;
     let mut last = 0;
@@ -54,14 +90,28 @@ fn product_compactions(scene: &Scene<'_>) -> Vec<ProductCompaction> {
         .map(|compaction| {
             let since = session.turns.get(last..compaction.before);
             last = compaction.before;
+            let summary = scene.counter.count(&compaction.summary);
             ProductCompaction {
                 before_turn: compaction.before,
                 tokens_since_last: tokens_of(since.unwrap_or_default()).get(),
                 reported_tokens_before: compaction.tokens_before.map(Tokens::get),
-                summary_tokens: scene.counter.count(&compaction.summary).get(),
+                summary_tokens: summary.get(),
+                by_hand: compaction.by_hand,
+                simulated_wait_seconds: waited(scene, compaction.tokens_before, summary),
             }
         })
         .collect()
+}
+
+/// The time that the person waited while the product's model wrote a summary of this size, by the latency
+/// model.
+fn waited(scene: &Scene<'_>, before: Option<Tokens>, summary: Tokens) -> f64 {
+    let read = Charge {
+        read: before.unwrap_or_default(),
+        ..Charge::default()
+    };
+    let latency = &scene.options.latency;
+    latency.call(read, summary).as_secs_f64()
 }
 
 /// The name of a format in JSON.

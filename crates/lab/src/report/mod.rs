@@ -1,6 +1,7 @@
 //! The replay as one HTML page that needs nothing else: styles and plots are in it, it follows the
 //! reader's light or dark setting, and it can be read on a phone.
 
+mod many;
 mod plot;
 
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use askama::Template;
 use crate::compare::{Compaction, Comparison, Outcome, Simulation};
 use crate::equal_size::{Board, board};
 use crate::figures;
-use crate::scoreboard::{Score, Source, scoreboard, verdict};
+use crate::scoreboard::{Score, Source, recorded, scoreboard, verdict};
 use crate::total::{Total, totals};
 
 /// The page for these comparisons.
@@ -25,8 +26,13 @@ pub fn html(comparisons: &[Comparison]) -> Result<String, askama::Error> {
 #[template(path = "report.html")]
 struct Page<'a> {
     title: String,
+    /// What the recorded clients did at their limit.
+    recorded: Option<String>,
     /// All sessions together, where there are several.
     total: Option<Sum>,
+    /// One row a session, where there are many.
+    list: Vec<many::Row>,
+    headings: [&'static str; 7],
     sessions: Vec<Section<'a>>,
     /// Ways to compact at equal size, over all sessions.
     recall: Option<Board>,
@@ -83,17 +89,33 @@ struct Journal {
 impl<'a> Page<'a> {
     fn of(comparisons: &'a [Comparison]) -> Self {
         let title = match comparisons {
-            [only] => only.session.title.clone(),
+            [only] => only.session.shown().to_owned(),
             several => figures::plural(several.len(), "session"),
         };
         let all = totals(comparisons);
+        let is_many = comparisons.len() >= many::MANY;
+        let sections = if is_many {
+            many::filled(comparisons)
+                .into_iter()
+                .map(Section::folded)
+                .collect()
+        } else {
+            comparisons.iter().map(Section::of).collect()
+        };
         Self {
             title,
+            recorded: recorded(comparisons),
+            list: if is_many {
+                many::rows(comparisons)
+            } else {
+                Vec::new()
+            },
+            headings: many::HEADINGS,
             total: (comparisons.len() > 1).then(|| Sum {
                 table: Table::of(&all),
                 warnings: all.iter().filter_map(Total::replaced).collect(),
             }),
-            sessions: comparisons.iter().map(Section::of).collect(),
+            sessions: sections,
             recall: board(comparisons),
             definitions: scoreboard(&[]),
             assumptions: comparisons
@@ -109,11 +131,36 @@ impl<'a> Page<'a> {
 }
 
 impl<'a> Section<'a> {
+    /// A section among many: the two strategies that most ask about.
+    fn folded(comparison: &'a Comparison) -> Self {
+        let of_interest = |outcome: &&Outcome| many::is_compared(outcome);
+        Self::showing(comparison, comparison.strategies.iter().filter(of_interest))
+    }
+
     fn of(comparison: &'a Comparison) -> Self {
+        let strategies = comparison.strategies.iter();
+        Self {
+            bars: comparison
+                .strategies
+                .iter()
+                .filter_map(|outcome| Bar::of(&Total::of(outcome)))
+                .collect(),
+            journals: comparison
+                .strategies
+                .iter()
+                .filter(|outcome| !outcome.compactions.is_empty())
+                .map(Journal::of)
+                .collect(),
+            ..Self::showing(comparison, strategies)
+        }
+    }
+
+    /// A section with the plots of these strategies.
+    fn showing(comparison: &'a Comparison, plotted: impl Iterator<Item = &'a Outcome>) -> Self {
         let totals: Vec<Total> = comparison.strategies.iter().map(Total::of).collect();
         let scale = plot::Scale::of(&comparison.strategies);
         Self {
-            title: &comparison.session.title,
+            title: comparison.session.shown(),
             facts: facts(comparison),
             verdict: verdict(&totals),
             warnings: comparison
@@ -122,18 +169,9 @@ impl<'a> Section<'a> {
                 .filter_map(Outcome::replaced)
                 .collect(),
             table: Table::of(&totals),
-            plots: comparison
-                .strategies
-                .iter()
-                .map(|outcome| Figure::of(outcome, scale))
-                .collect(),
-            bars: totals.iter().filter_map(Bar::of).collect(),
-            journals: comparison
-                .strategies
-                .iter()
-                .filter(|outcome| !outcome.compactions.is_empty())
-                .map(Journal::of)
-                .collect(),
+            plots: plotted.map(|outcome| Figure::of(outcome, scale)).collect(),
+            bars: Vec::new(),
+            journals: Vec::new(),
         }
     }
 }
@@ -241,8 +279,9 @@ fn facts(comparison: &Comparison) -> Vec<String> {
         figures::plural(session.turns, "turn"),
         figures::plural(session.requests, "request"),
         format!("{} tokens", figures::count(session.tokens)),
-        format!("window {}", figures::count(comparison.simulation.window)),
+        comparison.simulation.room(),
     ]);
+    facts.extend(session.label.is_some().then(|| session.title.clone()));
     if !session.pins.is_empty() {
         facts.push(figures::plural(session.pins.len(), "pin"));
     }

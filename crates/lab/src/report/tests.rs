@@ -74,6 +74,8 @@ fn comparison(title: &str) -> Comparison {
         schema: SCHEMA,
         session: SessionFacts {
             title: title.to_owned(),
+            label: None,
+            started: None,
             format: "Claude Code",
             model: Some("claude-sonnet-4-5".to_owned()),
             turns: 1_800,

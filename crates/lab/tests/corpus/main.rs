@@ -24,3 +24,4 @@ mod summaries;
 mod survival;
 mod vitality;
 mod vulnerable;
+mod wall;

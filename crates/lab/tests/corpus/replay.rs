@@ -32,7 +32,7 @@ impl Summarise for Newest {
     }
 }
 
-fn sessions(path: &Path) -> Vec<Session> {
+pub fn sessions(path: &Path) -> Vec<Session> {
     let bytes = std::fs::read(path).unwrap();
     let title = path.file_stem().unwrap().to_string_lossy();
     match load(&bytes, &title, &Heuristic) {
@@ -41,7 +41,7 @@ fn sessions(path: &Path) -> Vec<Session> {
     }
 }
 
-fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {

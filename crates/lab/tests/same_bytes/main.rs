@@ -24,8 +24,9 @@ use conversation::RouteChoice;
 use conversation::homunculus::hosted::{PinKeeping, StrategyProgram};
 use jiff::Timestamp;
 use lab::latency::Latency;
-use lab::replay::{Asked, Client, Extractive, Summarise, Watch, run_with};
+use lab::replay::{Asked, Client, Evidence, Extractive, Summarise, Watch, run_with};
 use lab::{Options, RecallMeasure};
+use tokens::ModelTable;
 use wire::api::Counts;
 use wire::session::{Format, Session, load};
 
@@ -167,9 +168,11 @@ fn check_under(
     session.format = spoken.unwrap_or(session.format);
     let model = through::model(session.format);
     let counter = tokens::counter_for(model);
-    let client = Client::new(&session, model, &*counter);
     let (mut swaps, mut last) = (0, Vec::new());
     for &window in windows {
+        let row = ModelTable::shipped().find(model);
+        let unlogged = Evidence::of(&session, &row, Some(Tokens::new(window))).unlogged;
+        let client = Client::new(&session, model, &*counter, unlogged);
         for strategy in strategies {
             for route in [RouteChoice::Extractive, RouteChoice::Readable] {
                 let case = format!("{file}, {window}, {}, {route:?}", strategy.name());

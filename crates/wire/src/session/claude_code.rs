@@ -4,6 +4,7 @@
 //! lines that hold the results of its parallel calls in between; it becomes one turn at the place of
 //! its first line. Lines with `isSidechain` are a subagent's and become sessions of their own.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use context::turn::{Part, Role};
@@ -162,11 +163,12 @@ fn subagents(side: Vec<Placed<'_>>) -> Vec<Vec<Placed<'_>>> {
 fn converse(recording: &mut Recording, records: &[Placed<'_>]) {
     let abandoned = tree::abandoned(&records.iter().map(node).collect::<Vec<_>>());
     let mut turn_of: HashMap<String, usize> = HashMap::new();
-    let mut boundary: Option<(usize, Option<Tokens>)> = None;
+    let mut boundary: Option<Boundary> = None;
     let mut left_out = LeftOut::default();
     for (placed, abandoned) in records.iter().zip(abandoned) {
         let record = placed.record();
         let at = record.time("timestamp");
+        recording.works_in(record.get_text("cwd"));
         if abandoned {
             left_out.abandoned(placed);
             continue;
@@ -178,19 +180,20 @@ fn converse(recording: &mut Recording, records: &[Placed<'_>]) {
             }
             Entry::Assistant => assistant(recording, placed, &mut turn_of),
             Entry::Boundary => {
-                if let Some((line, _)) = boundary {
-                    recording.problem(line, code::COMPACTION_INCOMPLETE, "no summary follows");
+                if let Some(boundary) = boundary {
+                    boundary.is_incomplete(recording);
                 }
-                let metadata = record.get("compactMetadata");
-                let tokens = metadata.and_then(|it| it.count("preTokens"));
-                let tokens = tokens.map(Tokens::new);
-                boundary = Some((placed.line, tokens));
+                boundary = Some(Boundary::of(placed));
             }
-            Entry::Summary => recording.compactions.push(Compaction {
-                before: recording.said.len(),
-                tokens_before: boundary.take().and_then(|(_, tokens)| tokens),
-                summary: Text::from(texts(&Parts::of(placed.content()).parts).join("\n")),
-            }),
+            Entry::Summary => {
+                let boundary = boundary.take();
+                recording.compactions.push(Compaction {
+                    before: recording.said.len(),
+                    tokens_before: boundary.as_ref().and_then(|it| it.tokens),
+                    summary: Text::from(texts(&Parts::of(placed.content()).parts).join("\n")),
+                    by_hand: boundary.is_some_and(|it| it.by_hand),
+                });
+            }
             Entry::Injected => {
                 left_out.injected.push(placed.line);
                 recording.asides.push(placed.line);
@@ -200,13 +203,51 @@ fn converse(recording: &mut Recording, records: &[Placed<'_>]) {
                 recording.problem(placed.line, code::API_ERROR, message);
                 recording.asides.push(placed.line);
             }
-            Entry::Aside | Entry::Unknown => recording.asides.push(placed.line),
+            Entry::Aside | Entry::Unknown => {
+                recording.called(name(record));
+                recording.asides.push(placed.line);
+            }
         }
     }
-    if let Some((line, _)) = boundary {
-        recording.problem(line, code::COMPACTION_INCOMPLETE, "no summary follows");
+    if let Some(boundary) = boundary {
+        boundary.is_incomplete(recording);
     }
     left_out.report(recording);
+}
+
+/// The name that a record gives the session: by the person, else by the product.
+fn name(record: Value<'_>) -> Option<Cow<'_, str>> {
+    match &*record.word("type") {
+        "custom-title" => record.get_text("customTitle"),
+        "ai-title" => record.get_text("aiTitle"),
+        "summary" => record.get_text("summary"),
+        _ => None,
+    }
+}
+
+/// The line that announces a compaction; its summary follows.
+struct Boundary {
+    line: usize,
+    /// The context size before it.
+    tokens: Option<Tokens>,
+    by_hand: bool,
+}
+
+impl Boundary {
+    fn of(placed: &Placed<'_>) -> Self {
+        let metadata = placed.record().inner("compactMetadata");
+        Self {
+            line: placed.line,
+            tokens: metadata
+                .and_then(|it| it.count("preTokens"))
+                .map(Tokens::new),
+            by_hand: metadata.is_some_and(|it| it.word("trigger") == "manual"),
+        }
+    }
+
+    fn is_incomplete(&self, recording: &mut Recording) {
+        recording.problem(self.line, code::COMPACTION_INCOMPLETE, "no summary follows");
+    }
 }
 
 /// Adds a line of the model's: a new turn, or more of the turn with the same message id.

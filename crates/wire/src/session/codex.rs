@@ -59,7 +59,10 @@ impl Reader {
             "response_item" => self.item(payload, record, line),
             "compacted" => self.compacted(payload),
             "event_msg" => self.event(payload, line),
-            "session_meta" => self.recording.headers.push(line),
+            "session_meta" => {
+                self.recording.works_in(payload.get_text("cwd"));
+                self.recording.headers.push(line);
+            }
             "turn_context" => {
                 if let Some(model) = payload.get_text("model") {
                     self.recording.model = Some(model.into_owned());
@@ -99,20 +102,32 @@ impl Reader {
             before: self.recording.said.len(),
             tokens_before: self.size,
             summary,
+            by_hand: false,
         });
     }
 
     fn event(&mut self, payload: Value<'_>, line: usize) {
         match &*payload.word("type") {
             "token_count" => self.token_count(payload),
+            "task_started" => self.window(payload),
+            "thread_name_updated" => self.recording.called(payload.get_text("thread_name")),
             "thread_rolled_back" => self.roll_back(payload, line),
             _ => {}
         }
         self.recording.asides.push(line);
     }
 
+    fn window(&mut self, holder: Value<'_>) {
+        if let Some(window) = holder.count("model_context_window").filter(|it| *it > 0) {
+            self.recording.window = Some(Tokens::new(window));
+        }
+    }
+
     fn token_count(&mut self, payload: Value<'_>) {
         let info = payload.get("info");
+        if let Some(info) = info {
+            self.window(info);
+        }
         let Some(last) = info.and_then(|info| info.inner("last_token_usage")) else {
             return;
         };

@@ -65,6 +65,7 @@ fn read_other(recording: &mut Recording, kind: &str, data: Value<'_>, line: usiz
             before: recording.said.len(),
             tokens_before: data.count("preCompactionTokens").map(Tokens::new),
             summary: Text::from(&*summary),
+            by_hand: false,
         });
         return;
     }

@@ -39,6 +39,20 @@ pub(super) fn sniff(bytes: &[u8], lines: &[Line]) -> Option<Sniffed> {
     Some(Sniffed::Lists(format, found))
 }
 
+/// The product of a log that is recognised and not read: Gemini CLI's are one object, or a line that begins
+/// one, with the hash of the project.
+pub(super) fn unsupported(bytes: &[u8], lines: &[Line]) -> Option<&'static str> {
+    let first = lines.first().map(|line| slice(bytes, line.text.clone()))?;
+    let whole = if first.trim_ascii() == b"{" {
+        bytes
+    } else {
+        first
+    };
+    let tree = object(whole)?;
+    let has = |key| tree.root().field(key).is_some();
+    (has("sessionId") && has("projectHash")).then_some("Gemini CLI")
+}
+
 /// The format of a log that a single line shows.
 fn by_line(text: &[u8]) -> Option<Format> {
     let tree = object(text)?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use context::TokenCounter;
 
-use super::detect::{Sniffed, sniff};
+use super::detect::{Sniffed, sniff, unsupported};
 use super::error::{LoadError, code};
 use super::layout::Layout;
 use super::lines::{Line, split};
@@ -47,6 +47,9 @@ pub fn load(bytes: &[u8], title: &str, counter: &dyn TokenCounter) -> Result<Doc
     let lines = split(bytes);
     if is_blank(bytes) {
         return Err(LoadError::Empty);
+    }
+    if let Some(product) = unsupported(bytes, &lines) {
+        return Err(LoadError::Unsupported(product));
     }
     match sniff(bytes, &lines).ok_or(LoadError::UnknownFormat)? {
         Sniffed::Log(format) => log(format, bytes, lines, title, counter),

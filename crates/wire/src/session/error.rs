@@ -14,6 +14,9 @@ pub enum LoadError {
     /// The file is in no known transcript format.
     #[error("the file is in no known transcript format")]
     UnknownFormat,
+    /// The file is a log of a product whose logs are not supported.
+    #[error("logs of {0} are not supported")]
+    Unsupported(&'static str),
     /// No part of the file could be read as a message.
     #[error("no message could be read: {broken} broken lines, the first is line {first}")]
     NothingReadable {
@@ -32,6 +35,7 @@ impl Coded for LoadError {
         match self {
             Self::Empty => code::EMPTY,
             Self::UnknownFormat => code::UNKNOWN_FORMAT,
+            Self::Unsupported(_) => code::UNSUPPORTED,
             Self::NothingReadable { .. } => code::NOTHING_READABLE,
             Self::NoMessages => code::NO_MESSAGES,
         }
@@ -102,5 +106,7 @@ pub(super) mod code {
             "Nothing to do; the later request holds the whole conversation.";
         COMPACTION_INCOMPLETE = "E0137", "a compaction of the product has no summary in the file",
             "Nothing to do; the compaction is ignored.";
+        UNSUPPORTED = "E0138", "the file is a log of a product whose logs are not supported",
+            "Convert it to a list of OpenAI or Anthropic messages.";
     }
 }

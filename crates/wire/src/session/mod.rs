@@ -55,12 +55,18 @@ pub struct Session {
     pub format: Format,
     /// A name for people: the file's stem, and the transcript's number where a file holds several.
     pub title: String,
+    /// The name that the product gave it, or the person.
+    pub name: Option<Text>,
+    /// The folder that the agent worked in.
+    pub folder: Option<String>,
     /// The model that the session names last.
     pub model: Option<String>,
     /// The turns, without the product's own summaries, which are in `compactions`.
     pub turns: Vec<Turn>,
     /// The compactions that the product did by itself.
     pub compactions: Vec<Compaction>,
+    /// The model's window, where the log names it.
+    pub window: Option<Tokens>,
     /// The usage that the provider reported, in order.
     pub usage: Vec<ReportedUsage>,
     /// The broken or odd parts of the file.
@@ -76,6 +82,8 @@ pub struct Compaction {
     pub tokens_before: Option<Tokens>,
     /// The summary that replaced the turns before it.
     pub summary: Text,
+    /// True if a person asked for it, as the log says.
+    pub by_hand: bool,
 }
 
 /// Usage as the provider reported it for one assistant turn.

@@ -101,6 +101,7 @@ fn read(recording: &mut Recording, record: Value<'_>, line: usize) {
     match (&*kind, record.inner("message")) {
         ("message", Some(message)) => say(recording, record, message, line),
         ("session" | "model_change", _) => {
+            recording.works_in(record.get_text("cwd"));
             match &*kind {
                 "session" => recording.headers.push(line),
                 _ => recording.asides.push(line),
@@ -113,6 +114,7 @@ fn read(recording: &mut Recording, record: Value<'_>, line: usize) {
             before: recording.said.len(),
             tokens_before: record.count("tokensBefore").map(Tokens::new),
             summary: Text::from(&*record.word("summary")),
+            by_hand: false,
         }),
         ("branch_summary", _) => {
             recording.say(Role::User, Parts::said(&record.word("summary")), at, line);
@@ -121,6 +123,9 @@ fn read(recording: &mut Recording, record: Value<'_>, line: usize) {
             recording.say(Role::User, Parts::of(record.get("content")), at, line);
         }
         (kind, _) => {
+            if kind == "session_info" {
+                recording.called(record.get_text("name"));
+            }
             if !ASIDES.contains(&kind) {
                 recording.unknown_record(kind, line);
             }

@@ -1,10 +1,11 @@
 //! The state of a reader while it walks a file, and the session made from it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use context::TokenCounter;
 use context::coded::ErrorCode;
 use context::turn::{CallId, Role, Turn, TurnDraft, TurnId};
+use context::{Text, TokenCounter, Tokens};
 use jiff::Timestamp;
 
 use super::blocks::Parts;
@@ -27,8 +28,12 @@ pub(super) struct Said {
 #[derive(Debug, Default)]
 pub(super) struct Recording {
     pub(super) said: Vec<Said>,
+    pub(super) name: Option<Text>,
+    pub(super) folder: Option<String>,
     pub(super) model: Option<String>,
     pub(super) compactions: Vec<Compaction>,
+    /// The window that the log names last.
+    pub(super) window: Option<Tokens>,
     /// Usage by the index of the assistant turn; the last report for a turn wins.
     pub(super) usage: BTreeMap<usize, ReportedUsage>,
     pub(super) problems: Vec<Problem>,
@@ -129,6 +134,20 @@ impl Recording {
         }
     }
 
+    /// Notes a name of the session; the last one counts.
+    pub(super) fn called(&mut self, name: Option<Cow<'_, str>>) {
+        if let Some(name) = name.filter(|name| !name.trim().is_empty()) {
+            self.name = Some(Text::from(&*name));
+        }
+    }
+
+    /// Notes the folder that the agent works in; the first one counts.
+    pub(super) fn works_in(&mut self, folder: Option<Cow<'_, str>>) {
+        if self.folder.is_none() {
+            self.folder = folder.map(Cow::into_owned);
+        }
+    }
+
     /// Notes the usage that the provider reported for a turn.
     pub(super) fn report(&mut self, turn: usize, usage: ReportedUsage) {
         self.usage.insert(turn, ReportedUsage { turn, ..usage });
@@ -187,9 +206,12 @@ impl Recording {
             session: Session {
                 format,
                 title,
+                name: self.name,
+                folder: self.folder,
                 model: self.model,
                 turns,
                 compactions: self.compactions,
+                window: self.window,
                 usage: self.usage.into_values().collect(),
                 problems: self.problems,
             },

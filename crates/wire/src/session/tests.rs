@@ -541,3 +541,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_session_has_the_name_and_the_folder_that_its_log_gives() {
+    let claude = "{\"type\":\"user\",\"uuid\":\"1\",\"sessionId\":\"s\",\"cwd\":\"/w/shop\",\"message\":{\"role\":\"user\",\"content\":\"go\"}}\n\
+        {\"type\":\"ai-title\",\"aiTitle\":\"A cart\",\"sessionId\":\"s\"}\n\
+        {\"type\":\"custom-title\",\"customTitle\":\"The cart\",\"sessionId\":\"s\"}\n";
+    let pi = "{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w/shop\"}\n\
+        {\"type\":\"session_info\",\"id\":\"a\",\"parentId\":\"s\",\"name\":\"The cart\"}\n\
+        {\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"user\",\"content\":\"go\"}}\n";
+    for log in [claude, pi] {
+        let document = open(log);
+        let session = &document.sessions[0];
+        let name = session.name.as_ref().map(context::Text::as_str);
+        assert_eq!(
+            (name, session.folder.as_deref()),
+            (Some("The cart"), Some("/w/shop"))
+        );
+    }
+}
+
+#[test]
+fn a_log_of_gemini_is_refused_by_name() {
+    let log = "{\n \"sessionId\": \"s\", \"projectHash\": \"h\",\n \"messages\": [{\"type\": \"user\", \"content\": \"go\"}]\n}\n";
+    let lines =
+        "{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n{\"type\":\"user\",\"content\":\"go\"}\n";
+    for log in [log, lines] {
+        let error = load(log.as_bytes(), "test", &Heuristic).unwrap_err();
+        assert_eq!(error, LoadError::Unsupported("Gemini CLI"));
+    }
+}

@@ -2,10 +2,8 @@
 
 /// Returns the closest name, if one is close: at most a third of its letters differ, or it is the only one
 /// with the same last segment.
-pub(super) fn nearest<'a>(
-    meant: &str,
-    names: impl Iterator<Item = &'a str> + Clone,
-) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(meant: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
     let by_end = {
         let mut same = names.clone().filter(|name| last(name) == last(meant));
