@@ -17,6 +17,7 @@ use crate::homunculus::{Event, Extent, Preparation};
 use crate::journal::Happened;
 use crate::ledger::{self, Beside};
 use crate::proof::Proof;
+use crate::terms::Mode;
 
 /// The tokens of a message's frame.
 const FRAME: Tokens = Tokens::new(4);
@@ -93,7 +94,11 @@ impl Conversation {
             supervisor.overhead_tokens,
             caches,
         );
-        let bill = Bill::of(flight, reply, &alone);
+        let mut bill = Bill::of(flight, reply, &alone);
+        if !self.terms.is_on() {
+            // What was sent is what the client would have sent without the gateway.
+            bill.cost_without = bill.cost;
+        }
         self.tell_outside(Notice::Billed(bill));
         bill::add(&mut self.record.totals, &bill);
         let mut effects = vec![Effect::Learn(Lesson::Accepted(bill.input))];
@@ -120,8 +125,13 @@ impl Conversation {
         if self.supervisor.machine.preparing() != Some(order.job) {
             return vec![Effect::Abandon(order.job)];
         }
-        let happened = Happened::Preparing(order.route, order.cut);
-        self.journal.note(now, happened);
+        self.journal.note(
+            now,
+            match self.terms.mode {
+                Mode::On => Happened::Preparing(order.route, order.cut),
+                Mode::Observe => Happened::WouldPrepare(order.cut),
+            },
+        );
         // It may replace one that took too long.
         match self.supervisor.job.replace(*order) {
             Some(old) => vec![Effect::Abandon(old.job)],
@@ -154,8 +164,10 @@ impl Conversation {
         };
         self.tell(event, now);
         if self.supervisor.machine.ready() == Some(mark.id()) {
-            let happened = Happened::Prepared(mark.route, mark.tokens);
-            self.journal.note(now, happened);
+            if self.terms.is_on() {
+                let happened = Happened::Prepared(mark.route, mark.tokens);
+                self.journal.note(now, happened);
+            }
             let overlay = self.overlay.get_or_insert_default();
             overlay.ready = Some(Arc::new(mark));
             overlay.beside = summary.told();

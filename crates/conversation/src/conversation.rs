@@ -28,7 +28,7 @@ use crate::overlay::Overlay;
 use crate::pins::PinBook;
 use crate::regret::Regrets;
 use crate::rewrite::fits;
-use crate::terms::Terms;
+use crate::terms::{Mode, Terms};
 use crate::view::{Front, View};
 
 /// The turns, without their words.
@@ -311,7 +311,10 @@ impl Conversation {
 
     fn note(&mut self, telemetry: &Telemetry, now: Timestamp) {
         let happened = match telemetry {
-            Telemetry::Swapped { before, after, .. } => Happened::Swapped(*before, *after),
+            Telemetry::Swapped { before, after, .. } => match self.terms.mode {
+                Mode::On => Happened::Swapped(*before, *after),
+                Mode::Observe => Happened::WouldSwap(*before, *after),
+            },
             Telemetry::TakenBack { before, after } => Happened::TakenBack(*before, *after),
             Telemetry::Branched => Happened::WentBack,
             Telemetry::Overflowed => Happened::Overflowed,

@@ -171,12 +171,14 @@ impl Conversation {
         let window = self.supervisor.machine.limits().window;
         self.flights.was_soft = tokens >= window.scaled(self.supervisor.soft);
         flight.before = self.journal.last();
+        let is_on = self.terms.is_on();
+        let sent = if is_on { tokens } else { unchanged };
         self.journal.sent(Sent::new(
             incoming.now.duration_since(self.record.began),
-            (tokens, unchanged),
-            flight.swapped,
+            (sent, unchanged),
+            flight.swapped && is_on,
         ));
-        if flight.swapped && !flight.waited && shown != Extent::default() {
+        if is_on && flight.swapped && !flight.waited && shown != Extent::default() {
             self.record.totals.stalls_avoided += 1;
         }
         flight.shown = shown;

@@ -187,6 +187,12 @@ impl Conversation {
         self.supervisor.overhead_tokens
     }
 
+    /// Returns true if nothing is changed: what the supervisor decides is only noted.
+    #[must_use]
+    pub fn observes(&self) -> bool {
+        !self.terms.is_on()
+    }
+
     /// The view that was sent last.
     #[must_use]
     pub fn last_sent(&self) -> context::Tokens {

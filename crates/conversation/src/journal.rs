@@ -42,6 +42,10 @@ pub enum Happened {
     Fell(Route, String),
     /// A summary was swapped in.
     Swapped(Tokens, Tokens),
+    /// In mode observe: a summary would have begun to be made.
+    WouldPrepare(usize),
+    /// In mode observe: a summary would have been swapped in.
+    WouldSwap(Tokens, Tokens),
     /// A swap was taken back.
     TakenBack(Tokens, Tokens),
     /// The soft threshold moved.
@@ -108,6 +112,15 @@ impl fmt::Display for Happened {
             Self::Fell(route, code) => write!(f, "the {route} route failed: {code}"),
             Self::Swapped(before, after) => {
                 write!(f, "swapped: {before} tokens before, {after} after")
+            }
+            Self::WouldPrepare(turns) => {
+                write!(f, "would have prepared a summary of {turns} messages")
+            }
+            Self::WouldSwap(before, after) => {
+                write!(
+                    f,
+                    "would have swapped: {before} tokens before, {after} after"
+                )
             }
             Self::TakenBack(before, after) => write!(
                 f,

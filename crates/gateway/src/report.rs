@@ -191,6 +191,8 @@ pub struct Line {
     pub gauge: Gauge,
     /// The number of turns.
     pub turns: u64,
+    /// True if the gateway only observes: what it counts as swaps would have been some.
+    pub observed: bool,
     /// The number of swaps.
     pub compactions: u32,
     /// The time of the first request, RFC 3339.

@@ -458,6 +458,7 @@ impl Inner {
         let window = limits.window;
         Line {
             state: "idle",
+            observed: !self.directory.terms.is_on(),
             gauge: Gauge {
                 window: window.get(),
                 soft: window.scaled(self.directory.terms.acts_from()).get(),

@@ -95,12 +95,12 @@ impl<'a> Page<'a> {
         Self {
             visit,
             head: Head::of(detail, visit.now),
-            tiles: money_tiles(&detail.line.money),
+            tiles: money_tiles(&detail.line.money, detail.line.observed),
             pressure: Pressure::of(detail),
             window: Window::of(detail),
             marks: summaries(&detail.marks, visit.now),
             pins: detail.pins.iter().map(Pin::of).collect(),
-            cost: cost(&detail.line.money),
+            cost: cost(&detail.line.money, detail.line.observed),
             journal: detail
                 .journal
                 .iter()
@@ -139,7 +139,10 @@ impl Head {
             counts: [
                 Some(plural(line.turns, "turn")),
                 Some(plural(line.money.requests, "request")),
-                Some(plural(u64::from(line.compactions), "swap")),
+                Some(match line.observed {
+                    true => format!("would have swapped {} times", line.compactions),
+                    false => plural(u64::from(line.compactions), "swap"),
+                }),
                 regretted(line.regrets.total()),
             ]
             .into_iter()
@@ -278,15 +281,20 @@ impl Pin {
     }
 }
 
-fn cost(money: &Money) -> Vec<(&'static str, String)> {
+fn cost(money: &Money, observed: bool) -> Vec<(&'static str, String)> {
     let tokens = |count: u64| format!("{} tokens", figures::count(count));
-    vec![
+    let mut rows = vec![
         ("Requests answered", figures::count(money.requests)),
         ("Input, read from the cache", tokens(money.cache_read)),
         ("Input, written to the cache", tokens(money.cache_write)),
         ("Input, other", tokens(money.fresh)),
         ("Output", tokens(money.output)),
         ("Cost, summaries included", dollars(money.cost)),
+    ];
+    if observed {
+        return rows;
+    }
+    rows.extend([
         (
             "Estimated cost if the client summarized by itself",
             dollars(money.cost_without),
@@ -295,7 +303,8 @@ fn cost(money: &Money) -> Vec<(&'static str, String)> {
             "Stalls avoided",
             figures::count(u64::from(money.stalls_avoided)),
         ),
-    ]
+    ]);
+    rows
 }
 
 #[cfg(test)]

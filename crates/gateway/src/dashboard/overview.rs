@@ -14,8 +14,6 @@ use crate::report::{Line, Money, Overview};
 
 /// Conversations per page.
 const ROWS: usize = 100;
-/// The headings of a row's figures.
-const FIGURES: [&str; 5] = ["Turns", "Swaps", "Stalls avoided", "Cost", "Without (est.)"];
 
 /// The part of the list to show, according to the address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +45,8 @@ struct Page<'a> {
     range: String,
     earlier: Option<usize>,
     later: Option<usize>,
+    /// The headings of the figures.
+    headings: Vec<&'static str>,
     /// Set if the viewer has any conversation.
     any: bool,
 }
@@ -66,8 +66,8 @@ struct Row {
     parent: Option<String>,
     state: State,
     filled: Filled,
-    /// The figures under the headings [`FIGURES`].
-    figures: [String; 5],
+    /// The figures with their headings.
+    figures: Vec<(&'static str, String)>,
     seen: Moment,
 }
 
@@ -127,6 +127,9 @@ impl<'a> Page<'a> {
             },
             earlier: (from > 0).then(|| from.saturating_sub(ROWS)),
             later: (to < tree.len()).then_some(to),
+            headings: tree.first().map_or_else(Vec::new, |(line, _)| {
+                figures_of(line).into_iter().map(|(name, _)| name).collect()
+            }),
             any: !overview.conversations.is_empty(),
         }
     }
@@ -143,16 +146,26 @@ impl Row {
             parent: parent.and_then(|parent| names.get(parent).cloned()),
             state: State::of(line.state),
             filled: filled(&line.gauge),
-            figures: [
-                figures::count(line.turns),
-                line.compactions.to_string(),
-                line.money.stalls_avoided.to_string(),
-                dollars(line.money.cost),
-                dollars(line.money.cost_without),
-            ],
+            figures: figures_of(line),
             seen: Moment::of(&line.seen, now),
         }
     }
+}
+
+/// The figures of a row. In mode observe nothing is changed, so nothing is saved.
+fn figures_of(line: &Line) -> Vec<(&'static str, String)> {
+    let turns = ("Turns", figures::count(line.turns));
+    let (swaps, cost) = (line.compactions.to_string(), dollars(line.money.cost));
+    if line.observed {
+        return vec![turns, ("Would have swapped", swaps), ("Cost", cost)];
+    }
+    vec![
+        turns,
+        ("Swaps", swaps),
+        ("Stalls avoided", line.money.stalls_avoided.to_string()),
+        ("Cost", cost),
+        ("Without (est.)", dollars(line.money.cost_without)),
+    ]
 }
 
 /// Returns the client's name, or the start of the id.
@@ -175,36 +188,46 @@ pub fn dollars(amount: f64) -> String {
 }
 
 /// Formats the totals.
-pub fn money_tiles(money: &Money) -> Vec<Tile> {
+pub fn money_tiles(money: &Money, observed: bool) -> Vec<Tile> {
     let input = money.fresh + money.cache_read + money.cache_write;
-    vec![
-        Tile {
-            name: "Cost",
-            value: dollars(money.cost),
-            note: format!("{} without Ebbtide (estimate)", dollars(money.cost_without)),
-        },
-        saved(money),
-        Tile {
-            name: "Stalls avoided",
-            value: figures::count(u64::from(money.stalls_avoided)),
-            note: "requests that would have waited or failed".to_owned(),
-        },
-        Tile {
-            name: "From the cache",
-            value: match input {
-                0 => "–".to_owned(),
-                input => figures::percent(ratio(money.cache_read, input)),
+    let cost = |note| Tile {
+        name: "Cost",
+        value: dollars(money.cost),
+        note,
+    };
+    let mut tiles = if observed {
+        vec![cost("observed only: nothing is changed".to_owned())]
+    } else {
+        vec![
+            cost(format!(
+                "{} without Ebbtide (estimate)",
+                dollars(money.cost_without)
+            )),
+            saved(money),
+            Tile {
+                name: "Stalls avoided",
+                value: figures::count(u64::from(money.stalls_avoided)),
+                note: "requests that would have waited or failed".to_owned(),
             },
-            note: format!(
-                "of {} input tokens",
-                figures::short(context::Tokens::new(input))
-            ),
+        ]
+    };
+    tiles.push(Tile {
+        name: "From the cache",
+        value: match input {
+            0 => "–".to_owned(),
+            input => figures::percent(ratio(money.cache_read, input)),
         },
-    ]
+        note: format!(
+            "of {} input tokens",
+            figures::short(context::Tokens::new(input))
+        ),
+    });
+    tiles
 }
 
 fn tiles(overview: &Overview) -> Vec<Tile> {
     let lines = &overview.conversations;
+    let observes = overview.mode == "observe";
     let swaps: u64 = lines.iter().map(|line| u64::from(line.compactions)).sum();
     let regrets: u64 = lines
         .iter()
@@ -218,11 +241,15 @@ fn tiles(overview: &Overview) -> Vec<Tile> {
         name: "Conversations",
         value: figures::count(lines.len() as u64),
         note: format!(
-            "{} requests, {swaps} swaps{missed}",
-            figures::count(overview.totals.requests)
+            "{} requests, {}{missed}",
+            figures::count(overview.totals.requests),
+            match observes {
+                true => format!("would have swapped {swaps} times"),
+                false => format!("{swaps} swaps"),
+            }
         ),
     }];
-    tiles.extend(money_tiles(&overview.totals));
+    tiles.extend(money_tiles(&overview.totals, observes));
     tiles
 }
 

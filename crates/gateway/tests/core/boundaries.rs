@@ -67,6 +67,74 @@ async fn what_is_observed_is_not_changed() {
 }
 
 #[tokio::test]
+async fn observing_reports_what_would_have_been_done_and_saves_nothing() {
+    let house = House::new(|config| config.mode = Mode::Observe).await;
+    let mut agent = Agent::new("key-one");
+    let mut refused = 0;
+    let (mut id, mut did) = (String::new(), Vec::new());
+    // Beyond the window, where the provider refuses.
+    for n in 0..40 {
+        let came = agent.say(&house, &words(n, 700)).await;
+        did.extend(came.did().split(", ").map(str::to_owned));
+        if came.status != 200 {
+            refused += 1;
+            break;
+        }
+        came.conversation().clone_into(&mut id);
+    }
+    assert_eq!(refused, 1, "the provider's refusal reaches the client");
+    did.sort();
+    did.dedup();
+    let said = ["failed", "kept", "passed", "would-prepare", "would-swap"];
+    assert!(did.iter().all(|word| said.contains(&&**word)), "{did:?}");
+    assert!(did.iter().any(|word| word == "would-swap"), "{did:?}");
+    let detail = agent
+        .get(&house, &format!("/ebbtide/api/conversations/{id}"))
+        .await;
+    let detail = detail.body;
+    let money = &detail["line"]["money"];
+    assert_eq!(money["stalls_avoided"], 0);
+    assert_eq!(money["cost"], money["cost_without"], "nothing is saved");
+    assert_eq!(detail["line"]["observed"], true);
+    let gauge = &detail["line"]["gauge"];
+    assert!(
+        gauge["tokens"].as_u64() > gauge["hard"].as_u64(),
+        "all of it was sent: {gauge}"
+    );
+    let samples = detail["pressure"].as_array().expect("a list");
+    assert!(
+        samples
+            .iter()
+            .all(|it| it["swapped"] == false && it["tokens"] == it["unchanged"])
+    );
+    let journal = detail["journal"].as_array().expect("a list");
+    let told: Vec<&str> = journal
+        .iter()
+        .filter_map(|entry| entry["text"].as_str())
+        .collect();
+    assert!(
+        told.iter()
+            .any(|text| text.starts_with("would have swapped: ")),
+        "{told:?}"
+    );
+    assert!(
+        told.contains(&"the provider found a request too long"),
+        "{told:?}"
+    );
+    let done = [
+        "swapped: ",
+        "preparing ",
+        "a summary of ",
+        "a swap was taken back",
+        "shortened ",
+    ];
+    for text in told {
+        assert!(!done.iter().any(|word| text.starts_with(word)), "{text}");
+    }
+    house.close().await;
+}
+
+#[tokio::test]
 async fn what_the_providers_own_summary_does_not_name_is_told_behind_it() {
     let house = House::new(|config| config.policy.route = RouteChoice::Native).await;
     let mut agent = Agent::new("key-one");

@@ -22,6 +22,7 @@ pub(super) fn line_of(live: &Live, now: Timestamp) -> Line {
             soft: limits.window.scaled(live.soft()).get(),
             hard: limits.hard_tokens().get(),
         },
+        observed: live.observes(),
         regrets: regrets(live),
         ..described(live.record())
     }
