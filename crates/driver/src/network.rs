@@ -296,8 +296,8 @@ impl Network {
             .extend(outputs.map(|(port, message)| Report::Output { port, message }));
         self.reports
             .extend(step.warnings.into_iter().map(Report::Warning));
-        self.reports
-            .extend(step.errors.into_iter().map(Report::Fault));
+        let faults = step.errors.into_iter().chain(step.violations);
+        self.reports.extend(faults.map(Report::Fault));
         let ended = step.ended.into_iter();
         self.reports
             .extend(ended.map(|port| Report::Ended { port }));

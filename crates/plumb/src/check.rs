@@ -11,8 +11,11 @@
 mod ask;
 mod bodies;
 pub mod codes;
+mod composed;
 mod draft;
+mod ends;
 mod fragment;
+mod gates;
 mod infer;
 mod inline;
 mod live;
@@ -22,6 +25,7 @@ mod process;
 mod scope;
 mod settings;
 mod size;
+mod tools;
 #[cfg(test)]
 mod tests;
 mod wires;
@@ -37,10 +41,11 @@ use crate::source::{Source, Sources};
 use crate::span::SourceId;
 use crate::syntax::ast::{DeclarationKind, Program};
 
-pub use ask::{Completion, CompletionKind, Hover};
+pub use ask::{Completion, CompletionKind, Hover, NameKind, NameUse};
 use fragment::Fragment;
 use inline::{Inline, Settings};
 use notes::{Note, Notes, Shows};
+use scope::Watched;
 use process::{Process, ProcessId, Reader, Role};
 
 /// A checked program.
@@ -57,6 +62,8 @@ pub struct Checked {
     settings: HashMap<ProcessId, Settings>,
     units: Units,
     sessions: Vec<Session>,
+    /// The sessions of each body.
+    watched: Watched,
     /// Notes for editors, in the order of the text.
     notes: Vec<Note>,
 }
@@ -83,11 +90,12 @@ fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing)
     let types = TypeNames::new(&units, &mut out);
     let program = units.get(0).map(|unit| unit.program.clone());
     let sessions = scope::sessions(&units);
-    scope::desugar(&mut units, &types, &mut out);
+    ends::check(&units, &types, &mut out);
+    let watched = scope::desugar(&mut units, &types, &mut out);
     let (processes, by_definition) = processes(&units, &types, &mut out);
     let notes = Notes::default();
     let known = (processes.as_slice(), &by_definition);
-    let bodies = bodies::bodies(&units, &types, known, &notes, &mut out);
+    let bodies = bodies::bodies((&units, &types), known, (&notes, &watched), &mut out);
     for (span, definition) in types.uses.into_inner() {
         let declared = units.declaration(definition).map(|one| one.name().span);
         notes.push(span, declared, Shows::Type(definition));
@@ -104,6 +112,7 @@ fn check_with(name: &str, text: &str, modules: &dyn Modules, of_mem: Processing)
         settings: bodies.settings,
         units,
         sessions,
+        watched,
         notes: notes.into_list(),
     }
 }
@@ -165,7 +174,8 @@ impl Checked {
         if unit.processing == Processing::Skipped {
             return self.with_mem()?.graph(process);
         }
-        Inline::graph(&self.processes, &self.fragments, &self.settings, id)
+        let graph = Inline::graph(&self.processes, &self.fragments, &self.settings, id)?;
+        Some(gates::mark(graph, &self.watched))
     }
 
     /// The sessions of the program and its modules, for pictures.

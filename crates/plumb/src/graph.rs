@@ -30,6 +30,26 @@ pub struct Graph {
     pub edges: Vec<Edge>,
     /// The agents and tools that nodes of [`Kind::External`] stand for.
     pub externals: Vec<External>,
+    /// The sessions that it stems from, in the order of their gates.
+    pub gates: Vec<Gate>,
+}
+
+/// A session in a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The span of its binding.
+    pub span: Span,
+    /// The node at which its state waits for events, on the first input: `{ run, step, held, … }`, where the
+    /// step counts from 1 and 0 is none.
+    pub barrier: NodeId,
+    /// The node that discards its reports of violations, if nothing reads them.
+    pub unheard: Option<NodeId>,
+    /// Its steps in words.
+    pub steps: Vec<Arc<str>>,
+    /// Per step: true if a run may rest there, since the protocol comes back to it.
+    pub rests: Vec<bool>,
 }
 
 /// The number of a node in its graph.

@@ -21,6 +21,7 @@ mod ending;
 mod expression;
 mod fan;
 mod fault;
+mod gate;
 mod program;
 mod queue;
 mod record;
@@ -53,6 +54,8 @@ pub struct Step {
     pub errors: Vec<Fault>,
     /// Warnings about queues that have become long.
     pub warnings: Vec<Fault>,
+    /// Violations of sessions that nothing in the program hears of. The host says what follows.
+    pub violations: Vec<Fault>,
     /// Outputs on which no more will come.
     pub ended: Vec<u32>,
 }

@@ -183,6 +183,40 @@ impl Units {
         found.ok_or_else(|| self.unknown(unit, path, sort))
     }
 
+    /// The definitions that a bare name may mean in a unit that does not define it itself: one for each module
+    /// that the unit uses and that does. Fewer than two are none.
+    pub(crate) fn rivals(&self, unit: UnitId, path: &Path, sort: Sort) -> Vec<Definition> {
+        let Some(here) = self.list.get(unit).filter(|_| path.module.is_none()) else {
+            return Vec::new();
+        };
+        if sort == Sort::Process || here.defined(sort).contains_key(&path.name.text) {
+            return Vec::new();
+        }
+        let mut found: Vec<Definition> = here.uses.iter().filter_map(|(_, unit)| {
+            let declaration = *self.list.get(*unit)?.defined(sort).get(&path.name.text)?;
+            Some(Definition { unit: *unit, declaration })
+        }).collect();
+        found.sort_unstable();
+        found.dedup();
+        if found.len() < 2 { Vec::new() } else { found }
+    }
+
+    /// The diagnostic for a name that several modules define.
+    pub(crate) fn ambiguous(&self, path: &Path, rivals: &[Definition]) -> Diagnostic {
+        let name = &path.name.text;
+        let units = rivals.iter().filter_map(|one| self.list.get(one.unit));
+        let full: Vec<String> = units
+            .map(|unit| format!("`{}.{name}`", member_name(&unit.name)))
+            .collect();
+        let mut told = codes::ambiguous_name(path.span(), name, &full.join(" or "));
+        for rival in rivals {
+            if let Some(declaration) = self.declaration(*rival) {
+                told = told.label(declaration.name().span, "defined here");
+            }
+        }
+        told
+    }
+
     fn unknown(&self, unit: UnitId, path: &Path, sort: Sort) -> Diagnostic {
         let (span, name) = (path.span(), &path.name);
         let diagnostic = match sort {

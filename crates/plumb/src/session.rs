@@ -16,9 +16,11 @@
 //! The messages of endpoints: `s@trigger` takes any message, and its source passes it on when the run has
 //! started; `s@send(T)` and `s@recv(T)` messages of type `T`; `s@done(T)` `null`;
 //! `s@select(l)` and `s@offer(l)` any message, which travels as `{ tag: "l", value: message }`; `s@error`
-//! `{ error, category, detail, message }`, where `error` is `unexpected_message` or `timeout`.
+//! `{ error, category, detail, message }`, where `error` is `unexpected_message` or `timeout`. Where nothing reads
+//! `s@error`, the machine reports these itself.
 
 pub mod codes;
+mod contract;
 mod gate;
 mod make;
 mod network;
@@ -27,7 +29,10 @@ mod steps;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod watch;
 mod wiring;
+
+use std::sync::Arc;
 
 use crate::check::codes::UNKNOWN_NAME;
 use crate::diagnostic::Diagnostic;
@@ -37,9 +42,11 @@ use crate::syntax::ast::{
     Statement, StatementKind, Type, TypeKind, Wire,
 };
 use crate::types;
+pub(crate) use contract::Contract;
 use rewrite::Rewrite;
 use steps::Steps;
 use streams::Streams;
+pub(crate) use watch::{Progress, Watch};
 use wiring::Session;
 
 /// Name lookup, which the checker provides.
@@ -73,14 +80,18 @@ pub trait Scope {
 ///
 /// Everything new has the span of the binding or the endpoint that it comes from. Where a session is wrong,
 /// diagnostics `P06xx` say so, and `Broken` stands where an endpoint has no channel, so that the rest can be
-/// checked.
+/// checked. Beside the program stand its sessions, by the names of their processes.
 #[must_use]
-pub fn desugar(program: &Program, scope: &dyn Scope) -> (Program, Vec<Diagnostic>) {
+pub(crate) fn desugar(
+    program: &Program,
+    scope: &dyn Scope,
+) -> (Program, Vec<Diagnostic>, Vec<(Arc<str>, Watch)>) {
     let mut pass = Pass {
         scope,
         taken: taken(program),
         tools: Vec::new(),
         diagnostics: Vec::new(),
+        watched: Vec::new(),
     };
     let mut declarations = Vec::with_capacity(program.declarations.len());
     for declaration in &program.declarations {
@@ -104,7 +115,7 @@ pub fn desugar(program: &Program, scope: &dyn Scope) -> (Program, Vec<Diagnostic
         declarations,
         comments: Vec::new(),
     };
-    (program, pass.diagnostics)
+    (program, pass.diagnostics, pass.watched)
 }
 
 /// The diagnostic for an unknown protocol, or for its module if that is missing or cyclic.
@@ -123,6 +134,7 @@ struct Pass<'a> {
     /// Timers of the declaration at hand.
     tools: Vec<Declaration>,
     diagnostics: Vec<Diagnostic>,
+    watched: Vec<(Arc<str>, Watch)>,
 }
 
 impl Pass<'_> {
@@ -194,6 +206,11 @@ impl Pass<'_> {
                 _ => statements.extend(broken(bind, &statement)),
             }
         }
+        let sessions: Vec<&Session> = rewrite.sessions.values().flatten().collect();
+        if !sessions.is_empty() {
+            let watch = Watch::new(&sessions, self.scope);
+            self.watched.push((definition.name.text.clone(), watch));
+        }
         self.tell(rewrite.diagnostics);
         Plumb {
             span: plumb.span,
@@ -231,6 +248,7 @@ impl Pass<'_> {
             },
             prefix: self.prefix(&bind.session.text, plumb),
             uses: Vec::new(),
+            mistaken: false,
         });
         if let Some(session) = &session {
             self.taken.push(session.prefix.clone());

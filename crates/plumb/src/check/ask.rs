@@ -1,6 +1,9 @@
 //! Queries of editors: hover, definition and completion.
 
 mod complete;
+mod doc;
+mod place;
+mod uses;
 
 use crate::commands::ControlCommand;
 use crate::names::Sort;
@@ -18,6 +21,7 @@ use super::process::{ProcessId, declared};
 
 use complete::is_letter;
 pub use complete::{Completion, CompletionKind};
+pub use uses::{NameKind, NameUse};
 
 /// The element at a position of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,12 +32,24 @@ pub struct Hover {
     pub text: String,
     /// The span of its definition.
     pub definition: Option<Span>,
+    /// The comment in front of its declaration.
+    pub comment: Option<String>,
 }
 
 impl Checked {
     /// Returns the element at a byte offset of the program.
     #[must_use]
     pub fn at(&self, offset: u32) -> Option<Hover> {
+        let found = self.without_comment(offset)?;
+        let defined = self.name_at(offset).and_then(|name| name.definition);
+        let commented = defined.or(found.definition);
+        let comment = commented.and_then(|name| self.comment_on(name));
+        // The table of commands says the same as the comments of `mem`.
+        let comment = comment.filter(|_| !found.text.contains("(*"));
+        Some(Hover { comment, ..found })
+    }
+
+    fn without_comment(&self, offset: u32) -> Option<Hover> {
         if let Some((plumb, statement)) = self.statement_at(offset) {
             if let StatementKind::Bind(bind) = &statement.kind {
                 return self.bound_at(plumb, bind, offset);
@@ -78,6 +94,7 @@ impl Checked {
             span: note.span,
             text,
             definition: note.definition,
+            comment: None,
         })
     }
 
@@ -107,6 +124,7 @@ impl Checked {
             definition: declarations
                 .find(|one| *one.text == *name)
                 .map(|one| one.span),
+            comment: None,
         })
     }
 
@@ -133,6 +151,7 @@ impl Checked {
             span: name.span,
             text,
             definition: Some(definition),
+            comment: None,
         })
     }
 
@@ -161,6 +180,7 @@ impl Checked {
             span,
             text: format!("{endpoint} : {carried}\n{}", place.text),
             definition: Some(bind.session.span),
+            comment: None,
         })
     }
 
@@ -191,6 +211,7 @@ impl Checked {
             span,
             text: format!("{} : {}", bind.session.text, bind.protocol.name.text),
             definition: Some(declaration.name().span),
+            comment: None,
         })
     }
 

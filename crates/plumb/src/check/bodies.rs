@@ -1,24 +1,29 @@
 //! The bodies of all processes.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::names::{Definition, Processing, TypeNames, Units};
+use crate::session::Watch;
 use crate::span::Span;
 use crate::syntax::ast::{Body, Expr, Let, Path, Setting};
 use crate::syntax::expression_text;
 
 use super::codes;
+use super::composed::Composed;
 use super::draft::{Context, Drafter};
 use super::fragment::{Fragment, assemble};
 use super::infer::{Ports, infer};
 use super::inline::Settings;
 use super::live::{Passes, Streams};
-use super::notes::Notes;
+use super::notes::{Notes, Shows};
 use super::process::{Process, ProcessId, Role, declared};
+use super::scope::Watched;
 use super::settings::settings;
 use super::size;
+use super::tools::{self, Named};
 
 /// All bodies, checked.
 #[derive(Default)]
@@ -30,10 +35,9 @@ pub(super) struct Bodies {
 
 /// Checks all bodies.
 pub(super) fn bodies(
-    units: &Units,
-    types: &TypeNames,
+    (units, types): (&Units, &TypeNames),
     (processes, by_definition): (&[Process], &HashMap<Definition, ProcessId>),
-    notes: &Notes,
+    (notes, watched): (&Notes, &Watched),
     out: &mut Vec<Diagnostic>,
 ) -> Bodies {
     let context = Context {
@@ -50,6 +54,7 @@ pub(super) fn bodies(
     let written = |expr: &Expr| Arc::from(expression_text(expr));
     let troubles = EarlierErrors::new(out);
     let mut drafts = Vec::with_capacity(processes.len());
+    let mut named = Named::new();
     for (id, process) in processes.iter().enumerate() {
         let unit = units.get(process.definition.unit);
         let needed = unit.is_some_and(|unit| unit.processing == Processing::Needed);
@@ -57,7 +62,7 @@ pub(super) fn bodies(
         if let Some(Body::Agent(_, list) | Body::Tool(_, list)) = found.map(|found| &found.body)
             && let Some(found) = found
         {
-            let values = of_settings(context, process, found, list, out);
+            let values = of_settings(context, (id, process), found, list, (&mut named, out));
             bodies.settings.insert(id, values);
         }
         let mut draft = found.and_then(|found| draft(context, process, found, out));
@@ -70,7 +75,8 @@ pub(super) fn bodies(
         }
         drafts.push(draft);
     }
-    whole(context, &bodies, &drafts, out);
+    whole((context, watched), &bodies, &drafts, out);
+    tools::recursion(&bodies.fragments, &named, processes, out);
     bodies
 }
 
@@ -105,7 +111,7 @@ impl EarlierErrors {
 
 /// Runs the checks that need all bodies.
 fn whole<'a>(
-    context: Context<'a>,
+    (context, watched): (Context<'a>, &Watched),
     bodies: &Bodies,
     drafts: &[Option<(super::draft::Draft<'a>, Ports)>],
     out: &mut Vec<Diagnostic>,
@@ -117,6 +123,8 @@ fn whole<'a>(
         size::measure(&order, &calls, (&bodies.fragments, context.processes), out);
     }
     let mut passes: Passes = vec![Vec::new(); context.processes.len()];
+    let lively = size::lively(&bodies.fragments, &order);
+    let no_sessions = Watch::default();
     for process in order {
         let Some(Some((draft, ports))) = drafts.get(process) else {
             continue;
@@ -125,6 +133,8 @@ fn whole<'a>(
             draft,
             ports,
             context,
+            lively: &lively,
+            watch: watch(context, watched, process).unwrap_or(&no_sessions),
             out,
         };
         streams.check();
@@ -135,20 +145,40 @@ fn whole<'a>(
     }
 }
 
+/// The sessions of a process.
+fn watch<'w>(context: Context<'_>, watched: &'w Watched, process: ProcessId) -> Option<&'w Watch> {
+    let definition = context.processes.get(process)?.definition;
+    let name = &declared(context.units, definition)?.name.text;
+    watched.get(&(definition.unit, name.clone()))
+}
+
 fn of_settings(
     context: Context<'_>,
-    process: &Process,
+    (id, process): (ProcessId, &Process),
     found: &Let,
     list: &[Setting],
-    out: &mut Vec<Diagnostic>,
+    (named, out): (&mut Named, &mut Vec<Diagnostic>),
 ) -> Settings {
     let unit = process.definition.unit;
+    let looked_up = RefCell::new(Vec::new());
     let lookup = |path: &Path| {
         let id = context.process(unit, path)?;
         let missing = || codes::not_a_process(path.span(), &path.name.text);
-        context.processes.get(id).ok_or_else(missing)
+        let behind = context.processes.get(id).ok_or_else(missing)?;
+        let definition = Some(behind.span);
+        let notes = context.notes;
+        notes.push(path.span(), definition, Shows::Process(id));
+        looked_up.borrow_mut().push((id, path.span()));
+        Ok(behind)
     };
-    settings(found, process, list, &lookup, out)
+    let values = settings(found, process, list, &lookup, out);
+    for (behind, span) in looked_up.into_inner() {
+        if let Some(behind) = context.processes.get(behind).filter(|_| process.role == Role::Tool) {
+            tools::check(found, (process, behind), span, out);
+        }
+        named.push((id, behind, span));
+    }
+    values
 }
 
 /// The draft of a body, if it has one.
@@ -167,6 +197,7 @@ fn draft<'a>(
         spawned: HashMap::new(),
         shared: true,
         statement: 0,
+        composed: Composed::default(),
         out,
     };
     match (&found.body, process.role) {

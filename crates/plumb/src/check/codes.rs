@@ -17,6 +17,8 @@ code_table! {
         "Rename one of them.";
     pub RECURSIVE_PROCESS = "P0206": "a process that is a part of itself",
         "Route the stream back with a statement instead; feedback needs no recursion.";
+    pub AMBIGUOUS_NAME = "P0207": "a type or protocol that several used modules define",
+        "Say which module's it is: `Mod.Name`.";
 
     pub MISFIT = "P0301": "a type that does not fit where it is used",
         "Change one of the two types, or convert between them with a `map`.";
@@ -72,7 +74,7 @@ code_table! {
         "Feed it, or remove it.";
     pub UNUSED = "P0510": "a stream that nothing reads",
         "Connect it, or end it with `discard`.";
-    pub AMBIGUOUS = "P0511": "a name that stands for several spawned instances",
+    pub AMBIGUOUS = "P0511": "a name that stands for several instances",
         "Join its ports in the `spawn`, through channels.";
     pub TOO_LARGE = "P0512": "a network that is too large once its processes are inlined",
         "Use fewer copies of the processes inside.";
@@ -92,6 +94,8 @@ code_table! {
         "Name a `tool`, or a process with one input and one output.";
     pub SETTING_MISSING = "P0708": "a setting that is missing",
         "Add it.";
+    pub TOOL_CALLS_ITSELF = "P0709": "a tool that calls itself, directly or through other processes",
+        "Remove one of the calls; a stream that leads back in a body goes round without one.";
 }
 
 mistakes! {
@@ -108,6 +112,8 @@ mistakes! {
     error module_cycle(name, circle) = MODULE_CYCLE: "`{name}` uses itself: {circle} → {name}";
     error module_chain(most) = MODULE_CYCLE: "more than {most} modules use each other in a row";
     error defined_twice(name) = DEFINED_TWICE: "`{name}` is defined already";
+    error ambiguous_name(name, full) = AMBIGUOUS_NAME: "several modules define `{name}`",
+        "Write {full}.";
     error recursive_process(name, way) = RECURSIVE_PROCESS: "`{name}` is a part of itself: {way}",
         "Route the stream back with a statement instead; feedback needs no recursion.";
 
@@ -181,6 +187,9 @@ mistakes! {
         "End an unneeded stream with `discard`.";
     warning unread_output() = UNUSED: "nothing reads this output",
         "End an unneeded stream with `discard`.";
+    error composed(name) = AMBIGUOUS:
+        "`{name}` is composed with itself here, and has an instance for each time",
+        "`spawn` makes instances with channels of their own; feedback is `{name} ; … ; {name}`.";
     error ambiguous(name) = AMBIGUOUS: "`{name}` is spawned several times: which one is meant?",
         "Join its ports in the `spawn`, through channels.";
     error network_too_large(name, nodes, depth) = TOO_LARGE:
@@ -203,6 +212,16 @@ mistakes! {
     error setting_twice(key) = SETTING_TWICE: "`{key}` appears twice here";
     error not_a_tool(name) = NOT_A_TOOL: "`{name}` cannot be a tool",
         "A tool is a process with one input and one output.";
+    error tool_input(name, wanted, given) = MISFIT:
+        "`{name}` takes `{wanted}`, and the tool would give it `{given}`";
+    error tool_output(name, found, wanted) = MISFIT:
+        "`{name}` gives `{found}`, and the tool promises `{wanted}`";
+    error tool_calls_itself(name, way) = TOOL_CALLS_ITSELF: "`{name}` calls itself: {way}",
+        "Remove one of the calls; a stream that leads back in a body goes round without one.";
+    error agent_without_provider(name, all) = SETTING_MISSING: "the agent `{name}` has no `provider`",
+        "There are {all}.";
+    error agent_without_model(name, provider) = SETTING_MISSING: "the agent `{name}` has no `model`",
+        "Provider \"{provider}\" needs one.";
     error tool_without_process(name) = SETTING_MISSING: "the tool `{name}` has no `process`",
         "Name what it runs, `process: name`, or who serves it, `mcp: \"command\"`.";
 }

@@ -19,6 +19,7 @@ use crate::syntax::ast::{
 use crate::types::Type;
 
 use super::codes;
+use super::composed::Composed;
 use super::notes::{Notes, Shows};
 use super::process::{Process, ProcessId};
 
@@ -171,6 +172,7 @@ pub(super) struct Drafter<'a, 'o> {
     /// True if a name is the same instance each time: in a `plumb`, not in a morphism.
     pub shared: bool,
     pub statement: u32,
+    pub composed: Composed,
     pub out: &'o mut Vec<Diagnostic>,
 }
 
@@ -178,7 +180,7 @@ pub(super) struct Drafter<'a, 'o> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Instances {
     One(PartId),
-    /// Spawned several times, so that the name is ambiguous.
+    /// Spawned several times, or composed with itself, so that the name is ambiguous.
     Several,
 }
 
@@ -244,6 +246,7 @@ impl<'a> Drafter<'a, '_> {
                 StatementKind::Broken => self.draft.suspect = true,
             }
         }
+        self.compose(plumb);
         for (number, statement) in numbered() {
             self.statement = number;
             self.wiring(statement);

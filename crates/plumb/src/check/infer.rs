@@ -347,7 +347,7 @@ impl Inference<'_, '_> {
 }
 
 /// A phrase as a sentence.
-fn sentence(phrase: &str) -> String {
+pub(super) fn sentence(phrase: &str) -> String {
     let mut letters = phrase.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     first.into_iter().chain(letters).chain(['.']).collect()

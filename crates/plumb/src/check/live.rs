@@ -1,7 +1,10 @@
 //! Liveness: unreachable parts, barriers that never fill and endless loops.
 
+use std::collections::HashMap;
+
 use crate::diagnostic::Diagnostic;
 use crate::graph::walk::components;
+use crate::session::{Progress, Watch};
 
 use super::codes;
 use super::draft::{Context, Draft, Link, Part, PartId, Stage};
@@ -27,6 +30,10 @@ pub(super) struct Streams<'a, 'd> {
     pub draft: &'d Draft<'a>,
     pub ports: &'d Ports,
     pub context: Context<'a>,
+    /// Per process: true if it may say something before anything comes in.
+    pub lively: &'d [bool],
+    /// The sessions of the body.
+    pub watch: &'d Watch,
     pub out: &'d mut Vec<Diagnostic>,
 }
 
@@ -48,7 +55,11 @@ impl Streams<'_, '_> {
         if starved {
             return;
         }
-        let reach = self.reach();
+        let (reach, progress) = self.progress();
+        if let Some(stuck) = self.watch.stuck(&progress) {
+            self.out.push(stuck);
+            return;
+        }
         let before = self.out.len();
         for (part, drafted) in self.draft.parts.iter().enumerate() {
             if matches!(drafted.stage, Stage::Barrier) {
@@ -109,9 +120,37 @@ impl Streams<'_, '_> {
         }
     }
 
+    /// Computes what reaches each part, and what the sessions can do with it.
+    fn progress(&self) -> (Vec<Reach>, Progress) {
+        let named = self.draft.parts.iter().enumerate().filter(|(_, part)| {
+            matches!(
+                part.stage,
+                Stage::Channel(_) | Stage::Input(_) | Stage::Output(_)
+            )
+        });
+        let parts: HashMap<&str, PartId> = named.map(|(id, part)| (&*part.name, id)).collect();
+        let mut progress = Progress::default();
+        loop {
+            let reach = self.reach(&progress);
+            let reached = |name: &str| {
+                let part = parts.get(name).and_then(|part| reach.get(*part));
+                part == Some(&Reach::Messages)
+            };
+            let alone = |name: &str| {
+                let part = parts.get(name);
+                part.is_some_and(|part| self.ports.into(*part, 0).len() == 1)
+            };
+            let next = self.watch.advance(&progress, &reached, &alone);
+            if next == progress {
+                return (reach, progress);
+            }
+            progress = next;
+        }
+    }
+
     /// Computes what reaches each part, as a least fixed point, so that a loop that nothing enters gets
     /// nothing.
-    fn reach(&self) -> Vec<Reach> {
+    fn reach(&self, progress: &Progress) -> Vec<Reach> {
         let parts = &self.draft.parts;
         let mut reach: Vec<Reach> = parts
             .iter()
@@ -119,6 +158,7 @@ impl Streams<'_, '_> {
                 Stage::Input(_) | Stage::Once(_) | Stage::Broken => Reach::Messages,
                 Stage::Empty => Reach::Ended,
                 Stage::Call(_) if part.ins == 0 => Reach::Messages,
+                Stage::Call(process) if self.lively.get(process) == Some(&true) => Reach::Messages,
                 _ => Reach::Nothing,
             })
             .collect();
@@ -131,7 +171,7 @@ impl Streams<'_, '_> {
             let outs = self.ports.outs.get(part).into_iter().flatten().flatten();
             for link in outs.filter_map(|link| self.draft.links.get(*link)) {
                 let to = link.to.0;
-                let new = self.arriving(to, &reach);
+                let new = self.arriving(to, &reach).min(self.most(to, progress));
                 if let Some(slot) = reach.get_mut(to)
                     && new > *slot
                 {
@@ -141,6 +181,19 @@ impl Streams<'_, '_> {
             }
         }
         reach
+    }
+
+    /// The most that can reach a part while sessions stand where they stand.
+    fn most(&self, part: PartId, progress: &Progress) -> Reach {
+        match self.draft.parts.get(part) {
+            Some(part)
+                if matches!(part.stage, Stage::Channel(_))
+                    && !self.watch.opens(&part.name, progress) =>
+            {
+                Reach::Nothing
+            }
+            _ => Reach::Messages,
+        }
     }
 
     fn arriving(&self, part: PartId, reach: &[Reach]) -> Reach {

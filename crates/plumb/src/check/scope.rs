@@ -1,25 +1,38 @@
 //! Name lookup for the translation of sessions.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use crate::diagnostic::Diagnostic;
 use crate::names::{Processing, Sort, TypeNames, Unit, UnitId, Units, member_name};
 use crate::picture::Session;
-use crate::session::{self, Scope};
+use crate::session::{self, Scope, Watch};
 use crate::syntax::ast::{
     Declaration, DeclarationKind, Field, Name, Path, Plumb, Program, Protocol, ProtocolKind, Side,
     Type, TypeKind,
 };
 use crate::types;
 
+/// The sessions of bodies, by their unit and the name of their process.
+pub(crate) type Watched = HashMap<(UnitId, Arc<str>), Watch>;
+
 /// Replaces all sessions of all units by networks.
-pub(super) fn desugar(units: &mut Units, names: &TypeNames, out: &mut Vec<Diagnostic>) {
+pub(super) fn desugar(
+    units: &mut Units,
+    names: &TypeNames,
+    out: &mut Vec<Diagnostic>,
+) -> Watched {
+    let mut watched = Watched::new();
     for unit in 0..units.list.len() {
         let needed = |unit: &&Unit| unit.processing == Processing::Needed;
         let Some(program) = units.get(unit).filter(needed).map(|unit| &unit.program) else {
             continue;
         };
         let view = View { units, names, unit };
-        let (mut program, diagnostics) = session::desugar(program, &view);
+        let (mut program, diagnostics, bodies) = session::desugar(program, &view);
         out.extend(diagnostics);
+        let bodies = bodies.into_iter();
+        watched.extend(bodies.map(|(name, watch)| ((unit, name), watch)));
         new_ones_last(&mut program, units, unit);
         if let Some(unit) = units.list.get_mut(unit) {
             unit.program = program;
@@ -29,6 +42,7 @@ pub(super) fn desugar(units: &mut Units, names: &TypeNames, out: &mut Vec<Diagno
             unit.index(&mut Vec::new());
         }
     }
+    watched
 }
 
 /// The sessions of all units, as they are bound.
@@ -62,7 +76,8 @@ fn new_ones_last(program: &mut Program, units: &Units, unit: UnitId) {
     program.declarations = known.into_iter().chain(new).collect();
 }
 
-struct View<'a> {
+/// The names as one unit sees them.
+pub(super) struct View<'a> {
     units: &'a Units,
     names: &'a TypeNames,
     unit: UnitId,
@@ -71,6 +86,9 @@ struct View<'a> {
 impl Scope for View<'_> {
     fn protocol(&self, path: &Path) -> Option<Protocol> {
         let found = self.units.find(self.unit, path, Sort::Protocol).ok()?;
+        if !self.units.rivals(self.unit, path, Sort::Protocol).is_empty() {
+            return None;
+        }
         let declaration = self.units.declaration(found)?;
         let DeclarationKind::Protocol(_, protocol) = &declaration.kind else {
             return None;
@@ -82,6 +100,10 @@ impl Scope for View<'_> {
     }
 
     fn missing(&self, path: &Path) -> Option<Diagnostic> {
+        let rivals = self.units.rivals(self.unit, path, Sort::Protocol);
+        if !rivals.is_empty() {
+            return Some(self.units.ambiguous(path, &rivals));
+        }
         self.units.find(self.unit, path, Sort::Protocol).err()
     }
 
@@ -95,7 +117,11 @@ impl Scope for View<'_> {
     }
 }
 
-impl View<'_> {
+impl<'a> View<'a> {
+    pub(super) const fn new(units: &'a Units, names: &'a TypeNames, unit: UnitId) -> Self {
+        Self { units, names, unit }
+    }
+
     /// A protocol of another unit, its names such that they mean the same here. `bound` are the variables
     /// of the `rec`s around it.
     fn moved<'p>(

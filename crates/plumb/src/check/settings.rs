@@ -15,6 +15,9 @@ use super::process::{Process, Role};
 /// The providers of agents.
 pub(super) const PROVIDERS: &[&str] = &["anthropic", "openai", "sim", "eliza", "script"];
 
+/// The agent for which the host chooses a provider.
+const COMPRESSOR: &str = "Mem.compressor";
+
 /// The kind of value that a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wanted {
@@ -132,10 +135,31 @@ fn whole(
         return;
     };
     let provider = get("provider").and_then(|(_, value)| value.as_text());
+    needed(declared, process, list, provider, out);
     if provider == Some("eliza") && fits(&Type::Text, &answer.kind) == Fit::Never {
         out.push(codes::answer_of_eliza(answer.span));
     } else if matches!(answer.kind, Type::Unit) {
         out.push(codes::answer_without_content(answer.span));
+    }
+}
+
+/// Checks that an agent names who answers. The host chooses that for the compressor of `mem`.
+fn needed(
+    declared: &Let,
+    process: &Process,
+    list: &[Setting],
+    provider: Option<&str>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let given = |key: &str| list.iter().any(|setting| *setting.key.text == *key);
+    let name = &declared.name;
+    if !given("provider") && &*process.name != COMPRESSOR {
+        out.push(codes::agent_without_provider(name.span, &name.text, &PROVIDERS.join(", ")));
+    }
+    if let Some(provider @ ("anthropic" | "openai" | "script")) = provider
+        && !given("model")
+    {
+        out.push(codes::agent_without_model(name.span, &name.text, &provider));
     }
 }
 

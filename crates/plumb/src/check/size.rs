@@ -1,6 +1,7 @@
 //! The size of inlined networks, and recursive processes.
 
 use crate::diagnostic::Diagnostic;
+use crate::graph::Kind;
 use crate::span::Span;
 
 use super::codes;
@@ -59,6 +60,21 @@ pub(super) fn order(
         }
     }
     order
+}
+
+/// Per process: true if it may say something before anything comes in. `order` has each after its parts.
+pub(super) fn lively(fragments: &[Fragment], order: &[ProcessId]) -> Vec<bool> {
+    let mut lively = vec![false; fragments.len()];
+    for process in order {
+        let nodes = fragments.get(*process).map(|fragment| &fragment.nodes);
+        let begins = nodes.into_iter().flatten().any(|node| match &node.kind {
+            StepKind::Plain(Kind::Once(_)) => true,
+            StepKind::Call(inner) => lively.get(*inner) == Some(&true),
+            _ => false,
+        });
+        mark(&mut lively, *process, begins);
+    }
+    lively
 }
 
 fn mark(marks: &mut [bool], at: usize, to: bool) {

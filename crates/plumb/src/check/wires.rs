@@ -86,6 +86,10 @@ impl<'a> Drafter<'a, '_> {
                     }
                     Some(ends) => {
                         told = outs.len() != ends.ins.len();
+                        let before = index.checked_sub(1).and_then(|at| parts.get(at));
+                        if outs.is_empty() && ends.ins.is_empty() {
+                            self.backwards(before, wire);
+                        }
                         self.connect(&outs, &ends.ins, (span, wire.span()));
                     }
                     None => self.dangling(&outs, wire.span()),
@@ -109,6 +113,20 @@ impl<'a> Drafter<'a, '_> {
             }
         }
         (!broken).then_some(whole)
+    }
+
+    /// Reports an output that is read where nothing is taken, or an input that is fed where nothing comes.
+    fn backwards(&mut self, before: Option<&Wire>, wire: &Wire) {
+        let local = |wire: &Wire| match wire {
+            Wire::Named(path) if path.module.is_none() => self.locals.get(&path.name.text),
+            _ => None,
+        };
+        let told = match (before, before.and_then(local), local(wire)) {
+            (Some(before), Some(_), _) => codes::read_output(before.span(), &named(before)),
+            (_, _, Some(_)) => codes::fed_input(wire.span(), &named(wire)),
+            _ => return,
+        };
+        self.wrong(told);
     }
 
     /// The number of streams that a wire takes, if it does not depend on the input.
@@ -261,6 +279,9 @@ impl<'a> Drafter<'a, '_> {
         if path.module.is_none() && diagnostic.code == codes::UNKNOWN_NAME {
             diagnostic.message =
                 format!("no process, channel or port is called `{}`", path.name.text);
+            if &*path.name.text == "once" {
+                diagnostic = diagnostic.hint("`once(e)` gives one message at the start.");
+            }
         }
         diagnostic
     }
@@ -276,7 +297,12 @@ impl<'a> Drafter<'a, '_> {
     }
 
     fn instance_of(&mut self, process: ProcessId, span: Span) -> Option<PartId> {
-        if !self.shared {
+        let told = self.composed.told.contains(&process);
+        if told {
+            self.draft.suspect = true;
+            return None;
+        }
+        if !self.shared || self.composed.has(self.statement, process) {
             return Some(self.call(process, span));
         }
         match self.instances.get(&process) {
@@ -436,6 +462,14 @@ impl<'a> Drafter<'a, '_> {
                 self.wrong(codes::fed_input(channel.span, &channel.text));
             }
         }
+    }
+}
+
+/// The name that a wire is.
+fn named(wire: &Wire) -> &str {
+    match wire {
+        Wire::Named(path) => &path.name.text,
+        _ => "",
     }
 }
 

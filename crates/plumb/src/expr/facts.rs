@@ -103,15 +103,20 @@ impl Typer<'_> {
         }
     }
 
-    /// Facts of `defined`: the place exists, or it is missing.
+    /// Facts of `defined`: the place exists, or it is missing. A place that exists has all that leads to it; if it
+    /// is missing, so may be what leads to it, and then nothing is known.
     fn defined(&self, place: &FieldPath, outcome: Truth) -> Vec<Fact> {
         let Some((last, base)) = place.split_last() else {
             return Vec::new();
         };
-        let Some(whole) = self.at(base) else {
+        let Some(mut whole) = self.at(base) else {
             return Vec::new();
         };
-        let mut facts = Vec::new();
+        let mut facts = match outcome {
+            Truth::True => self.parents(base),
+            Truth::False if self.is_there(base) => Vec::new(),
+            Truth::False => return Vec::new(),
+        };
         if let Type::Sum(variants) = &whole {
             let may = |variant: &&Type| {
                 !matches!(
@@ -121,17 +126,39 @@ impl Typer<'_> {
                 )
             };
             let left: Vec<Type> = variants.iter().filter(may).cloned().collect();
-            facts.push((base.to_vec(), Type::of_variants(left)));
+            whole = Type::of_variants(left);
+            facts.push((base.to_vec(), whole.clone()));
         }
         if outcome == Truth::True {
-            let whole = facts.first().map_or(&whole, |(_, kind)| kind);
-            match step(whole, last) {
+            match step(&whole, last) {
                 Found::Nowhere => {}
                 Found::Dynamic => facts.push((place.clone(), Type::Json)),
                 Found::There(_, kind) => facts.push((place.clone(), kind)),
             }
         }
         facts
+    }
+
+    /// The places on the way to a place and it itself, as facts, except those that are known to exist.
+    fn parents(&self, place: &[Step]) -> Vec<Fact> {
+        let ways = (1..=place.len()).filter_map(|length| place.get(..length));
+        let ways = ways.filter(|way| !self.is_there(way));
+        ways.filter_map(|way| Some((way.to_vec(), self.at(way)?)))
+            .collect()
+    }
+
+    /// Returns true if every message has this place, as far as is known here.
+    fn is_there(&self, place: &[Step]) -> bool {
+        if latest(&self.known, place).is_some() {
+            return true;
+        }
+        let Some((last, base)) = place.split_last() else {
+            return true;
+        };
+        let whole = self.is_there(base).then(|| self.at(base)).flatten();
+        whole.is_some_and(|whole| {
+            matches!(step(&whole, last), Found::There(Presence::Required, _))
+        })
     }
 
     /// In a selector whatever was read was there.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::syntax::ast::{Expr, ExprKind};
+use crate::syntax::field_text;
 use crate::types::{self, Field, Presence, Type, join};
 
 /// A step from a value to a part of it.
@@ -40,11 +41,11 @@ pub(super) fn place(expr: &Expr) -> Option<FieldPath> {
 pub(super) fn spelt(place: &[Step]) -> String {
     let whole = match place.first() {
         None | Some(Step::Part(_)) => true,
-        Some(Step::Field(first)) => &**first == "value",
+        Some(Step::Field(first)) => &**first == "value" || field_text(first) != **first,
     };
     let mut parts: Vec<String> = whole.then(|| "value".to_owned()).into_iter().collect();
     parts.extend(place.iter().map(|step| match step {
-        Step::Field(name) => name.to_string(),
+        Step::Field(name) => field_text(name),
         Step::Part(index) => index.to_string(),
     }));
     parts.join(".")

@@ -28,6 +28,7 @@ impl Builder {
                 nodes: Vec::new(),
                 edges: Vec::new(),
                 externals: Vec::new(),
+                gates: Vec::new(),
             },
         }
     }

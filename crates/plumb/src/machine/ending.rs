@@ -10,6 +10,7 @@
 //! counted in, finds full queues that wait for each other, and they end with an error.
 
 use super::fault::FaultKind;
+use super::gate::unfinished;
 use super::program::{Act, Program, Unit};
 use super::run::{Run, fault_at};
 use super::state::{NodeSet, State};
@@ -154,9 +155,13 @@ fn end(run: &mut Run<'_>, gone: &[u32]) {
         }
         // Only a timer whose message would find no room.
         run.cancel(*node);
+        let mut gate = run.program.gate(*node);
         for edge in &unit.inputs {
-            while run.state.queues.pop(*edge).is_some() {
+            while let Some((message, _)) = run.state.queues.pop(*edge) {
                 run.state.counters.left_over += 1;
+                // The first message is the state of the session.
+                let told = gate.take().and_then(|gate| unfinished(gate, &message));
+                run.step.errors.extend(told);
             }
             // A sender that waited for room there may go on.
             if let Some(pipe) = run.program.pipe(*edge) {

@@ -152,6 +152,10 @@ faults! {
     Deadlock = DEADLOCK, "deadlock", Internal;
     /// A queue within a feedback loop has become long.
     HighWater = HIGH_WATER, "high_water", Internal;
+    /// A session met a message that it did not expect, or waited too long, and nothing reads its `error`.
+    Violation = VIOLATION, "session_violation", Invalid;
+    /// The network ended, and a session stood in the midst of a run or held payloads.
+    Unfinished = UNFINISHED, "session_unfinished", Invalid;
 }
 
 code_table! {
@@ -183,4 +187,8 @@ code_table! {
         "Start over: a state survives restarts, but not changes to its program.";
     pub(super) GRAPH = "P0814": "a graph is inconsistent",
         "Build graphs by checking a program; the detail names the inconsistent part.";
+    VIOLATION = "P0818": "a session was violated, and nothing reads its `error`",
+        "Read `s@error`, or end it with `discard` if violations are no matter.";
+    UNFINISHED = "P0819": "the network ended in the midst of a session's run, or with payloads that no run sent",
+        "Bring what the step waits for, or trigger a run for each payload.";
 }

@@ -8,7 +8,7 @@ use super::fan::Fan;
 use super::record::Names;
 use super::shape::Shape;
 use super::state::State;
-use crate::graph::{Code, Edge, External, ExternalId, Flow, Graph, Kind, Node, NodeId, Selector};
+use crate::graph::{Code, Edge, External, ExternalId, Flow, Gate, Graph, Kind, Node, NodeId, Selector};
 use crate::span::Span;
 use crate::types::Type;
 use crate::value::Value;
@@ -80,6 +80,8 @@ pub struct Program {
     outputs: usize,
     /// Per node: the index of the filters behind a copy.
     pub(super) fans: Box<[Option<Fan>]>,
+    /// The sessions, by the node of their gate.
+    pub(super) gates: Box<[Gate]>,
     /// The state of every network after its start, if the start has no output.
     pub(super) started: OnceLock<Option<State>>,
 }
@@ -109,6 +111,8 @@ pub(super) enum Act {
     Copy,
     Merge,
     Discard,
+    /// The end of a session's reports that nothing reads; the number of the session.
+    Unheard(usize),
     Empty,
     Once(Value),
     Barrier,
@@ -157,6 +161,7 @@ impl Program {
         let fans = units.iter().map(|unit| Fan::new(unit, &units, &pipes));
         Ok(Self {
             fans: fans.collect(),
+            gates: graph.gates.clone().into(),
             name: Arc::clone(&graph.name),
             id: identity(graph),
             limits: Limits {
@@ -211,6 +216,11 @@ impl Program {
 
     pub(super) fn unit(&self, node: u32) -> Option<&Unit> {
         self.units.get(node as usize)
+    }
+
+    /// The session whose gate this node is.
+    pub(super) fn gate(&self, node: u32) -> Option<&Gate> {
+        self.gates.iter().find(|gate| gate.barrier.0 == node)
     }
 
     pub(super) fn fan(&self, node: u32) -> Option<&Fan> {
@@ -296,7 +306,11 @@ fn act(graph: &Graph, at: usize, node: &Node, names: &Names) -> Option<Act> {
         Kind::Id => Act::Id,
         Kind::Copy => Act::Copy,
         Kind::Merge => Act::Merge,
-        Kind::Discard => Act::Discard,
+        Kind::Discard => {
+            let mut gates = graph.gates.iter();
+            let session = gates.position(|gate| gate.unheard.is_some_and(|it| it.0 as usize == at));
+            session.map_or(Act::Discard, Act::Unheard)
+        }
         Kind::Empty => Act::Empty,
         Kind::Once(value) => Act::Once(value.clone()),
         Kind::Barrier => Act::Barrier,

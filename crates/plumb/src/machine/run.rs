@@ -147,6 +147,12 @@ impl Run<'_> {
                 self.step.outputs.push((*port, message));
             }
             Act::Discard => counters.discarded += 1,
+            Act::Unheard(session) => {
+                counters.discarded += 1;
+                let gate = self.program.gates.get(*session);
+                let violation = gate.map(|gate| super::gate::violation(gate, &message));
+                self.step.violations.extend(violation);
+            }
             Act::Copy => return 1 + self.copy(node, unit, message),
             Act::Filter(expression, selector) => match expression.holds(&message, &mut work) {
                 Ok(true) => self.send(unit, message),

@@ -98,9 +98,12 @@ impl TypeNames {
         let mut needed = Vec::new();
         named_in(kind, &mut needed);
         for path in needed {
-            if !is_built_in(path)
-                && let Ok(other) = units.find(definition.unit, path, Sort::Type)
-            {
+            if is_built_in(path) {
+                continue;
+            }
+            let other = units.find(definition.unit, path, Sort::Type);
+            let rivals = units.rivals(definition.unit, path, Sort::Type);
+            for other in other.into_iter().chain(rivals) {
                 self.declared(units, other, open, out);
             }
         }
@@ -198,11 +201,15 @@ impl Resolver<'_> {
                 if path.name.span.source.0 == 0 {
                     self.names.uses.borrow_mut().push((path.span(), definition));
                 }
-                self.names
-                    .done
-                    .get(&definition)
-                    .cloned()
-                    .unwrap_or(Type::Unknown)
+                let known = |one: &Definition| self.names.done.get(one);
+                let kind = known(&definition).cloned().unwrap_or(Type::Unknown);
+                let rivals = self.units.rivals(self.unit, path, Sort::Type);
+                // Modules may call one type by one name.
+                if rivals.iter().any(|one| known(one) != Some(&kind)) {
+                    self.out.push(self.units.ambiguous(path, &rivals));
+                    return Type::Unknown;
+                }
+                kind
             }
             Err(diagnostic) => {
                 self.out.push(diagnostic);

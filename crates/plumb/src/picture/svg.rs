@@ -10,27 +10,93 @@ use super::view::{Joint, Seen, View};
 /// style sheet.
 const WIDE: (f64, f64, f64) = (7.3, 6.1, 6.1);
 
-const STYLE: &str = "
-svg { --paper: #ffffff; --ink: #1f2328; --soft: #656d76; --line: #8c959f; --box: #f6f8fa; --port: #ddf4ff;
-  --outside: #fff8c5; --session: #fbefff; --check: #ffebe9; --back: #bc4c00; background: var(--paper); }
-@media (prefers-color-scheme: dark) { svg { --paper: #0d1117; --ink: #e6edf3; --soft: #8b949e;
-  --line: #6e7681; --box: #161b22; --port: #0c2d4a; --outside: #3a2d05; --session: #2d1a40; --check: #431a18; --back: #f0883e; } }
+/// The fonts and the shapes of the style sheet. Colors are written out, since only browsers know variables.
+const SHAPES: &str = "
 text { font: 12px ui-monospace, SFMono-Regular, Menlo, Consolas, \"DejaVu Sans Mono\", monospace;
-  fill: var(--ink); text-anchor: middle; dominant-baseline: central; }
-.word, .type { font-size: 10px; fill: var(--soft); }
-.type { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; stroke-linejoin: round; }
-.box rect, .check rect { fill: var(--box); stroke: var(--line); }
-.check rect { fill: var(--check); stroke-dasharray: 4 3; }
-.port rect { fill: var(--port); stroke: var(--line); }
-.outside rect { fill: var(--outside); stroke: var(--ink); stroke-width: 1.5; }
-.session rect { fill: var(--session); stroke: var(--ink); stroke-width: 1.5; }
-.dot rect { fill: var(--paper); stroke: var(--line); }
-.dot text, .bar text { font-size: 10px; fill: var(--soft); }
-.bar rect { fill: var(--box); stroke: var(--ink); stroke-width: 1.5; }
-.edge path { fill: none; stroke: var(--line); stroke-width: 1.3; marker-end: url(#tip); }
-.back path { stroke: var(--back); marker-end: url(#back); }
-#tip path { fill: var(--line); stroke: none; } #back path { fill: var(--back); stroke: none; }
+  text-anchor: middle; dominant-baseline: central; }
+.word, .type, .dot text, .bar text { font-size: 10px; }
+.type { paint-order: stroke; stroke-width: 4px; stroke-linejoin: round; }
+.check rect { stroke-dasharray: 4 3; }
+.outside rect, .session rect, .bar rect { stroke-width: 1.5; }
+.edge path { fill: none; stroke-width: 1.3; marker-end: url(#tip); }
+.back path { marker-end: url(#back); }
+#tip path, #back path { stroke: none; }
 ";
+
+/// The colors of a picture.
+struct Palette {
+    paper: &'static str,
+    ink: &'static str,
+    soft: &'static str,
+    line: &'static str,
+    plain: &'static str,
+    port: &'static str,
+    outside: &'static str,
+    session: &'static str,
+    check: &'static str,
+    back: &'static str,
+}
+
+const LIGHT: Palette = Palette {
+    paper: "#ffffff",
+    ink: "#1f2328",
+    soft: "#656d76",
+    line: "#8c959f",
+    plain: "#f6f8fa",
+    port: "#ddf4ff",
+    outside: "#fff8c5",
+    session: "#fbefff",
+    check: "#ffebe9",
+    back: "#bc4c00",
+};
+
+const DARK: Palette = Palette {
+    paper: "#0d1117",
+    ink: "#e6edf3",
+    soft: "#8b949e",
+    line: "#6e7681",
+    plain: "#161b22",
+    port: "#0c2d4a",
+    outside: "#3a2d05",
+    session: "#2d1a40",
+    check: "#431a18",
+    back: "#f0883e",
+};
+
+impl Palette {
+    /// The rules that color a picture.
+    fn rules(&self) -> String {
+        let Self {
+            paper,
+            ink,
+            soft,
+            line,
+            plain,
+            port,
+            outside,
+            session,
+            check,
+            back,
+        } = self;
+        format!(
+            ".paper {{ fill: {paper}; }} text {{ fill: {ink}; }}\n\
+             .word, .type, .dot text, .bar text {{ fill: {soft}; }} .type {{ stroke: {paper}; }}\n\
+             .box rect {{ fill: {plain}; stroke: {line}; }} .check rect {{ fill: {check}; stroke: {line}; }}\n\
+             .port rect {{ fill: {port}; stroke: {line}; }} .dot rect {{ fill: {paper}; stroke: {line}; }}\n\
+             .outside rect {{ fill: {outside}; stroke: {ink}; }}\n\
+             .session rect {{ fill: {session}; stroke: {ink}; }}\n\
+             .bar rect {{ fill: {plain}; stroke: {ink}; }}\n\
+             .edge path {{ stroke: {line}; }} .back path {{ stroke: {back}; }}\n\
+             #tip path {{ fill: {line}; }} #back path {{ fill: {back}; }}\n"
+        )
+    }
+}
+
+/// The style sheet. A program that does not know the query for dark screens draws a light picture.
+fn style() -> String {
+    let (light, dark) = (LIGHT.rules(), DARK.rules());
+    format!("{SHAPES}{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n")
+}
 
 /// A graph in SVG.
 pub(super) fn svg(name: &str, view: &View) -> String {
@@ -46,8 +112,10 @@ pub(super) fn svg(name: &str, view: &View) -> String {
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>",
-        escaped(name)
+         width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n<style>{}</style>\n\
+         <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>",
+        escaped(name),
+        style()
     );
     for id in ["tip", "back"] {
         let _ = writeln!(

@@ -40,9 +40,28 @@ code_table! {
         "Bind the session to a stream of a wider type; the session sends to the second of the two.";
     pub NOT_BROUGHT = "P0621": "a step receives messages that never come from the session's stream",
         "Bind the session to the stream that brings it; the session receives from the first of the two.";
+    pub NOT_DUAL = "P0622": "two ends of one conversation that do not follow dual protocols",
+        "Bind one end to a protocol, and the other to its `dual`.";
+    pub UNHANDLED_ARM = "P0623": "an arm of an `offer` that nothing handles",
+        "Read the label, `s@offer(l) ; …`, or wire a step of the arm.";
+    pub STUCK = "P0624": "a step of a session that waits for what only comes after it",
+        "Feed the step from something that does not wait for it, or change the order of the protocol.";
 }
 
 mistakes! {
+    error not_dual(mine, theirs) = NOT_DUAL:
+        "the two ends do not go together: one would `{mine}` where the other would `{theirs}`",
+        "Bind one end to a protocol, and the other to its `dual`.";
+    error unhandled_arm(endpoint) = UNHANDLED_ARM: "nothing handles `{endpoint}`",
+        "Add `{endpoint} ; …`, or `{endpoint} ; discard`.";
+    error stuck(session, step) = STUCK:
+        "the session `{session}` cannot get past `{step}`: what it waits for comes only after it",
+        "Feed the step from something that does not wait for it, or change the order of the protocol.";
+    error never_starts(session) = STUCK:
+        "the session `{session}` never starts: its trigger waits for a run",
+        "Trigger it from something that does not wait for the session.";
+    error copied_message() = COPIED_STEP: "the message of this step is copied",
+        "What a step receives is used once: send it to a channel of the program and read that.";
     error unknown_protocol(name) = UNKNOWN_PROTOCOL: "no protocol is called `{name}`";
     error unknown_jump(name) = UNKNOWN_PROTOCOL:
         "`{name}` is neither a variable of a `rec` around it nor a protocol";

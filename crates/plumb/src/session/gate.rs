@@ -219,12 +219,14 @@ impl Network<'_> {
         self.flow([self.at("act"), dropped, Wire::Discard(make.span)]);
     }
 
-    /// Wires the errors of the session to `s@error`.
+    /// Wires the errors of the session to `s@error`. If nothing reads that, the machine reports what is discarded
+    /// there.
     fn reports(&mut self) {
-        if !self.session.uses(EndpointId::Error) {
-            return;
-        }
         let make = self.make;
+        if !self.session.uses(EndpointId::Error) {
+            let error = make.at(&self.session.channel(EndpointId::Error));
+            self.flow([error, Wire::Discard(make.span)]);
+        }
         let late = || make.says("do", "late");
         let wrong = make.filter(make.or(make.says("do", "unexpected"), late()));
         let steps = self.session.steps.steps.iter().enumerate();

@@ -138,7 +138,9 @@ impl Network<'_> {
         let make = self.make;
         let session = self.session;
         let used = session.uses.iter().map(|(place, _)| *place);
-        let places: BTreeSet<EndpointId> = used.chain(session.missing()).collect();
+        let reported = [EndpointId::Error];
+        let places = used.chain(session.missing()).chain(reported);
+        let places: BTreeSet<EndpointId> = places.collect();
         for place in places {
             let channel = make.channel(&session.channel(place), self.kind(place));
             self.made.push(channel);

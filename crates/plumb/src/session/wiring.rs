@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::steps::{Action, Arm, Steps, written};
+use super::steps::{Action, Arm, Next, Steps, written};
 use super::{Scope, codes};
 use crate::diagnostic::Diagnostic;
+use crate::nearest::nearest;
 use crate::span::Span;
 use crate::syntax::ast::{Bind, Endpoint, Name, Type};
 use crate::syntax::type_text;
@@ -45,6 +46,8 @@ pub(super) struct Session {
     pub(super) prefix: String,
     /// The endpoints that the body names, in order.
     pub(super) uses: Vec<(EndpointId, Span)>,
+    /// True if the body names an endpoint that is none: what seems to be missing may be meant by it.
+    pub(super) mistaken: bool,
 }
 
 impl Session {
@@ -135,6 +138,7 @@ impl Session {
             ([only], None) => Ok(*only),
             ([], _) => {
                 let told = codes::unknown_step(span, &asked.step(), &self.listed());
+                let told = told.meant(self.near(asked).as_deref());
                 Err(told.label(self.bind.protocol.span(), "this protocol"))
             }
             (several, None) => {
@@ -151,6 +155,19 @@ impl Session {
                 place.ok_or_else(|| codes::uncounted_step(span, &name, &count, &places))
             }
         }
+    }
+
+    /// The label that was probably meant.
+    fn near(&self, asked: &Asked<'_>) -> Option<String> {
+        let Asked::Label(label, _) = asked else {
+            return None;
+        };
+        let steps = self.steps.steps.iter();
+        let labels = steps.flat_map(|step| match &step.action {
+            Action::Select(arms) | Action::Offer(arms) => arms.as_slice(),
+            _ => &[],
+        });
+        nearest(&label.text, labels.map(|arm| &*arm.label.text)).map(str::to_owned)
     }
 
     /// The step exists, but the other way.
@@ -235,6 +252,10 @@ impl Session {
                 found.push(twice.label(other, "here first"));
             }
         }
+        if self.mistaken {
+            return found;
+        }
+        found.extend(self.unhandled());
         found.extend(self.missing().into_iter().map(|place| {
             let (endpoint, step) = self.lacking(place);
             let told = codes::missing_step(self.bind.session.span, &endpoint);
@@ -244,6 +265,67 @@ impl Session {
             }
         }));
         found
+    }
+
+    /// Reports arms of the other side's choices that nothing handles: neither the label is read, nor is a step of
+    /// the arm wired. An arm without steps needs nothing where the others are handled by theirs.
+    fn unhandled(&self) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for (index, step) in self.steps.steps.iter().enumerate() {
+            let Action::Offer(arms) = &step.action else {
+                continue;
+            };
+            let read = |arm: usize| self.uses(EndpointId::Offer(index, arm));
+            let labelled = (0..arms.len()).any(read);
+            let own: Vec<Vec<usize>> = arms.iter().map(|arm| self.own(index, arm)).collect();
+            let wired = |steps: &Vec<usize>| steps.iter().any(|step| self.wires(*step));
+            let by_steps = !labelled && own.iter().any(wired);
+            for (arm, steps) in own.iter().enumerate() {
+                let needless = steps.is_empty() && by_steps;
+                if read(arm) || wired(steps) || needless {
+                    continue;
+                }
+                let label = arms.get(arm).map(|arm| &arm.label);
+                let Some(label) = label else { continue };
+                let endpoint = format!("{}@offer({})", self.bind.session.text, label.text);
+                let told = codes::unhandled_arm(self.bind.session.span, &endpoint);
+                found.push(told.label(label.span, "this arm"));
+            }
+        }
+        found
+    }
+
+    /// The steps of an arm, as far as it does not lead back to its choice or before it.
+    fn own(&self, choice: usize, arm: &Arm) -> Vec<usize> {
+        let mut own: Vec<usize> = Vec::new();
+        let mut open = vec![arm.next];
+        while let Some(next) = open.pop() {
+            let Next::Step(step) = next else { continue };
+            if step <= choice || own.contains(&step) {
+                continue;
+            }
+            own.push(step);
+            match self.steps.steps.get(step).map(|step| &step.action) {
+                Some(Action::Send(_, next) | Action::Recv(_, next)) => open.push(*next),
+                Some(Action::Select(arms) | Action::Offer(arms)) => {
+                    open.extend(arms.iter().map(|arm| arm.next));
+                }
+                None => {}
+            }
+        }
+        own
+    }
+
+    /// Returns true if the body names an endpoint of a step.
+    fn wires(&self, step: usize) -> bool {
+        self.uses.iter().any(|(place, _)| match place {
+            EndpointId::Send(at)
+            | EndpointId::Recv(at)
+            | EndpointId::Done(at)
+            | EndpointId::Select(at, _)
+            | EndpointId::Offer(at, _) => *at == step,
+            EndpointId::Trigger | EndpointId::Started | EndpointId::Error => false,
+        })
     }
 
     /// The sinks that nothing feeds.

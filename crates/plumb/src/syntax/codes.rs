@@ -115,7 +115,7 @@ mistakes! {
     error empty_type() = UNEXPECTED: "`()` is no type of messages",
         "The type with the one value `null` is `unit`.";
     error capital_field(name) = WRONG_CASE: "a field starts with a small letter, `{name}` does not",
-        "A message with other fields is `json`.";
+        "Write it in quotes, `\"{name}\"`.";
 
     error loose_semicolon(found) = LOOSE_SEMICOLON: "expected a process after this `;`, found {found}",
         "`;` composes and does not end a statement: remove it.";

@@ -316,6 +316,19 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The name of a field of a message: a word, or in quotes any other name.
+    fn field_name(&mut self) -> Parsed<Name> {
+        let token = self.token();
+        if token.kind != TokenKind::Text {
+            return self.field("the name of a field");
+        }
+        self.bump();
+        Ok(Name {
+            text: self.string(token).into(),
+            span: token.span,
+        })
+    }
+
     /// `name` or `Module.name`, as `case` says.
     fn path(&mut self, what: &str, case: TokenKind) -> Parsed<Path> {
         let qualified =

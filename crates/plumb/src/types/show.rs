@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Field, Presence, Type};
+use crate::syntax::field_text;
 use crate::value::quoted;
 
 /// The maximum length of a type in a diagnostic, in characters.
@@ -60,7 +61,7 @@ fn record(f: &mut fmt::Formatter<'_>, fields: &[Field]) -> fmt::Result {
             Presence::Required => "",
             Presence::Optional => "?",
         };
-        write!(f, "{}{mark}: {}", field.name, field.kind)?;
+        write!(f, "{}{mark}: {}", field_text(&field.name), field.kind)?;
     }
     f.write_str(" }")
 }

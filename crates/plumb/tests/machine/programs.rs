@@ -22,6 +22,8 @@ const TYPES: &[&str] = &[
     "[int]",
     "int | string | { a?: int, c: [string] }",
     "{ a?: { s?: string, n: int | string }, b: unit | string }",
+    "{ a?: { kind: \"x\", n: int } | { s: int, b?: bool }, b?: { a?: { n?: int }, s: string } | unit }",
+    "{ kind: \"x\", a?: { n: int } | { s: string } } | { kind: \"y\", c?: { a?: { n?: int } } }",
 ];
 
 /// Bytes to choose by; zeros when they are used up.
@@ -48,7 +50,7 @@ impl Bytes<'_> {
             ])
             .to_owned();
         if self.below(3) == 0 {
-            place += self.pick(&[".n", ".s", ".a"]);
+            place += self.pick(&[".n", ".s", ".a", ".kind"]);
         }
         place
     }

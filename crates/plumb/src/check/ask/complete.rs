@@ -7,7 +7,7 @@ use crate::expr::fields_of;
 use crate::names::{Sort, Unit, member_name};
 use crate::span::SourceId;
 use crate::syntax::ast::{
-    Bind, Body, DeclarationKind, Name, Plumb, Protocol, ProtocolKind, Side, StatementKind,
+    Bind, Body, DeclarationKind, Name, Plumb, Protocol, ProtocolKind, Side,
 };
 use crate::syntax::type_text;
 use crate::types::{Presence, Type};
@@ -16,6 +16,7 @@ use super::super::Checked;
 use super::super::notes::Shows;
 use super::super::process::{Process, Role};
 use super::super::settings;
+use super::place::{Place, place};
 use super::{holds, own_streams, session, streamed};
 
 /// A completion at a position.
@@ -57,10 +58,19 @@ const IN_EXPRESSIONS: &[&str] = &[
 ];
 
 /// Keywords of statements.
-const IN_BODIES: &[&str] = &["let", "spawn", "channel"];
+const STATEMENTS: &[&str] = &["let", "spawn"];
 
 /// Keywords of declarations.
-const AT_THE_TOP: &[&str] = &["use", "type", "let", "protocol", "agent", "tool", "plumb"];
+const DECLARATIONS: &[&str] = &["use", "type", "let", "protocol"];
+
+/// Keywords of processes.
+const BODIES: &[&str] = &["agent", "tool", "plumb"];
+
+/// Words of protocols.
+const STEPS: &[&str] = &["send", "recv", "select", "offer", "rec", "loop", "end"];
+
+/// Types that the language has.
+const TYPES: &[&str] = &["string", "int", "number", "bool", "unit", "json"];
 
 impl Checked {
     /// Returns the completions at a byte offset, in alphabetical order, whatever letters are already typed.
@@ -73,16 +83,11 @@ impl Checked {
         let mut found = match before.chars().next_back() {
             Some('@') => self.ports_of(last_word(before.trim_end_matches('@')), offset),
             Some('.') => self.members(before.trim_end_matches('.'), offset),
-            _ => match last_word(before.trim_end()) {
-                "use" => vec![completion("mem", CompletionKind::Word, "")],
-                // What stands here is new.
-                "type" | "let" | "protocol" | "as" => Vec::new(),
-                _ => self
-                    .settings(before, offset)
-                    .or_else(|| self.in_binding(offset))
-                    .or_else(|| self.commands(before, offset))
-                    .unwrap_or_else(|| self.words(offset)),
-            },
+            _ => self
+                .settings(before, offset)
+                .or_else(|| self.commands(before, offset))
+                .or_else(|| self.in_message(offset))
+                .unwrap_or_else(|| self.at_place(&place(before), offset)),
         };
         found.sort();
         found.dedup();
@@ -243,20 +248,89 @@ impl Checked {
         Some(message.clone())
     }
 
-    /// In a binding: the streams of the body, and protocols.
-    fn in_binding(&self, offset: u32) -> Option<Vec<Completion>> {
-        let (plumb, statement) = self.statement_at(offset)?;
-        if !matches!(statement.kind, StatementKind::Bind(_)) {
-            return None;
+    /// In an expression: fields of the message, and words.
+    fn in_message(&self, offset: u32) -> Option<Vec<Completion>> {
+        let message = self.message_at(offset)?;
+        let mut found = fields(&message);
+        found.extend(IN_EXPRESSIONS.iter().map(word));
+        Some(found)
+    }
+
+    /// What can stand at a place of the grammar.
+    fn at_place(&self, place: &Place, offset: u32) -> Vec<Completion> {
+        let words = |words: &[&str]| words.iter().map(word).collect::<Vec<_>>();
+        let body = self.body_at(offset);
+        let streams = || body.map_or_else(Vec::new, |plumb| self.streams_of(plumb));
+        match place {
+            Place::Top => words(DECLARATIONS),
+            Place::Body => [words(BODIES), words(MORPHISMS), self.processes_here()].concat(),
+            Place::Part => [words(MORPHISMS), self.processes_here(), streams()].concat(),
+            Place::Statement => {
+                let morphisms = words(MORPHISMS);
+                [words(STATEMENTS), morphisms, self.processes_here(), streams()].concat()
+            }
+            Place::Behind => {
+                let mut found = [words(MORPHISMS), self.processes_here(), streams()].concat();
+                let inputs = body.map_or_else(Vec::new, |plumb| self.inputs_of(plumb));
+                found.retain(|one| {
+                    one.kind != CompletionKind::Channel || !inputs.contains(&one.label)
+                });
+                found
+            }
+            Place::Type => [words(TYPES), self.types_here()].concat(),
+            Place::Channel => words(&["channel"]),
+            Place::Step => [words(STEPS), self.protocols()].concat(),
+            Place::Protocol => [words(&["dual"]), self.protocols()].concat(),
+            Place::Module => {
+                let modules = self.units.list.iter().skip(1).map(|unit| &*unit.name);
+                words(&modules.chain(["mem"]).collect::<Vec<_>>())
+            }
+            Place::Spawned => self.processes_here(),
+            Place::Argument(process) => [self.ports_of(process, offset), streams()].concat(),
+            Place::Joined => streams(),
+            Place::StepType(session, word) | Place::Label(session, word) => {
+                self.steps_of(session, word, offset)
+            }
+            Place::Unknown => Vec::new(),
         }
+    }
+
+    /// The types or labels of the steps of a session that an endpoint can name.
+    fn steps_of(&self, session_name: &str, word: &str, offset: u32) -> Vec<Completion> {
+        let bind = self.body_at(offset).and_then(|plumb| session(plumb, session_name));
+        let endpoints = bind.map_or_else(Vec::new, |bind| self.endpoints(bind));
+        let of = endpoints.iter().filter_map(|one| {
+            let inside = one.label.strip_prefix(word)?.strip_prefix('(')?;
+            Some(completion(inside.strip_suffix(')')?, CompletionKind::Type, ""))
+        });
+        of.collect()
+    }
+
+    /// The inputs of a body, from which nothing but a statement's first part may read.
+    fn inputs_of(&self, plumb: &Plumb) -> Vec<String> {
+        let inputs = self.program.lets().find_map(|declared| match &declared.body {
+            Body::Plumb(own) if own.span == plumb.span => Some(declared.signature.inputs.len()),
+            _ => None,
+        });
+        let inputs = plumb.ports.iter().take(inputs.unwrap_or_default());
+        inputs.map(|port| port.text.to_string()).collect()
+    }
+
+    fn protocols(&self) -> Vec<Completion> {
         let protocols = self.known_units().flat_map(|unit| unit.protocols.keys());
         let protocols = protocols.map(|name| completion(name, CompletionKind::Type, ""));
-        Some(
-            self.streams_of(plumb)
-                .into_iter()
-                .chain(protocols)
-                .collect(),
-        )
+        protocols.collect()
+    }
+
+    fn types_here(&self) -> Vec<Completion> {
+        self.known_units().flat_map(types_of).collect()
+    }
+
+    /// The processes of the program, and the modules that have more.
+    fn processes_here(&self) -> Vec<Completion> {
+        let modules = self.units.list.first().into_iter().flat_map(|unit| &unit.uses);
+        let modules = modules.map(|(name, _)| completion(name, CompletionKind::Word, ""));
+        self.own_processes().chain(modules).collect()
     }
 
     /// The units whose types and protocols the program knows by their bare names.
@@ -287,26 +361,10 @@ impl Checked {
         });
         streams.chain(sessions).collect()
     }
+}
 
-    fn words(&self, offset: u32) -> Vec<Completion> {
-        let word = |label: &&str| completion(label, CompletionKind::Word, "");
-        if let Some(message) = self.message_at(offset) {
-            let mut found = fields(&message);
-            found.extend(IN_EXPRESSIONS.iter().map(word));
-            return found;
-        }
-        let mut found: Vec<Completion> = MORPHISMS.iter().map(word).collect();
-        if let Some(plumb) = self.body_at(offset) {
-            found.extend(IN_BODIES.iter().map(word));
-            found.extend(self.streams_of(plumb));
-        } else {
-            found.extend(AT_THE_TOP.iter().map(word));
-        }
-        found.extend(self.own_processes());
-        let types = self.known_units().flat_map(types_of);
-        found.extend(types);
-        found
-    }
+fn word(label: &&str) -> Completion {
+    completion(label, CompletionKind::Word, "")
 }
 
 pub(super) fn is_letter(letter: char) -> bool {

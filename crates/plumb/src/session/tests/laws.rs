@@ -58,7 +58,7 @@ fn network(scope: &Protocols, side: Side, lot: u64) -> Option<(Steps, Network)> 
         return None;
     }
     let program = program(&steps, side, scope);
-    let (plain, found) = desugar(&program, scope);
+    let (plain, found, _) = desugar(&program, scope);
     assert_eq!(found, Vec::new());
     let plumb = body(&plain);
     let mut watched: Vec<&str> = plumb.ports.iter().map(|port| &*port.text).collect();

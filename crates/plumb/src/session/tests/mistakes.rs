@@ -36,7 +36,7 @@ impl Scope for Own<'_> {
 fn told(text: &str) -> Vec<String> {
     let (program, found) = syntax::parse(SourceId(0), text);
     assert_eq!(found, Vec::new(), "{text}");
-    let (_, found) = desugar(&program, &Own(&program));
+    let (_, found, _) = desugar(&program, &Own(&program));
     let line = |d: &crate::diagnostic::Diagnostic| {
         format!(
             "{} at `{}`: {}",

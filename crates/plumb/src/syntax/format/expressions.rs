@@ -4,6 +4,7 @@ use super::Writer;
 use super::layout::Doc;
 use super::lists::Delimiters;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Name, Unary};
+use crate::syntax::field_text;
 use crate::syntax::strength::{self, Strength};
 use crate::syntax::token::Keyword;
 use crate::value::quoted;
@@ -38,7 +39,7 @@ impl Writer<'_> {
             }
             ExprKind::Field(inner, name) => {
                 let inner = self.operand(inner, Strength::WHOLE);
-                Doc::All(vec![inner, Doc::text(format!(".{}", name.text))])
+                Doc::All(vec![inner, Doc::text(format!(".{}", field_text(&name.text)))])
             }
             ExprKind::Part(inner, number) => {
                 // `12.0` is a number.
@@ -76,7 +77,7 @@ impl Writer<'_> {
             return Doc::text(&*name.text);
         }
         let value = self.expression(value);
-        Doc::All(vec![Doc::text(format!("{}: ", name.text)), value])
+        Doc::All(vec![Doc::text(format!("{}: ", field_text(&name.text))), value])
     }
 
     fn unary(&mut self, operator: Unary, inner: &Expr) -> Doc {

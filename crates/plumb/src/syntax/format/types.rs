@@ -5,6 +5,7 @@ use super::declarations::path;
 use super::layout::Doc;
 use super::lists::{Delimiters, Link};
 use crate::syntax::ast::{Field, Presence, Type, TypeKind};
+use crate::syntax::field_text;
 use crate::value::quoted;
 
 impl Writer<'_> {
@@ -44,7 +45,7 @@ impl Writer<'_> {
             Presence::Required => "",
             Presence::Optional => "?",
         };
-        let name = Doc::text(format!("{}{optional}: ", field.name.text));
+        let name = Doc::text(format!("{}{optional}: ", field_text(&field.name.text)));
         Doc::All(vec![name, self.type_of(&field.kind)])
     }
 }

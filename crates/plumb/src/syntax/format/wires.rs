@@ -5,6 +5,7 @@ use super::declarations::path;
 use super::layout::Doc;
 use super::lists::Link;
 use crate::syntax::ast::{Endpoint, Step, Wire};
+use crate::syntax::field_text;
 
 impl Writer<'_> {
     /// A wire; what is around it says where its lines are indented to and broken.
@@ -33,7 +34,7 @@ impl Writer<'_> {
             }
             Wire::Field(inner, name) => {
                 let inner = self.element(inner);
-                Doc::All(vec![inner, Doc::text(format!(".{}", name.text))])
+                Doc::All(vec![inner, Doc::text(format!(".{}", field_text(&name.text)))])
             }
             Wire::Id(_) => Doc::text("id"),
             Wire::Copy(_) => Doc::text("copy"),

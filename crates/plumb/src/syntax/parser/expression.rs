@@ -142,7 +142,7 @@ impl Parser<'_> {
                 read = self.taller(Expr::new(span, kind), read.height)?;
                 continue;
             }
-            let name = self.field("the name of a field")?;
+            let name = self.field_name()?;
             let span = read.node.span.to(name.span);
             let kind = ExprKind::Field(Box::new(read.node), name);
             read = self.taller(Expr::new(span, kind), read.height)?;
@@ -201,13 +201,13 @@ impl Parser<'_> {
 
     fn record_field(&mut self) -> Parsed<(Name, Tall<Expr>)> {
         let token = self.token();
-        let name = self.field("the name of a field")?;
+        let name = self.field_name()?;
         if self.eat(Symbol::Colon).is_some() {
             return Ok((name, self.tall_expression()?));
         }
         let literal = matches!(
             token.kind,
-            TokenKind::Keyword(Keyword::True | Keyword::False | Keyword::Null)
+            TokenKind::Text | TokenKind::Keyword(Keyword::True | Keyword::False | Keyword::Null)
         );
         let ends = self.at_symbol(Symbol::Comma) || self.at_symbol(Symbol::CloseBrace);
         if !ends || literal || RESERVED.contains(&self.text_of(token)) {

@@ -193,8 +193,9 @@ impl Parser<'_> {
     }
 
     fn type_field(&mut self) -> Parsed<Field> {
-        let name = self.field("the name of a field")?;
-        if name.text.starts_with(|c: char| c.is_ascii_uppercase()) {
+        let quoted = self.kind() == TokenKind::Text;
+        let name = self.field_name()?;
+        if !quoted && name.text.starts_with(|c: char| c.is_ascii_uppercase()) {
             self.tell(codes::capital_field(name.span, &name.text));
         }
         let presence = match self.eat(Symbol::Question) {

@@ -84,7 +84,7 @@ impl Parser<'_> {
     fn element(&mut self) -> Parsed<Tall<Wire>> {
         let mut read = self.atom()?;
         while self.eat(Symbol::Dot).is_some() {
-            let name = self.field("the name of a field")?;
+            let name = self.field_name()?;
             let node = Wire::Field(Box::new(read.node), name);
             read = self.taller(node, read.height)?;
         }
@@ -225,8 +225,7 @@ impl Parser<'_> {
             self.misspelt(token, keyword);
             return self.with_argument(token.span, keyword);
         }
-        let on_line = !matches!(behind.before, Before::Line(_));
-        if behind.kind == TokenKind::Symbol(Symbol::Open) && on_line && self.at_word("once") {
+        if behind.kind == TokenKind::Symbol(Symbol::Open) && self.at_word("once") && self.at_once() {
             let word = self.bump().span;
             let (span, inner) = self.argument(Self::expression, Expr::broken)?;
             return Ok(Wire::Once(word.to(span), inner));
@@ -236,6 +235,24 @@ impl Parser<'_> {
             return self.port(name);
         }
         Ok(Wire::Named(Path::bare(name)))
+    }
+
+    /// Returns true if the parenthesis after `once` holds its expression. On a new line it may start a statement,
+    /// but not with a literal.
+    fn at_once(&self) -> bool {
+        let on_line = !matches!(self.peek(1).before, Before::Line(_));
+        on_line
+            || match self.peek(2).kind {
+                TokenKind::Text | TokenKind::Number => true,
+                TokenKind::Keyword(word) => {
+                    matches!(word, Keyword::True | Keyword::False | Keyword::Null)
+                }
+                TokenKind::Symbol(symbol) => matches!(
+                    symbol,
+                    Symbol::OpenBrace | Symbol::OpenBracket | Symbol::Minus
+                ),
+                _ => false,
+            }
     }
 
     /// `Module.process`.

@@ -67,7 +67,7 @@ fn location(workspace: &Workspace, uri: &str, sources: &Sources, span: Span) -> 
     })
 }
 
-fn range(text: &str, span: Span) -> Range {
+pub fn range(text: &str, span: Span) -> Range {
     let lines = Lines::new(text);
     let at = |byte: u32| {
         let position = lines.position(byte as usize);
@@ -83,7 +83,7 @@ fn range(text: &str, span: Span) -> Range {
 }
 
 /// Converts a position to an open document and a byte offset in it.
-fn byte<'a>(workspace: &'a Workspace, at: &DocumentPosition) -> Option<(&'a Open, u32)> {
+pub fn byte<'a>(workspace: &'a Workspace, at: &DocumentPosition) -> Option<(&'a Open, u32)> {
     let open = workspace.get(&at.text_document.uri)?;
     let position = plumb::diagnostic::Position {
         line: at.position.line,
@@ -97,7 +97,11 @@ fn byte<'a>(workspace: &'a Workspace, at: &DocumentPosition) -> Option<(&'a Open
 pub fn hover(workspace: &Workspace, at: &DocumentPosition) -> Option<Value> {
     let (open, byte) = byte(workspace, at)?;
     let item = open.checked.at(byte)?;
-    let value = format!("```plumb\n{}\n```", item.text);
+    let mut value = format!("```plumb\n{}\n```", item.text);
+    if let Some(comment) = &item.comment {
+        value.push_str("\n\n");
+        value.push_str(comment);
+    }
     Some(json!({
         "contents": { "kind": "markdown", "value": value },
         "range": range(&open.text, item.span),

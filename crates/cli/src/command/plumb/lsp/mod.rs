@@ -2,13 +2,15 @@
 //!
 //! ```text
 //!  editor ──didOpen, didChange──► Workspace ──check──► publishDiagnostics ──► editor
-//!         ──hover, definition, completion, formatting──► answers from the last check
+//!         ──hover, definition, references, rename, …──► answers from the last check
 //! ```
 //!
 //! Every change carries the whole text, since programs are short and checking a thousand lines takes
 //! milliseconds. Modules are looked up among the open documents first, then on disk.
 
 mod answers;
+mod names;
+mod outline;
 mod protocol;
 mod uri;
 mod workspace;
@@ -17,12 +19,12 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use clap::Args;
-use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
+use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
-use protocol::{Changed, Document, DocumentPosition, Opened};
+use protocol::{Changed, Document, DocumentPosition, Opened, Query, Renamed};
 use workspace::Workspace;
 
 #[derive(Debug, Args)]
@@ -31,7 +33,8 @@ Examples:
   ebbtide plumb lsp
 
 Editors start this command; editors/README.md describes the setup. The server
-provides diagnostics, hover types, go to definition, completion and formatting.")]
+provides diagnostics, types and comments on hover, definitions, references,
+renaming, symbols, semantic tokens, completion and formatting.")]
 pub struct LspArgs {
     /// Also look for modules in this folder, after the program's own folder
     #[arg(long, value_name = "FOLDER")]
@@ -65,7 +68,19 @@ fn serve(connection: &Connection, mut workspace: Workspace) -> Result<(), Box<dy
             "hoverProvider": true,
             "definitionProvider": true,
             "documentFormattingProvider": true,
-            "completionProvider": { "triggerCharacters": ["@", "."] },
+            "completionProvider": { "triggerCharacters": ["@", ".", "(", ";", ":", "!"] },
+            "referencesProvider": true,
+            "documentHighlightProvider": true,
+            "renameProvider": { "prepareProvider": true },
+            "documentSymbolProvider": true,
+            "workspaceSymbolProvider": true,
+            "semanticTokensProvider": {
+                "legend": {
+                    "tokenTypes": outline::TOKEN_KINDS.iter().chain(&["comment"]).collect::<Vec<_>>(),
+                    "tokenModifiers": ["declaration"],
+                },
+                "full": true,
+            },
         },
         "serverInfo": { "name": "ebbtide plumb", "version": env!("CARGO_PKG_VERSION") },
     });
@@ -95,8 +110,20 @@ fn respond(workspace: &Workspace, request: Request) -> Response {
         "textDocument/hover" => at(workspace, request.params, answers::hover),
         "textDocument/definition" => at(workspace, request.params, answers::definition),
         "textDocument/completion" => at(workspace, request.params, answers::completion),
-        "textDocument/formatting" => serde_json::from_value(request.params)
-            .map(|document: Document| answers::formatting(workspace, &document.text_document.uri)),
+        "textDocument/references" => names::references(workspace, request.params),
+        "textDocument/documentHighlight" => at(workspace, request.params, names::highlights),
+        "textDocument/prepareRename" => at(workspace, request.params, names::prepare_rename),
+        "textDocument/rename" => match serde_json::from_value(request.params) {
+            Ok(renamed) => return renaming(workspace, request.id, &renamed),
+            Err(malformed) => Err(malformed),
+        },
+        "textDocument/documentSymbol" => of(workspace, request.params, outline::symbols),
+        "textDocument/semanticTokens/full" => {
+            of(workspace, request.params, outline::semantic_tokens)
+        }
+        "workspace/symbol" => serde_json::from_value(request.params)
+            .map(|asked: Query| Some(outline::found(workspace, &asked.query))),
+        "textDocument/formatting" => of(workspace, request.params, answers::formatting),
         method => {
             let code = ErrorCode::MethodNotFound as i32;
             return Response::new_err(request.id, code, format!("unknown method {method}"));
@@ -109,6 +136,24 @@ fn respond(workspace: &Workspace, request: Request) -> Response {
             Response::new_err(request.id, code, error.to_string())
         }
     }
+}
+
+/// Answers a request for a new name, with an error for people if there is a reason against it.
+fn renaming(workspace: &Workspace, id: RequestId, renamed: &Renamed) -> Response {
+    match names::rename(workspace, renamed) {
+        Ok(edits) => Response::new_ok(id, edits),
+        Err(why) => Response::new_err(id, ErrorCode::RequestFailed as i32, why),
+    }
+}
+
+/// Answers a request about a document.
+fn of(
+    workspace: &Workspace,
+    params: Value,
+    answer: fn(&Workspace, &str) -> Option<Value>,
+) -> serde_json::Result<Option<Value>> {
+    let document: Document = serde_json::from_value(params)?;
+    Ok(answer(workspace, &document.text_document.uri))
 }
 
 /// Answers a request about a position.

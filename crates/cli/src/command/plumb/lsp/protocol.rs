@@ -25,7 +25,7 @@ pub struct Changed {
     pub content_changes: Vec<Content>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct DocumentId {
     pub uri: String,
 }
@@ -48,6 +48,21 @@ pub struct Document {
 pub struct DocumentPosition {
     pub text_document: DocumentId,
     pub position: Position,
+}
+
+/// `textDocument/rename`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Renamed {
+    pub text_document: DocumentId,
+    pub position: Position,
+    pub new_name: String,
+}
+
+/// `workspace/symbol`.
+#[derive(Debug, Deserialize)]
+pub struct Query {
+    pub query: String,
 }
 
 /// Line and character, from 0. Characters count UTF-16 units.

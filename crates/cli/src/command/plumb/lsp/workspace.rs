@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use plumb::check::{Checked, check};
 use plumb::modules::Modules;
@@ -16,7 +17,7 @@ pub struct Workspace {
     /// The folders searched for modules, after a program's own.
     folders: Vec<PathBuf>,
     /// Keyed by URI.
-    open: BTreeMap<String, Open>,
+    open: BTreeMap<String, Arc<Open>>,
 }
 
 /// An open document.
@@ -34,13 +35,60 @@ impl Workspace {
     }
 
     pub fn get(&self, uri: &str) -> Option<&Open> {
-        self.open.get(uri)
+        self.open.get(uri).map(|open| &**open)
+    }
+
+    /// The open documents, by their URIs.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Open)> {
+        let open = self.open.iter();
+        open.map(|(uri, open)| (uri.as_str(), &**open))
+    }
+
+    /// The open documents, and the programs on disk beside these documents.
+    pub fn around(&self, uris: &[&str]) -> Vec<(String, Arc<Open>)> {
+        let mut all = self.open.clone();
+        let paths = uris.iter().filter_map(|uri| file(uri));
+        for folder in paths.filter_map(|path| Some(path.parent()?.to_owned())) {
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let programs = entries.map(|entry| entry.path());
+            for path in programs.filter(|path| path.extension().is_some_and(|it| it == "plumb")) {
+                let name = uri(&path);
+                if all.contains_key(&name) {
+                    continue;
+                }
+                if let Ok(text) = std::fs::read_to_string(&path) {
+                    let checked = self.checked(&name, &text);
+                    all.insert(name, Arc::new(Open { text, checked }));
+                }
+            }
+        }
+        all.into_iter().collect()
+    }
+
+    /// The workspace with other texts, all of them checked.
+    pub fn with(&self, texts: Vec<(String, String)>) -> Self {
+        let mut other = Self {
+            folders: self.folders.clone(),
+            open: self.open.clone(),
+        };
+        // A module may come before or after the programs that use it.
+        for _ in 0..2 {
+            for (uri, text) in &texts {
+                let checked = other.checked(uri, text);
+                let open = Open {
+                    text: text.clone(),
+                    checked,
+                };
+                other.open.insert(uri.clone(), Arc::new(open));
+            }
+        }
+        other
     }
 
     /// Opens or updates a document. Returns the URIs of all documents checked again.
     pub fn put(&mut self, uri: String, text: String) -> Vec<String> {
         let checked = self.checked(&uri, &text);
-        self.open.insert(uri.clone(), Open { text, checked });
+        self.open.insert(uri.clone(), Arc::new(Open { text, checked }));
         let mut changed = self.users(&uri);
         changed.insert(0, uri);
         changed
@@ -76,7 +124,8 @@ impl Workspace {
             let text = self.open.get(user).map(|open| open.text.clone());
             let checked = text.map(|text| self.checked(user, &text));
             if let (Some(checked), Some(open)) = (checked, self.open.get_mut(user)) {
-                open.checked = checked;
+                let text = open.text.clone();
+                *open = Arc::new(Open { text, checked });
             }
         }
         users
