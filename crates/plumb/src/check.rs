@@ -15,6 +15,7 @@ mod draft;
 mod fragment;
 mod infer;
 mod inline;
+mod kept;
 mod live;
 mod notes;
 mod once;

@@ -14,6 +14,7 @@ use super::draft::{Context, Drafter};
 use super::fragment::{Fragment, assemble};
 use super::infer::{Ports, infer};
 use super::inline::Settings;
+use super::kept;
 use super::live::{Passes, Streams};
 use super::notes::Notes;
 use super::process::{Process, ProcessId, Role, declared};
@@ -117,6 +118,7 @@ fn whole<'a>(
         size::measure(&order, &calls, (&bodies.fragments, context.processes), out);
     }
     let mut passes: Passes = vec![Vec::new(); context.processes.len()];
+    let mut steady = vec![false; context.processes.len()];
     for process in order {
         let Some(Some((draft, ports))) = drafts.get(process) else {
             continue;
@@ -131,6 +133,13 @@ fn whole<'a>(
         let found = streams.passes(&passes);
         if let Some(slot) = passes.get_mut(process) {
             *slot = found;
+        }
+        let Some(declared) = context.processes.get(process) else {
+            continue;
+        };
+        let makes_one = kept::check(draft, ports, (context, declared), &steady, out);
+        if let Some(slot) = steady.get_mut(process) {
+            *slot = makes_one;
         }
     }
 }
