@@ -18,6 +18,7 @@ mod fragment;
 mod gates;
 mod infer;
 mod inline;
+mod kept;
 mod live;
 mod notes;
 mod once;

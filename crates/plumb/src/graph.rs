@@ -77,6 +77,8 @@ pub struct Node {
     pub outputs: Vec<EdgeId>,
     /// The place in the program that it comes from.
     pub span: Span,
+    /// The node of [`Kind::Failures`] that tells of this node's failures, if a port `error` is wired.
+    pub handler: Option<NodeId>,
 }
 
 /// An edge: a queue of messages, first in, first out.
@@ -134,6 +136,9 @@ pub enum Kind {
     /// Passes on messages of this type. The others go to the error stream as
     /// [`P0801`](crate::diagnostic::Code).
     Narrow(Type),
+    /// The port `error` of a process: a record for each message that one of its nodes could not handle. It has
+    /// no inputs; those nodes name it as their [`Node::handler`].
+    Failures,
     /// An agent or a tool: what comes in is an effect for the driver, which answers on its outputs.
     External(ExternalId),
     /// Time: a message `{ run, step, ms }` that comes in starts a wait, an effect for the driver, which

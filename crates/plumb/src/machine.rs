@@ -21,6 +21,7 @@ mod ending;
 mod expression;
 mod fan;
 mod fault;
+mod gap;
 mod gate;
 mod program;
 mod queue;
@@ -33,7 +34,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use fault::{CODES, Category, Fault, FaultKind, error_value};
+pub use fault::{CODES, Category, Failure, Fault, FaultKind, error_value};
 pub use program::{GraphError, Limits, Program, ProgramId};
 pub use shape::{Mismatch, mismatch};
 pub use state::{Counters, Effect, EffectId, Request, State, StateError};
@@ -172,7 +173,7 @@ impl Machine {
     /// Returns true if everything has ended and nothing is in flight; also true after it has stopped.
     #[must_use]
     pub fn ended(&self) -> bool {
-        self.state.ended(&self.program)
+        self.stopped() || self.state.ended(&self.program)
     }
 
     /// Returns true if it has stopped for lack of fuel.
@@ -274,6 +275,59 @@ impl Machine {
             run.state.ready.put(node);
             run.state.ending = true;
         }))
+    }
+
+    /// The agent or tool has failed: there is no answer to this. If its output has the type `Failed` among its
+    /// variants, the failure is the answer. Otherwise its port `error` tells of it, or the step has an error,
+    /// and what depends on the answer ends.
+    ///
+    /// # Errors
+    /// If there is no such effect, the network has stopped, or a queue behind it is full.
+    pub fn failed(&mut self, effect: EffectId, failure: &Failure) -> Result<Step, Refused> {
+        if self.stopped() {
+            return Err(Refusal::Stopped.alone());
+        }
+        let at = self.state.flight(effect);
+        let Some(flight) = at.and_then(|at| self.state.flights.get(at)) else {
+            return Err(Refusal::NoSuchEffect.alone());
+        };
+        let program = Arc::clone(&self.program);
+        let unit = program.unit(flight.node);
+        let unit = unit.filter(|unit| matches!(unit.act, Act::External(_)));
+        let Some(unit) = unit else {
+            return Err(Refusal::NoSuchEffect.alone());
+        };
+        let behind = program.answers(unit, flight.port).into_iter();
+        let mut behind = behind.chain(unit.told);
+        if !behind.all(|edge| self.state.has_room(&program, edge)) {
+            return Err(Refusal::Full.alone());
+        }
+        Ok(self.call(|run| run.unanswered(effect, failure)))
+    }
+
+    /// Stops the network for good. A second time it does nothing.
+    pub fn stop(&mut self) -> Step {
+        let mut step = Step::default();
+        if !self.stopped() {
+            self.begin(&mut step);
+            self.under_way(&mut step).end_all();
+        }
+        step
+    }
+
+    /// The messages that were left over where something had ended: why, and how many.
+    #[must_use]
+    pub fn left_over(&self) -> Vec<Fault> {
+        let left = self.state.left.iter();
+        let told = left.filter_map(|(node, count)| {
+            let unit = self.program.unit(*node)?;
+            let detail = match count {
+                1 => "1 message was left over".to_owned(),
+                several => format!("{several} messages were left over"),
+            };
+            Some(run::fault_at(unit, FaultKind::LeftOver, detail))
+        });
+        told.collect()
     }
 
     /// No more will come on this input. A second time it does nothing.

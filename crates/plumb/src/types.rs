@@ -1,5 +1,6 @@
 //! Types, resolved: no names, no streams.
 
+mod failed;
 mod fits;
 mod join;
 mod measure;
@@ -10,6 +11,7 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use failed::{failed, without_failed};
 pub use fits::{Fit, fits, misfit};
 pub use join::{Joint, join};
 pub use measure::{LARGEST, measured};

@@ -64,8 +64,8 @@ fn every_expression_compiles_and_every_word_is_taken() {
     let keywords = Keyword::ALL.iter().map(|keyword| keyword.text());
     let functions = Function::ALL.iter().map(|function| function.text());
     let others = [
-        "if", "then", "else", "not", "is", "once", "dual", "within", "string", "int", "number",
-        "bool", "unit", "json", "value",
+        "if", "then", "else", "not", "is", "once", "keep", "dual", "within", "string", "int",
+        "number", "bool", "unit", "json", "value",
     ];
     for word in keywords.chain(functions).chain(others) {
         assert!(takes(&words, word), "{word}");

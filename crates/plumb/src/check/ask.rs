@@ -275,7 +275,7 @@ fn endpoint_at(wire: &Wire, offset: u32) -> Option<(&str, Span, String)> {
         Wire::Sequence(parts) | Wire::Parallel(_, parts) => {
             parts.iter().find_map(|part| endpoint_at(part, offset))
         }
-        Wire::Field(inner, _) => endpoint_at(inner, offset),
+        Wire::Field(inner, _) | Wire::Keep(_, inner) => endpoint_at(inner, offset),
         // `s@trigger` and `s@error`.
         Wire::Port(name, port) => {
             let span = name.span.to(port.span);

@@ -17,6 +17,7 @@ use super::draft::{Context, Drafter};
 use super::fragment::{Fragment, assemble};
 use super::infer::{Ports, infer};
 use super::inline::Settings;
+use super::kept;
 use super::live::{Passes, Streams};
 use super::notes::{Notes, Shows};
 use super::process::{Process, ProcessId, Role, declared};
@@ -125,6 +126,7 @@ fn whole<'a>(
     let mut passes: Passes = vec![Vec::new(); context.processes.len()];
     let lively = size::lively(&bodies.fragments, &order);
     let no_sessions = Watch::default();
+    let mut steady = vec![false; context.processes.len()];
     for process in order {
         let Some(Some((draft, ports))) = drafts.get(process) else {
             continue;
@@ -141,6 +143,13 @@ fn whole<'a>(
         let found = streams.passes(&passes);
         if let Some(slot) = passes.get_mut(process) {
             *slot = found;
+        }
+        let Some(declared) = context.processes.get(process) else {
+            continue;
+        };
+        let makes_one = kept::check(draft, ports, (context, declared), &steady, out);
+        if let Some(slot) = steady.get_mut(process) {
+            *slot = makes_one;
         }
     }
 }

@@ -78,6 +78,8 @@ code_table! {
         "Join its ports in the `spawn`, through channels.";
     pub TOO_LARGE = "P0512": "a network that is too large once its processes are inlined",
         "Use fewer copies of the processes inside.";
+    pub KEPT = "P0520": "a `keep` around something that does not make one message of each, in order",
+        "Keep an agent, a tool, a `map`, or a sequence of such; put a `filter` behind the `keep`.";
     pub UNKNOWN_SETTING = "P0701": "a setting that agents or tools do not have",
         "Correct its spelling, or remove it.";
     pub SETTING_VALUE = "P0702": "a setting with a value that it cannot have",
@@ -194,6 +196,9 @@ mistakes! {
         "Join its ports in the `spawn`, through channels.";
     error network_too_large(name, nodes, depth) = TOO_LARGE:
         "with its inlined processes, `{name}` has more than {nodes} nodes, or is more than {depth} processes deep";
+
+    error kept() = KEPT: "this does not make one message of each, so `keep` cannot pair them",
+        "Keep an agent, a tool, a `map`, or a sequence of such; put a `filter` behind the `keep`.";
 
     error unknown_setting(what, key) = UNKNOWN_SETTING: "{what} has no setting `{key}`";
     error setting_value(key, wanted) = SETTING_VALUE: "`{key}` is {wanted}";

@@ -78,6 +78,15 @@ pub(super) struct Link {
     pub statement: u32,
 }
 
+/// A `keep(p)`: a copy and a barrier around `p`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    pub copy: PartId,
+    pub barrier: PartId,
+    /// The span of `p`.
+    pub span: Span,
+}
+
 /// A body as parts and links.
 #[derive(Debug, Default)]
 pub(super) struct Draft<'a> {
@@ -85,6 +94,8 @@ pub(super) struct Draft<'a> {
     pub links: Vec<Link>,
     /// The span of each statement; numbers start at 1.
     pub statements: Vec<Span>,
+    /// What `keep` carries along.
+    pub kept: Vec<Kept>,
     /// True if a part could not be parsed. A name that seems to be missing may be in that part.
     pub suspect: bool,
 }
@@ -215,7 +226,12 @@ impl<'a> Drafter<'a, '_> {
             let part = self.part(Stage::Input(index), &port.name, port.span, (0, 1));
             self.local(&port.name, Local::Input(part), port.span, port.kind.clone());
         }
-        for (index, port) in process.outputs.iter().enumerate() {
+        for (index, port) in process
+            .outputs
+            .iter()
+            .enumerate()
+            .take(process.own_outputs())
+        {
             let part = self.part(Stage::Output(index), &port.name, port.span, (1, 0));
             self.local(
                 &port.name,
@@ -323,7 +339,7 @@ impl<'a> Drafter<'a, '_> {
     pub(super) fn morphism(&mut self, wire: &'a Wire, process: &Process, signature: &Signature) {
         self.statement = 1;
         self.draft.statements = vec![wire.span()];
-        let (inputs, outputs) = (process.inputs.len(), process.outputs.len());
+        let (inputs, outputs) = (process.inputs.len(), process.own_outputs());
         let ends = self.wire(wire, Some(inputs), Some(outputs));
         let sources: Vec<End> = (0..inputs).map(|part| end(part, signature.span)).collect();
         let sinks: Vec<End> = (inputs..inputs + outputs)

@@ -24,7 +24,12 @@ pub(crate) struct Step {
     pub kind: StepKind,
     pub name: Arc<str>,
     pub span: Span,
+    /// True if its port `error` is wired: output [`FAILURES`].
+    pub failures: bool,
 }
+
+/// The number of the output `error` of a [`Step`].
+pub(crate) const FAILURES: u32 = u32::MAX;
 
 /// The action of a node of a fragment.
 #[derive(Clone, Debug)]
@@ -103,6 +108,7 @@ impl Assembly<'_, '_> {
             kind,
             name: name.into(),
             span,
+            failures: false,
         });
         self.fragment.nodes.len() - 1
     }
@@ -208,7 +214,13 @@ impl Assembly<'_, '_> {
     fn behind(&mut self, part: PartId, drafted: &Part<'_>, node: usize, used: Option<&Vec<usize>>) {
         let mut starts = Vec::with_capacity(drafted.outs as usize);
         let mut next = 0;
+        let failures = self.failures(drafted);
         for port in 0..drafted.outs as usize {
+            if failures == Some(port) {
+                let told = self.told(part, port, drafted, node);
+                starts.push(told);
+                continue;
+            }
             if used.is_some_and(|used| !used.contains(&port)) {
                 starts.push(Vec::new());
                 continue;
@@ -234,6 +246,35 @@ impl Assembly<'_, '_> {
         if let Some(slot) = self.starts.get_mut(part) {
             *slot = starts;
         }
+    }
+
+    /// The number of the output `error` of a part.
+    fn failures(&self, drafted: &Part<'_>) -> Option<usize> {
+        match drafted.stage {
+            Stage::Call(process) => self.processes.get(process)?.failures(),
+            _ => None,
+        }
+    }
+
+    /// The starts of the links out of the port `error`; nothing stands there if nothing reads it.
+    fn told(
+        &mut self,
+        part: PartId,
+        port: usize,
+        drafted: &Part<'_>,
+        node: usize,
+    ) -> Vec<(usize, u32)> {
+        let links = self.ports.out_of(part, port).len();
+        if let Some(step) = self.fragment.nodes.get_mut(node) {
+            step.failures = links > 0;
+        }
+        let from = (node, FAILURES);
+        if links < 2 {
+            return vec![from; links];
+        }
+        let copy = self.plain(Kind::Copy, drafted.span);
+        self.way(from, (copy, 0), crate::types::failed());
+        (0..links).zip(0..).map(|(_, port)| (copy, port)).collect()
     }
 
     fn out_kind(&self, part: PartId, port: usize) -> Type {
@@ -308,7 +349,9 @@ impl Assembly<'_, '_> {
                     let used = ports.filter(|(_, links)| !links.is_empty());
                     used.map(|(port, _)| port).collect()
                 };
-                let (ins, outs) = (used(&self.ports.ins), used(&self.ports.outs));
+                let (ins, mut outs) = (used(&self.ports.ins), used(&self.ports.outs));
+                let failures = process.failures();
+                outs.retain(|port| Some(*port) != failures);
                 let of = |ports: &[super::process::Port], used: &[usize]| -> Vec<ExternalPort> {
                     let used = used.iter().filter_map(|port| ports.get(*port));
                     used.map(super::inline::outside).collect()

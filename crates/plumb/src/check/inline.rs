@@ -8,7 +8,7 @@ use crate::span::Span;
 use crate::types::Type;
 use crate::value::Value;
 
-use super::fragment::{Fragment, StepKind};
+use super::fragment::{FAILURES, Fragment, Step, StepKind};
 use super::process::{PortState, Process, ProcessId, Role};
 
 /// The settings of an agent or a tool, as values.
@@ -38,6 +38,8 @@ enum Inlined {
     Node(NodeId, Option<(u32, NodeId)>),
     /// Its fragment stands in its place.
     Placed(Placed),
+    /// A part of the graph whose failures another node tells.
+    Handled(Box<Self>, NodeId),
     /// The node is an input or output of an inlined fragment.
     Input(usize),
     Output(usize),
@@ -107,28 +109,42 @@ impl<'a> Inline<'a> {
                 Some(place) => format!("{place}.{}", step.name).into(),
                 None => step.name.clone(),
             };
-            stood.push(match (&step.kind, place) {
-                (StepKind::Input(_), None) => {
-                    Inlined::Node(self.graph.node(Kind::Input, name, step.span), None)
-                }
-                (StepKind::Output(_), None) => {
-                    Inlined::Node(self.graph.node(Kind::Output, name, step.span), None)
-                }
-                (StepKind::Input(index), Some(_)) => Inlined::Input(*index),
-                (StepKind::Output(index), Some(_)) => Inlined::Output(*index),
-                (StepKind::Plain(kind), _) => {
-                    Inlined::Node(self.graph.node(kind.clone(), name, step.span), None)
-                }
-                (StepKind::External(process, ins, outs), _) => {
-                    self.external(*process, (ins.clone(), outs.clone()), name, step.span)
-                }
-                (StepKind::Call(process), _) => Inlined::Placed(self.place(*process, Some(&name))?),
+            stood.push(if step.failures {
+                let told = Arc::from(format!("{name}@error"));
+                let told = self.graph.node(Kind::Failures, told, step.span);
+                let before = self.graph.handle(Some(told));
+                let inner = self.step(step, name, place);
+                self.graph.handle(before);
+                Inlined::Handled(Box::new(inner?), told)
+            } else {
+                self.step(step, name, place)?
             });
         }
         for way in &fragment.edges {
             self.way(way, &stood, &mut placed)?;
         }
         Some(placed)
+    }
+
+    /// One node of a fragment in the graph.
+    fn step(&mut self, step: &Step, name: Arc<str>, place: Option<&str>) -> Option<Inlined> {
+        Some(match (&step.kind, place) {
+            (StepKind::Input(_), None) => {
+                Inlined::Node(self.graph.node(Kind::Input, name, step.span), None)
+            }
+            (StepKind::Output(_), None) => {
+                Inlined::Node(self.graph.node(Kind::Output, name, step.span), None)
+            }
+            (StepKind::Input(index), Some(_)) => Inlined::Input(*index),
+            (StepKind::Output(index), Some(_)) => Inlined::Output(*index),
+            (StepKind::Plain(kind), _) => {
+                Inlined::Node(self.graph.node(kind.clone(), name, step.span), None)
+            }
+            (StepKind::External(process, ins, outs), _) => {
+                self.external(*process, (ins.clone(), outs.clone()), name, step.span)
+            }
+            (StepKind::Call(process), _) => Inlined::Placed(self.place(*process, Some(&name))?),
+        })
     }
 
     fn way(
@@ -231,6 +247,7 @@ fn into(stood: &Inlined, port: u32) -> Option<End> {
     match stood {
         Inlined::Node(node, _) => Some((*node, port)),
         Inlined::Placed(placed) => placed.ins.get(port as usize).copied().flatten(),
+        Inlined::Handled(inner, _) => into(inner, port),
         Inlined::Input(_) | Inlined::Output(_) => None,
     }
 }
@@ -238,6 +255,8 @@ fn into(stood: &Inlined, port: u32) -> Option<End> {
 /// The end in the graph of an output of a fragment's node.
 fn out_of(stood: &Inlined, port: u32) -> Option<End> {
     match stood {
+        Inlined::Handled(_, told) if port == FAILURES => Some((*told, 0)),
+        Inlined::Handled(inner, _) => out_of(inner, port),
         Inlined::Node(_, Some((first, merge))) if port >= *first => Some((*merge, port - first)),
         Inlined::Node(node, _) => Some((*node, port)),
         Inlined::Placed(placed) => placed.outs.get(port as usize).copied().flatten(),

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::names::{Definition, Sort, TypeNames, UnitId, Units, member_name};
 use crate::span::Span;
 use crate::syntax::ast::{self, Body, DeclarationKind, Let};
-use crate::types::{Fit, Shown, Type, fits};
+use crate::types::{Fit, Shown, Type, failed, fits};
 
 use super::codes;
 
@@ -70,6 +70,17 @@ pub(crate) enum PortState {
 }
 
 impl Process {
+    /// The number of the port `error`, among the outputs.
+    pub(crate) fn failures(&self) -> Option<usize> {
+        let is_own = |port: &Port| port.state == PortState::Implied && &*port.name == FAILURES;
+        self.outputs.iter().position(is_own)
+    }
+
+    /// The outputs that the body has: all but `error`, which comes last.
+    pub(crate) fn own_outputs(&self) -> usize {
+        self.failures().unwrap_or(self.outputs.len())
+    }
+
     /// The ports of the signature.
     pub(crate) fn positional(ports: &[Port]) -> impl Iterator<Item = &Port> {
         ports.iter().filter(|port| port.state != PortState::Implied)
@@ -82,6 +93,9 @@ impl Port {
         *self.name == *name || (self.state == PortState::Both && name == "ctrl_out")
     }
 }
+
+/// The name of the port that every process has for its failures, unless the program gives a port that name.
+const FAILURES: &str = "error";
 
 /// Reads signatures.
 pub(crate) struct Reader<'a> {
@@ -117,6 +131,16 @@ impl Reader<'_> {
             Role::Tool | Role::Timer => self.tool(declared, &mut process),
             Role::Plumb => self.plumb(declared, &mut process),
             Role::Wire | Role::Broken => {}
+        }
+        let mut ports = process.inputs.iter().chain(&process.outputs);
+        let has_failures = !matches!(process.role, Role::Timer | Role::Broken);
+        if has_failures && !ports.any(|port| port.is_called(FAILURES)) {
+            process.outputs.push(Port {
+                name: FAILURES.into(),
+                kind: failed(),
+                state: PortState::Implied,
+                span: declared.name.span,
+            });
         }
         process
     }

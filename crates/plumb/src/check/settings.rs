@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
 use crate::syntax::ast::{Expr, ExprKind, Let, Name, Path, Setting, Unary};
-use crate::types::{Fit, Type, fits};
+use crate::types::{Fit, Type, fits, without_failed};
 use crate::value::Value;
 
 use super::codes;
@@ -28,6 +28,8 @@ enum Wanted {
     Whole(i64),
     /// A number from 0 to this.
     UpTo(f64),
+    /// A time in seconds.
+    Seconds,
     Bool,
     /// Names of tools, or of processes that can be one.
     Tools,
@@ -53,7 +55,12 @@ const OF_AGENTS: &[(&str, Wanted)] = &[
     ("amnesiac", Wanted::Bool),
     ("tools", Wanted::Tools),
     ("mcp", Wanted::Servers),
+    ("timeout", Wanted::Seconds),
+    ("max_restarts", Wanted::Whole(0)),
 ];
+
+/// The longest time that a setting can give, in seconds: a day.
+const LONGEST: f64 = 86_400.0;
 
 const OF_TOOLS: &[(&str, Wanted)] = &[
     ("process", Wanted::Process),
@@ -61,6 +68,8 @@ const OF_TOOLS: &[(&str, Wanted)] = &[
     ("mcp", Wanted::Servers),
     ("name", Wanted::Text),
     ("timer", Wanted::Bool),
+    ("timeout", Wanted::Seconds),
+    ("max_restarts", Wanted::Whole(0)),
 ];
 
 /// The settings that an agent or a tool may have, each with its kind of value.
@@ -136,9 +145,11 @@ fn whole(
     };
     let provider = get("provider").and_then(|(_, value)| value.as_text());
     needed(declared, process, list, provider, out);
-    if provider == Some("eliza") && fits(&Type::Text, &answer.kind) == Fit::Never {
+    let rest = without_failed(&answer.kind);
+    let kind = rest.as_ref().unwrap_or(&answer.kind);
+    if provider == Some("eliza") && fits(&Type::Text, kind) == Fit::Never {
         out.push(codes::answer_of_eliza(answer.span));
-    } else if matches!(answer.kind, Type::Unit) {
+    } else if matches!(kind, Type::Unit) {
         out.push(codes::answer_without_content(answer.span));
     }
 }
@@ -177,6 +188,7 @@ fn described(wanted: Wanted) -> String {
         Wanted::Texts => "a list of strings".to_owned(),
         Wanted::Whole(least) => format!("a whole number, {least} or more"),
         Wanted::UpTo(most) => format!("a number from 0 to {most}"),
+        Wanted::Seconds => format!("a number of seconds, above 0 and at most {LONGEST}"),
         Wanted::Bool => "true or false".to_owned(),
         Wanted::Tools => "a list of names of tools".to_owned(),
         Wanted::Process => "the name of a process".to_owned(),
@@ -255,7 +267,7 @@ fn tool(expr: &Expr, lookup: Lookup<'_>) -> Result<Value, Option<Diagnostic>> {
         _ => return Err(None),
     };
     let process = lookup(&path).map_err(Some)?;
-    let one = process.inputs.len() == 1 && process.outputs.len() == 1;
+    let one = process.inputs.len() == 1 && process.own_outputs() == 1;
     let can = match process.role {
         Role::Tool | Role::Agent | Role::Broken => true,
         Role::Plumb | Role::Wire => one,
@@ -302,6 +314,11 @@ fn is(value: &Value, wanted: Wanted) -> bool {
         Wanted::UpTo(most) => match value {
             Value::Int(number) => *number >= 0 && *number <= most as i64,
             Value::Number(number) => (0.0..=most).contains(number),
+            _ => false,
+        },
+        Wanted::Seconds => match value {
+            Value::Int(number) => *number > 0 && *number <= LONGEST as i64,
+            Value::Number(number) => *number > 0.0 && *number <= LONGEST,
             _ => false,
         },
         Wanted::Bool => matches!(value, Value::Bool(_)),

@@ -7,7 +7,7 @@ use crate::span::Span;
 use crate::syntax::ast::{Expr, ExprKind, Name, Path, Spawn, Wire};
 
 use super::codes;
-use super::draft::{Drafter, End, Ends, Instances, Local, PartId, Stage, end};
+use super::draft::{Drafter, End, Ends, Instances, Kept, Local, PartId, Stage, end};
 use super::process::{Port, PortState, Process, ProcessId, Role};
 
 impl<'a> Drafter<'a, '_> {
@@ -26,6 +26,7 @@ impl<'a> Drafter<'a, '_> {
             Wire::Field(inner, name) => return self.field(inner, name, left),
             Wire::Named(path) => return self.named(path, left, right),
             Wire::Port(process, port) => return self.port(process, port),
+            Wire::Keep(span, inner) => return self.keep(*span, inner),
             Wire::Step(_) | Wire::Broken(_) => {
                 self.draft.suspect = true;
                 return None;
@@ -183,6 +184,35 @@ impl<'a> Drafter<'a, '_> {
         Some(Ends {
             ins: ends.ins,
             outs: taken.outs,
+        })
+    }
+
+    /// `keep(p)`: a copy of each message waits at a barrier for what `p` makes of it.
+    fn keep(&mut self, span: Span, inner: &'a Wire) -> Option<Ends> {
+        let copy = self.part(Stage::Copy, "keep", span, (1, 2));
+        let ends = self.wire(inner, Some(1), Some(1));
+        let barrier = self.part(Stage::Barrier, "keep", span, (2, 1));
+        self.link(at(copy, 0, span), at(barrier, 0, span));
+        let (out, into) = ([at(copy, 1, span)], [at(barrier, 1, span)]);
+        match ends {
+            Some(ends) => {
+                self.connect(&out, &ends.ins, (span, inner.span()));
+                self.connect(&ends.outs, &into, (inner.span(), span));
+                let span = inner.span();
+                self.draft.kept.push(Kept {
+                    copy,
+                    barrier,
+                    span,
+                });
+            }
+            None => {
+                self.dangling(&out, span);
+                self.fed(&into, span);
+            }
+        }
+        Some(Ends {
+            ins: vec![at(copy, 0, span)],
+            outs: vec![at(barrier, 0, span)],
         })
     }
 
@@ -497,7 +527,9 @@ fn positional(process: &Process) -> Vec<Side> {
 }
 
 fn port_names(process: &Process) -> String {
+    let is_agent = process.role == Role::Agent;
     let all = process.inputs.iter().chain(&process.outputs);
+    let all = all.filter(|port| is_agent || port.state != PortState::Implied);
     let names: Vec<String> = all.map(|port| format!("`{}`", port.name)).collect();
     names.join(", ")
 }

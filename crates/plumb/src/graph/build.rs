@@ -14,6 +14,7 @@ use crate::types::Type;
 #[derive(Clone, Debug)]
 pub struct Builder {
     graph: Graph,
+    handler: Option<NodeId>,
 }
 
 impl Builder {
@@ -30,7 +31,13 @@ impl Builder {
                 externals: Vec::new(),
                 gates: Vec::new(),
             },
+            handler: None,
         }
+    }
+
+    /// Sets the node that tells of the failures of nodes that are added from now on. Returns the one before.
+    pub fn handle(&mut self, handler: Option<NodeId>) -> Option<NodeId> {
+        std::mem::replace(&mut self.handler, handler)
     }
 
     /// An agent or a tool, for nodes to stand for.
@@ -53,6 +60,7 @@ impl Builder {
             inputs: Vec::new(),
             outputs: Vec::new(),
             span,
+            handler: self.handler,
         });
         id
     }
@@ -105,7 +113,10 @@ fn attach(graph: &mut Graph) {
 /// Marks the edges that lie on a cycle: both their ends are in one strongly connected component.
 fn mark(graph: &mut Graph) {
     let ends = |edge: &Edge| (edge.from.0.0 as usize, edge.to.0.0 as usize);
-    let next = successors(graph.nodes.len(), graph.edges.iter().map(ends));
+    let told = (0..).zip(&graph.nodes);
+    let told = told.filter_map(|(at, node)| Some((at, node.handler?.0 as usize)));
+    let edges = graph.edges.iter().map(ends).chain(told);
+    let next = successors(graph.nodes.len(), edges);
     let component = components(&next);
     for edge in &mut graph.edges {
         let (from, to) = ends(edge);

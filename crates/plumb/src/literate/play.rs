@@ -7,6 +7,7 @@
 //! | `= NAME VALUE` | the agent or tool `NAME` answers to the first message that it has not answered |
 //! | `= NAME@PORT VALUE` | … on another port than `output` |
 //! | `= NAME` | … nothing |
+//! | `= NAME ! WORD` | it fails, with this word as the `code`; or with a record `Failed` |
 //! | `~ 30s` | time passes: `500ms`, `30s`, `2m` |
 //! | `< VALUE` | a message comes out; where there are several outputs, `< {"port": VALUE}` |
 //! | `< end` | no more will come out; `< end PORT`, out there |
@@ -23,7 +24,7 @@ use crate::check::Checked;
 use crate::diagnostic::Code;
 use crate::graph::{External, ExternalKind, Graph, NodeId};
 use crate::machine::{
-    Effect, EffectId, FaultKind, Limits, Machine, Program, Refused, Request, State, Step,
+    Effect, EffectId, Failure, FaultKind, Limits, Machine, Program, Refused, Request, State, Step,
 };
 use crate::value::Value;
 
@@ -97,6 +98,8 @@ struct Network {
     outputs: Vec<Arc<str>>,
     /// For a tool: the network that called it and the effect.
     caller: Option<(usize, EffectId)>,
+    /// What was left over at its end has been told.
+    over: bool,
 }
 
 /// Time that has to pass.
@@ -167,6 +170,7 @@ impl Player<'_> {
             outputs: names(&graph, &graph.outputs),
             machine: Machine::new(Arc::new(program)),
             caller,
+            over: false,
         });
         Ok(self.networks.len() - 1)
     }
@@ -260,6 +264,9 @@ impl Player<'_> {
             .asked(name, port)
             .ok_or_else(|| format!("nothing is asked of {name}"))?;
         let (network, effect, external) = asked;
+        if let Some(what) = value.strip_prefix("! ") {
+            return self.fail(network, effect, what);
+        }
         if !value.is_empty() {
             let message = Value::parse(value).map_err(told)?;
             let mut outputs = (0..).zip(&external.outputs);
@@ -276,6 +283,39 @@ impl Player<'_> {
             self.finish(network, effect);
         }
         Ok(())
+    }
+
+    /// Lets an agent or a tool fail.
+    fn fail(&mut self, network: usize, effect: EffectId, what: &str) -> Result<(), String> {
+        let record = Value::parse(what).ok();
+        let text = |name: &str| record.as_ref()?.get(name)?.as_text().map(str::to_owned);
+        let attempts = record.as_ref().and_then(|it| it.get("attempts"));
+        let failure = Failure {
+            error: text("error").unwrap_or_else(|| what.to_owned()),
+            code: text("code").unwrap_or_else(|| what.to_owned()).into(),
+            attempts: match attempts {
+                Some(Value::Int(number)) => u32::try_from(*number).map_err(told)?,
+                _ => 1,
+            },
+        };
+        if let Some(running) = self.networks.get_mut(network) {
+            let step = running.machine.failed(effect, &failure);
+            self.took(network, step);
+        }
+        Ok(())
+    }
+
+    /// A process that is a tool gave no answer.
+    fn no_answer(&mut self, network: usize, effect: EffectId, process: &str) {
+        let failure = Failure {
+            error: format!("`{process}` gave no answer"),
+            code: "tool_failed".into(),
+            attempts: 1,
+        };
+        if let Some(running) = self.networks.get_mut(network) {
+            let step = running.machine.failed(effect, &failure);
+            self.took(network, step);
+        }
     }
 
     /// The first question that an answer on a port can be the answer to.
@@ -387,6 +427,21 @@ impl Player<'_> {
                 (None, None) => self.told.push("< end".to_owned()),
             }
         }
+        self.over(network);
+    }
+
+    /// Records what was left over, when the network has ended.
+    fn over(&mut self, network: usize) {
+        let running = self.networks.get_mut(network);
+        let Some(running) = running.filter(|it| it.machine.ended() && !it.over) else {
+            return;
+        };
+        running.over = true;
+        if running.caller.is_none() {
+            for fault in running.machine.left_over() {
+                self.wrong(fault.kind.code(), &fault.to_value().to_string());
+            }
+        }
     }
 
     fn effect(&mut self, network: usize, effect: &Effect) {
@@ -437,7 +492,7 @@ impl Player<'_> {
                 let running = self.networks.get(tool);
                 let rests = running.is_some_and(|it| it.machine.in_flight().next().is_none());
                 if rests && self.is_open(network, effect) {
-                    self.finish(network, effect);
+                    self.no_answer(network, effect, process);
                 }
             }
             Err(why) => self.told.push(format!("! ({why})")),

@@ -82,6 +82,7 @@ impl Run<'_> {
         let at_once = drops
             && !self.state.ended.has(to)
             && self.state.queues.length(edge) == 0
+            && self.state.gaps.is_empty()
             && self.has_room(unit);
         at_once.then(|| {
             self.state.counters.dropped += 1;
@@ -92,10 +93,12 @@ impl Run<'_> {
     /// Returns true if there is room behind a node.
     pub(super) fn has_room(&self, unit: &Unit) -> bool {
         // No queue is longer than all of them together.
-        self.state.queues.total() < self.program.limits.queue as usize
+        let waiting = self.state.queues.total() + self.state.gaps.len();
+        waiting < self.program.limits.queue as usize
             || unit
                 .outputs
                 .iter()
+                .chain(&unit.told)
                 .all(|out| self.state.has_room(self.program, *out))
     }
 
@@ -114,6 +117,9 @@ impl Run<'_> {
     /// Returns true if no message waits before a node.
     pub(super) fn is_idle(&self, node: u32, unit: &Unit) -> bool {
         let queues = &self.state.queues;
+        if !self.state.gaps.is_empty() && unit.inputs.iter().any(|it| self.state.waits_on(*it)) {
+            return false;
+        }
         if queues.spread() < unit.inputs.len() {
             self.waiting(node).next().is_none()
         } else {
@@ -135,7 +141,11 @@ impl Run<'_> {
         if left == 0 && self.state.ended.has(pipe.from) {
             self.state.ending = true;
         }
-        if left + 1 >= self.program.limits.queue {
+        let gaps = match self.state.gaps.is_empty() {
+            true => 0,
+            false => self.state.gaps_on(edge),
+        };
+        if left as usize + gaps + 1 >= self.program.limits.queue as usize {
             self.state.ready.put(pipe.from);
         }
         Some(message)
@@ -153,7 +163,7 @@ impl Run<'_> {
             return;
         };
         if self.state.ended.has(pipe.to) {
-            self.state.counters.left_over += 1;
+            self.state.leave_over(self.program, edge);
             return;
         }
         let stamp = self.state.clock;
@@ -178,7 +188,9 @@ impl Run<'_> {
     fn can_hand(&self, to: u32) -> bool {
         let takes_one = |unit: &&Unit| !matches!(unit.act, Act::Barrier | Act::External(_));
         let unit = self.program.unit(to).filter(takes_one);
-        self.hand.is_none() && unit.is_some_and(|unit| self.is_idle(to, unit))
+        self.hand.is_none()
+            && self.state.gaps.is_empty()
+            && unit.is_some_and(|unit| self.is_idle(to, unit))
     }
 
     /// Warns when the queue of a loop has come to its mark, and at each doubling.
@@ -206,6 +218,7 @@ fn way<'a>(
     let fan = program.fan(node)?;
     let from = |edge: u32| program.pipe(edge).map(|pipe| pipe.from);
     let at_once = !state.ended.meets(&fan.filters)
+        && state.gaps.is_empty()
         && state.queues.total() < program.limits.queue as usize
         && state.queues.edges().all(|edge| from(edge) != Some(node));
     fan.way(message).filter(|_| at_once)

@@ -72,7 +72,8 @@ fn dead(program: &Program, state: &State, room: Room) -> Vec<u32> {
                     open.extend(&unit.back);
                 } else {
                     let pipes = unit.outputs.iter().filter_map(|edge| program.pipe(*edge));
-                    open.extend(pipes.map(|pipe| pipe.to).filter(|to| *to <= first));
+                    let behind = pipes.map(|pipe| pipe.to).chain(unit.handler);
+                    open.extend(behind.filter(|to| *to <= first));
                 }
                 if let Room::Bounded = room {
                     open.extend(unit.before.iter().filter(|from| **from <= first));
@@ -106,12 +107,13 @@ impl Lives<'_> {
 
     /// Returns true if a node has its inputs to move a message, or can get them.
     fn gets(&self, node: u32, unit: &Unit) -> bool {
-        let comes = |(edge, from): (&u32, &u32)| {
-            self.alive.has(*from) || self.state.queues.length(*edge) > 0
-        };
+        let comes =
+            |(edge, from): (&u32, &u32)| self.alive.has(*from) || self.state.waits_on(*edge);
         let mut inputs = unit.inputs.iter().zip(&unit.before);
         match unit.act {
             Act::Input => true,
+            Act::Failures => unit.before.iter().any(|from| self.alive.has(*from)),
+            Act::External(_) if self.state.held.iter().any(|held| held.node == node) => true,
             Act::Barrier => inputs.all(comes),
             Act::External(_) | Act::Timer if self.state.flights_of(node) > 0 => true,
             _ => inputs.any(comes),
@@ -124,20 +126,21 @@ impl Lives<'_> {
             let to = self.program.pipe(*edge).map(|pipe| pipe.to);
             self.state.has_room(self.program, *edge) || to.is_some_and(|it| self.alive.has(it))
         };
-        matches!(unit.act, Act::External(_)) || unit.outputs.iter().all(goes)
+        matches!(unit.act, Act::External(_)) || unit.outputs.iter().chain(&unit.told).all(goes)
     }
 }
 
 /// Returns true if some nodes wait for room: they hold messages, and nothing else keeps them.
 fn some_wait(run: &Run<'_>) -> bool {
-    let pipes = run.state.queues.edges();
+    let gaps = run.state.gaps.iter().map(|gap| gap.edge);
+    let pipes = run.state.queues.edges().chain(gaps);
     let mut nodes = pipes.filter_map(|edge| run.program.pipe(edge).map(|pipe| pipe.to));
     nodes.any(|node| holds_all(run.program, run.state, node))
 }
 
 /// Returns true if a node has all it needs but room.
 fn holds_all(program: &Program, state: &State, node: u32) -> bool {
-    let holds = |edge: &u32| state.queues.length(*edge) > 0;
+    let holds = |edge: &u32| state.waits_on(*edge);
     program.unit(node).is_some_and(|unit| match unit.act {
         Act::Barrier => unit.inputs.iter().all(holds),
         _ => unit.inputs.iter().any(holds),
@@ -155,14 +158,16 @@ fn end(run: &mut Run<'_>, gone: &[u32]) {
         }
         // Only a timer whose message would find no room.
         run.cancel(*node);
+        run.state.held.retain(|held| held.node != *node);
         let mut gate = run.program.gate(*node);
         for edge in &unit.inputs {
             while let Some((message, _)) = run.state.queues.pop(*edge) {
-                run.state.counters.left_over += 1;
+                run.state.leave_over(run.program, *edge);
                 // The first message is the state of the session.
                 let told = gate.take().and_then(|gate| unfinished(gate, &message));
                 run.step.errors.extend(told);
             }
+            run.state.gaps.retain(|gap| gap.edge != *edge);
             // A sender that waited for room there may go on.
             if let Some(pipe) = run.program.pipe(*edge) {
                 run.state.ready.put(pipe.from);

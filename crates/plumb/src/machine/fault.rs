@@ -25,7 +25,41 @@ pub struct Fault {
     pub message: Option<Value>,
 }
 
+/// A failure as data: a value of the type `Failed`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The text for people.
+    pub error: String,
+    /// The word that identifies the error.
+    pub code: Arc<str>,
+    /// The number of answers that were tried.
+    pub attempts: u32,
+}
+
+impl Failure {
+    /// The record of the type [`failed`](crate::types::failed).
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let fields = vec![
+            ("error".into(), Value::from(self.error.as_str())),
+            ("code".into(), Value::from(&*self.code)),
+            ("attempts".into(), Value::Int(self.attempts.into())),
+        ];
+        Value::record(fields).unwrap_or(Value::Null)
+    }
+}
+
 impl Fault {
+    /// The failure that a port `error` tells of.
+    #[must_use]
+    pub fn to_failure(&self) -> Failure {
+        Failure {
+            error: self.to_string(),
+            code: self.kind.word().into(),
+            attempts: 1,
+        }
+    }
+
     /// The record on the error stream; see [`error_value`].
     #[must_use]
     pub fn to_value(&self) -> Value {
@@ -152,6 +186,12 @@ faults! {
     Deadlock = DEADLOCK, "deadlock", Internal;
     /// A queue within a feedback loop has become long.
     HighWater = HIGH_WATER, "high_water", Internal;
+    /// An agent or a tool has failed, and neither its type nor a port `error` takes the failure.
+    Unanswered = UNANSWERED, "unanswered", Unavailable;
+    /// Messages were still on their way when the network ended.
+    LeftOver = LEFT_OVER, "left_over", Invalid;
+    /// Messages were dropped since what they belong to had failed.
+    Parted = PARTED, "dropped_with_failed", Invalid;
     /// A session met a message that it did not expect, or waited too long, and nothing reads its `error`.
     Violation = VIOLATION, "session_violation", Invalid;
     /// The network ended, and a session stood in the midst of a run or held payloads.
@@ -187,6 +227,12 @@ code_table! {
         "Start over: a state survives restarts, but not changes to its program.";
     pub(super) GRAPH = "P0814": "a graph is inconsistent",
         "Build graphs by checking a program; the detail names the inconsistent part.";
+    UNANSWERED = "P0815": "an agent or a tool failed, and nothing in the program takes the failure",
+        "Give it the type `!A -> !(B | Failed)`, or wire its port `error`.";
+    LEFT_OVER = "P0816": "messages were still on their way when the network ended",
+        "Give each side of a barrier as many messages as the others.";
+    PARTED = "P0817": "messages were dropped, since what a barrier joins them with had failed",
+        "Give the agent or tool the type `!A -> !(B | Failed)`, so that its failures are data.";
     VIOLATION = "P0818": "a session was violated, and nothing reads its `error`",
         "Read `s@error`, or end it with `discard` if violations are no matter.";
     UNFINISHED = "P0819": "the network ended in the midst of a session's run, or with payloads that no run sent",

@@ -99,6 +99,10 @@ pub(super) struct Unit {
     pub(super) back: Box<[u32]>,
     pub(super) name: Arc<str>,
     pub(super) span: Span,
+    /// The node that tells of its failures.
+    pub(super) handler: Option<u32>,
+    /// The edge behind that node.
+    pub(super) told: Option<u32>,
 }
 
 /// The operation of a node.
@@ -122,6 +126,8 @@ pub(super) enum Act {
     Narrow(Shape, Type),
     External(ExternalId),
     Timer,
+    /// The port `error`: `before` are the nodes that it tells of.
+    Failures,
 }
 
 /// An edge.
@@ -133,6 +139,9 @@ pub(super) struct Pipe {
     /// Tests messages from outside.
     pub(super) shape: Shape,
     pub(super) kind: Type,
+    /// True if it leads to the side of a barrier that holds the state of a loop; found out when a message has
+    /// failed.
+    pub(super) state: OnceLock<bool>,
 }
 
 impl Program {
@@ -247,6 +256,7 @@ fn pipe(graph: &Graph, at: usize, edge: &Edge) -> Result<Pipe, GraphError> {
         shape: Shape::new(&edge.kind, Value::DEPTH)
             .ok_or(GraphError::Deep(edge.from.0.0 as usize))?,
         kind: edge.kind.clone(),
+        state: OnceLock::new(),
     })
 }
 
@@ -268,10 +278,19 @@ fn unit(graph: &Graph, at: usize, node: &Node, names: &Names) -> Result<Unit, Gr
     }
     let edge = |id: &crate::graph::EdgeId| graph.edges.get(id.0 as usize);
     let before = node.inputs.iter().filter_map(edge).map(|it| it.from.0.0);
+    let before: Vec<u32> = match node.kind {
+        Kind::Failures => covered(graph, at),
+        _ => before.collect(),
+    };
+    let handler = node.handler.map(|handler| handler.0);
+    let told = handler.and_then(|it| graph.nodes.get(it as usize));
     let behind = node.outputs.iter().filter_map(edge).map(|it| it.to.0.0);
+    let behind = behind.chain(handler);
     Ok(Unit {
+        handler,
+        told: told.and_then(|it| it.outputs.first()).map(|edge| edge.0),
         number: NodeId(u32::try_from(at).map_err(|_| GraphError::Node(at))?),
-        before: before.collect(),
+        before: before.into(),
         back: behind.filter(|to| *to as usize <= at).collect(),
         act: act(graph, at, node, names).ok_or(GraphError::Deep(at))?,
         inputs: ends(&node.inputs, false).ok_or(GraphError::Node(at))?,
@@ -281,10 +300,17 @@ fn unit(graph: &Graph, at: usize, node: &Node, names: &Names) -> Result<Unit, Gr
     })
 }
 
+/// The nodes whose failures a node tells of.
+fn covered(graph: &Graph, at: usize) -> Vec<u32> {
+    let nodes = (0..).zip(&graph.nodes);
+    let its = nodes.filter(|(_, node)| node.handler.is_some_and(|it| it.0 as usize == at));
+    its.map(|(node, _)| node).collect()
+}
+
 fn has_arity(graph: &Graph, node: &Node) -> bool {
     let (inputs, outputs) = (node.inputs.len(), node.outputs.len());
     match &node.kind {
-        Kind::Input | Kind::Empty | Kind::Once(_) => (inputs, outputs) == (0, 1),
+        Kind::Input | Kind::Empty | Kind::Once(_) | Kind::Failures => (inputs, outputs) == (0, 1),
         Kind::Output | Kind::Discard => (inputs, outputs) == (1, 0),
         Kind::Copy => inputs == 1 && outputs > 0,
         Kind::Merge | Kind::Barrier => inputs > 0 && outputs == 1,
@@ -321,6 +347,7 @@ fn act(graph: &Graph, at: usize, node: &Node, names: &Names) -> Option<Act> {
         Kind::Narrow(kind) => Act::Narrow(Shape::new(kind, Value::DEPTH)?, kind.clone()),
         Kind::External(id) => Act::External(*id),
         Kind::Timer => Act::Timer,
+        Kind::Failures => Act::Failures,
     })
 }
 
@@ -373,6 +400,9 @@ fn identity(graph: &Graph) -> ProgramId {
             kind => put(kind),
         }
         put(&(&node.name, &node.inputs, &node.outputs));
+        if let Some(handler) = node.handler {
+            put(&("told by", handler));
+        }
     }
     for external in &graph.externals {
         put(&(&external.name, external.kind, &external.settings));

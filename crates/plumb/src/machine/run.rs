@@ -21,7 +21,7 @@ pub(super) struct Run<'a> {
 }
 
 /// The result of trying a ready node.
-enum Fired {
+pub(super) enum Fired {
     /// The node moved a message, in this many steps.
     Moved(u64),
     /// The node waits for a message or for room.
@@ -111,8 +111,12 @@ impl Run<'_> {
         if self.state.ended.has(node) {
             return Fired::Waits;
         }
+        let gaps = !(self.state.gaps.is_empty() && self.state.held.is_empty());
+        if let Some(fired) = gaps.then(|| self.gap(node, unit)).flatten() {
+            return fired;
+        }
         match &unit.act {
-            Act::Input | Act::Empty | Act::Once(_) => Fired::Waits,
+            Act::Input | Act::Empty | Act::Once(_) | Act::Failures => Fired::Waits,
             Act::Barrier => self.barrier(unit),
             Act::External(_) => self.external(node, unit),
             _ => self.one(node, unit),
@@ -162,14 +166,14 @@ impl Run<'_> {
                 }
                 Err(stop) => {
                     let (kind, detail) = (stop.fault(), stop.detail());
-                    self.lose(node, kind, detail, message);
+                    self.lose(unit, kind, detail, message);
                 }
             },
             Act::Map(expression) => {
                 let made = expression.get(&message, &mut work).map(Cow::into_owned);
                 match made.map_err(|stop| (stop.fault(), stop.detail())) {
                     Ok(made) => self.send(unit, made),
-                    Err((kind, detail)) => self.lose(node, kind, detail, message),
+                    Err((kind, detail)) => self.lose(unit, kind, detail, message),
                 }
             }
             Act::Narrow(shape, kind) => {
@@ -179,7 +183,7 @@ impl Run<'_> {
                 } else {
                     let detail = super::shape::mismatch(kind, &message)
                         .map_or_else(String::new, |it| it.to_string());
-                    self.lose(node, FaultKind::Narrowing, detail, message);
+                    self.lose(unit, FaultKind::Narrowing, detail, message);
                 }
             }
             Act::Timer => self.timer(node, unit, message),
@@ -202,10 +206,10 @@ impl Run<'_> {
                 self.send(unit, list);
             }
             Err(oversize) => {
-                for part in parts.iter().cloned() {
-                    let fault = fault_at(unit, FaultKind::Oversize, oversize.to_string());
-                    self.lost(fault, part);
-                }
+                // The parts are lost, and leave one gap.
+                self.state.counters.parted += parts.len() as u64 - 1;
+                let first = parts.first().cloned().unwrap_or(Value::Null);
+                self.lose(unit, FaultKind::Oversize, oversize.to_string(), first);
             }
         }
         Fired::Moved(1)
@@ -235,8 +239,7 @@ impl Run<'_> {
             }
             None => {
                 let detail = "expected milliseconds in the field `ms`".to_owned();
-                let fault = fault_at(unit, FaultKind::Mismatch, detail);
-                self.lost(fault, message);
+                self.lose(unit, FaultKind::Mismatch, detail, message);
             }
         }
     }
@@ -270,24 +273,6 @@ impl Run<'_> {
         });
     }
 
-    /// A message goes to the error stream.
-    fn lose(&mut self, node: u32, kind: FaultKind, detail: String, message: Value) {
-        if let Some(unit) = self.program.unit(node) {
-            self.lost(fault_at(unit, kind, detail), message);
-        }
-    }
-
-    fn lost(&mut self, fault: Fault, message: Value) {
-        match fault.kind {
-            FaultKind::Narrowing => self.state.counters.narrowed += 1,
-            _ => self.state.counters.failed += 1,
-        }
-        self.step.errors.push(Fault {
-            message: Some(message),
-            ..fault
-        });
-    }
-
     /// The fuel is used up: names the cycle, and ends everything.
     fn stop(&mut self, node: u32) {
         if let Some(hand) = self.hand.take() {
@@ -308,6 +293,11 @@ impl Run<'_> {
                 .errors
                 .push(fault_at(unit, FaultKind::Fuel, detail));
         }
+        self.end_all();
+    }
+
+    /// Ends everything.
+    pub(super) fn end_all(&mut self) {
         self.state.phase = Phase::Stopped;
         ending::end_all(self);
     }

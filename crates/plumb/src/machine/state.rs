@@ -2,6 +2,7 @@
 
 mod serial;
 
+use super::gap::{GapOnEdge, HeldGap};
 use super::program::{Act, Program, ProgramId};
 use super::queue::Queues;
 use crate::graph::{Flow, NodeId};
@@ -16,10 +17,11 @@ pub struct EffectId(pub u64);
 /// Message counts. Every message is in exactly one of these:
 ///
 /// ```text
-/// accepted + answered + begun + copied
-///     = delivered + asked + joined + dropped + narrowed + failed + discarded + left_over + waiting
+/// accepted + answered + begun + copied + told
+///     = delivered + asked + joined + dropped + narrowed + failed + parted + discarded + left_over + waiting
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Counters {
     /// Came in through an input.
     pub accepted: u64,
@@ -29,6 +31,8 @@ pub struct Counters {
     pub begun: u64,
     /// Made by `copy`, beyond the first.
     pub copied: u64,
+    /// Made for a port `error`.
+    pub told: u64,
     /// Went out through an output.
     pub delivered: u64,
     /// Went to agents, tools and timers.
@@ -41,6 +45,8 @@ pub struct Counters {
     pub narrowed: u64,
     /// Lost to an expression that could not be computed: on the error stream.
     pub failed: u64,
+    /// Dropped by a `barrier`, since a message that they belong to had failed.
+    pub parted: u64,
     /// Went into a `discard`.
     pub discarded: u64,
     /// Still on their way to something that ended, such as a `barrier` whose other side has ended.
@@ -161,6 +167,12 @@ pub struct State {
     /// Something may have ended since this was last looked at.
     pub(super) ending: bool,
     pub(super) counters: Counters,
+    /// The places of failed messages on edges, in order of arrival.
+    pub(super) gaps: Vec<GapOnEdge>,
+    /// Those at agents and tools.
+    pub(super) held: Vec<HeldGap>,
+    /// Per node, the messages that were left over there.
+    pub(super) left: Vec<(u32, u64)>,
 }
 
 /// The phase in the life of a network.
@@ -191,6 +203,9 @@ impl State {
             clock: 0,
             ending: true,
             counters: Counters::default(),
+            gaps: Vec::new(),
+            held: Vec::new(),
+            left: Vec::new(),
         }
     }
 
@@ -226,7 +241,7 @@ impl State {
     /// Returns true if everything has ended and nothing is in flight.
     #[must_use]
     pub fn ended(&self, program: &Program) -> bool {
-        self.flights.is_empty() && self.ended.count() == program.units.len()
+        self.flights.is_empty() && self.held.is_empty() && self.ended.count() == program.units.len()
     }
 
     /// The bytes it takes in memory, without what the strings, lists and records of its messages hold.
@@ -243,7 +258,8 @@ impl State {
     pub(super) fn has_room(&self, program: &Program, edge: u32) -> bool {
         program.pipe(edge).is_some_and(|pipe| {
             pipe.flow == Flow::Cycle
-                || self.queues.length(edge) < program.limits.queue
+                || self.queues.length(edge) as usize + self.gaps_on(edge)
+                    < program.limits.queue as usize
                 || self.ended.has(pipe.to)
         })
     }
@@ -252,6 +268,19 @@ impl State {
         self.flights
             .binary_search_by_key(&id, |flight| flight.id)
             .ok()
+    }
+
+    /// Counts a message that is left over at a node.
+    pub(super) fn leave_over(&mut self, program: &Program, edge: u32) {
+        self.counters.left_over += 1;
+        // A loop that has ended keeps its state: that is no message that anything waits for.
+        let Some(pipe) = program.pipe(edge).filter(|_| !program.is_state(edge)) else {
+            return;
+        };
+        match self.left.iter_mut().find(|(node, _)| *node == pipe.to) {
+            Some((_, count)) => *count += 1,
+            None => self.left.push((pipe.to, 1)),
+        }
     }
 
     pub(super) fn flights_of(&self, node: u32) -> usize {

@@ -71,6 +71,7 @@ pub(super) fn look(graph: &Graph, node: &Node) -> Appearance {
         Kind::Project(part) => (Form::Box, Some("project"), part.to_string()),
         Kind::Tag(label) => (Form::Box, Some("tag"), label.to_string()),
         Kind::Narrow(kind) => (Form::Check, Some("narrow"), kind.to_string()),
+        Kind::Failures => (Form::Box, Some("errors of"), name),
         Kind::Timer => (Form::Outside, Some("timer"), name),
         Kind::External(id) => {
             let external = graph.externals.get(id.0 as usize);

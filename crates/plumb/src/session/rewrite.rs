@@ -66,7 +66,7 @@ impl<'a> Rewrite<'a> {
                     self.look_for_unbound(part);
                 }
             }
-            Wire::Field(inner, _) => self.look_for_unbound(inner),
+            Wire::Field(inner, _) | Wire::Keep(_, inner) => self.look_for_unbound(inner),
             Wire::Step(step) => self.look_for(&step.session),
             // Of a process these would be ports.
             Wire::Port(name, port)
@@ -136,6 +136,13 @@ impl<'a> Rewrite<'a> {
                     ..stand
                 };
                 Wire::Field(Box::new(self.wire(inner, stand)), name.clone())
+            }
+            Wire::Keep(span, inner) => {
+                let stand = WirePosition {
+                    first: false,
+                    last: false,
+                };
+                Wire::Keep(*span, Box::new(self.wire(inner, stand)))
             }
             Wire::Step(step) => {
                 let found = match self.sessions.get(&step.session.text) {

@@ -292,6 +292,8 @@ pub enum Wire {
     Project(Span, u32),
     /// `tag(l)`.
     Tag(Span, Name),
+    /// `keep(p)`: each message beside the one that `p` makes of it.
+    Keep(Span, Box<Wire>),
     /// A process, a channel or a boundary port; in a `plumb` body the same name is the same instance.
     Named(Path),
     /// `p@port`.
@@ -327,6 +329,7 @@ impl Wire {
             | Self::Filter(span, _)
             | Self::Project(span, _)
             | Self::Tag(span, _)
+            | Self::Keep(span, _)
             | Self::Broken(span) => *span,
             Self::Named(path) => path.span(),
             Self::Port(process, port) => process.span.to(port.span),

@@ -17,9 +17,9 @@ fn moved(machine: &Machine) -> Machine {
 
 fn balance(counters: Counters, waiting: usize) -> (u64, u64) {
     let it = counters;
-    let came = it.accepted + it.answered + it.begun + it.copied;
+    let came = it.accepted + it.answered + it.begun + it.copied + it.told;
     let went = it.delivered + it.asked + it.joined + it.dropped;
-    let went = went + it.narrowed + it.failed + it.discarded + it.left_over;
+    let went = went + it.narrowed + it.failed + it.parted + it.discarded + it.left_over;
     (came, went + waiting as u64)
 }
 

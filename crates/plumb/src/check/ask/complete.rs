@@ -49,7 +49,8 @@ pub enum CompletionKind {
 
 /// The morphisms that the language has.
 const MORPHISMS: &[&str] = &[
-    "id", "copy", "merge", "discard", "empty", "once", "barrier", "map", "filter", "project", "tag",
+    "id", "copy", "merge", "discard", "empty", "once", "barrier", "map", "filter", "project",
+    "tag", "keep",
 ];
 
 /// Words that can begin an expression, besides fields.

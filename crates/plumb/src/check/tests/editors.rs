@@ -197,6 +197,7 @@ fn what_could_stand_there() {
         "amnesiac",
         "endpoint",
         "max_messages",
+        "max_restarts",
         "max_retries",
         "max_tokens",
         "max_tool_calls",
@@ -207,6 +208,7 @@ fn what_could_stand_there() {
         "runtime_context",
         "temperature",
         "thinking_budget",
+        "timeout",
         "tools",
     ]
     .join(" ");
@@ -214,7 +216,7 @@ fn what_could_stand_there() {
         (
             body("judge@¦"),
             CompletionKind::Port,
-            "ctrl_in ctrl_out input output telemetry",
+            "ctrl_in ctrl_out error input output telemetry",
         ),
         (
             body("judge ; filter(r¦) ; discard"),
@@ -265,7 +267,7 @@ fn what_could_stand_there() {
         (
             tool("¦"),
             CompletionKind::Field,
-            "description mcp name process timer",
+            "description max_restarts mcp name process timeout timer",
         ),
         (tool("process: ¦"), CompletionKind::Process, "f"),
     ];

@@ -4,6 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Counters, EffectId, Flight, NodeSet, Phase, State};
+use crate::machine::gap::{GapOnEdge, HeldGap};
 use crate::machine::program::{Act, Program, ProgramId};
 use crate::machine::queue::Queues;
 use crate::value::Value;
@@ -42,6 +43,13 @@ struct Stored {
     clock: u64,
     ending: bool,
     counters: Counters,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    gaps: Vec<GapOnEdge>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    held: Vec<HeldGap>,
+    /// Node, number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left: Vec<(u32, u64)>,
 }
 
 impl Serialize for State {
@@ -58,6 +66,9 @@ impl Serialize for State {
             clock: self.clock,
             ending: self.ending,
             counters: self.counters,
+            gaps: self.gaps.clone(),
+            held: self.held.clone(),
+            left: self.left.clone(),
         }
         .serialize(serializer)
     }
@@ -89,6 +100,9 @@ impl<'de> Deserialize<'de> for State {
             clock: stored.clock,
             ending: stored.ending,
             counters: stored.counters,
+            gaps: stored.gaps,
+            held: stored.held,
+            left: stored.left,
         })
     }
 }
@@ -131,6 +145,17 @@ impl State {
         }
         if self.queues.iter().any(|(_, stamp, _)| stamp >= self.clock) {
             return Err(StateError::Damaged("a message waits that has not come yet"));
+        }
+        let mut gaps = self.gaps.iter();
+        if gaps.any(|gap| program.pipe(gap.edge).is_none() || gap.stamp >= self.clock) {
+            return Err(StateError::Damaged("a gap stands where there is no edge"));
+        }
+        let is_external = |node| {
+            let unit = program.unit(node);
+            unit.is_some_and(|unit| matches!(unit.act, Act::External(_)))
+        };
+        if !self.held.iter().all(|held| is_external(held.node)) {
+            return Err(StateError::Damaged("a gap has no agent or tool"));
         }
         self.check_flights(program)?;
         Ok(self)

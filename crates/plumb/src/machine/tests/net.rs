@@ -169,8 +169,8 @@ pub fn check(graph: &Graph, calls: &str, steps: &str) {
 /// Every message that there was is somewhere.
 pub fn balanced(machine: &Machine) -> bool {
     let it = machine.counters();
-    let there_were = it.accepted + it.answered + it.begun + it.copied;
+    let there_were = it.accepted + it.answered + it.begun + it.copied + it.told;
     let gone = it.delivered + it.asked + it.joined + it.dropped;
-    let gone = gone + it.narrowed + it.failed + it.discarded + it.left_over;
+    let gone = gone + it.narrowed + it.failed + it.parted + it.discarded + it.left_over;
     there_were == gone + machine.state().waiting() as u64
 }

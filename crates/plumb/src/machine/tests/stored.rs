@@ -36,8 +36,8 @@ fn a_state_reads_as_json() {
         after,
         ":\"running\",\"ended\":[0],\"messages\":[[0,1,123456789012345678901234567890]],\
          \"in_flight\":[[0,3,0,[1,\"x\"]]],\"next_effect\":1,\"clock\":4,\"ending\":false,\
-         \"counters\":{\"accepted\":3,\"answered\":0,\"begun\":0,\"copied\":0,\"delivered\":0,\
-         \"asked\":1,\"joined\":1,\"dropped\":0,\"narrowed\":0,\"failed\":0,\"discarded\":0,\
+         \"counters\":{\"accepted\":3,\"answered\":0,\"begun\":0,\"copied\":0,\"told\":0,\
+         \"delivered\":0,\"asked\":1,\"joined\":1,\"dropped\":0,\"narrowed\":0,\"failed\":0,\"parted\":0,\"discarded\":0,\
          \"left_over\":0}}"
     );
     let state: State = serde_json::from_str(&text).unwrap();

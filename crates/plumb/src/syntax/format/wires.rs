@@ -45,6 +45,7 @@ impl Writer<'_> {
             Wire::Map(_, inner) => self.expression(inner).within("map(", ")"),
             Wire::Filter(_, inner) => self.expression(inner).within("filter(", ")"),
             Wire::Once(_, inner) => self.expression(inner).within("once(", ")"),
+            Wire::Keep(_, inner) => self.wire(inner).nest().group().within("keep(", ")"),
             Wire::Project(_, number) => Doc::text(format!("project({number})")),
             Wire::Tag(_, label) => Doc::text(format!("tag({})", label.text)),
             Wire::Named(named) => Doc::text(path(named)),

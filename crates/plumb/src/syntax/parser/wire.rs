@@ -96,6 +96,7 @@ impl Parser<'_> {
         let span = token.span;
         let wire = match token.kind {
             TokenKind::Symbol(Symbol::Open) => return self.nested(Self::group),
+            TokenKind::Lower if self.at_keep() => return self.nested(Self::kept),
             TokenKind::Lower => self.named()?,
             TokenKind::Upper => self.of_module()?,
             TokenKind::Keyword(Keyword::Id) => self.plain(Wire::Id),
@@ -253,6 +254,23 @@ impl Parser<'_> {
                 ),
                 _ => false,
             }
+    }
+
+    /// Returns true at `keep(`. With a space between, the parenthesis starts a statement.
+    fn at_keep(&self) -> bool {
+        let behind = self.peek(1);
+        self.at_word("keep")
+            && behind.kind == TokenKind::Symbol(Symbol::Open)
+            && behind.before == Before::Token
+    }
+
+    /// `keep(p)`.
+    fn kept(&mut self) -> Parsed<Tall<Wire>> {
+        let word = self.bump().span;
+        let broken = |span| Tall::leaf(Wire::Broken(span));
+        let (span, inner) = self.argument(Self::tall_wire, broken)?;
+        let node = Wire::Keep(word.to(span), Box::new(inner.node));
+        self.taller(node, inner.height)
     }
 
     /// `Module.process`.
