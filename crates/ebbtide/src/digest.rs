@@ -22,6 +22,8 @@ pub enum Keep {
     AllBut(f64),
     /// The newest messages that fit into so many tokens.
     Newest(Tokens),
+    /// The messages from this index on.
+    From(usize),
 }
 
 /// The beginning of a request, to be replaced with a summary.
@@ -123,6 +125,7 @@ fn place(turns: &[Turn], keep: Keep) -> Option<usize> {
             Cuts::of(turns).at_most(wanted, Rule::Steps)?
         }
         Keep::Newest(tokens) => by_tokens(turns, tokens, Rule::Steps),
+        Keep::From(index) => Cuts::of(turns).at_most(index, Rule::Steps)?,
     };
     (1..=most).contains(&kept).then_some(kept)
 }
