@@ -193,18 +193,18 @@ impl Engine {
         next(py, told(py, came)?, body)
     }
 
-    #[pyo3(signature = (view, answer = b"", *, now = None))]
+    #[pyo3(signature = (view, answer = None, *, now = None))]
     fn observe(
         &self,
         py: Python<'_>,
         view: &View,
-        answer: &[u8],
+        answer: Option<&[u8]>,
         now: Option<f64>,
     ) -> PyResult<Option<Work>> {
         let (now, ticket) = (time(now)?, view.ticket.take("the view")?);
         let work = py.detach(|| match answer {
-            b"" => self.engine.answered(ticket, now),
-            answer => self.engine.observe(ticket, answer, now),
+            None => self.engine.answered(ticket, now),
+            Some(answer) => self.engine.observe(ticket, answer, now),
         });
         Ok(told(py, work)?.map(Work::of))
     }

@@ -23,4 +23,10 @@ mod _native {
     };
     #[pymodule_export]
     use super::way::{Digest, Held, View, Work};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -70,7 +70,7 @@ impl Stats {
 }
 
 /// A pinned text.
-#[pyclass(frozen, get_all, module = "ebbtide", skip_from_py_object)]
+#[pyclass(frozen, get_all, module = "ebbtide")]
 #[derive(Clone)]
 pub struct Pin {
     id: String,
@@ -89,7 +89,7 @@ impl Pin {
 }
 
 /// A summary that was made.
-#[pyclass(frozen, get_all, module = "ebbtide", skip_from_py_object)]
+#[pyclass(frozen, get_all, module = "ebbtide")]
 #[derive(Clone)]
 pub struct Summary {
     id: String,
@@ -164,7 +164,7 @@ impl Original {
 }
 
 /// One thing that the model can no longer see.
-#[pyclass(frozen, get_all, module = "ebbtide", skip_from_py_object)]
+#[pyclass(frozen, get_all, module = "ebbtide")]
 #[derive(Clone)]
 pub struct Loss {
     kind: &'static str,

@@ -4,8 +4,6 @@
 fills up; then a summary in place of the older messages. `ebbtide.langgraph` puts it into LangChain's agents.
 """
 
-from importlib.metadata import version as _version
-
 from ebbtide._native import (
     Conversation,
     Digest,
@@ -24,9 +22,8 @@ from ebbtide._native import (
     Summary,
     View,
     Work,
+    __version__,
 )
-
-__version__ = _version("ebbtide")
 
 __all__ = [
     "Conversation",
@@ -46,4 +43,5 @@ __all__ = [
     "Summary",
     "View",
     "Work",
+    "__version__",
 ]

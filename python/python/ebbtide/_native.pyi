@@ -3,7 +3,30 @@
 import os
 from typing import Literal, final
 
-Dialect = Literal["anthropic", "chat", "responses"]
+__all__ = [
+    "Conversation",
+    "Digest",
+    "EbbtideError",
+    "Engine",
+    "Excerpt",
+    "Explanation",
+    "Held",
+    "Loss",
+    "Lost",
+    "Original",
+    "Pin",
+    "Purged",
+    "Shortened",
+    "Stats",
+    "Summary",
+    "View",
+    "Work",
+    "__version__",
+]
+
+_Dialect = Literal["anthropic", "chat", "responses"]
+
+__version__: str
 
 class EbbtideError(Exception):
     """An error of the engine. `code` is stable, `hint` says what to do."""
@@ -29,7 +52,7 @@ class Engine:
         shrink: int | None = 16_000,
         secret: bytes | None = None,
         tenant: str = "",
-        dialect: Dialect = "anthropic",
+        dialect: _Dialect = "anthropic",
         session: str | None = None,
         agent: str | None = None,
     ) -> Engine:
@@ -47,7 +70,7 @@ class Engine:
         self,
         *,
         tenant: str | None = None,
-        dialect: Dialect | None = None,
+        dialect: _Dialect | None = None,
         session: str | None = None,
         agent: str | None = None,
     ) -> Engine:
@@ -66,7 +89,7 @@ class Engine:
     def resume(self, held: Held, *, now: float | None = None) -> View | Held:
         """Goes on with a request that was held, once its work is done or its time has come."""
 
-    def observe(self, view: View, answer: bytes = b"", *, now: float | None = None) -> Work | None:
+    def observe(self, view: View, answer: bytes | None = None, *, now: float | None = None) -> Work | None:
         """Takes the whole answer, or what the view has heard of it. Returns the summary to make, if any."""
 
     def refused(self, view: View, status: int, body: bytes, *, now: float | None = None) -> bytes | None:
