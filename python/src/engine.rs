@@ -407,7 +407,8 @@ impl Engine {
         told(py, counted).map(Tokens::get)
     }
 
-    #[pyo3(signature = (body, *, ratio = None, keep = None, at = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    #[pyo3(signature = (body, *, ratio = None, keep = None, at = None, room = None))]
     fn digest(
         &self,
         py: Python<'_>,
@@ -415,6 +416,7 @@ impl Engine {
         ratio: Option<f64>,
         keep: Option<u64>,
         at: Option<usize>,
+        room: Option<u64>,
     ) -> PyResult<Option<Digest>> {
         let keep = match (keep, at) {
             (Some(tokens), _) => Keep::Newest(Tokens::new(tokens)),
@@ -422,7 +424,11 @@ impl Engine {
             (None, None) => Keep::AllBut(ratio.unwrap_or(0.5)),
         };
         let digest = py.detach(|| self.engine.digest(&self.client, body, keep));
-        Ok(told(py, digest)?.map(Digest::of))
+        let within = |digest: ebbtide::Digest| match room {
+            Some(room) => digest.within(Tokens::new(room)),
+            None => digest,
+        };
+        Ok(told(py, digest)?.map(within).map(Digest::of))
     }
 }
 

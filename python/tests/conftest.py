@@ -132,6 +132,16 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         subprocess.run([binaries / "pg_ctl", "-D", data / "db", "-m", "immediate", "stop"], **options)
 
 
+def fresh(url: str) -> str:
+    """A new database on the server."""
+    import psycopg
+
+    name = f"t{os.urandom(6).hex()}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]
+    return f"{url.rpartition('/')[0]}/{name}"
+
+
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     """A checkpointer of each kind."""
@@ -143,7 +153,7 @@ def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
         else:
             from langgraph.checkpoint.postgres import PostgresSaver
 
-            url = request.getfixturevalue("postgres")
+            url = fresh(request.getfixturevalue("postgres"))
             postgres = stack.enter_context(PostgresSaver.from_conn_string(url))
             postgres.setup()
             yield postgres

@@ -88,8 +88,8 @@ impl Engine {
             old: old.into(),
             tail: tail.into(),
             pins: Vec::new(),
-            budget: limits.summary.min(size.scaled(SUMMARY)),
-            words: limits.words.min(size.scaled(WORDS)),
+            budget: limits.summary.min(size.scaled(SUMMARY).max(LEAST)),
+            words: limits.words.min(size.scaled(WORDS).max(LEAST)),
             standing: Tokens::ZERO,
             instructions: None,
             counter: Arc::new(model.counter()),
@@ -114,6 +114,10 @@ impl Engine {
 const SUMMARY: f64 = 0.4;
 /// The room for the user's own words, as a share of what is replaced.
 const WORDS: f64 = 0.2;
+/// The share of a room that is the summary's; the rest is for the user's own words.
+const OF_ROOM: f64 = 0.6;
+/// The least room for either, so that a summary of a few messages says something.
+const LEAST: Tokens = Tokens::new(150);
 
 /// The first turn to keep.
 fn place(turns: &[Turn], keep: Keep) -> Option<usize> {
@@ -131,6 +135,14 @@ fn place(turns: &[Turn], keep: Keep) -> Option<usize> {
 }
 
 impl Digest {
+    /// The same with a summary of at most about so many tokens.
+    #[must_use]
+    pub fn within(mut self, room: Tokens) -> Self {
+        self.order.budget = self.order.budget.min(room.scaled(OF_ROOM));
+        self.order.words = self.order.words.min(room.scaled(1.0 - OF_ROOM));
+        self
+    }
+
     /// The index of the first message to keep.
     #[must_use]
     pub const fn kept_from(&self) -> usize {

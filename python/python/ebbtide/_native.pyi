@@ -167,11 +167,18 @@ class Engine:
         """Counts the tokens of a request's messages."""
 
     def digest(
-        self, body: bytes, *, ratio: float | None = None, keep: int | None = None, at: int | None = None
+        self,
+        body: bytes,
+        *,
+        ratio: float | None = None,
+        keep: int | None = None,
+        at: int | None = None,
+        room: int | None = None,
     ) -> Digest | None:
         """Cuts a request's messages outside any conversation, never inside a step.
 
         Keeps all but the share `ratio` (0.5), or the newest `keep` tokens, or the messages from index `at` on.
+        The summary has about `room` tokens at most. None where no cut leaves something on both sides.
         """
 
 @final

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
@@ -70,13 +70,15 @@ class HistoryManager:
         ratio: float | None = None,
         keep: int | None = None,
         originals: Sequence[BaseMessage] = (),
+        room: int | None = None,
         must_gain: bool = False,
     ) -> Compaction:
         """Works like `compact_messages`, and says what it did.
 
         `keep` keeps the newest messages of so many tokens instead. `originals` are the messages behind an
-        earlier summary, which the new one is made from. With `must_gain`, messages that a summary would not
-        make smaller stay as they are.
+        earlier summary, which the new one is made from. The summary has about `room` tokens at most. With
+        `must_gain`, smaller summaries are tried where one would not make the messages smaller, and where none
+        would, the messages stay as they are.
         """
         everything: list[Any] = list(messages)
         said = [message for message in everything if not isinstance(message, SystemMessage)]
@@ -91,18 +93,31 @@ class HistoryManager:
         operators = [message for message in everything[:place] if isinstance(message, SystemMessage)]
         old = [message for message in said[: cut.kept_from] if not _is_summary(message)]
         source = [*originals, *old] if originals else said[: cut.kept_from]
-        text = self._text(self._from(source, kept) or cut)
-        summary = _summary(text, source, _edition(said[: cut.kept_from]) + 1)
-        shorter = [*operators, summary, *everything[place:]]
-        after = self.count(shorter)
-        if must_gain and after >= before:
-            reason = f"the summary would not make the messages smaller ({before} to {after} tokens)"
-            return Compaction(everything, before=before, after=before, reason=reason)
-        return Compaction(shorter, summary, cut.kept_from, before, after)
+        edition = _edition(said[: cut.kept_from]) + 1
+        reason = ""
+        for text in self._texts(source, kept, room, must_gain):
+            summary = _summary(text, source, edition)
+            shorter = [*operators, summary, *everything[place:]]
+            after = self.count(shorter)
+            if after < before or not must_gain:
+                return Compaction(shorter, summary, cut.kept_from, before, after)
+            reason = f"a summary would not make the messages smaller ({before} to {after} tokens)"
+        return Compaction(everything, before=before, after=before, reason=reason)
 
-    def _from(self, source: Sequence[BaseMessage], kept: Sequence[BaseMessage]) -> Digest | None:
+    def _texts(
+        self, source: Sequence[BaseMessage], kept: Sequence[BaseMessage], room: int | None, again: bool
+    ) -> Iterator[str]:
+        """The text of a summary; then shorter ones, without a model."""
         body = self._encoder.body(self.model, [*source, *kept])[0]
-        return self._chat.digest(body, at=len(source))
+        first = self._chat.digest(body, at=len(source), room=room)
+        if first is None:
+            return
+        yield self._text(first)
+        size = min(room or first.tokens, first.tokens)
+        for part in (2, 4, 8) if again else ():
+            smaller = self._chat.digest(body, at=len(source), room=size // part)
+            if smaller is not None:
+                yield smaller.extract()
 
     def _text(self, cut: Digest) -> str:
         if self.summarizer is None:

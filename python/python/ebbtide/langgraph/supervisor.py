@@ -210,10 +210,12 @@ class CompactingSupervisor:
             ratio=self.compaction_ratio,
             keep=self.keep,
             originals=originals,
+            room=None if self.token_limit is None else self.token_limit // 3,
             must_gain=must_gain,
         )
+        if made.summary is None or made.after > (self.token_limit or made.after):
+            self._futile.put((threads.thread(state.config)[0], ""), made.after)
         if made.summary is None:
-            self._futile.put((threads.thread(state.config)[0], ""), made.before)
             threads.log.info("the thread stays as it is: %s", made.reason)
             return made
         told = made.summary.additional_kwargs["ebbtide"]
