@@ -1,11 +1,13 @@
 //! The errors of the engine and their codes.
 
 use context::coded::{self, Coded, ErrorCode};
+use context::original::OriginalError;
 use context::pin::PinError;
 use conversation::homunculus::Refusal;
 use conversation::homunculus::hosted::StrategyError;
 use history::{ConversationId, HistoryError, MarkId};
 use model::ModelError;
+use wire::api::ApiError;
 
 context::error_codes! {
     /// The codes of this crate.
@@ -32,6 +34,8 @@ context::error_codes! {
         "Ask the model again, with the prompt of the work, or use a larger one.";
     BUSY = "E1011", "a conversation with a request or a summary under way cannot be purged",
         "Observe the answer or finish the work, and purge it again.";
+    NOT_A_REQUEST = "E1012", "a body is not a request of the client's dialect",
+        "Check the body against the API that `Client::speaking` names.";
 }
 
 /// An error of the engine.
@@ -71,6 +75,12 @@ pub enum EngineError {
     /// A request or a summary of the conversation is under way.
     #[error("a request or a summary of conversation {0} is under way")]
     Busy(ConversationId),
+    /// The body cannot be read.
+    #[error("not a request: {0}")]
+    NotARequest(#[from] ApiError),
+    /// A handle or a section names nothing.
+    #[error("{0}")]
+    NoOriginal(#[from] OriginalError),
 }
 
 impl Coded for EngineError {
@@ -87,10 +97,15 @@ impl Coded for EngineError {
             Self::AtRest(_) => AT_REST,
             Self::Rejected(_) => REJECTED,
             Self::Busy(_) => BUSY,
+            Self::NotARequest(_) => NOT_A_REQUEST,
+            Self::NoOriginal(error) => error.code(),
         }
     }
 
     fn hint(&self) -> Option<String> {
-        coded::remedy(CODES, self.code())
+        match self {
+            Self::NoOriginal(error) => error.hint(),
+            _ => coded::remedy(CODES, self.code()),
+        }
     }
 }

@@ -21,6 +21,12 @@
 //! | [`Engine::pin`], [`unpin`](Engine::unpin) | a conversation and a text | a pin that survives every summary |
 //! | [`Engine::compact`] | a conversation | a summary as soon as possible |
 //! | [`Engine::expand`] | a conversation and a summary | the original turns behind it |
+//! | [`Engine::lost`] | a conversation and a summary | what the model can no longer see, with handles |
+//! | [`Engine::original`] | a conversation and a handle | the original text |
+//! | [`Engine::undo`], [`redo`](Engine::redo) | a conversation | the view before the swap, and the one after |
+//! | [`Engine::shorten`] | a tool result | a shorter one, where it is too long |
+//! | [`Engine::archived`] | its handle | its original |
+//! | [`Engine::digest`] | a body and the part to keep | a summary of the other part |
 //! | [`Engine::explain`] | a conversation | figures, pins, summaries, and the journal of what happened |
 //! | [`Engine::conversations`] | a client | its conversations |
 //! | [`Engine::purge`] | one conversation, or all before a time | what was removed |
@@ -112,9 +118,12 @@
 mod builder;
 mod carry;
 mod client;
+mod digest;
 mod engine;
 mod error;
 mod manage;
+mod results;
+mod retrieve;
 mod ticket;
 mod told;
 mod work;
@@ -131,9 +140,11 @@ pub use wire::api::Dialect;
 
 pub use builder::{Builder, Summaries};
 pub use client::Client;
+pub use digest::{Digest, Keep};
 pub use engine::Engine;
 pub use error::{CODES, EngineError};
 pub use manage::Selection;
+pub use results::{Shortened, ToolResult};
 pub use ticket::{Held, Next, Outgoing, Ticket};
-pub use told::{Explanation, Original, Overview, SummaryReport};
+pub use told::{Excerpt, Explanation, Loss, Lost, Original, Overview, SummaryReport};
 pub use work::Work;

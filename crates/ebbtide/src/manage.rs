@@ -19,12 +19,12 @@ use crate::told::{Explanation, Original, Overview, SummaryReport};
 const LISTED: usize = 1_000;
 
 impl Engine {
-    fn live(&self, client: &Client, of: ConversationId) -> Option<Arc<Shared>> {
+    pub(crate) fn live(&self, client: &Client, of: ConversationId) -> Option<Arc<Shared>> {
         self.directory.registry.get(client.tenant, of)
     }
 
     /// The record of a conversation, in memory or not.
-    fn record(&self, client: &Client, of: ConversationId) -> Result<Record, EngineError> {
+    pub(crate) fn record(&self, client: &Client, of: ConversationId) -> Result<Record, EngineError> {
         if let Some(shared) = self.live(client, of) {
             return Ok(shared.lock().record().clone());
         }
@@ -219,7 +219,7 @@ impl Engine {
     }
 
     /// The turns that the store has of a conversation, and the summaries on them.
-    fn past(
+    pub(crate) fn past(
         &self,
         client: &Client,
         record: &Record,

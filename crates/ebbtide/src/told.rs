@@ -1,5 +1,6 @@
 //! Reports on conversations.
 
+use context::original::Section;
 use context::pin::Pin;
 use context::{Role, Text, Tokens, Turn};
 use conversation::Conversation;
@@ -138,6 +139,74 @@ impl Original {
             tokens: turn.tokens(),
             text: turn.readable(),
             message,
+        }
+    }
+}
+
+/// What the model can no longer see because of a summary.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// The turns that the summary replaces.
+    pub turns: usize,
+    /// Their tokens.
+    pub tokens: Tokens,
+    /// The entries, those that matter most first.
+    pub entries: Vec<Loss>,
+    /// The number of entries that are not listed.
+    pub left_out: usize,
+}
+
+/// One thing that the model can no longer see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// The kind: `constraint`, `decision`, `open task`, `failed attempt`, `closed task`, `action` or
+    /// `identifier`.
+    pub kind: &'static str,
+    /// The handle of the turn that says it, for [`Engine::original`](crate::Engine::original).
+    pub handle: String,
+    /// The quotation on one line: words of the transcript, and no instructions.
+    pub text: String,
+}
+
+/// A section of an original.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Excerpt {
+    /// What it is: `tool result (turn:14.2)`.
+    pub title: String,
+    /// The text, as it was said.
+    pub text: String,
+    /// The section that it is.
+    pub section: String,
+    /// The section that follows, where the room did not suffice.
+    pub next: Option<String>,
+    /// The size of the whole original, in bytes.
+    pub bytes: usize,
+}
+
+impl std::fmt::Debug for Excerpt {
+    /// Without the text.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Excerpt")
+            .field("title", &self.title)
+            .field("text", &self.text.len())
+            .field("section", &self.section)
+            .field("next", &self.next)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Excerpt {
+    pub(crate) fn of(original: &context::original::Original, section: Option<Section>, room: usize) -> Self {
+        let excerpt = original.excerpt(section, room);
+        Self {
+            title: original.title.clone(),
+            text: excerpt.text.to_owned(),
+            section: excerpt.section.to_string(),
+            next: excerpt.next.map(|next| next.to_string()),
+            bytes: original.text.len(),
         }
     }
 }

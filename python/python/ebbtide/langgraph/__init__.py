@@ -1,0 +1,36 @@
+"""Ebbtide for LangChain and LangGraph.
+
+| you have | use |
+|---|---|
+| `create_agent` | `EbbtideMiddleware` |
+| `create_supervisor`, `create_react_agent` | `pre_model_hook` |
+| an agent that is compiled already | `CompactingSupervisor` with a `HistoryManager` |
+| a checkpointer | `EbbtideSaver` in front of it, so that a deleted thread leaves nothing behind |
+"""
+
+from ebbtide.langgraph.history import Compaction, HistoryManager
+from ebbtide.langgraph.hook import pre_model_hook
+from ebbtide.langgraph.saver import EbbtideSaver
+from ebbtide.langgraph.streaming import Compacted, Done, Failed, Token, ToolCall, ToolResult
+from ebbtide.langgraph.supervisor import CompactingSupervisor, ThreadView
+
+try:
+    from ebbtide.langgraph.middleware import EbbtideMiddleware
+except ImportError:  # LangChain is optional: the hook and the wrapper need LangGraph only.
+    pass
+
+__all__ = [
+    "Compacted",
+    "CompactingSupervisor",
+    "Compaction",
+    "Done",
+    "EbbtideMiddleware",
+    "EbbtideSaver",
+    "Failed",
+    "HistoryManager",
+    "ThreadView",
+    "Token",
+    "ToolCall",
+    "ToolResult",
+    "pre_model_hook",
+]

@@ -1,0 +1,187 @@
+"""The history of a thread: summaries of its older messages, and checkpoints with fewer messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, CheckpointTuple
+from langgraph.checkpoint.base.id import uuid6
+
+from ebbtide import Digest, EbbtideError, Engine
+from ebbtide.langgraph import threads
+from ebbtide.langgraph.messages import Encoder, digest
+
+MARKER = "[COMPACTED SUMMARY OF EARLIER CONVERSATION]"
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """The result of a compaction. `summary` is None where the messages stay as they are, for the `reason`."""
+
+    messages: list[AnyMessage]
+    summary: HumanMessage | None = None
+    replaced: int = 0
+    before: int = 0
+    after: int = 0
+    reason: str | None = None
+
+
+@dataclass
+class HistoryManager:
+    """Summarizes messages, and writes checkpoints.
+
+    `summarizer` is a chat model, or a function of the system prompt and the source. Without one, a summary is
+    made from the messages alone.
+    """
+
+    memory_saver: BaseCheckpointSaver[Any] | None = None
+    engine: Engine = field(default_factory=lambda: Engine(notes=False, shrink=None))
+    summarizer: Any = None
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        self._encoder = Encoder()
+        self._chat = self.engine.with_client(dialect="chat")
+
+    def count(self, messages: Sequence[BaseMessage]) -> int:
+        """Counts the tokens of messages, tool calls and results included."""
+        return self._chat.count(self._encoder.body(self.model, messages)[0])
+
+    def compact_messages(
+        self, messages: Sequence[BaseMessage], compaction_ratio: float = 0.5
+    ) -> list[AnyMessage]:
+        """Replaces the oldest messages, this share of them, with a summary.
+
+        System messages stay and are not counted. A tool call stays with its results. Of ten messages, the ratio
+        0.5 keeps the messages 6 to 10, 0.8 keeps 9 and 10, and 0.2 keeps 3 to 10. With fewer than two messages,
+        or where no cut is possible, all messages are returned as they are.
+        """
+        return self.compaction(messages, ratio=compaction_ratio).messages
+
+    def compaction(
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        ratio: float | None = None,
+        keep: int | None = None,
+        originals: Sequence[BaseMessage] = (),
+        room: int | None = None,
+        must_gain: bool = False,
+    ) -> Compaction:
+        """Works like `compact_messages`, and says what it did.
+
+        `keep` keeps the newest messages of so many tokens instead. `originals` are the messages behind an
+        earlier summary, which the new one is made from. The summary has about `room` tokens at most. With
+        `must_gain`, smaller summaries are tried where one would not make the messages smaller, and where none
+        would, the messages stay as they are.
+        """
+        everything: list[Any] = list(messages)
+        said = [message for message in everything if not isinstance(message, SystemMessage)]
+        before = self.count(everything)
+        if len(said) < 2:
+            return Compaction(everything, before=before, after=before, reason="fewer than two messages")
+        cut = self._chat.digest(self._encoder.body(self.model, said)[0], ratio=ratio, keep=keep)
+        if cut is None:
+            return Compaction(everything, before=before, after=before, reason="no cut leaves both parts whole")
+        kept = said[cut.kept_from :]
+        place = next(i for i, message in enumerate(everything) if message is kept[0])
+        operators = [message for message in everything[:place] if isinstance(message, SystemMessage)]
+        old = [message for message in said[: cut.kept_from] if not _is_summary(message)]
+        source = [*originals, *old] if originals else said[: cut.kept_from]
+        edition = _edition(said[: cut.kept_from]) + 1
+        reason = ""
+        for text in self._texts(source, kept, room, must_gain):
+            summary = _summary(text, source, edition)
+            shorter = [*operators, summary, *everything[place:]]
+            after = self.count(shorter)
+            if after < before or not must_gain:
+                return Compaction(shorter, summary, cut.kept_from, before, after)
+            reason = f"a summary would not make the messages smaller ({before} to {after} tokens)"
+        return Compaction(everything, before=before, after=before, reason=reason)
+
+    def _texts(
+        self, source: Sequence[BaseMessage], kept: Sequence[BaseMessage], room: int | None, again: bool
+    ) -> Iterator[str]:
+        """The text of a summary; then shorter ones, without a model."""
+        body = self._encoder.body(self.model, [*source, *kept])[0]
+        first = self._chat.digest(body, at=len(source), room=room)
+        if first is None:
+            return
+        yield self._text(first)
+        size = min(room or first.tokens, first.tokens)
+        for part in (2, 4, 8) if again else ():
+            smaller = self._chat.digest(body, at=len(source), room=size // part)
+            if smaller is not None:
+                yield smaller.extract()
+
+    def _text(self, cut: Digest) -> str:
+        if self.summarizer is None:
+            return cut.extract()
+        try:
+            return cut.written(threads.ask(self.summarizer, cut.prompt(threads.ROOM)))
+        except EbbtideError as error:
+            threads.log.warning("%s (%s); the summary is made without a model", error, error.code)
+            return cut.extract()
+
+    def replace_thread_history(
+        self, thread_id: str, new_messages: Sequence[BaseMessage], *, expect: str | None = None
+    ) -> bool:
+        """Writes a checkpoint with these messages behind the newest one, which stays.
+
+        Returns False where the thread has no checkpoint, or its newest one is not `expect`. Other channels are
+        kept. A thread that is interrupted is left alone. `CompactingSupervisor` writes through the graph
+        instead.
+        """
+        if self.memory_saver is None:
+            raise ValueError("the manager has no checkpointer")
+        config: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+        found = self.memory_saver.get_tuple(config)
+        if found is None or (expect is not None and found.checkpoint["id"] != expect):
+            return False
+        if found.pending_writes or "messages" not in found.checkpoint["channel_values"]:
+            return False
+        self._put(self.memory_saver, found, list(new_messages))
+        return True
+
+    def _put(
+        self, saver: BaseCheckpointSaver[Any], found: CheckpointTuple, messages: list[BaseMessage]
+    ) -> None:
+        old = found.checkpoint
+        version = saver.get_next_version(old["channel_versions"].get("messages"), None)  # type: ignore[arg-type]
+        checkpoint: Checkpoint = {
+            **old,  # type: ignore[typeddict-item]
+            # Savers take the largest ID as the newest, and these grow with time.
+            "id": str(uuid6(clock_seq=-2)),
+            "ts": datetime.now(timezone.utc).isoformat(),
+            "channel_values": {**old["channel_values"], "messages": messages},
+            "channel_versions": {**old["channel_versions"], "messages": version},
+        }
+        if "updated_channels" in old:
+            checkpoint["updated_channels"] = ["messages"]
+        metadata = {**found.metadata, "source": "update", "step": found.metadata.get("step", 0) + 1}
+        saver.put(found.config, checkpoint, metadata, {"messages": version})  # type: ignore[arg-type]
+
+
+def _summary(text: str, source: Sequence[BaseMessage], edition: int) -> HumanMessage:
+    identities = [str(message.id or "") for message in source]
+    covered = digest([identity.encode() for identity in identities] + [text.encode()])
+    told = {"hash": covered, "edition": edition, "messages": len(source)}
+    return HumanMessage(
+        f"{MARKER}\n\n{text}",
+        id=f"ebbtide-{covered[:16]}",
+        additional_kwargs={"lc_source": "ebbtide", "ebbtide": told},
+    )
+
+
+def _is_summary(message: BaseMessage) -> bool:
+    return "ebbtide" in message.additional_kwargs
+
+
+def _edition(messages: Sequence[BaseMessage]) -> int:
+    told = (message.additional_kwargs.get("ebbtide") for message in messages)
+    return max((one["edition"] for one in told if one), default=0)

@@ -1,0 +1,223 @@
+"""LangChain's messages as the bytes that the engine reads, and back.
+
+The engine reads requests of Chat Completions, one JSON message for each message. They are never sent; what the
+engine shows of them is mapped back to the same message objects.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+__all__ = ["Encoder", "Shown", "answer", "digest", "shown", "text_of"]
+
+_ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+_SAID_ELSEWHERE = {"tool_use", "tool_call", "tool_call_chunk", "function_call", "server_tool_call_chunk"}
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+
+
+class Encoder:
+    """Writes messages, and remembers how it wrote them."""
+
+    def __init__(self, most: int = 20_000) -> None:
+        self._known: OrderedDict[str, tuple[Any, Any, bytes]] = OrderedDict()
+        self._most = most
+
+    def message(self, message: BaseMessage) -> bytes:
+        """Returns the JSON of a message."""
+        key = message.id
+        if not key:
+            return encode(message)
+        content, calls = message.content, getattr(message, "tool_calls", None)
+        known = self._known.get(key)
+        if known is not None and known[0] == content and known[1] == calls:
+            return known[2]
+        written = encode(message)
+        self._known[key] = (content, calls, written)
+        if len(self._known) > self._most:
+            self._known.popitem(last=False)
+        return written
+
+    def body(
+        self, model: str, messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()
+    ) -> tuple[bytes, list[bytes]]:
+        """Returns the body of a request, and the JSON of each message in it."""
+        written = [self.message(message) for message in messages]
+        offered = f',"tools":{_dump([_tool(tool) for tool in tools])}'.encode() if tools else b""
+        name = _dump(model).encode()
+        return b'{"model":%b%b,"messages":[%b]}' % (name, offered, b",".join(written)), written
+
+
+def encode(message: BaseMessage) -> bytes:
+    """Writes a message."""
+    role = _ROLES.get(message.type, "user")
+    if message.type == "chat":
+        role = getattr(message, "role", "user")
+    out: dict[str, Any] = {"role": role}
+    reasoning, content = _content(message.content)
+    if reasoning:
+        out["reasoning_content"] = reasoning
+    out["content"] = content
+    if isinstance(message, ToolMessage):
+        out["tool_call_id"] = message.tool_call_id
+    if isinstance(message, AIMessage) and message.tool_calls:
+        out["tool_calls"] = [
+            {
+                "id": call.get("id") or "",
+                "type": "function",
+                "function": {"name": call["name"], "arguments": _dump(call["args"])},
+            }
+            for call in message.tool_calls
+        ]
+    return _dump(out).encode()
+
+
+def _content(content: Any) -> tuple[str, Any]:
+    """The reasoning in a content, and the rest of it."""
+    if isinstance(content, str):
+        return "", content
+    reasoning: list[str] = []
+    blocks: list[Any] = []
+    for block in content:
+        if isinstance(block, str):
+            blocks.append({"type": "text", "text": block})
+            continue
+        kind = block.get("type")
+        if kind in ("thinking", "reasoning"):
+            reasoning.append(str(block.get("thinking") or block.get("reasoning") or block.get("summary") or ""))
+        elif kind not in _SAID_ELSEWHERE:
+            blocks.append(block)
+    return "\n".join(part for part in reasoning if part), blocks
+
+
+def _tool(tool: Any) -> Any:
+    if isinstance(tool, dict):
+        return tool
+    try:
+        from langchain_core.utils.function_calling import convert_to_openai_tool
+
+        return convert_to_openai_tool(tool)
+    except Exception:  # It is only counted: a tool that cannot be described counts by its name.
+        return {"type": "function", "function": {"name": getattr(tool, "name", str(tool))}}
+
+
+def answer(message: AIMessage, model: str) -> bytes:
+    """Writes a model's message as the answer of a provider, with the usage that it reports."""
+    said = json.loads(encode(message))
+    out: dict[str, Any] = {
+        "object": "chat.completion",
+        "model": model,
+        "choices": [
+            {
+                "index": 0,
+                "message": said,
+                "finish_reason": "tool_calls" if message.tool_calls else "stop",
+            }
+        ],
+    }
+    usage = message.usage_metadata
+    if usage:
+        details = usage.get("input_token_details") or {}
+        out["usage"] = {
+            "prompt_tokens": usage["input_tokens"],
+            "completion_tokens": usage["output_tokens"],
+            "total_tokens": usage["total_tokens"],
+            "prompt_tokens_details": {"cached_tokens": details.get("cache_read") or 0},
+        }
+    return _dump(out).encode()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the model sees: messages, and the number of older ones that it does not see."""
+
+    messages: list[AnyMessage]
+    hidden: int
+    front: list[dict[str, Any]]
+
+
+def shown(body: bytes, messages: Sequence[BaseMessage], written: Sequence[bytes]) -> Shown:
+    """Maps what an engine shows back to the messages that it was given.
+
+    A message that is shown unchanged is the same object. The others are new: the summary, pins, and texts that
+    were shortened.
+    """
+    last = len(written) - 1
+    out: list[Any] = []
+    first = len(messages)
+    for said in reversed(json.loads(body)["messages"]):
+        line = _dump(said).encode()
+        at = last
+        while at >= 0 and written[at] != line:
+            at -= 1
+        if at < 0:
+            out.append(said)
+        else:
+            out.append(messages[at])
+            if at == first - 1:
+                first = at
+            last = at - 1
+    out.reverse()
+    front = [said for said in out if isinstance(said, dict)]
+    return Shown([made(said) if isinstance(said, dict) else said for said in out], first, front)
+
+
+def made(said: dict[str, Any]) -> AnyMessage:
+    """A message that the engine wrote."""
+    content = said.get("content") or ""
+    identity = "ebbtide-" + digest([_dump(said).encode()])[:16]
+    marked: dict[str, Any] = {"id": identity, "additional_kwargs": {"lc_source": "ebbtide"}}
+    if said["role"] == "tool":
+        return ToolMessage(content=content, tool_call_id=said.get("tool_call_id") or "", **marked)
+    if said["role"] == "assistant":
+        calls = [
+            {
+                "id": call.get("id"),
+                "name": call["function"]["name"],
+                "args": json.loads(call["function"]["arguments"] or "{}"),
+                "type": "tool_call",
+            }
+            for call in said.get("tool_calls") or []
+        ]
+        return AIMessage(content=content, tool_calls=calls, **marked)
+    # Not every provider takes a system message behind the first one.
+    return HumanMessage(content=content, **marked)
+
+
+def digest(written: Sequence[bytes]) -> str:
+    """A hash over messages."""
+    hasher = blake2b(digest_size=16)
+    for line in written:
+        hasher.update(len(line).to_bytes(8, "little"))
+        hasher.update(line)
+    return hasher.hexdigest()
+
+
+def text_of(content: Any) -> str:
+    """The text in a content."""
+    if isinstance(content, str):
+        return content
+    texts = (
+        block if isinstance(block, str) else block.get("text", "")
+        for block in content
+        if isinstance(block, str) or block.get("type") == "text"
+    )
+    return "".join(texts)
+
+
+def without_system(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages but those of the operator."""
+    return [message for message in messages if not isinstance(message, SystemMessage)]

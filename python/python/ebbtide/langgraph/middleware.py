@@ -1,0 +1,369 @@
+"""The middleware for LangChain's `create_agent`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.types import Command
+from typing_extensions import NotRequired, TypedDict
+
+from ebbtide import EbbtideError, Engine, View, Work
+from ebbtide.langgraph import threads
+from ebbtide.langgraph.messages import Encoder, Shown, answer, digest, made, shown
+
+__all__ = ["EbbtideMiddleware", "EbbtideState", "Mark"]
+
+_TOO_LONG = ("prompt is too long", "context_length_exceeded", "maximum context length", "exceed context limit")
+
+
+class Mark(TypedDict):
+    """What stands in for the older messages of a thread.
+
+    `after` is the ID of the last message that is not shown, `hash` is over all messages up to it. Where either
+    differs, the mark does not count.
+    """
+
+    id: str
+    after: str
+    hash: str
+    edition: int
+    front: list[dict[str, Any]]
+
+
+def _newest(_: Any, new: Any) -> Any:
+    return new
+
+
+class EbbtideState(AgentState[Any]):
+    """The agent's state with the private mark."""
+
+    _ebbtide: NotRequired[Annotated[Mark | None, PrivateStateAttr, _newest]]
+
+
+@dataclass
+class _Step:
+    """A model call under way."""
+
+    request: ModelRequest[Any]
+    messages: list[Any]
+    engine: Engine
+    view: View
+    written: list[bytes]
+    seen: Shown
+    key: tuple[str | None, str]
+
+
+class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
+    """Shows the model a summary and the newest messages; the state keeps every message.
+
+    The summary is prepared ahead of the limit. `summarizer` makes it: a chat model, a function of the system
+    prompt and the source, or `"agent"` for the agent's own model, in the background. Without one, the engine
+    makes it from the messages alone, in milliseconds. Tool results of more than `max_tool_result` tokens are
+    shortened before they enter the state; the model gets the tool `expand` for the originals.
+
+    An `engine` that is passed in has its own settings: with a summarizer, open it with `summaries="caller"`.
+    """
+
+    state_schema = EbbtideState
+
+    def __init__(
+        self,
+        engine: Engine | None = None,
+        *,
+        window: int | None = None,
+        store: str | None = None,
+        strategy: str = "prepared",
+        summarizer: Any | Literal["agent"] | None = None,
+        pins: Sequence[str] = (),
+        max_tool_result: int | None = 16_000,
+    ) -> None:
+        super().__init__()
+        self.engine = engine or Engine(
+            window=window,
+            store=store,
+            strategy=strategy,
+            summaries="extractive" if summarizer is None else "caller",
+            notes=False,
+            shrink=max_tool_result,
+        )
+        self.pins = tuple(pins)
+        self.max_tool_result = max_tool_result
+        self.tools: Sequence[BaseTool] = [] if max_tool_result is None else [self._expand_tool()]
+        self._summarizer = summarizer
+        self._encoder = Encoder()
+        self._kitchen = threads.Kitchen()
+        self._conversations = threads.Latest()
+        self._pinned = threads.Latest()
+
+    # The model's calls.
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> Any:
+        """Calls the model with the view."""
+        step = self._begin(request)
+        if step is None:
+            return handler(request)
+        try:
+            response = handler(step.request)
+        except Exception as error:
+            again = self._again(step, error)
+            if again is None:
+                raise
+            response = handler(again)
+        return self._end(step, response)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> Any:
+        """Calls the model with the view."""
+        step = self._begin(request)
+        if step is None:
+            return await handler(request)
+        try:
+            response = await handler(step.request)
+        except Exception as error:
+            again = self._again(step, error)
+            if again is None:
+                raise
+            response = await handler(again)
+        return self._end(step, response)
+
+    def _begin(self, request: ModelRequest[Any]) -> _Step | None:
+        """The request with the view, or None where the engine failed: the agent then goes on without it."""
+        try:
+            key = threads.thread()
+            engine = threads.engine_of(self.engine, *key)
+            head: list[BaseMessage] = [request.system_message] if request.system_message else []
+            messages = [*head, *request.messages]
+            body, written = self._encoder.body(_name(request.model), messages, tools=request.tools)
+            came = engine.view(body)
+            view = threads.let_go(engine, came, lambda work: self._make(engine, work, request.model))
+            self._remember(engine, key, view)
+            written = written[len(head) :]
+            seen = self._seen(engine, request, view, written)
+            shows = request.override(messages=seen.messages)
+            return _Step(shows, list(request.messages), engine, view, written, seen, key)
+        except Exception as error:
+            threads.log.warning("the request goes out unchanged: %s", error)
+            return None
+
+    def _seen(self, engine: Engine, request: ModelRequest[Any], view: View, written: list[bytes]) -> Shown:
+        messages: list[Any] = list(request.messages)
+        if view.changed:
+            head = [request.system_message] if request.system_message else []
+            lines = [self._encoder.message(message) for message in head] + written
+            seen = shown(view.body, [*head, *messages], lines)
+            first = len(head)
+            shows_head = seen.messages[:first] == head
+            return Shown(
+                seen.messages[first:] if shows_head else seen.messages, max(seen.hidden - first, 0), seen.front
+            )
+        mark = request.state.get("_ebbtide")
+        if mark and "undone" not in view.did:
+            kept = self._kept(engine, view, mark, messages, written)
+            if kept is not None:
+                return Shown([*map(made, mark["front"]), *messages[kept:]], kept, mark["front"])
+        return Shown(messages, 0, [])
+
+    def _kept(
+        self, engine: Engine, view: View, mark: Mark, messages: list[Any], written: list[bytes]
+    ) -> int | None:
+        """The first message behind a mark that the engine does not know: its history was in a process that ended."""
+        at = next((i for i, message in enumerate(messages) if message.id == mark["after"]), None)
+        if at is None or digest(written[: at + 1]) != mark["hash"] or view.conversation is None:
+            return None
+        known = engine.explain(view.conversation).summaries if self._was_stored(engine, view) else []
+        return None if any(summary.id == mark["id"] for summary in known) else at + 1
+
+    def _was_stored(self, engine: Engine, view: View) -> bool:
+        return any(one.id == view.conversation for one in engine.conversations())
+
+    def _again(self, step: _Step, error: Exception) -> ModelRequest[Any] | None:
+        """The request to send once more, where the provider refused it as too long."""
+        text = str(error)
+        if type(error).__name__ != "ContextOverflowError" and not any(it in text.lower() for it in _TOO_LONG):
+            return None
+        refusal = b'{"error":{"message":"prompt is too long","code":"context_length_exceeded"}}'
+        body = step.engine.refused(step.view, 400, refusal)
+        if body is None:
+            return None
+        head = [step.request.system_message] if step.request.system_message else []
+        lines = [self._encoder.message(message) for message in head] + step.written
+        original: list[Any] = [*head, *step.messages]
+        seen = shown(body, original, lines)
+        messages = [message for message in seen.messages if message not in head]
+        return step.request.override(messages=messages)
+
+    def _end(self, step: _Step, response: Any) -> Any:
+        """Takes the answer, and gives it on with the mark where that changed."""
+        try:
+            said = _said(response)
+            work = None
+            if said is not None:
+                work = step.engine.observe(step.view, answer(said, _name(step.request.model)))
+            if work is not None:
+                self._kitchen.start(step.engine, work, self._model(step.request.model))
+            changed, mark = self._mark(step)
+        except Exception as error:
+            threads.log.warning("the answer was not observed: %s", error)
+            return response
+        if not changed:
+            return response
+        command: Command[Any] = Command(update={"_ebbtide": mark})
+        if isinstance(response, ExtendedModelResponse):
+            return response
+        if isinstance(response, AIMessage):
+            response = ModelResponse(result=[response])
+        return ExtendedModelResponse(model_response=response, command=command)
+
+    def _mark(self, step: _Step) -> tuple[bool, Mark | None]:
+        """The mark for the state, and if it is another than before."""
+        before: Mark | None = step.request.state.get("_ebbtide")
+        hidden = step.seen.hidden
+        if hidden == 0:
+            return bool(before), None
+        after = str(step.messages[hidden - 1].id or "")
+        covered = digest(step.written[:hidden])
+        if before and before.get("after") == after and before.get("hash") == covered:
+            if before["front"] == step.seen.front:
+                return False, before
+        summaries = step.engine.explain(step.view.conversation).summaries if step.view.conversation else []
+        standing = next((summary for summary in summaries if summary.is_shown), None)
+        return True, {
+            "id": standing.id if standing else "",
+            "after": after,
+            "hash": covered,
+            "edition": (before["edition"] if before else 0) + 1,
+            "front": step.seen.front,
+        }
+
+    def _remember(self, engine: Engine, key: tuple[str | None, str], view: View) -> None:
+        if view.conversation is None:
+            return
+        self._conversations.put(key, view.conversation)
+        if self.pins and self._pinned.get(key) != view.conversation:
+            for text in self.pins:
+                engine.pin(view.conversation, text)
+            self._pinned.put(key, view.conversation)
+
+    def _model(self, own: Any) -> Any:
+        return own if self._summarizer == "agent" else self._summarizer
+
+    def _make(self, engine: Engine, work: Work, own: Any) -> None:
+        threads.make(engine, work, self._model(own))
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits for the summaries that are being made in the background."""
+        self._kitchen.wait(timeout)
+
+    # Tool results.
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Shortens an oversized result."""
+        return self._shortened(request, handler(request))
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Shortens an oversized result."""
+        result = await handler(request)
+        return await asyncio.to_thread(self._shortened, request, result)
+
+    def _shortened(self, request: Any, result: Any) -> Any:
+        if self.max_tool_result is None or request.tool_call["name"] == "expand":
+            return result
+        if isinstance(result, Command):
+            update = result.update
+            if isinstance(update, dict) and isinstance(update.get("messages"), list):
+                messages = [self._shorter(request, message) for message in update["messages"]]
+                result.update = {**update, "messages": messages}
+            return result
+        return self._shorter(request, result)
+
+    def _shorter(self, request: Any, message: Any) -> Any:
+        if not isinstance(message, ToolMessage) or not isinstance(message.content, str):
+            return message
+        if self.max_tool_result is None:
+            return message
+        call = request.tool_call
+        try:
+            engine = threads.engine_of(self.engine, threads.thread()[0])
+            short = engine.shorten(
+                message.content,
+                limit=self.max_tool_result,
+                call=call.get("id") or "",
+                tool=call["name"],
+                arguments=str(call["args"]),
+            )
+        except EbbtideError as error:
+            threads.log.warning("a tool result stays as it is: %s", error)
+            return message
+        return message if short is None else message.model_copy(update={"content": short.text})
+
+    def _expand_tool(self) -> BaseTool:
+        def expand(handle: str, section: str | None = None) -> str:
+            """Returns the original of a shortened tool result or of an earlier message.
+
+            Args:
+                handle: the ID that the shortened text names, or a place such as turn:14.
+                section: lines such as 10-80, or bytes such as b0-4000.
+            """
+            return self._expanded(handle, section)
+
+        return StructuredTool.from_function(expand)
+
+    def _expanded(self, handle: str, section: str | None) -> str:
+        key = threads.thread()
+        engine = threads.engine_of(self.engine, key[0])
+        try:
+            if ":" in handle:
+                # The tool runs in a node beside the model's.
+                beside = key[1].rpartition("/")[0]
+                agent = f"{beside}/model" if beside else "model"
+                place = self._conversations.get((key[0], agent))
+                if place is None:
+                    return "This conversation has nothing at that place yet."
+                found = engine.with_client(agent=agent).original(place, handle, section=section)
+            else:
+                found = engine.archived(handle, section=section)
+        except EbbtideError as error:
+            return f"{error}. {error.hint or ''}"
+        more = f"\n[section {found.next} follows]" if found.next else ""
+        return f"[quoted from the archive, {found.title}, section {found.section}]\n{found.text}{more}"
+
+    # Looking into a thread.
+
+    def conversation(self, thread_id: str | None) -> tuple[Engine, str] | None:
+        """The engine of a thread, and the ID of its conversation: for `pin`, `lost`, `undo`, `explain`."""
+        for agent in ("model", ""):
+            found = self._conversations.get((thread_id, agent))
+            if found is not None:
+                return threads.engine_of(self.engine, thread_id, agent), found
+        return None
+
+
+def _name(model: Any) -> str:
+    for key in ("model_name", "model"):
+        name = getattr(model, key, None)
+        if isinstance(name, str):
+            return name
+    return ""
+
+
+def _said(response: Any) -> AIMessage | None:
+    if isinstance(response, AIMessage):
+        return response
+    inner = response.model_response if isinstance(response, ExtendedModelResponse) else response
+    return next((message for message in inner.result if isinstance(message, AIMessage)), None)

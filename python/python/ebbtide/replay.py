@@ -1,0 +1,144 @@
+"""Replays of recorded sessions as a data frame, with plots.
+
+The program `ebbtide` replays; it comes with the wheel `ebbtide-bin`, or from a checkout. pandas and matplotlib
+are imported when they are used.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Replays", "run"]
+
+
+@dataclass(frozen=True)
+class Replays:
+    """The reports of replayed sessions, as the program prints them."""
+
+    comparisons: list[dict[str, Any]]
+    skipped: list[dict[str, Any]]
+
+    def frame(self) -> Any:
+        """Returns a pandas data frame with a row for each session and strategy."""
+        import pandas
+
+        return pandas.DataFrame(_row(session, one) for session, one in self._each())
+
+    def pressures(self) -> Any:
+        """Returns a pandas data frame with a row for each request: how full the window was."""
+        import pandas
+
+        rows = (
+            {"session": session["title"], "strategy": one["strategy"], "request": at, "pressure": pressure}
+            for session, one in self._each()
+            for at, pressure in enumerate(one["pressure"], start=1)
+        )
+        return pandas.DataFrame(rows, columns=["session", "strategy", "request", "pressure"])
+
+    def plot_pressure(self, axes: Any = None) -> Any:
+        """Draws how full the window was at each request, with matplotlib. Returns the axes."""
+        axes = axes or _axes()
+        for (session, strategy), one in self.pressures().groupby(["session", "strategy"]):
+            axes.plot(one["request"], one["pressure"], drawstyle="steps-post", label=f"{session[:12]} {strategy}")
+        axes.axhline(1.0, color="black", linewidth=0.8, linestyle="--")
+        axes.set(xlabel="request", ylabel="share of the window", title="Pressure")
+        axes.legend(fontsize="small")
+        return axes
+
+    def plot_loss(self, axes: Any = None) -> Any:
+        """Draws which share of the turns each strategy no longer shows at the end. Returns the axes."""
+        axes = axes or _axes()
+        sums = self.frame().groupby("strategy")[["shown", "summarised", "cleared", "dropped"]].sum()
+        shares = sums.div(sums.sum(axis=1), axis=0)
+        left = [0.0] * len(shares)
+        for fate in shares.columns:
+            axes.barh(list(shares.index), shares[fate], left=left, label=fate)
+            left = [before + more for before, more in zip(left, shares[fate])]
+        axes.set(xlabel="share of all turns", title="What became of the turns")
+        axes.legend(fontsize="small")
+        return axes
+
+    def _each(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        for comparison in self.comparisons:
+            for one in comparison["strategies"]:
+                yield comparison["session"], one
+
+    def _repr_html_(self) -> str:
+        html: str = self.frame().to_html(index=False, escape=True)
+        return html
+
+
+def _row(session: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
+    simulated = one["simulated"]
+    return {
+        "session": session["title"],
+        "format": session["format"],
+        "model": session["model"],
+        "turns": session["turns"],
+        "requests": session["requests"],
+        "strategy": one["strategy"],
+        "compactions": len(one["compactions"]),
+        "peak_pressure": one["peak_pressure"],
+        "overflows": one["overflows"]["requests"],
+        "constraints_said": one["constraints"]["said"],
+        "constraints_kept": one["constraints"]["kept"],
+        **one["fate"],
+        "stalls": simulated["stalls"]["count"],
+        "stalled_seconds": simulated["stalls"]["total_seconds"],
+        "cost_usd": simulated["cost_usd"],
+    }
+
+
+def _axes() -> Any:
+    from matplotlib import pyplot
+
+    return pyplot.subplots()[1]
+
+
+def run(
+    sessions: Iterable[str | Path],
+    *,
+    strategies: Sequence[str] = ("prepared",),
+    window: int | None = None,
+    program: str | None = None,
+    progress: bool | None = None,
+) -> Replays:
+    """Replays sessions: files, or folders to search. A bar shows the progress on a terminal.
+
+    `window` is in tokens. `program` is the path of `ebbtide`, otherwise looked for in the path.
+    """
+    found = program or shutil.which("ebbtide")
+    if found is None:
+        raise FileNotFoundError("the program `ebbtide` is missing; `pip install ebbtide-bin` brings it")
+    paths = [str(path) for path in sessions]
+    comparisons, skipped = [], []
+    shows = sys.stderr.isatty() if progress is None else progress
+    for number, path in enumerate(paths):
+        if shows:
+            _bar(number, len(paths))
+        options = ["--window", str(window)] if window else []
+        command = [found, "replay", path, "--strategy", ",".join(strategies), "--json", *options]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip())
+        report = json.loads(done.stdout)
+        comparisons += report["comparisons"]
+        skipped += report["skipped"]
+    if shows:
+        _bar(len(paths), len(paths))
+    return Replays(comparisons, skipped)
+
+
+def _bar(done: int, total: int) -> None:
+    width = 30
+    full = width * done // max(total, 1)
+    end = "\n" if done == total else ""
+    sys.stderr.write(f"\r[{'#' * full}{'.' * (width - full)}] {done} of {total} sessions{end}")
+    sys.stderr.flush()

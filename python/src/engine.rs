@@ -1,0 +1,455 @@
+//! The engine.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ebbtide::history::Limits;
+use ebbtide::{
+    Builder, Client, ConversationId, Dialect, EngineError, Keep, MarkId, Mode, PinId, Selection,
+    SignedDuration, Summaries, Timestamp, Tokens, ToolResult,
+};
+use history_sqlite::Sqlite;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::clock::time;
+use crate::error::{raised, unknown};
+use crate::told::{
+    Conversation, Excerpt, Explanation, Lost, Original, Pin, Purged, Shortened, Stats, told,
+};
+use crate::way::{Digest, Held, View, Work, next};
+
+/// The memory of conversations.
+#[pyclass(frozen, module = "ebbtide")]
+pub struct Engine {
+    engine: Arc<ebbtide::Engine>,
+    client: Client,
+    /// The tenant's key, the dialect, the session and the agent.
+    names: Names,
+}
+
+#[derive(Clone)]
+struct Names {
+    tenant: String,
+    dialect: String,
+    session: Option<String>,
+    agent: Option<String>,
+}
+
+impl Names {
+    fn client(&self, engine: &ebbtide::Engine) -> PyResult<Client> {
+        let dialect = match self.dialect.as_str() {
+            "anthropic" => Dialect::Anthropic,
+            "chat" => Dialect::Chat,
+            "responses" => Dialect::Responses,
+            other => return Err(unknown("a dialect: anthropic, chat or responses", other)),
+        };
+        let mut client = engine.client(&self.tenant).speaking(dialect);
+        if let Some(session) = &self.session {
+            client = client.session(session);
+        }
+        if let Some(agent) = &self.agent {
+            client = client.agent(agent);
+        }
+        Ok(client)
+    }
+}
+
+/// The settings that are numbers and words.
+struct Settings {
+    window: Option<u64>,
+    strategy: String,
+    strategy_text: Option<String>,
+    observe: bool,
+    summaries: String,
+    patience: f64,
+    notes: bool,
+    shrink: Option<u64>,
+}
+
+impl Settings {
+    fn builder(&self) -> PyResult<Result<Builder, EngineError>> {
+        let summaries = match self.summaries.as_str() {
+            "extractive" => Summaries::Extractive,
+            "caller" => Summaries::ByCaller,
+            other => return Err(unknown("a maker of summaries: extractive or caller", other)),
+        };
+        let patience = SignedDuration::try_from_secs_f64(self.patience);
+        let patience = patience.map_err(|_| unknown("a time", &self.patience.to_string()))?;
+        let builder = ebbtide::Engine::builder()
+            .summaries(summaries)
+            .patience(patience)
+            .notes(self.notes)
+            .shrink(self.shrink)
+            .mode(if self.observe { Mode::Observe } else { Mode::On });
+        let builder = match self.window {
+            Some(window) => builder.window(window),
+            None => builder,
+        };
+        Ok(match &self.strategy_text {
+            Some(text) => builder.strategy_text(&self.strategy, text),
+            None => builder.strategy(&self.strategy),
+        })
+    }
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (*, store = None, window = None, strategy = "prepared", strategy_text = None,
+        observe = false, summaries = "extractive", patience = 0.0, notes = true, shrink = 16_000,
+        secret = None, tenant = "", dialect = "anthropic", session = None, agent = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn new(
+        py: Python<'_>,
+        store: Option<PathBuf>,
+        window: Option<u64>,
+        strategy: &str,
+        strategy_text: Option<String>,
+        observe: bool,
+        summaries: &str,
+        patience: f64,
+        notes: bool,
+        shrink: Option<u64>,
+        secret: Option<[u8; 32]>,
+        tenant: &str,
+        dialect: &str,
+        session: Option<String>,
+        agent: Option<String>,
+    ) -> PyResult<Self> {
+        let settings = Settings {
+            window,
+            strategy: strategy.to_owned(),
+            strategy_text,
+            observe,
+            summaries: summaries.to_owned(),
+            patience,
+            notes,
+            shrink,
+        };
+        let mut builder = told(py, settings.builder()?)?;
+        if let Some(secret) = secret {
+            builder = builder.secret(secret);
+        }
+        let engine = py.detach(|| {
+            if let Some(path) = store {
+                builder = builder.store(Arc::new(Sqlite::open(&path, Limits::default())?));
+            }
+            builder.open()
+        });
+        let names = Names {
+            tenant: tenant.to_owned(),
+            dialect: dialect.to_owned(),
+            session,
+            agent,
+        };
+        let engine = told(py, engine)?;
+        Ok(Self {
+            client: names.client(&engine)?,
+            engine: Arc::new(engine),
+            names,
+        })
+    }
+
+    #[pyo3(signature = (*, tenant = None, dialect = None, session = None, agent = None))]
+    fn with_client(
+        &self,
+        tenant: Option<String>,
+        dialect: Option<String>,
+        session: Option<String>,
+        agent: Option<String>,
+    ) -> PyResult<Self> {
+        let names = self.names.clone();
+        let names = Names {
+            tenant: tenant.unwrap_or(names.tenant),
+            dialect: dialect.unwrap_or(names.dialect),
+            session: session.or(names.session),
+            agent: agent.or(names.agent),
+        };
+        Ok(Self {
+            client: names.client(&self.engine)?,
+            engine: Arc::clone(&self.engine),
+            names,
+        })
+    }
+
+    #[getter]
+    fn tenant(&self) -> &str {
+        &self.names.tenant
+    }
+
+    #[pyo3(signature = (body, *, now = None))]
+    fn view(&self, py: Python<'_>, body: Py<PyBytes>, now: Option<f64>) -> PyResult<Py<PyAny>> {
+        let (bytes, now) = (Bytes::copy_from_slice(body.bind(py).as_bytes()), time(now)?);
+        let came = py.detach(|| self.engine.request(&self.client, bytes, now));
+        next(py, told(py, came)?, body)
+    }
+
+    #[pyo3(signature = (held, *, now = None))]
+    fn resume(&self, py: Python<'_>, held: &Held, now: Option<f64>) -> PyResult<Py<PyAny>> {
+        let (now, (held, body)) = (time(now)?, held.held.take("the hold")?);
+        let came = py.detach(|| self.engine.resume(held, now));
+        next(py, told(py, came)?, body)
+    }
+
+    #[pyo3(signature = (view, answer = None, *, now = None))]
+    fn observe(
+        &self,
+        py: Python<'_>,
+        view: &View,
+        answer: Option<&[u8]>,
+        now: Option<f64>,
+    ) -> PyResult<Option<Work>> {
+        let (now, ticket) = (time(now)?, view.ticket.take("the view")?);
+        let work = py.detach(|| match answer {
+            None => self.engine.answered(ticket, now),
+            Some(answer) => self.engine.observe(ticket, answer, now),
+        });
+        Ok(told(py, work)?.map(Work::of))
+    }
+
+    #[pyo3(signature = (view, status, body, *, now = None))]
+    fn refused<'py>(
+        &self,
+        py: Python<'py>,
+        view: &View,
+        status: u16,
+        body: &[u8],
+        now: Option<f64>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let now = time(now)?;
+        let again = py.detach(|| {
+            let refused = |ticket: &mut ebbtide::Ticket| self.engine.refused(ticket, (status, body), now);
+            view.ticket.with(refused).flatten()
+        });
+        Ok(again.map(|body| PyBytes::new(py, &body)))
+    }
+
+    #[pyo3(signature = (work, text, *, now = None))]
+    fn prepared(&self, py: Python<'_>, work: &Work, text: &str, now: Option<f64>) -> PyResult<()> {
+        let (now, work) = (time(now)?, work.work.take("the work")?);
+        told(py, py.detach(|| self.engine.prepared(work, text, now)))
+    }
+
+    #[pyo3(signature = (work, why, *, now = None))]
+    fn failed(&self, py: Python<'_>, work: &Work, why: &str, now: Option<f64>) -> PyResult<()> {
+        let (now, work) = (time(now)?, work.work.take("the work")?);
+        py.detach(|| self.engine.failed(work, why, now));
+        Ok(())
+    }
+
+    #[pyo3(signature = (work, *, now = None))]
+    fn extract(&self, py: Python<'_>, work: &Work, now: Option<f64>) -> PyResult<()> {
+        let (now, work) = (time(now)?, work.work.take("the work")?);
+        py.detach(|| self.engine.extract(work, now));
+        Ok(())
+    }
+
+    #[pyo3(signature = (conversation, text, *, now = None))]
+    fn pin(
+        &self,
+        py: Python<'_>,
+        conversation: &str,
+        text: &str,
+        now: Option<f64>,
+    ) -> PyResult<Pin> {
+        let (of, now) = (found(conversation)?, time(now)?);
+        let pin = py.detach(|| self.engine.pin(&self.client, of, text, now));
+        Ok(Pin::of(&told(py, pin)?))
+    }
+
+    #[pyo3(signature = (conversation, pin, *, now = None))]
+    fn unpin(
+        &self,
+        py: Python<'_>,
+        conversation: &str,
+        pin: &str,
+        now: Option<f64>,
+    ) -> PyResult<bool> {
+        let (of, now) = (found(conversation)?, time(now)?);
+        let pin = PinId::parse(pin).ok_or_else(|| unknown("a pin", pin))?;
+        told(
+            py,
+            py.detach(|| self.engine.unpin(&self.client, of, pin, now)),
+        )
+    }
+
+    #[pyo3(signature = (conversation, *, now = None))]
+    fn compact(&self, py: Python<'_>, conversation: &str, now: Option<f64>) -> PyResult<()> {
+        self.ordered(py, (conversation, now), ebbtide::Engine::compact)
+    }
+
+    #[pyo3(signature = (conversation, *, now = None))]
+    fn undo(&self, py: Python<'_>, conversation: &str, now: Option<f64>) -> PyResult<()> {
+        self.ordered(py, (conversation, now), ebbtide::Engine::undo)
+    }
+
+    #[pyo3(signature = (conversation, *, now = None))]
+    fn redo(&self, py: Python<'_>, conversation: &str, now: Option<f64>) -> PyResult<()> {
+        self.ordered(py, (conversation, now), ebbtide::Engine::redo)
+    }
+
+    #[pyo3(signature = (conversation, summary = None))]
+    fn expand(
+        &self,
+        py: Python<'_>,
+        conversation: &str,
+        summary: Option<&str>,
+    ) -> PyResult<Vec<Original>> {
+        let (of, summary) = (found(conversation)?, mark(summary)?);
+        let all = py.detach(|| self.engine.expand(&self.client, of, summary));
+        Ok(told(py, all)?.iter().map(|one| Original::of(py, one)).collect())
+    }
+
+    #[pyo3(signature = (conversation, summary = None))]
+    fn lost(&self, py: Python<'_>, conversation: &str, summary: Option<&str>) -> PyResult<Lost> {
+        let (of, summary) = (found(conversation)?, mark(summary)?);
+        let lost = py.detach(|| self.engine.lost(&self.client, of, summary));
+        told(py, lost).map(Lost::of)
+    }
+
+    #[pyo3(signature = (conversation, handle, *, section = None, room = 24_000))]
+    fn original(
+        &self,
+        py: Python<'_>,
+        conversation: &str,
+        handle: &str,
+        section: Option<&str>,
+        room: usize,
+    ) -> PyResult<Excerpt> {
+        let of = found(conversation)?;
+        let original =
+            py.detach(|| self.engine.original(&self.client, of, handle, section, room));
+        told(py, original).map(Excerpt::from)
+    }
+
+    fn explain(&self, py: Python<'_>, conversation: &str) -> PyResult<Explanation> {
+        let of = found(conversation)?;
+        let explained = py.detach(|| self.engine.explain(&self.client, of));
+        Explanation::of(py, told(py, explained)?)
+    }
+
+    fn conversations(&self, py: Python<'_>) -> PyResult<Vec<Conversation>> {
+        let all = py.detach(|| self.engine.conversations(&self.client));
+        Ok(told(py, all)?.iter().map(Conversation::of).collect())
+    }
+
+    fn stats(&self, py: Python<'_>) -> PyResult<Stats> {
+        let all = py.detach(|| self.engine.conversations(&self.client));
+        Ok(Stats::of(&told(py, all)?))
+    }
+
+    #[pyo3(signature = (conversation = None, *, before = None))]
+    fn purge(
+        &self,
+        py: Python<'_>,
+        conversation: Option<&str>,
+        before: Option<f64>,
+    ) -> PyResult<Purged> {
+        let what = match conversation {
+            Some(conversation) => Selection::One(found(conversation)?),
+            None => Selection::Before(before.map_or(Ok(Timestamp::MAX), |time_| time(Some(time_)))?),
+        };
+        let purged = py.detach(|| self.engine.purge(&self.client, what));
+        told(py, purged).map(Purged::of)
+    }
+
+    #[pyo3(signature = (*, now = None))]
+    fn rest(&self, py: Python<'_>, now: Option<f64>) -> PyResult<()> {
+        let now = time(now)?;
+        py.detach(|| self.engine.rest(now));
+        Ok(())
+    }
+
+    #[pyo3(signature = (text, *, limit, call = "", tool = "", arguments = "{}", now = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn shorten(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        limit: u64,
+        call: &str,
+        tool: &str,
+        arguments: &str,
+        now: Option<f64>,
+    ) -> PyResult<Option<Shortened>> {
+        let now = time(now)?;
+        let result = ToolResult {
+            call,
+            tool,
+            arguments,
+            text,
+        };
+        let short = py.detach(|| self.engine.shorten(&self.client, result, limit, now));
+        Ok(told(py, short)?.map(Shortened::from))
+    }
+
+    #[pyo3(signature = (handle, *, section = None, room = 24_000))]
+    fn archived(
+        &self,
+        py: Python<'_>,
+        handle: &str,
+        section: Option<&str>,
+        room: usize,
+    ) -> PyResult<Excerpt> {
+        let original = py.detach(|| self.engine.archived(&self.client, handle, section, room));
+        told(py, original).map(Excerpt::from)
+    }
+
+    fn forget_results(&self, py: Python<'_>) -> PyResult<Purged> {
+        let purged = py.detach(|| self.engine.forget_results(&self.client));
+        told(py, purged).map(Purged::of)
+    }
+
+    fn count(&self, py: Python<'_>, body: &[u8]) -> PyResult<u64> {
+        let counted = py.detach(|| self.engine.count(&self.client, body));
+        told(py, counted).map(Tokens::get)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    #[pyo3(signature = (body, *, ratio = None, keep = None, at = None, room = None))]
+    fn digest(
+        &self,
+        py: Python<'_>,
+        body: &[u8],
+        ratio: Option<f64>,
+        keep: Option<u64>,
+        at: Option<usize>,
+        room: Option<u64>,
+    ) -> PyResult<Option<Digest>> {
+        let keep = match (keep, at) {
+            (Some(tokens), _) => Keep::Newest(Tokens::new(tokens)),
+            (None, Some(at)) => Keep::From(at),
+            (None, None) => Keep::AllBut(ratio.unwrap_or(0.5)),
+        };
+        let digest = py.detach(|| self.engine.digest(&self.client, body, keep));
+        let within = |digest: ebbtide::Digest| match room {
+            Some(room) => digest.within(Tokens::new(room)),
+            None => digest,
+        };
+        Ok(told(py, digest)?.map(within).map(Digest::of))
+    }
+}
+
+impl Engine {
+    fn ordered(
+        &self,
+        py: Python<'_>,
+        (conversation, now): (&str, Option<f64>),
+        order: fn(&ebbtide::Engine, &Client, ConversationId, Timestamp) -> Result<(), EngineError>,
+    ) -> PyResult<()> {
+        let (of, now) = (found(conversation)?, time(now)?);
+        let done = py.detach(|| order(&self.engine, &self.client, of, now));
+        done.map_err(|error| raised(py, &error))
+    }
+}
+
+fn found(conversation: &str) -> PyResult<ConversationId> {
+    ConversationId::parse(conversation).ok_or_else(|| unknown("a conversation", conversation))
+}
+
+fn mark(summary: Option<&str>) -> PyResult<Option<MarkId>> {
+    let parse = |text: &str| MarkId::parse(text).ok_or_else(|| unknown("a summary", text));
+    summary.map(parse).transpose()
+}

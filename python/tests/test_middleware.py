@@ -1,0 +1,322 @@
+"""`EbbtideMiddleware` in LangChain's `create_agent`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import WINDOW, Script, call, words
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command
+
+from ebbtide import Engine
+from ebbtide.langgraph import EbbtideMiddleware
+
+TURNS = 24
+
+
+def config(thread: str = "t") -> Any:
+    return {"configurable": {"thread_id": thread}}
+
+
+def ask(number: int) -> Any:
+    return {"messages": [HumanMessage(words(number))]}
+
+
+def agent_of(script: Script, saver: Any, middleware: EbbtideMiddleware | None = None, **options: Any) -> Any:
+    middleware = middleware or EbbtideMiddleware(window=WINDOW)
+    return create_agent(
+        script, options.pop("tools", []), middleware=[middleware, *options.pop("more", [])],
+        checkpointer=saver, system_prompt="You are a careful engineer.", **options,
+    )
+
+
+def check_whole(agent: Any, script: Script, turns: int = TURNS, thread: str = "t") -> None:
+    """The state keeps every message; the model sees the system prompt, a summary and the newest messages."""
+    state = agent.get_state(config(thread)).values
+    said = [message.content for message in state["messages"] if isinstance(message, HumanMessage)]
+    assert said == [words(number) for number in range(turns)]
+    assert len(state["messages"]) == 2 * turns
+    seen = script.seen[-1]
+    assert seen[0].content == "You are a careful engineer."
+    assert len(seen) < 1.2 * turns and seen[-1].content == words(turns - 1)
+    assert seen[1].additional_kwargs.get("lc_source") == "ebbtide"
+    tail = [message.id for message in seen[2:]]
+    every = [message.id for message in state["messages"]]
+    # The last answer was not there yet.
+    assert every[:-1][-len(tail) :] == tail
+    mark = state["_ebbtide"]
+    assert set(mark) == {"id", "after", "hash", "edition", "front"} and mark["edition"] >= 1
+    assert mark["after"] in every and mark["after"] not in tail
+
+
+def test_the_state_keeps_every_message(script: Script, saver: Any) -> None:
+    agent = agent_of(script, saver)
+    for number in range(TURNS):
+        out = agent.invoke(ask(number), config())
+        assert "_ebbtide" not in out
+    check_whole(agent, script)
+
+
+def test_streamed(script: Script, saver: Any) -> None:
+    agent = agent_of(script, saver)
+    for number in range(TURNS):
+        pieces = [chunk.content for chunk, _ in agent.stream(ask(number), config(), stream_mode="messages")]
+        assert "".join(pieces).startswith(f"Answer {number + 1}: the work")
+    check_whole(agent, script)
+
+
+async def test_async_and_streamed_in_every_mode(script: Script, tmp_path: Path) -> None:
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "c.db")) as saver:
+        agent = agent_of(script, saver)
+        modes = ["values", "updates", "messages", "custom", "debug", "tasks", "checkpoints"]
+        for number in range(TURNS):
+            if number % 2:
+                await agent.ainvoke(ask(number), config())
+                continue
+            seen = set()
+            async for mode, chunk in agent.astream(ask(number), config(), stream_mode=modes):
+                seen.add(mode)
+                if mode == "messages":
+                    assert "[summary" not in str(chunk[0].content).lower()
+            assert {"values", "updates", "messages", "debug", "tasks", "checkpoints"} <= seen
+        state = (await agent.aget_state(config())).values
+        assert len(state["messages"]) == 2 * TURNS and state["_ebbtide"]["edition"] >= 1
+        assert len(script.seen[-1]) < 1.2 * TURNS
+
+
+async def test_async_on_postgres(script: Script, postgres: str) -> None:
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+    async with AsyncPostgresSaver.from_conn_string(postgres) as saver:
+        await saver.setup()
+        agent = agent_of(script, saver)
+        for number in range(TURNS):
+            await agent.ainvoke(ask(number), config("async"))
+        state = (await agent.aget_state(config("async"))).values
+        assert len(state["messages"]) == 2 * TURNS and state["_ebbtide"]["edition"] >= 1
+
+
+def test_the_users_own_model_writes_in_the_background(script: Script) -> None:
+    writer = Script(answers=["## Goal\n- mend all parts\n## Where the work stands\n- the violet parser is next"] * 9)
+    middleware = EbbtideMiddleware(window=WINDOW, summarizer=writer)
+    agent = agent_of(script, InMemorySaver(), middleware)
+    streamed = ""
+    for number in range(TURNS):
+        for chunk, _ in agent.stream(ask(number), config(), stream_mode="messages"):
+            streamed += str(chunk.content)
+        middleware.wait(60)
+    assert writer.seen and "violet" not in streamed
+    assert any("violet parser is next" in str(message.content) for message in script.seen[-1])
+
+
+def test_a_summarizer_that_fails_costs_no_turn(script: Script) -> None:
+    def broken(system: str, source: str) -> str:
+        raise OSError("no network")
+
+    middleware = EbbtideMiddleware(window=WINDOW, summarizer=broken)
+    agent = agent_of(script, InMemorySaver(), middleware)
+    for number in range(TURNS):
+        agent.invoke(ask(number), config())
+        middleware.wait(60)
+    check_whole(agent, script)
+
+
+def test_pins_are_always_in_view(script: Script) -> None:
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=WINDOW, pins=["Never touch src/part_3.rs."]))
+    for number in range(TURNS):
+        agent.invoke(ask(number), config())
+    assert any("Never touch src/part_3.rs." in str(message.content) for message in script.seen[-1])
+
+
+def test_six_of_six_interrupted_calls_are_resumed(saver: Any) -> None:
+    ran: list[str] = []
+
+    @tool
+    def send(to: str) -> str:
+        """Sends a mail."""
+        ran.append(to)
+        return f"sent to {to}"
+
+    script = Script()
+    agent = agent_of(
+        script, saver, tools=[send], more=[HumanInTheLoopMiddleware(interrupt_on={"send": True})]
+    )
+    resumed = 0
+    for number in range(TURNS):
+        asks = number % 4 == 3
+        if asks:
+            script.answers = [call("send", f"c{number}", to=f"p{number}@example.org"), "It is sent."]
+        out = agent.invoke(ask(number), config())
+        if asks:
+            assert out["__interrupt__"] and agent.get_state(config()).next
+            out = agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), config())
+            resumed += out["messages"][-1].content == "It is sent."
+    assert resumed == 6 and ran == [f"p{number}@example.org" for number in range(3, TURNS, 4)]
+    assert agent.get_state(config()).values["_ebbtide"]["edition"] >= 1
+    for seen in script.seen:
+        open_calls = {c["id"] for m in seen if isinstance(m, AIMessage) for c in m.tool_calls}
+        assert {m.tool_call_id for m in seen if isinstance(m, ToolMessage)} == open_calls
+
+
+def test_an_oversized_result_never_enters_the_state() -> None:
+    log = "".join(f"step {line} is done\n" for line in range(4_000))
+
+    @tool
+    def build() -> str:
+        """Builds."""
+        return log
+
+    script = Script(answers=[call("build", "c1"), "Built."])
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=64_000, max_tool_result=500), tools=[build])
+    agent.invoke({"messages": [HumanMessage("Build it.")]}, config())
+    result = next(m for m in agent.get_state(config()).values["messages"] if isinstance(m, ToolMessage))
+    assert len(result.content) < len(log) / 10 and "use expand with the id" in result.content
+    handle = result.content.split('use expand with the id "')[1].split('"')[0]
+    script.answers = [call("expand", "c2", handle=handle, section="3999-3999"), "Seen."]
+    agent.invoke({"messages": [HumanMessage("What was step 3998?")]}, config())
+    found = agent.get_state(config()).values["messages"][-2]
+    assert isinstance(found, ToolMessage) and "step 3998 is done" in found.content
+    # Another thread has no such original.
+    script.answers = [call("expand", "c3", handle=handle), "No."]
+    out = agent.invoke({"messages": [HumanMessage("And here?")]}, config("other"))
+    assert "step 3998" not in out["messages"][-2].content
+
+
+def test_an_earlier_message_is_expanded_by_its_place(script: Script) -> None:
+    agent = agent_of(script, InMemorySaver())
+    for number in range(TURNS):
+        agent.invoke(ask(number), config())
+    script.answers = [call("expand", "c1", handle="turn:1"), "Seen."]
+    out = agent.invoke({"messages": [HumanMessage("What did I ask first?")]}, config())
+    assert words(0) in out["messages"][-2].content
+
+
+def test_two_threads_at_once_never_mix(script: Script) -> None:
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=WINDOW))
+
+    async def talk(thread: str) -> None:
+        for number in range(TURNS):
+            await agent.ainvoke({"messages": [HumanMessage(f"{thread} {words(number)}")]}, config(thread))
+
+    async def both() -> None:
+        await asyncio.gather(*(talk(f"thread-{name}") for name in "abcd"))
+
+    asyncio.run(both())
+    for seen in script.seen:
+        names = {name for name in "abcd" for message in seen if f"thread-{name}" in str(message.content)}
+        assert len(names) == 1
+    for name in "abcd":
+        assert len(agent.get_state(config(f"thread-{name}")).values["messages"]) == 2 * TURNS
+
+
+def test_time_travel_across_a_compaction(script: Script, saver: Any) -> None:
+    agent = agent_of(script, saver)
+    for number in range(TURNS):
+        agent.invoke(ask(number), config())
+    early = [
+        state
+        for state in agent.get_state_history(config())
+        if len(state.values.get("messages", [])) == 8 and not state.next
+    ][0]
+    assert not early.values.get("_ebbtide")
+    out = agent.invoke({"messages": [HumanMessage("Another way.")]}, early.config)
+    assert len(out["messages"]) == 10
+    seen = [message.content for message in script.seen[-1][1:]]
+    assert seen[0] == words(0) and seen[-1] == "Another way." and len(seen) == 9
+    late = [
+        state
+        for state in agent.get_state_history(config())
+        if len(state.values.get("messages", [])) == 2 * TURNS and not state.next
+    ][0]
+    agent.invoke({"messages": [HumanMessage("Back here.")]}, late.config)
+    seen = [str(message.content) for message in script.seen[-1][1:]]
+    assert len(seen) < 1.2 * TURNS and seen[-1] == "Back here." and "Another way." not in "".join(seen)
+
+
+def test_a_subgraph_has_a_memory_of_its_own() -> None:
+    inner, outer = Script(), Script()
+    middleware = EbbtideMiddleware(window=WINDOW)
+    helper = create_agent(inner, [], middleware=[EbbtideMiddleware(engine=middleware.engine)], name="helper")
+    lead = create_agent(outer, [], middleware=[middleware], name="lead")
+    graph = StateGraph(MessagesState)
+    graph.add_node("lead", lead)
+    graph.add_node("helper", helper)
+    graph.add_edge(START, "lead")
+    graph.add_edge("lead", "helper")
+    app = graph.compile(checkpointer=InMemorySaver())
+    for number in range(TURNS):
+        spaces = {space for space, *_ in app.stream(ask(number), config(), subgraphs=True, stream_mode=["updates"])}
+        assert len(spaces) >= 2
+    assert len(app.get_state(config()).values["messages"]) == 3 * TURNS
+    for model in (inner, outer):
+        assert len(model.seen[-1]) < TURNS and model.seen[-1][0].additional_kwargs["lc_source"] == "ebbtide"
+
+
+def test_undo_and_explain_through_the_middleware(script: Script) -> None:
+    middleware = EbbtideMiddleware(window=WINDOW)
+    agent = agent_of(script, InMemorySaver(), middleware)
+    number = 0
+    while not agent.get_state(config()).values.get("_ebbtide"):
+        agent.invoke(ask(number), config())
+        number += 1
+    found = middleware.conversation("t")
+    assert found is not None
+    engine, conversation = found
+    assert engine.lost(conversation).turns > 0
+    assert engine.explain(conversation).summaries[-1].is_shown
+    engine.undo(conversation)
+    agent.invoke({"messages": [HumanMessage("go on")]}, config())
+    told = [text for _, text in engine.explain(conversation).journal]
+    assert any("undo" in text or "taken back" in text or "shown again" in text for text in told), told[:5]
+
+
+def test_a_new_process_shows_the_same_summary(script: Script, saver: Any) -> None:
+    agent = agent_of(script, saver)
+    for number in range(TURNS):
+        agent.invoke(ask(number), config())
+    before = script.seen[-1]
+    # Nothing but the checkpoints is left: the engine's history was in memory.
+    other = agent_of(script, saver, EbbtideMiddleware(window=200_000))
+    other.invoke({"messages": [HumanMessage("go on")]}, config())
+    after = script.seen[-1]
+    assert [m.content for m in after[: len(before)]] == [m.content for m in before]
+    assert len(after) == len(before) + 2
+
+
+def test_a_refusal_as_too_long_is_answered_with_a_smaller_request(script: Script) -> None:
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=200_000))
+    for number in range(TURNS):
+        agent.invoke(ask(number), config())
+    script.error = ValueError("prompt is too long: 5000 tokens > 4000 maximum")
+    out = agent.invoke(ask(TURNS), config())
+    assert out["messages"][-1].content.startswith("Answer")
+    assert len(script.seen[-1]) < len(script.seen[-2])
+    script.error = ValueError("the key is wrong")
+    with pytest.raises(ValueError, match="key"):
+        agent.invoke(ask(TURNS + 1), config())
+
+
+def test_an_engine_that_fails_leaves_the_request_alone(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    middleware = EbbtideMiddleware(window=WINDOW)
+    monkeypatch.setattr(middleware._encoder, "body", lambda *a, **k: 1 / 0)
+    agent = agent_of(script, InMemorySaver(), middleware)
+    for number in range(4):
+        agent.invoke(ask(number), config())
+    assert len(script.seen[-1]) == 8
+
+
+def test_a_shared_engine_sees_each_thread_alone() -> None:
+    engine = Engine(window=WINDOW, notes=False)
+    script = Script()
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(engine))
+    agent.invoke(ask(0), config("one"))
+    assert engine.conversations() == []

@@ -1,0 +1,375 @@
+"""`CompactingSupervisor`, `HistoryManager` and the hook."""
+
+from __future__ import annotations
+
+import operator
+from typing import Annotated, Any
+
+import pytest
+from conftest import WINDOW, Script, call, words
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
+from langgraph_supervisor import create_supervisor
+
+from ebbtide import Engine
+from ebbtide.langgraph import (
+    Compacted,
+    CompactingSupervisor,
+    Done,
+    Failed,
+    HistoryManager,
+    Token,
+    ToolCall,
+    ToolResult,
+    pre_model_hook,
+)
+from ebbtide.langgraph.history import MARKER
+
+
+def config(thread: str = "t") -> Any:
+    return {"configurable": {"thread_id": thread}}
+
+
+def ten() -> list[Any]:
+    return [
+        (HumanMessage if n % 2 else AIMessage)(f"message {n} says something about part {n}", id=f"m{n}")
+        for n in range(1, 11)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "first_kept"), [(0.5, 6), (0.8, 9), (0.2, 3), (0.0, 2), (1.0, 10), (0.05, 2)]
+)
+def test_the_table_of_ratios(ratio: float, first_kept: int) -> None:
+    messages = ten()
+    made = HistoryManager().compact_messages(messages, compaction_ratio=ratio)
+    assert isinstance(made[0], HumanMessage) and made[0].content.startswith(MARKER)
+    assert made[1:] == messages[first_kept - 1 :]
+    assert all(one is other for one, other in zip(made[1:], messages[first_kept - 1 :]))
+    assert [message.id for message in messages] == [f"m{n}" for n in range(1, 11)]
+
+
+def test_system_messages_stay_and_are_not_counted() -> None:
+    first, later = SystemMessage("You are an HR assistant.", id="s1"), SystemMessage("Answer briefly.", id="s2")
+    messages = [first, *ten()]
+    messages.insert(3, later)
+    made = HistoryManager().compact_messages(messages)
+    assert made[0] is first and made[1] is later and made[2].content.startswith(MARKER)
+    assert [message.id for message in made[3:]] == ["m6", "m7", "m8", "m9", "m10"]
+
+
+def test_short_histories_are_left_alone() -> None:
+    manager = HistoryManager()
+    for messages in ([], ten()[:1], [SystemMessage("s"), HumanMessage("h")]):
+        assert manager.compact_messages(messages) == messages
+
+
+def test_a_call_stays_with_its_results() -> None:
+    manager = HistoryManager()
+    calls = AIMessage("", id="a", tool_calls=[
+        {"name": "find", "args": {"name": "Alice"}, "id": "c1"}, {"name": "find", "args": {"name": "Bob"}, "id": "c2"}])
+    group = [HumanMessage("Find both.", id="h"), calls,
+             ToolMessage("Alice: alice@example.org", tool_call_id="c1", id="t1"),
+             ToolMessage("Bob: bob@example.org", tool_call_id="c2", id="t2"), AIMessage("Both are here.", id="b")]
+    half = manager.compact_messages(group, 0.5)
+    assert [message.id for message in half[1:]] == ["a", "t1", "t2", "b"]
+    most = manager.compact_messages(group, 0.8)
+    assert [message.id for message in most[1:]] == ["b"]
+    assert "find" in most[0].content and "Alice" in most[0].content
+    assert manager.compact_messages(group[1:3], 0.5) == group[1:3]
+
+
+def test_a_summarizer_gets_the_old_part_only() -> None:
+    given: list[str] = []
+
+    def writer(system: str, source: str) -> str:
+        given.append(source)
+        return "## Goal\n- talk of parts\n## Where the work stands\n- at part 5"
+
+    made = HistoryManager(summarizer=writer).compact_messages(ten())
+    assert "message 5 says" in given[0] and "message 6 says" not in given[0]
+    assert made[0].content.startswith(MARKER)
+
+
+def chat_agent(script: Script, saver: Any, tools: Any = ()) -> Any:
+    return create_agent(script, list(tools), checkpointer=saver)
+
+
+def test_a_thread_is_compacted_above_the_limit_only(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, saver), HistoryManager(memory_saver=saver), token_limit=1_500)
+    sizes = []
+    for number in range(20):
+        out = supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+        assert out["messages"][-1].content.startswith(f"Answer {number + 1}:")
+        state = supervisor.get_state(config())
+        assert state.next == () and [m.id for m in state.values["messages"]] == [m.id for m in out["messages"]]
+        sizes.append(len(out["messages"]))
+    assert sizes[0] == 2 and max(sizes) < 24 and supervisor.last_error is None
+    compactions = [n for n, (a, b) in enumerate(zip(sizes, sizes[1:])) if b <= a]
+    assert len(compactions) >= 2
+    # Every turn was seen by the model: a compaction is read back, never a state before it.
+    for number, seen in enumerate(script.seen):
+        assert seen[-1].content == words(number)
+        if number:
+            assert seen[-2].content.startswith(f"Answer {number}:")
+    view = supervisor.get_state(config(), view=True)
+    assert [m.content for m in view.originals if isinstance(m, HumanMessage)] == [words(n) for n in range(20)]
+    told = supervisor.explain(config())
+    assert told[0]["edition"] == len(told) >= 2 and told[0]["tokens"][1] < told[0]["tokens"][0]
+
+
+def test_undo_brings_the_messages_back(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, saver), HistoryManager(saver), token_limit=None)
+    for number in range(6):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    before = [m.id for m in supervisor.get_state(config()).values["messages"]]
+    done = supervisor.compact(config())
+    assert done.replaced == 6 and len(done.messages) == 7
+    supervisor.invoke({"messages": [HumanMessage(words(6))]}, config())
+    assert len(script.seen[-1]) == 8 and script.seen[-1][0].content.startswith(MARKER)
+    assert supervisor.undo(config())
+    after = [m.id for m in supervisor.get_state(config()).values["messages"]]
+    assert after[:12] == before and len(after) == 14
+    assert not supervisor.undo(config())
+
+
+class Counted(MessagesState):
+    counter: Annotated[int, operator.add]
+    notes: dict[str, str]
+
+
+def counting(script: Script, saver: Any, pauses: bool = False) -> Any:
+    def chat(state: Counted) -> Any:
+        if pauses and "pause" in str(state["messages"][-1].content):
+            interrupt("may I?")
+        return {"messages": [script.invoke(state["messages"])], "counter": 1, "notes": {"last": "kept"}}
+
+    graph = StateGraph(Counted)
+    graph.add_node("chat", chat)
+    graph.add_edge(START, "chat")
+    graph.add_edge("chat", END)
+    return graph.compile(checkpointer=saver)
+
+
+def test_other_channels_survive(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(counting(script, saver), HistoryManager(saver), token_limit=1_200)
+    for number in range(12):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    values = supervisor.get_state(config()).values
+    assert values["counter"] == 12 and values["notes"] == {"last": "kept"} and len(values["messages"]) < 16
+
+
+def test_a_paused_thread_is_left_alone_and_resumes(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(counting(script, saver, pauses=True), HistoryManager(saver), token_limit=600)
+    for number in range(8):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    supervisor.invoke({"messages": [HumanMessage(f"pause {words(8)}")]}, config())
+    assert supervisor.get_state(config()).next == ("chat",)
+    refused = supervisor.compact(config())
+    assert refused.summary is None and refused.reason == "the thread is interrupted"
+    assert not HistoryManager(saver).replace_thread_history("t", [HumanMessage("x")])
+    assert supervisor.get_state(config()).next == ("chat",)
+    out = supervisor.invoke(Command(resume="yes"), config())
+    assert out["messages"][-1].content.startswith("Answer 9:")
+
+
+def test_a_turn_that_came_meanwhile_is_kept(script: Script, saver: Any) -> None:
+    agent = chat_agent(script, saver)
+
+    def slow(system: str, source: str) -> str:
+        agent.invoke({"messages": [HumanMessage("a late turn", id="late")]}, config())
+        return "## Goal\n- mend all parts\n## Where the work stands\n- at part 5"
+
+    supervisor = CompactingSupervisor(agent, HistoryManager(saver, summarizer=slow), token_limit=1_200)
+    for number in range(10):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+        state = supervisor.get_state(config()).values["messages"]
+        if state[0].content.startswith(MARKER):
+            break
+    assert [m.id for m in state].count("late") == 1 and state[-1].content.startswith("Answer")
+
+
+def test_without_a_thread_nothing_is_compacted(script: Script) -> None:
+    supervisor = CompactingSupervisor(create_agent(script, []), HistoryManager(), token_limit=10)
+    out = supervisor.invoke({"messages": [HumanMessage(words(1))]})
+    assert len(out["messages"]) == 2 and supervisor.last_error is None
+
+
+def test_a_summarizer_that_fails_keeps_the_answer(script: Script) -> None:
+    def broken(system: str, source: str) -> str:
+        raise OSError("no network")
+
+    saver = InMemorySaver()
+    supervisor = CompactingSupervisor(
+        chat_agent(script, saver), HistoryManager(saver, summarizer=broken), token_limit=300
+    )
+    for number in range(3):
+        out = supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    assert len(out["messages"]) == 6 and isinstance(supervisor.last_error, OSError)
+    supervisor.raise_errors = True
+    with pytest.raises(OSError):
+        supervisor.invoke({"messages": [HumanMessage(words(3))]}, config())
+
+
+def test_streamed_as_the_readme_prints_it(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, saver), HistoryManager(saver), token_limit=1_200)
+    for number in range(10):
+        chunks = list(supervisor.stream({"messages": [HumanMessage(words(number))]}, config()))
+        text = "".join(chunk["content"] for chunk in chunks if chunk["type"] == "token")
+        assert text == f"Answer {number + 1}: the work goes on."
+        assert [chunk["type"] for chunk in chunks].count("done") == 1 and chunks[-1]["type"] == "done"
+        state = supervisor.get_state(config()).values["messages"]
+        assert chunks[-1]["token_count"] == supervisor.history.count(state)
+    assert state[0].content.startswith(MARKER) or any(m.content.startswith(MARKER) for m in state)
+
+
+def test_typed_events_without_what_a_tool_says_to_itself(saver: Any) -> None:
+    secret = Script(answers=["SECRET thoughts"])
+
+    @tool
+    def search(query: str) -> str:
+        """Searches."""
+        secret.invoke([HumanMessage(query)])
+        return "three candidates"
+
+    script = Script(answers=[call("search", "c1", query="all"), "There are three."])
+    supervisor = CompactingSupervisor(chat_agent(script, saver, [search]), token_limit=20)
+    ask = {"messages": [HumanMessage("Show me all candidates. " * 30)]}
+    events = list(supervisor.stream(ask, config(), stream_mode="events"))
+    assert "".join(event.content for event in events if isinstance(event, Token)) == "There are three."
+    assert [event for event in events if isinstance(event, ToolCall)] == [ToolCall("c1", "search", {"query": "all"})]
+    assert [event.content for event in events if isinstance(event, ToolResult)] == ["three candidates"]
+    assert isinstance(events[-1], Done) and sum(isinstance(e, (Done, Failed)) for e in events) == 1
+
+
+def test_a_compaction_is_an_event(script: Script) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, InMemorySaver()), token_limit=1_200)
+    events: list[Any] = []
+    for number in range(10):
+        events += supervisor.stream({"messages": [HumanMessage(words(number))]}, config(), stream_mode="events")
+    compacted = [event for event in events if isinstance(event, Compacted)]
+    assert compacted and all(event.after < event.before for event in compacted)
+
+
+def test_a_failing_model_ends_the_stream_with_one_error(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, saver))
+    script.error = ValueError("no credit")
+    chunks = list(supervisor.stream({"messages": [HumanMessage("Hello")]}, config()))
+    assert chunks[-1] == {"type": "error", "content": "no credit"} and len(chunks) == 1
+    assert list(supervisor.stream({"messages": [HumanMessage("Again")]}, config()))[-1]["type"] == "done"
+
+
+def test_a_stream_that_is_closed_early_can_be_gone_on_with(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, saver), token_limit=None)
+    stream = supervisor.stream({"messages": [HumanMessage("Hello")]}, config())
+    assert next(stream)["type"] == "token"
+    stream.close()
+    out = supervisor.invoke({"messages": [HumanMessage("Go on")]}, config())
+    assert out["messages"][-1].content.startswith("Answer 2")
+
+
+def test_the_agents_own_modes_pass(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, saver), token_limit=900)
+    for number in range(6):
+        ask = {"messages": [HumanMessage(words(number))]}
+        modes = {mode for mode, _ in supervisor.stream(ask, config(), stream_mode=["values", "updates"])}
+        assert modes == {"values", "updates"}
+    assert len(supervisor.get_state(config()).values["messages"]) < 12
+
+
+async def test_the_async_twins(script: Script) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, InMemorySaver()), token_limit=1_200)
+    for number in range(10):
+        if number % 2:
+            await supervisor.ainvoke({"messages": [HumanMessage(words(number))]}, config())
+            continue
+        ask = {"messages": [HumanMessage(words(number))]}
+        chunks = [chunk async for chunk in supervisor.astream(ask, config())]
+        assert chunks[-1]["type"] == "done"
+    state = (await supervisor.aget_state(config())).values["messages"]
+    assert len(state) < 16 and sum(m.content.startswith(MARKER) for m in state) == 1
+
+
+def test_content_in_blocks_is_text(script: Script) -> None:
+    script.answers = [AIMessage([{"type": "text", "text": "In "}, {"type": "text", "text": "blocks."}])] * 2
+    graph = StateGraph(MessagesState)
+    graph.add_node("chat", lambda state: {"messages": [script._next(state["messages"])]})
+    graph.add_edge(START, "chat")
+    supervisor = CompactingSupervisor(graph.compile(checkpointer=InMemorySaver()))
+    chunks = list(supervisor.stream({"messages": [HumanMessage("Hello")]}, config()))
+    assert "".join(chunk.get("content", "") for chunk in chunks) == "In blocks."
+
+
+def test_a_checkpoint_is_written_behind_the_newest(script: Script, saver: Any) -> None:
+    agent = counting(script, saver)
+    manager = HistoryManager(saver)
+    assert not manager.replace_thread_history("t", [])
+    for number in range(3):
+        agent.invoke({"messages": [HumanMessage(words(number))]}, config())
+    newest = agent.get_state(config()).config["configurable"]["checkpoint_id"]
+    shorter = manager.compact_messages(agent.get_state(config()).values["messages"])
+    assert not manager.replace_thread_history("t", shorter, expect="1f000000-0000-6000-8000-000000000000")
+    assert manager.replace_thread_history("t", shorter, expect=newest)
+    state = agent.get_state(config())
+    assert [m.id for m in state.values["messages"]] == [m.id for m in shorter]
+    assert state.values["counter"] == 3 and state.next == () and state.metadata["source"] == "update"
+    for number in range(3, 6):
+        agent.invoke({"messages": [HumanMessage(words(number))]}, config())
+        assert [m.content for m in script.seen[-1]][: len(shorter)] == [m.content for m in shorter]
+    assert agent.get_state(config()).values["counter"] == 6
+
+
+def helper(name: str) -> tuple[Script, Any]:
+    model = Script()
+    return model, create_agent(model, [], name=name)
+
+
+def handoff(number: int) -> AIMessage:
+    return call("transfer_to_mailer", f"h{number}")
+
+
+def supervised(hook: Any, saver: Any) -> tuple[Script, Script, Any]:
+    lead = Script()
+    inner, mailer = helper("mailer")
+    graph = create_supervisor([mailer], model=lead, prompt="Delegate.", pre_model_hook=hook)
+    return lead, inner, graph.compile(checkpointer=saver)
+
+
+def test_the_hook_shows_less_and_keeps_all(saver: Any) -> None:
+    plain_lead, plain_inner, plain = supervised(None, InMemorySaver())
+    lead, inner, app = supervised(pre_model_hook(Engine(window=WINDOW, notes=False)), saver)
+    for number in range(16):
+        for model in (lead, plain_lead):
+            model.answers = [handoff(number), f"Mail {number} is written."]
+        for graph in (app, plain):
+            graph.invoke({"messages": [HumanMessage(words(number))]}, config())
+    kept, all_of = app.get_state(config()).values["messages"], plain.get_state(config()).values["messages"]
+    assert [m.content for m in kept] == [m.content for m in all_of]
+    assert len(lead.seen[-1]) < len(plain_lead.seen[-1]) / 2
+    # What the sub-agent sees is, byte for byte, the same.
+    def lines(model: Script) -> list[list[str]]:
+        return [[str(m.content) for m in seen] for seen in model.seen]
+
+    assert lines(inner) == lines(plain_inner)
+
+
+def test_a_supervisor_is_wrapped_and_its_helpers_are_not(saver: Any) -> None:
+    plain_lead, plain_inner, plain = supervised(None, InMemorySaver())
+    lead, inner, app = supervised(None, saver)
+    wrapped = CompactingSupervisor(app, HistoryManager(saver), token_limit=1_500)
+    for number in range(8):
+        lead.answers = [handoff(number), f"Mail {number} is written."]
+        plain_lead.answers = [handoff(number), f"Mail {number} is written."]
+        events = list(wrapped.stream({"messages": [HumanMessage(words(number))]}, config()))
+        text = "".join(event["content"] for event in events if event["type"] == "token")
+        assert text == f"Mail {number} is written.", events
+        plain.invoke({"messages": [HumanMessage(words(number))]}, config())
+    state = wrapped.get_state(config()).values["messages"]
+    assert any(m.content.startswith(MARKER) for m in state) and wrapped.last_error is None
+    summary = next(m for m in state if m.content.startswith(MARKER))
+    assert "Answer" in str(inner.seen) or inner.seen
+    assert "the work goes on" not in summary.content or "mailer" in str(state)
