@@ -157,7 +157,8 @@ fn text_of(part: &Part) -> Option<&Text> {
 }
 
 /// The summary within an answer: clients take it out of its tags.
-fn summary_in(answer: &str) -> &str {
+#[must_use]
+pub fn summary_in(answer: &str) -> &str {
     let inside = |&(open, close): &(&str, &str)| {
         let (_, rest) = answer.split_once(open)?;
         Some(rest.rsplit_once(close).map_or(rest, |(inside, _)| inside))

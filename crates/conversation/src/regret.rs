@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use context::regret::{Hidden, Kind, Place, Regret, Sight, Trail};
 use context::{Role, Turn};
+use history::ConversationId;
 use jiff::Timestamp;
 use memchr::memmem::Finder;
 use tokens::Model;
@@ -84,6 +85,11 @@ impl Regrets {
         if let Some(count) = place.and_then(|at| self.counts.get_mut(at)) {
             *count = count.saturating_add(1);
         }
+    }
+
+    /// Returns true if the client compacted the conversation before.
+    pub const fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     /// How often each kind was counted.
@@ -240,6 +246,13 @@ impl Conversation {
     /// How often the agent showed each kind of regret, would-be swaps not counted.
     pub fn regrets(&self) -> impl Iterator<Item = (Kind, u32)> {
         self.said.regrets.counts()
+    }
+
+    /// The conversation in memory that its client compacted and that this one goes on from.
+    #[must_use]
+    pub fn goes_on_from(&self) -> Option<ConversationId> {
+        let before = self.record.parent;
+        before.filter(|_| self.said.regrets.goes_on())
     }
 
     /// This conversation goes on from another, which its client compacted.

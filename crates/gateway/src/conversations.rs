@@ -266,7 +266,7 @@ impl Inner {
 
     /// Remembers a client's compaction by its answer, so that what goes on from it is recognised.
     async fn remember(
-        &self,
+        self: &Arc<Self>,
         tenant: Tenant,
         of: (history::ConversationId, bool),
         (said, at): (&[context::Part], Timestamp),
@@ -280,6 +280,33 @@ impl Inner {
                 tracing::warn!(%fault, "a client's compaction is remembered in memory only");
             }
         }
+        if let (id, true) = of {
+            self.receipt_of_own((tenant, id), said);
+        }
+    }
+
+    /// Makes the receipt of the client's own summary in the background, as the client's hook would have it made.
+    fn receipt_of_own(
+        self: &Arc<Self>,
+        (tenant, id): (history::Tenant, history::ConversationId),
+        said: &[context::Part],
+    ) {
+        let texts = said.iter().filter_map(|part| match part {
+            context::Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let said = texts.collect::<Vec<_>>().join("\n");
+        let summary = ::conversation::continuation::summary_in(&said).to_owned();
+        if summary.trim().is_empty() {
+            return;
+        }
+        let inner = Arc::clone(self);
+        self.jobs.tracker.spawn(async move {
+            let viewer = crate::report::Viewer::Tenant(tenant);
+            if let Err(error) = inner.compacted(viewer, id, summary).await {
+                tracing::debug!(%error, "a client's own summary has no receipt");
+            }
+        });
     }
 }
 

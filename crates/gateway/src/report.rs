@@ -281,6 +281,8 @@ pub struct Detail {
     pub pins: Vec<PinReport>,
     /// The events, newest first: swaps, preparations, failures, refusals.
     pub journal: Vec<Entry>,
+    /// The turns that left the view without a summary.
+    pub dropped: Option<Gone>,
 }
 
 /// The size of one request.
@@ -385,6 +387,8 @@ pub struct Lost {
     pub about: &'static str,
     /// The summary's mark; `None` where no summary stands, or the client's own does.
     pub mark: Option<String>,
+    /// The conversation that the handles name, where its client compacted it and another goes on from it.
+    pub conversation: Option<String>,
     /// The number of turns that are not shown.
     pub turns: usize,
     /// Their tokens.
@@ -506,7 +510,7 @@ pub struct Status {
     pub pins: Vec<PinReport>,
 }
 
-/// The turns that a summary stands for.
+/// The turns that are not shown.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 #[schemars(crate = "rmcp::schemars")]
 pub struct Gone {
@@ -516,7 +520,7 @@ pub struct Gone {
     pub tokens: u64,
     /// The first turn that is shown, counted from 1.
     pub first_shown: usize,
-    /// The time of the summary, RFC 3339.
+    /// The time of the summary, RFC 3339. Empty: they were dropped without one.
     pub at: String,
 }
 
@@ -541,11 +545,13 @@ impl From<Detail> for Status {
             hard: gauge.hard,
             state,
             compactions,
-            removed: standing.map(|mark| Gone {
-                turns: mark.replaced_turns,
-                tokens: mark.replaced_tokens,
-                first_shown: mark.replaced_turns + 1,
-                at: mark.at.clone(),
+            removed: standing.map_or(detail.dropped, |mark| {
+                Some(Gone {
+                    turns: mark.replaced_turns,
+                    tokens: mark.replaced_tokens,
+                    first_shown: mark.replaced_turns + 1,
+                    at: mark.at.clone(),
+                })
             }),
             pins: detail.pins,
         }

@@ -1,6 +1,7 @@
 //! `ebbtide bench`: measures what a summary is for.
 
 mod behaviour;
+mod receipt;
 mod regret;
 
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ enum Bench {
     /// Ask a model to follow rules, tell facts, leave closed tasks closed and know the state of its
     /// memory, before and after a compaction
     Behaviour(behaviour::BehaviourArgs),
+    /// Measure how much of what was needed and lost the first entries of a receipt hold
+    Receipt(receipt::ReceiptArgs),
     /// Count what recorded agents missed after compactions: the client's own, and Ebbtide's in the
     /// same places
     Regret(regret::RegretArgs),
@@ -70,6 +73,7 @@ pub fn run(args: &BenchArgs, console: &mut Console) -> Result<Exit, Failure> {
     match &args.command {
         Bench::Survival(args) => run_survival(args, console),
         Bench::Behaviour(args) => behaviour::run(args, console),
+        Bench::Receipt(args) => receipt::run(args, console),
         Bench::Regret(args) => regret::run(args, console),
     }
 }

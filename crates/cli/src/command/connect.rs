@@ -51,7 +51,7 @@ pub struct ConnectArgs {
     #[arg(
         long,
         value_name = "URL",
-        default_value = "http://127.0.0.1:4000",
+        default_value = address::USUAL,
         value_parser = Address::parse
     )]
     pub url: Address,

@@ -5,9 +5,12 @@ use std::fmt::{Display, Write};
 use clap::{Args, CommandFactory, ValueEnum};
 use conversation::words::Did;
 use gateway::config::{Config, SETTINGS};
+use serde_json::{Value, json};
 
 use crate::cli::Cli;
 use crate::codes;
+use crate::command::connect::address::Address;
+use crate::command::connect::client;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
@@ -32,6 +35,10 @@ pub enum Page {
     PlumbCommands,
     /// The module `mem` with the types of the commands.
     Mem,
+    /// Hooks of the plugin for Claude Code
+    ClaudeHooks,
+    /// MCP server of the plugin for Claude Code
+    ClaudeMcp,
 }
 
 pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
@@ -42,9 +49,27 @@ pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
         Page::PlumbCodes => plumb_codes_page(),
         Page::PlumbCommands => plumb::commands::page(),
         Page::Mem => plumb::commands::mem_module(),
+        Page::ClaudeHooks => claude_hooks(),
+        Page::ClaudeMcp => claude_server(),
     };
     console.data(page.as_bytes())?;
     Ok(Exit::Success)
+}
+
+/// The hooks that `ebbtide connect claude` writes, as a plugin's file.
+fn claude_hooks() -> String {
+    let hooks = client::claude_hooks(&Address::usual());
+    let hooks: serde_json::Map<String, Value> = hooks
+        .into_iter()
+        .map(|(event, hook)| (event.to_owned(), json!([hook])))
+        .collect();
+    format!("{:#}\n", json!({ "hooks": hooks }))
+}
+
+/// The MCP server that `ebbtide connect claude` writes, as a plugin's file.
+fn claude_server() -> String {
+    let server = client::claude_server(&Address::usual());
+    format!("{:#}\n", json!({ "mcpServers": { "ebbtide": server } }))
 }
 
 fn cli_page() -> String {

@@ -22,6 +22,8 @@ mod inspect;
 #[cfg(unix)]
 mod listening;
 mod lsp;
+#[cfg(unix)]
+mod plugin;
 mod plumb;
 mod plumb_run;
 mod plumb_state;

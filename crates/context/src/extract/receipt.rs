@@ -4,9 +4,10 @@
 //! attempts, actions, and quotations around identifiers. What the summary, the texts in front of it or the
 //! turns behind it say stays out. The rest is ranked by budgeted coverage, as the quotations of a summary are:
 //! an entry is worth what its kind is worth, the more the newer it is, and the chances that its identifiers are
-//! needed again, each counted for the first entry that names it.
+//! needed again, each counted for the first entry that names it. Identifiers of one place share an entry.
 
 mod candidates;
+mod groups;
 mod seen;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use super::census::Census;
 use super::fields::Known;
 use super::{Shown, ages, source, steps, values};
 use crate::pin::handle;
+use crate::standing::Standing;
 use crate::turn::Turn;
 use crate::units::Tokens;
 use candidates::{Candidate, candidates};
@@ -26,6 +28,8 @@ pub const MOST: usize = 200;
 const FADES: f32 = 40.0;
 /// The share of its worth that an entry of any age keeps.
 const LASTS: f32 = 0.4;
+/// Of so many entries in a row from the first on, at least one is no list of identifiers, where there are others.
+const EVERY: usize = 3;
 
 /// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,6 +135,12 @@ impl Receipt {
     /// Takes milliseconds for each hundred thousand tokens. The same input gives the same receipt.
     #[must_use]
     pub fn of(old: &[Turn], tail: &[Turn], front: &str) -> Self {
+        // What the client itself put into the old turns stands in front of the others, whoever compacts.
+        let standing = Standing::of(old, Tokens::new(u64::MAX));
+        let standing = standing.texts_before(old, old.len());
+        let mut front = front.to_owned();
+        standing.for_each(|(_, text)| front.extend(["\n", &text]));
+        let front = front.as_str();
         let pieces = source::pieces(old);
         let shown = Shown::of(tail, front);
         let census = Census::of(&pieces);
@@ -168,8 +178,10 @@ fn ranked(found: Vec<Candidate>, (ages, values): (&[f32], &[f32])) -> (Vec<Loss>
         candidate.kind.worth() * (LASTS + (1.0 - LASTS) * (-age / FADES).exp())
     };
     let mut open: Vec<(f32, Candidate)> = found.into_iter().map(|it| (own(&it), it)).collect();
-    let mut out = Vec::new();
+    let mut out: Vec<Loss> = Vec::new();
     loop {
+        let lists = out.iter().filter(|loss| loss.kind == Kind::Identifier);
+        let is_full = (lists.count() + 1) * EVERY > (out.len() + 1) * (EVERY - 1);
         let gain = |own: f32, candidate: &Candidate| {
             let members = candidate.members.iter();
             let values = members.filter_map(|&member| needed.get(member));
@@ -181,7 +193,12 @@ fn ranked(found: Vec<Candidate>, (ages, values): (&[f32], &[f32])) -> (Vec<Loss>
             let by_worth = worth(one).total_cmp(&worth(other));
             by_worth.then(other.cmp(one))
         };
-        let best = (0..open.len()).max_by(first_of_best);
+        let of_kind = |index: &usize| {
+            let kind = open.get(*index).map(|(_, it)| it.kind);
+            !is_full || kind != Some(Kind::Identifier)
+        };
+        let others = (0..open.len()).filter(of_kind).max_by(first_of_best);
+        let best = others.or_else(|| (0..open.len()).max_by(first_of_best));
         let Some(index) = best.filter(|_| out.len() < MOST) else {
             return (out, open.len());
         };

@@ -128,6 +128,10 @@ struct Found {
     path: Vec<TurnId>,
     standing: Option<MarkId>,
     ready: Option<MarkId>,
+    /// The last turn that is not shown.
+    hidden: TurnId,
+    /// The conversation that its client compacted and that it goes on from.
+    before: Option<ConversationId>,
 }
 
 /// The past of a conversation, from the store.
@@ -210,6 +214,8 @@ impl Inner {
                 path: live.turn_ids().to_vec(),
                 standing: live.record().standing.mark,
                 ready: live.ready_mark(),
+                hidden: live.record().standing.from,
+                before: live.goes_on_from(),
             });
         }
         let tenants = match asker {
@@ -228,6 +234,8 @@ impl Inner {
                     path: vec![record.head],
                     standing: record.standing.mark,
                     ready: None,
+                    hidden: record.standing.from,
+                    before: None,
                 });
             }
         }
@@ -266,6 +274,7 @@ impl Inner {
             .iter()
             .map(|mark| mark_report(mark, &past.path, &found))
             .collect();
+        let dropped = originals::dropped(&found, &past);
         let Some(shared) = &found.shared else {
             let model = self
                 .directory
@@ -279,6 +288,7 @@ impl Inner {
                     .map(|pin| pin_report(pin, book.is_removable(pin.id)))
                     .collect(),
                 marks,
+                dropped,
                 line: found.line,
                 ..Detail::default()
             });
@@ -289,6 +299,7 @@ impl Inner {
             line: found.line,
             pressure: live.journal().samples().map(sample).collect(),
             marks,
+            dropped,
             classes: classes(&live, &past),
             pins: pins
                 .map(|pin| pin_report(pin, live.pins().is_removable(pin.id)))

@@ -112,12 +112,23 @@ pub(super) fn lost(found: &Lost) -> CallToolResult {
     let mut text = match found.turns {
         0 => "No summary is in view: nothing was left out.".to_owned(),
         _ => format!(
-            "The summary in view stands for {} turns of {} tokens and leaves this out. {QUOTED}",
-            found.turns, found.tokens
+            "{} {} turns of {} tokens and leaves this out. {QUOTED}",
+            match (&found.mark, &found.conversation) {
+                (None, None) => "The view begins behind",
+                _ => "The summary in view stands for",
+            },
+            found.turns,
+            found.tokens
         ),
     };
     for loss in &found.entries {
         let _ = write!(text, "\n- {}: {} ({})", loss.kind, loss.text, loss.handle);
+    }
+    if let Some(conversation) = &found.conversation {
+        let _ = write!(
+            text,
+            "\nThe client made this summary itself. Use these handles with conversation={conversation}."
+        );
     }
     if found.left_out > 0 {
         let _ = write!(text, "\n{} more entries are not listed.", found.left_out);

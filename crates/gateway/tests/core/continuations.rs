@@ -206,3 +206,87 @@ async fn an_item_of_responses() {
     assert_eq!(parent(&house, "key-one", now), Some(before));
     house.close().await;
 }
+
+#[tokio::test]
+async fn the_clients_own_summary_leaves_a_receipt_and_what_it_lost_is_regretted() {
+    const RULE: &str = "Please run every command inside the container, with no exception.";
+    let house = House::new(|config| config.policy.answer_compaction = false).await;
+    let mut agent = Agent::new("key-one");
+    let before = agent.say(&house, RULE).await.conversation().to_owned();
+    for n in 0..3 {
+        agent.tell(&house, n, 100).await;
+    }
+    let answer = format!("@sim say <summary>{SUMMARY}</summary>");
+    summarised(&house, &mut agent, &answer).await;
+    let came = agent.say(&house, &goes_on(SUMMARY)).await;
+    let after = came.conversation().to_owned();
+    assert_ne!(after, before);
+    // Both of them tell of it.
+    for id in [&before, &after] {
+        let lost = lost_once_made(&house, &agent, id).await;
+        assert_eq!(lost["conversation"], before.as_str(), "{lost}");
+        let entries = lost["entries"].as_array().expect("a list");
+        let is_rule = |entry: &Value| entry["text"] == RULE && entry["handle"] == "turn:1";
+        assert!(entries.iter().any(is_rule), "{lost}");
+    }
+    let metrics = || house.gateway.metrics().render();
+    assert!(!metrics().contains("ebbtide_regrets_total{"));
+    let again = "No! Every command has to run inside the container.";
+    assert_eq!(agent.say(&house, again).await.status, 200);
+    let regrets = metrics();
+    let counted = r#"ebbtide_regrets_total{kind="corrected",swap="client",strategy="prepared""#;
+    assert!(regrets.contains(counted), "{regrets}");
+    let path = format!("/ebbtide/api/conversations/{after}");
+    let detail = agent.get(&house, &path).await.body;
+    assert_eq!(detail["line"]["regrets"]["corrected"], 1, "{detail}");
+    let journal = detail["journal"].to_string();
+    assert!(
+        journal.contains("the user said something again"),
+        "{journal}"
+    );
+    house.close().await;
+}
+
+/// The receipt of a conversation, which is made in the background.
+async fn lost_once_made(house: &House, agent: &Agent, id: &str) -> Value {
+    let path = format!("/ebbtide/api/conversations/{id}/lost");
+    for _ in 0..200 {
+        let lost = agent.get(house, &path).await.body;
+        if lost["turns"] != 0 {
+            return lost;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("no receipt was made");
+}
+
+#[tokio::test]
+async fn what_a_strategy_drops_without_a_summary_is_listed() {
+    let house = House::new(|config| {
+        let truncate = gateway::config::StrategyChoice::of("truncate");
+        config.policy.strategy = truncate.expect("a strategy");
+    })
+    .await;
+    let mut agent = Agent::new("key-one");
+    let rule = "Never touch the schema of the table users.";
+    let id = agent.say(&house, rule).await.conversation().to_owned();
+    let mut n = 0;
+    while house
+        .newest()
+        .iter()
+        .any(|message| message.to_string().contains(rule))
+    {
+        assert!(n < 60, "nothing was dropped");
+        agent.tell(&house, n, 700).await;
+        n += 1;
+    }
+    let path = format!("/ebbtide/api/conversations/{id}/lost");
+    let lost = agent.get(&house, &path).await.body;
+    assert_eq!(lost["mark"], Value::Null);
+    let entries = lost["entries"].as_array().expect("a list");
+    assert!(entries.iter().any(|entry| entry["text"] == rule), "{lost}");
+    let path = format!("/ebbtide/api/conversations/{id}");
+    let detail = agent.get(&house, &path).await.body;
+    assert_eq!(detail["dropped"]["turns"], lost["turns"], "{lost}");
+    house.close().await;
+}

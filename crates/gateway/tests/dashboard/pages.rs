@@ -88,6 +88,7 @@ impl Lively {
                 at: "2026-01-02T03:00:05Z".to_owned(),
                 text: "swapped: 57,511 to 12,904 tokens".to_owned(),
             }],
+            dropped: None,
         }
     }
 }

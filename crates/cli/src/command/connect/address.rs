@@ -4,6 +4,9 @@ use std::fmt;
 
 use http::Uri;
 
+/// The base URL of a gateway that listens where it does by default.
+pub const USUAL: &str = "http://127.0.0.1:4000";
+
 /// The base URL of a gateway, without a slash at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(String);
@@ -27,6 +30,11 @@ impl Address {
             return Err("expected the gateway's base URL, without /v1 or /mcp".to_owned());
         }
         Ok(Self(base.to_owned()))
+    }
+
+    /// The address of a gateway that listens where it does by default.
+    pub fn usual() -> Self {
+        Self(USUAL.to_owned())
     }
 
     /// The base of the Anthropic API.

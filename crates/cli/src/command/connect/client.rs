@@ -125,7 +125,8 @@ fn json_file(path: PathBuf, settings: Vec<Setting>) -> SettingsFile {
     }
 }
 
-fn claude(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
+/// The hooks of Claude Code: the event of each, and its entry.
+pub fn claude_hooks(address: &Address) -> [(&'static str, Value); 3] {
     let handler = json!({
         "type": "http",
         "url": address.claude_hook(),
@@ -133,17 +134,27 @@ fn claude(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
     });
     let any = json!({"hooks": [handler]});
     let compact = json!({"matcher": "compact", "hooks": [handler]});
-    let hook = |event: &str, value| Setting {
+    [
+        ("SessionStart", compact),
+        ("PreCompact", any.clone()),
+        ("PostCompact", any),
+    ]
+}
+
+/// The MCP server, as Claude Code's settings name it.
+pub fn claude_server(address: &Address) -> Value {
+    json!({"type": "http", "url": address.mcp()})
+}
+
+fn claude(folders: &ClientFolders, address: &Address) -> Vec<SettingsFile> {
+    let hook = |(event, value)| Setting {
         how: How::Append,
         ..set(&["hooks", event], value)
     };
-    let settings = vec![
-        set(&["env", "ANTHROPIC_BASE_URL"], json!(address.base())),
-        hook("SessionStart", compact),
-        hook("PreCompact", any.clone()),
-        hook("PostCompact", any),
-    ];
-    let server = json!({"type": "http", "url": address.mcp()});
+    let base = set(&["env", "ANTHROPIC_BASE_URL"], json!(address.base()));
+    let hooks = claude_hooks(address).into_iter().map(hook);
+    let settings = std::iter::once(base).chain(hooks).collect();
+    let server = claude_server(address);
     // Claude Code prefers the file of its first versions where it exists.
     let first = folders.claude.join(".config.json");
     let state = match first.exists() {

@@ -5,25 +5,22 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Kind;
+use super::groups::groups;
 use super::seen::Seen;
+use crate::extract::Shown;
 use crate::extract::artefacts::Artefacts;
 use crate::extract::census::Census;
 use crate::extract::fields::{self, Known, clip};
-use crate::extract::lines::{self, Span};
 use crate::extract::tasks::{State, tasks};
-use crate::extract::{CUT, Shown, source_of};
 use crate::identifiers;
 use crate::sentence::sentences;
 use crate::spoken;
-use crate::summary::one_line;
 use crate::turn::Role;
 
 /// The longest quotation, in bytes.
 const LONGEST: usize = 300;
 /// The fewest letters and digits of a sentence that says something.
 const LETTERS: usize = 10;
-/// The most identifiers that are quoted, the likeliest first.
-const IDENTIFIERS: usize = 300;
 /// The most entries of each other kind, the newest first.
 const EACH: usize = 120;
 
@@ -68,7 +65,7 @@ pub(super) fn candidates(
             members,
         });
     }
-    out.extend(quotations(known, census, values));
+    out.extend(groups(known, census, values));
     out
 }
 
@@ -154,44 +151,4 @@ fn changes(known: &Known<'_>, shown: &Shown<'_>) -> Vec<(Kind, usize, String)> {
         .chain(commands.take(EACH))
         .chain(commits.take(EACH));
     all.map(|(turn, text)| (Kind::Action, turn, text)).collect()
-}
-
-/// The best quotation for each of the likeliest identifiers.
-fn quotations(known: &Known<'_>, census: &Census<'_>, values: &[f32]) -> Vec<Candidate> {
-    let value = |entry: usize| values.get(entry).copied().unwrap_or(0.0);
-    let mut hidden: Vec<usize> = (0..census.entries.len())
-        .filter(|&entry| value(entry) > 0.0)
-        .collect();
-    hidden.sort_by(|&one, &other| value(other).total_cmp(&value(one)).then(one.cmp(&other)));
-    hidden.truncate(IDENTIFIERS);
-    let mut out: Vec<Candidate> = Vec::new();
-    let mut taken: HashSet<(usize, usize)> = HashSet::new();
-    for entry in hidden {
-        let options = lines::options(entry, census, known.pieces, values);
-        let Some(span) = options.into_iter().next() else {
-            continue;
-        };
-        if taken.insert((span.place.piece, span.place.at))
-            && let Some((turn, text)) = quoted(known, &span)
-        {
-            out.push(Candidate {
-                kind: Kind::Identifier,
-                turn,
-                text,
-                members: span.members.iter().map(|&(member, _)| member).collect(),
-            });
-        }
-    }
-    out
-}
-
-/// The turn of a quotation, and its text.
-fn quoted(known: &Known<'_>, span: &Span) -> Option<(usize, String)> {
-    let piece = known.pieces.get(span.place.piece)?;
-    let said = one_line(piece.text.get(span.place.at..span.end)?);
-    let mut text = source_of(piece, span.place.at);
-    text.extend(span.is_cut.0.then_some(CUT));
-    text.push_str(&clip(&said, LONGEST));
-    text.extend((span.is_cut.1 && !text.ends_with(CUT)).then_some(CUT));
-    Some((piece.turn, text))
 }

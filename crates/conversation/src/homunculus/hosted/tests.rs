@@ -1,6 +1,7 @@
 //! Programs as strategies, one conversation at a time.
 
 mod pulses;
+mod regrets;
 mod words;
 
 use std::sync::Arc;

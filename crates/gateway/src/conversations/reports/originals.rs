@@ -3,16 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use context::Turn;
 use context::extract::receipt::Receipt;
 use context::original::{Handle, Section};
+use context::{Tokens, Turn};
 use conversation::originals;
 use history::{ConversationId, Labels, Mark, MarkId};
 
 use super::figures::{covered, line_of, readable};
-use super::{Inner, Past};
+use super::{Found, Inner, Past};
 use crate::report::{
-    Expanded, Line, Loss, Lost, QUOTED, Recalled, Recollection, ReportError, Viewer,
+    Expanded, Gone, Line, Loss, Lost, QUOTED, Recalled, Recollection, ReportError, Viewer,
 };
 
 impl Inner {
@@ -29,7 +29,7 @@ impl Inner {
             return Ok(own);
         }
         let Some(wanted) = mark.or(found.standing) else {
-            return Ok(Lost::default());
+            return Ok(self.lost_without_mark(&found, &past).await);
         };
         let mark = past.marks.iter().find(|mark| mark.id() == wanted);
         let mark = mark.ok_or(ReportError::NoMark)?;
@@ -38,6 +38,20 @@ impl Inner {
         let work = || originals::lost(&past.path, cut, &front);
         let receipt = self.reading.of(bytes(&past.path), work).await;
         Ok(lost(Some(wanted), &receipt))
+    }
+
+    /// What a strategy dropped without a summary; or else what the client's own summary of the conversation before
+    /// left out.
+    async fn lost_without_mark(&self, found: &Found, past: &Past) -> Lost {
+        let cut = hidden(found, past);
+        if cut == 0 {
+            let own = found.before.and_then(|before| self.receipts.of(before));
+            return own.unwrap_or_default();
+        }
+        let pins: Vec<&str> = past.pins.iter().map(|it| &*it.pin.text).collect();
+        let front = pins.join("\n");
+        let work = || originals::lost(&past.path, cut, &front);
+        lost(None, &self.reading.of(bytes(&past.path), work).await)
     }
 
     /// The newest conversation of a session that is its main agent's.
@@ -73,7 +87,7 @@ impl Inner {
     }
 
     /// Keeps the receipt of the client's own summary.
-    pub(super) async fn compacted(
+    pub(in crate::conversations) async fn compacted(
         &self,
         asker: Viewer,
         id: ConversationId,
@@ -83,7 +97,10 @@ impl Inner {
         let past = self.past(&found, id).await?;
         let work = || originals::lost(&past.path, past.path.len(), &summary);
         let receipt = self.reading.of(bytes(&past.path), work).await;
-        let lost = lost(None, &receipt);
+        let lost = Lost {
+            conversation: Some(id.to_string()),
+            ..lost(None, &receipt)
+        };
         self.receipts.keep(id, lost.clone());
         Ok(lost)
     }
@@ -176,11 +193,30 @@ fn lost(mark: Option<MarkId>, receipt: &Receipt) -> Lost {
     Lost {
         about: QUOTED,
         mark: mark.map(|mark| mark.to_string()),
+        conversation: None,
         turns: receipt.turns,
         tokens: receipt.tokens.get(),
         entries: receipt.lost.iter().map(entry).collect(),
         left_out: receipt.left_out,
     }
+}
+
+/// The number of turns that are not shown.
+fn hidden(found: &Found, past: &Past) -> usize {
+    let last = past.path.iter().rposition(|turn| turn.id() == found.hidden);
+    last.map_or(0, |last| last + 1)
+}
+
+/// The turns that left the view without a summary.
+pub(super) fn dropped(found: &Found, past: &Past) -> Option<Gone> {
+    let turns = hidden(found, past);
+    let gone = past.path.get(..turns).unwrap_or_default();
+    (turns > 0 && found.standing.is_none()).then(|| Gone {
+        turns,
+        tokens: gone.iter().map(Turn::tokens).sum::<Tokens>().get(),
+        first_shown: turns + 1,
+        at: String::new(),
+    })
 }
 
 /// All text in front of the turns that are shown.

@@ -110,6 +110,7 @@ pub fn detail() -> Detail {
             at: "2026-01-02T03:00:05Z".to_owned(),
             text: "swapped: 57,000 to 20,000 tokens".to_owned(),
         }],
+        dropped: None,
     }
 }
 
