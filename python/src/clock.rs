@@ -13,9 +13,13 @@ pub fn time(seconds: Option<f64>) -> PyResult<Timestamp> {
         )]
         return Ok(Timestamp::now());
     };
-    #[expect(clippy::cast_possible_truncation, reason = "what is out of range is refused")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what is out of range is refused"
+    )]
     let nanoseconds = (seconds * 1e9) as i128;
-    Timestamp::from_nanosecond(nanoseconds).map_err(|error| PyValueError::new_err(error.to_string()))
+    Timestamp::from_nanosecond(nanoseconds)
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// A time in seconds.

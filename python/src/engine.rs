@@ -82,7 +82,11 @@ impl Settings {
             .patience(patience)
             .notes(self.notes)
             .shrink(self.shrink)
-            .mode(if self.observe { Mode::Observe } else { Mode::On });
+            .mode(if self.observe {
+                Mode::Observe
+            } else {
+                Mode::On
+            });
         let builder = match self.window {
             Some(window) => builder.window(window),
             None => builder,
@@ -220,7 +224,8 @@ impl Engine {
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let now = time(now)?;
         let again = py.detach(|| {
-            let refused = |ticket: &mut ebbtide::Ticket| self.engine.refused(ticket, (status, body), now);
+            let refused =
+                |ticket: &mut ebbtide::Ticket| self.engine.refused(ticket, (status, body), now);
             view.ticket.with(refused).flatten()
         });
         Ok(again.map(|body| PyBytes::new(py, &body)))
@@ -299,7 +304,10 @@ impl Engine {
     ) -> PyResult<Vec<Original>> {
         let (of, summary) = (found(conversation)?, mark(summary)?);
         let all = py.detach(|| self.engine.expand(&self.client, of, summary));
-        Ok(told(py, all)?.iter().map(|one| Original::of(py, one)).collect())
+        Ok(told(py, all)?
+            .iter()
+            .map(|one| Original::of(py, one))
+            .collect())
     }
 
     #[pyo3(signature = (conversation, summary = None))]
@@ -319,8 +327,10 @@ impl Engine {
         room: usize,
     ) -> PyResult<Excerpt> {
         let of = found(conversation)?;
-        let original =
-            py.detach(|| self.engine.original(&self.client, of, handle, section, room));
+        let original = py.detach(|| {
+            self.engine
+                .original(&self.client, of, handle, section, room)
+        });
         told(py, original).map(Excerpt::from)
     }
 
@@ -349,7 +359,9 @@ impl Engine {
     ) -> PyResult<Purged> {
         let what = match conversation {
             Some(conversation) => Selection::One(found(conversation)?),
-            None => Selection::Before(before.map_or(Ok(Timestamp::MAX), |time_| time(Some(time_)))?),
+            None => {
+                Selection::Before(before.map_or(Ok(Timestamp::MAX), |time_| time(Some(time_)))?)
+            }
         };
         let purged = py.detach(|| self.engine.purge(&self.client, what));
         told(py, purged).map(Purged::of)

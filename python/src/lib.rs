@@ -19,7 +19,8 @@ mod _native {
     use super::error::EbbtideError;
     #[pymodule_export]
     use super::told::{
-        Conversation, Excerpt, Explanation, Loss, Lost, Original, Pin, Purged, Shortened, Stats, Summary,
+        Conversation, Excerpt, Explanation, Loss, Lost, Original, Pin, Purged, Shortened, Stats,
+        Summary,
     };
     #[pymodule_export]
     use super::way::{Digest, Held, View, Work};

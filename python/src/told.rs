@@ -22,7 +22,10 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    #[expect(clippy::cast_precision_loss, reason = "a cost stays far below 2^52 millionths")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a cost stays far below 2^52 millionths"
+    )]
     pub fn of(one: &ebbtide::Overview) -> Self {
         Self {
             id: one.id.to_string(),
@@ -53,7 +56,10 @@ pub struct Stats {
 }
 
 impl Stats {
-    #[expect(clippy::cast_precision_loss, reason = "a cost stays far below 2^52 millionths")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a cost stays far below 2^52 millionths"
+    )]
     pub fn of(all: &[ebbtide::Overview]) -> Self {
         let sum = |figure: fn(&ebbtide::Overview) -> u64| all.iter().map(figure).sum::<u64>();
         Self {

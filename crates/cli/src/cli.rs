@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{archive, bench, compact, completions, config, connect, demo, docs, doctor};
-use crate::command::{inspect, mcp, pin, plumb, purge, replay, serve, sim};
+use crate::command::{inspect, mcp, pin, plumb, purge, replay, serve, sim, wrap};
 
 /// Manage the memory of long-running LLM agents: serve a gateway that compacts for any client, replay
 /// recorded sessions under different strategies, compact or inspect a session.
@@ -40,6 +40,8 @@ COLUMNS are respected.";
 pub enum Command {
     /// Serve the gateway, which compacts conversations for any client
     Serve(serve::ServeArgs),
+    /// Run a client through the gateway, without changing any settings
+    Wrap(wrap::WrapArgs),
     /// Connect a client to the gateway by changing its settings, or undo that
     Connect(connect::ConnectArgs),
     /// Check that the gateway works and which clients use it

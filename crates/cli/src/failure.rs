@@ -66,6 +66,8 @@ pub enum Failure {
     },
     #[error("cannot start the async runtime: {}", reason(.0))]
     NoRuntime(io::Error),
+    #[error("cannot run `{command}`: {}", reason(source))]
+    NotStarted { command: String, source: io::Error },
     #[error("the demo failed: {0}")]
     DemoBroken(String),
     #[error("{} has no process `{asked}`", path.display())]
@@ -102,6 +104,8 @@ pub enum Exit {
     Invalid,
     /// Success, except that some of the files were skipped.
     Partial,
+    /// The status of a wrapped command.
+    Passed(u8),
 }
 
 impl Exit {
@@ -111,6 +115,7 @@ impl Exit {
             Self::Failed => 1,
             Self::Invalid => 2,
             Self::Partial => 3,
+            Self::Passed(code) => code,
         }
     }
 }
@@ -150,6 +155,8 @@ context::error_codes! {
         "The dashboard and the `x-ebbtide-conversation` header show the IDs. Nothing was deleted.";
     NO_RUNTIME = "E0016", "the async runtime cannot start",
         "Check the limits on threads and open files (`ulimit -a`).";
+    NOT_STARTED = "E0017", "a command cannot be run",
+        "Check its name, and that it is on the PATH.";
 }
 
 impl Failure {
@@ -221,6 +228,7 @@ impl Failure {
             | Self::Unwritable { .. }
             | Self::Unlistenable { .. }
             | Self::NoRuntime(_)
+            | Self::NotStarted { .. }
             | Self::DemoBroken(_)
             | Self::Output(_) => Exit::Failed,
             Self::Reported { exit, .. } => *exit,
@@ -262,6 +270,7 @@ impl Coded for Failure {
             Self::NoSuchProcess { .. } => NO_SUCH_PROCESS,
             Self::NoSuchConversation { .. } => NO_SUCH_CONVERSATION,
             Self::NoRuntime(_) => NO_RUNTIME,
+            Self::NotStarted { .. } => NOT_STARTED,
             Self::TooLittleText { .. } => TOO_LITTLE_TEXT,
             Self::Output(_) | Self::BrokenPipe => OUTPUT,
             Self::Reported { code, .. } => *code,

@@ -24,7 +24,11 @@ impl Engine {
     }
 
     /// The record of a conversation, in memory or not.
-    pub(crate) fn record(&self, client: &Client, of: ConversationId) -> Result<Record, EngineError> {
+    pub(crate) fn record(
+        &self,
+        client: &Client,
+        of: ConversationId,
+    ) -> Result<Record, EngineError> {
         if let Some(shared) = self.live(client, of) {
             return Ok(shared.lock().record().clone());
         }

@@ -199,7 +199,11 @@ impl std::fmt::Debug for Excerpt {
 }
 
 impl Excerpt {
-    pub(crate) fn of(original: &context::original::Original, section: Option<Section>, room: usize) -> Self {
+    pub(crate) fn of(
+        original: &context::original::Original,
+        section: Option<Section>,
+        room: usize,
+    ) -> Self {
         let excerpt = original.excerpt(section, room);
         Self {
             title: original.title.clone(),

@@ -2,7 +2,7 @@
 
 mod finding;
 mod gateway;
-mod http;
+pub mod http;
 
 use clap::Args;
 use context::coded::{self, Coded};

@@ -54,28 +54,10 @@ pub fn run(
     console: &mut Console,
 ) -> Result<Exit, Failure> {
     let mut effective = effective(&args.settings, environment)?;
-    let chosen = &mut effective.config.policy.strategy;
-    if let Some(file) = chosen.unread().map(Path::to_owned) {
-        chosen.load(strategy::read(&file, console)?);
-    }
-    for remark in &effective.remarks {
-        console.note(format!("warning: {remark}"));
-    }
+    prepare(&mut effective, console)?;
     logs::start(args.log, environment);
-    let engine = engine(effective.config.store.as_deref())?;
-    let unusable = |source| Failure::Unlistenable {
-        address: effective.config.listen,
-        source,
-    };
     runtime()?.block_on(async {
-        let listener = TcpListener::bind(effective.config.listen).await;
-        let gateway = Gateway {
-            config: effective.config.clone(),
-            engine,
-            clock: clock(),
-        };
-        let running = gateway::serve(listener.map_err(unusable)?, gateway);
-        let running = running.map_err(|error| Failure::of(&error))?;
+        let running = start(&effective).await?;
         console.lines(introduction(&running, &effective))?;
         console.flush()?;
         interrupted().await;
@@ -88,6 +70,35 @@ pub fn run(
             }
         }
     })
+}
+
+/// Reads the strategy's file, if one is named, and prints the remarks about the settings.
+pub fn prepare(effective: &mut Effective, console: &mut Console) -> Result<(), Failure> {
+    let chosen = &mut effective.config.policy.strategy;
+    if let Some(file) = chosen.unread().map(Path::to_owned) {
+        chosen.load(strategy::read(&file, console)?);
+    }
+    for remark in &effective.remarks {
+        console.note(format!("warning: {remark}"));
+    }
+    Ok(())
+}
+
+/// Starts a gateway with this configuration.
+pub async fn start(effective: &Effective) -> Result<Running, Failure> {
+    let engine = engine(effective.config.store.as_deref())?;
+    let unusable = |source| Failure::Unlistenable {
+        address: effective.config.listen,
+        source,
+    };
+    let listener = TcpListener::bind(effective.config.listen).await;
+    let gateway = Gateway {
+        config: effective.config.clone(),
+        engine,
+        clock: clock(),
+    };
+    let running = gateway::serve(listener.map_err(unusable)?, gateway);
+    running.map_err(|error| Failure::of(&error))
 }
 
 fn engine(store: Option<&Path>) -> Result<Arc<dyn Engine>, Failure> {

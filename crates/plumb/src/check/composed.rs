@@ -143,7 +143,9 @@ impl Drafter<'_, '_> {
 /// The statements that compose this process with itself. `short` are those of two parts.
 fn repeated(mentions: &[Mention], short: &BTreeSet<u32>) -> BTreeSet<u32> {
     let of = |statement: u32| {
-        let here = mentions.iter().filter(move |one| one.statement == statement);
+        let here = mentions
+            .iter()
+            .filter(move |one| one.statement == statement);
         here.filter_map(|one| one.stand)
     };
     let statements = mentions.iter().map(|one| one.statement);

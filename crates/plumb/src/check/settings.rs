@@ -165,7 +165,11 @@ fn needed(
     let given = |key: &str| list.iter().any(|setting| *setting.key.text == *key);
     let name = &declared.name;
     if !given("provider") && &*process.name != COMPRESSOR {
-        out.push(codes::agent_without_provider(name.span, &name.text, &PROVIDERS.join(", ")));
+        out.push(codes::agent_without_provider(
+            name.span,
+            &name.text,
+            &PROVIDERS.join(", "),
+        ));
     }
     if let Some(provider @ ("anthropic" | "openai" | "script")) = provider
         && !given("model")
