@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{archive, bench, compact, completions, config, connect, demo, docs, doctor};
-use crate::command::{inspect, mcp, pin, plumb, purge, replay, serve, sim, wrap};
+use crate::command::{inspect, mcp, pin, plumb, purge, replay, serve, sim, statusline, wrap};
 
 /// Manage the memory of long-running LLM agents: serve a gateway that compacts for any client, replay
 /// recorded sessions under different strategies, compact or inspect a session.
@@ -62,6 +62,8 @@ pub enum Command {
     Redo(archive::OrderArgs),
     /// Serve a running gateway's memory tools over MCP on standard input and output
     Mcp(mcp::McpArgs),
+    /// Print one line about a session's memory, for the status line of Claude Code
+    Statusline(statusline::StatuslineArgs),
     /// Replay recorded sessions under several memory strategies and compare them
     Replay(replay::ReplayArgs),
     /// Check, run, draw, test and format programs in the strategy language

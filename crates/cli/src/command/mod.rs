@@ -18,6 +18,7 @@ pub mod purge;
 pub mod replay;
 pub mod serve;
 pub mod sim;
+pub mod statusline;
 pub mod wrap;
 
 use tokio::runtime::Runtime;
@@ -35,6 +36,7 @@ pub fn run(
     match command {
         Command::Serve(args) => serve::run(args, environment, console),
         Command::Config(args) => config::run(args, environment, console),
+        Command::Statusline(args) => statusline::run(args, environment, console),
         Command::Wrap(args) => wrap::run(args, environment, console),
         Command::Pin(args) => pin::run(args, environment, console),
         Command::Lost(args) => archive::lost(args, environment, console),
