@@ -215,3 +215,73 @@ async fn head_and_pings_go_on_while_it_is_open_what_the_stream_is() {
         "the other answer alone"
     );
 }
+
+/// A provider that finds two tokens in five bytes, twice as many as the gateway, and has room for 16,000.
+async fn counting() -> (Upstream, Received) {
+    let received = Received::default();
+    let counts = Arc::clone(&received);
+    let provider = upstream(move |request: Request<hyper::body::Incoming>| {
+        let counts = Arc::clone(&counts);
+        async move {
+            let body = request.into_body().collect().await.expect("a body");
+            let tokens = body.to_bytes().len() * 2 / 5;
+            counts.lock().expect("a lock").push(tokens);
+            let (status, answer) = match tokens > 16_000 {
+                true => {
+                    let message = format!("prompt is too long: {tokens} tokens > 16000 maximum");
+                    let error = json!({"type": "invalid_request_error", "message": message});
+                    (400, json!({"type": "error", "error": error}))
+                }
+                false => (
+                    200,
+                    json!({"id": "m", "type": "message", "role": "assistant",
+                        "content": [{"type": "text", "text": "Fine."}],
+                        "usage": {"input_tokens": tokens, "output_tokens": 5}}),
+                ),
+            };
+            Response::builder()
+                .status(status)
+                .header("content-type", "application/json")
+                .body(whole(answer.to_string()))
+                .expect("an answer")
+        }
+    })
+    .await;
+    (provider, received)
+}
+
+#[tokio::test]
+async fn the_size_that_the_provider_states_corrects_our_count() {
+    for results in [0, 1, 6, 40] {
+        let (provider, received) = counting().await;
+        let gateway = gateway(&provider.url, |config| {
+            config.policy.route = RouteChoice::Extractive;
+        })
+        .await;
+        let mut messages = messages();
+        let ids: Vec<String> = (0..results).map(|n| format!("toolu_{n}")).collect();
+        let call = |id: &String| json!({"type": "tool_use", "id": id, "name": "read", "input": {}});
+        let result = |id: &String| {
+            let text = format!(
+                "{id}: {}",
+                "what the file says, line by line\n".repeat(4_000 / results)
+            );
+            json!({"type": "tool_result", "tool_use_id": id, "content": text})
+        };
+        if results > 0 {
+            let calls: Vec<Value> = ids.iter().map(call).collect();
+            messages.push(json!({"role": "assistant", "content": calls}));
+            let results: Vec<Value> = ids.iter().map(result).collect();
+            messages.push(json!({"role": "user", "content": results}));
+        }
+        let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": messages});
+        let came = ask(anthropic(&gateway.url(), "/v1/messages", body.to_string())).await;
+        let counts = received.lock().expect("a lock").clone();
+        assert_eq!(came.status, 200, "{results} results: {counts:?} {came:?}");
+        assert!(
+            counts.is_sorted_by(|a, b| a > b),
+            "each is smaller: {counts:?}"
+        );
+        gateway.shutdown().await;
+    }
+}

@@ -22,7 +22,7 @@ use crate::dice::Dice;
 /// The window, of the provider and the gateway alike.
 pub const WINDOW: u64 = 6_000;
 /// The longest silence of a provider, and the longest that a client may take.
-pub const SILENCE: Duration = Duration::from_secs(2);
+pub const SILENCE: Duration = Duration::from_secs(3);
 /// How the process says its address.
 const READY: &str = "storm serves ";
 

@@ -164,7 +164,11 @@ impl Weather {
             body: String::from_utf8_lossy(&body).into_owned(),
             answered,
         };
-        let note = |seen: Seen| self.board.lock().unwrap().seen.push(seen);
+        let note = |seen: Seen| {
+            let mut board = self.board.lock().unwrap();
+            board.seen.push(seen);
+            board.seen.len() - 1
+        };
         if let Some(made) = fault.and_then(invented) {
             note(seen(None));
             return made.send(&mut client);
@@ -173,6 +177,7 @@ impl Weather {
             note(seen(None));
             return Ok(());
         }
+        let at = note(seen(None));
         let mut provider = TcpStream::connect(&self.provider)?;
         provider.write_all(
             head.replacen("\r\n", "\r\nconnection: close\r\n", 1)
@@ -181,7 +186,10 @@ impl Weather {
         provider.write_all(&body)?;
         let mut answer = Vec::new();
         provider.read_to_end(&mut answer)?;
-        note(seen(Some(status_of(&answer))));
+        let answered = Some(status_of(&answer));
+        if let Some(noted) = self.board.lock().unwrap().seen.get_mut(at) {
+            noted.answered = answered;
+        }
         spoiled(answer, fault).send(&mut client)
     }
 }
