@@ -1,5 +1,7 @@
 //! Waiting for Ctrl-C or SIGTERM.
 
+use std::time::Duration;
+
 /// Waits for Ctrl-C, or for the SIGTERM that a service manager sends.
 pub async fn interrupted() {
     let interrupt = tokio::signal::ctrl_c();
@@ -35,4 +37,27 @@ pub async fn terminated() {
         }
     }
     std::future::pending().await
+}
+
+/// Ends the process after an interrupt, once so much time has passed: the command itself should end sooner, but
+/// it may be blocked, as by standard output that nothing reads.
+pub fn exit_after_interrupt(grace: Duration) {
+    let wait = move || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let Ok(runtime) = runtime.enable_all().build() else {
+            return;
+        };
+        runtime.block_on(async {
+            interrupted().await;
+            tokio::time::sleep(grace).await;
+        });
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "main cannot return while it is blocked"
+        )]
+        std::process::exit(1);
+    };
+    let thread = std::thread::Builder::new().name("interrupt".to_owned());
+    // Without the thread, the command ends when it can.
+    let _ = thread.spawn(wait);
 }

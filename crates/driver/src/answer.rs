@@ -3,11 +3,16 @@
 use std::sync::Arc;
 
 use plumb::machine::mismatch;
-use plumb::types::{Field, Presence, Type};
+use plumb::types::{Field, Presence, Type, without_failed};
 use plumb::value::Value;
 
 use crate::mcp::ToolAnswer;
 use crate::schema::schema;
+
+/// The type of the answers themselves: a failure is no answer that an agent or a tool may give.
+pub(crate) fn of_itself(kind: Type) -> Type {
+    without_failed(&kind).unwrap_or(kind)
+}
 
 /// The instructions on the form of answers of this type; `None` if any text will do.
 pub(crate) fn form(kind: &Type) -> Option<String> {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use model::{Client, Endpoint, ModelError};
@@ -17,7 +18,7 @@ use wire::api::Dialect;
 
 use crate::account::Account;
 use crate::error::{FailureReason, SetupError};
-use crate::mcp::Server;
+use crate::mcp::Supervised;
 use crate::memory::{Dumps, Originals};
 use crate::network::{Log, Network, Plan};
 use crate::provider::{Eliza, Model, ModelEndpoint, Provider, Script};
@@ -51,7 +52,13 @@ pub struct Surroundings {
     /// The maximum number of model calls by all agents together; `None` is unlimited. Nothing else bounds a
     /// loop of agents.
     pub max_calls: Option<u64>,
+    /// The maximum number of commands in a row that the agents of a network carry out without a message between
+    /// them: an input, or an answer.
+    pub max_commands: u64,
 }
+
+/// The usual maximum of commands in a row.
+const COMMANDS: u64 = 10_000;
 
 impl Surroundings {
     /// A folder and a clock, without keys.
@@ -64,6 +71,7 @@ impl Surroundings {
             openai: Account::default(),
             calling: model::Settings::default(),
             max_calls: None,
+            max_commands: COMMANDS,
         }
     }
 }
@@ -96,11 +104,14 @@ struct Inner {
     /// The simulated provider, once it has been asked.
     sim: tokio::sync::Mutex<Option<sim::Running>>,
     /// The programs that serve tools, once they have been asked.
-    servers: tokio::sync::Mutex<HashMap<Command, Serving>>,
+    servers: Mutex<HashMap<Command, Serving>>,
 }
 
 /// A program that serves tools. Who asks it waits for those who asked before.
-pub(crate) type Serving = Arc<tokio::sync::Mutex<Server>>;
+pub(crate) type Serving = Arc<tokio::sync::Mutex<Supervised>>;
+
+/// The time that a program that serves tools gets to exit after its input ends.
+const GRACE: Duration = Duration::from_secs(2);
 
 impl fmt::Debug for Driver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,7 +134,7 @@ impl Driver {
             dumps: Mutex::default(),
             called: Mutex::default(),
             sim: tokio::sync::Mutex::default(),
-            servers: tokio::sync::Mutex::default(),
+            servers: Mutex::default(),
         }))
     }
 
@@ -332,30 +343,46 @@ impl Driver {
     }
 
     /// A program that serves tools, started on first use.
-    ///
-    /// # Errors
-    /// If it does not start or does not speak the protocol, as a phrase.
-    pub(crate) async fn server(&self, command: &Command) -> Result<Serving, String> {
-        let mut servers = self.0.servers.lock().await;
-        if let Some(server) = servers.get(command) {
-            return Ok(Arc::clone(server));
-        }
-        let server = Server::start(command, self.folder()).await?;
-        let server = Arc::new(tokio::sync::Mutex::new(server));
-        servers.insert(command.clone(), Arc::clone(&server));
-        Ok(server)
+    pub(crate) fn server(&self, command: &Command) -> Serving {
+        let mut servers = self
+            .0
+            .servers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let server = servers.entry(command.clone());
+        let new = || {
+            Arc::new(tokio::sync::Mutex::new(Supervised::new(
+                command,
+                self.folder(),
+            )))
+        };
+        Arc::clone(server.or_insert_with(new))
     }
 
-    /// Ends what runs beside the networks: the simulated provider, and programs that serve tools. To be called
-    /// when the networks have ended or been dropped.
+    pub(crate) fn max_commands(&self) -> u64 {
+        self.0.surroundings.max_commands
+    }
+
+    /// Ends what runs beside the networks: the simulated provider, and programs that serve tools, which get two
+    /// seconds. To be called when the networks have ended or been dropped.
     pub async fn shutdown(&self) {
-        let servers = std::mem::take(&mut *self.0.servers.lock().await);
-        for server in servers.into_values() {
-            // A server in use ends when its last user drops it.
-            if let Some(server) = Arc::into_inner(server) {
-                server.into_inner().shutdown().await;
-            }
-        }
+        self.shutdown_within(GRACE).await;
+    }
+
+    /// The same, with so much time for the programs that serve tools.
+    pub async fn shutdown_within(&self, grace: Duration) {
+        let servers = {
+            let mut servers = self
+                .0
+                .servers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *servers)
+        };
+        // A server in use ends when its last user drops it.
+        let servers = servers.into_values().filter_map(Arc::into_inner);
+        let ends = servers.map(|server| server.into_inner().shutdown(grace));
+        futures_util::future::join_all(ends).await;
         if let Some(running) = self.0.sim.lock().await.take() {
             running.shutdown().await;
         }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use context::coded::{self, CodeEntry, Coded, ErrorCode};
 use model::ModelError;
-use plumb::machine::{Category, GraphError, error_value};
+use plumb::machine::{Category, Failure, GraphError, error_value};
 use plumb::span::Span;
 use plumb::value::Value;
 
@@ -92,6 +93,18 @@ pub enum FailureReason {
     /// A tool failed.
     #[error("{0}")]
     Tool(String),
+    /// The answer took longer than the program allows.
+    #[error("no answer within {}", within(*limit))]
+    TimedOut {
+        /// The setting `timeout`.
+        limit: Duration,
+    },
+    /// An agent has carried out as many commands in a row as it may.
+    #[error("{most} commands in a row without a message between them; nothing ends the loop")]
+    CommandsSpent {
+        /// The maximum number of commands.
+        most: u64,
+    },
     /// The network has come to rest, and messages wait for an agent that is paused.
     #[error(
         "{} for an agent that is paused, and nothing is left that could resume it",
@@ -106,6 +119,11 @@ pub enum FailureReason {
     },
 }
 
+/// A time as text: `30s`, `1.5s`.
+fn within(limit: Duration) -> String {
+    format!("{}s", limit.as_secs_f64())
+}
+
 impl FailureReason {
     /// The word for it in errors.
     #[must_use]
@@ -117,6 +135,8 @@ impl FailureReason {
             Self::NoAnswer(_) => "no_answer",
             Self::CallsSpent { .. } => "calls_spent",
             Self::Tool(_) => "tool_failed",
+            Self::TimedOut { .. } => "timed_out",
+            Self::CommandsSpent { .. } => "commands_spent",
             Self::Paused { .. } => "paused",
         }
     }
@@ -129,8 +149,8 @@ impl FailureReason {
             Self::ScriptEnded => Category::NotFound,
             Self::CallsSpent { .. } => Category::Denied,
             Self::Model(error) => category(error),
-            Self::NoAnswer(_) | Self::Tool(_) => Category::Unavailable,
-            Self::Paused { .. } => Category::Internal,
+            Self::NoAnswer(_) | Self::Tool(_) | Self::TimedOut { .. } => Category::Unavailable,
+            Self::Paused { .. } | Self::CommandsSpent { .. } => Category::Internal,
         }
     }
 }
@@ -148,6 +168,15 @@ fn category(error: &ModelError) -> Category {
 }
 
 impl Problem {
+    /// The failure as data, after so many answers.
+    pub(crate) fn failure(&self, attempts: u32) -> Failure {
+        Failure {
+            error: self.to_string(),
+            code: self.why.word().into(),
+            attempts,
+        }
+    }
+
     /// The record on the error stream; see [`error_value`].
     #[must_use]
     pub fn to_value(&self) -> Value {
@@ -187,7 +216,7 @@ pub const CODES: &[CodeEntry] = &[
     entry(
         "E0906",
         "a message to an agent or a tool was not answered",
-        "The network drops the message. The error contains it; the detail says why.",
+        "The error contains the message; the detail says why. Give the agent or tool the type `!A -> !(B | Failed)`, or wire its port `error`, to handle failures in the program.",
     ),
     entry(
         "E0907",

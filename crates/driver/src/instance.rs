@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use plumb::graph::{External, ExternalKind, ExternalPort};
-use plumb::machine::EffectId;
+use plumb::machine::{EffectId, Failure};
 use plumb::span::Span;
 use plumb::value::Value;
 
 use crate::agent::{Acknowledged, Agent, AgentAnswer, verb};
 use crate::driver::Driver;
-use crate::error::SetupError;
+use crate::error::{Problem, SetupError};
 use crate::memory::Memory;
 use crate::network::Log;
 use crate::report::Control;
@@ -29,6 +29,8 @@ pub(crate) struct Asked {
 pub(crate) enum Act {
     Answer(EffectId, u32, Value),
     Finish(EffectId),
+    /// There is no answer; the problem is reported if the program does not handle it.
+    Fail(EffectId, Failure, Box<Problem>),
 }
 
 /// The agent or the tool of a node.
@@ -48,8 +50,12 @@ impl Body {
             }
             Self::Tool(tool) => {
                 let answer = tool.call(driver, message, log).await;
-                let telemetry = Vec::new();
-                (Self::Tool(tool), AgentAnswer { answer, telemetry })
+                let answered = AgentAnswer {
+                    answer,
+                    attempts: 1,
+                    telemetry: Vec::new(),
+                };
+                (Self::Tool(tool), answered)
             }
         }
     }

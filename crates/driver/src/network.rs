@@ -11,7 +11,10 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, BoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
 use plumb::graph::{Graph, Kind, NodeId};
-use plumb::machine::{Effect, EffectId, Machine, Program, Refusal, Refused, Request, Step};
+use plumb::machine::{
+    Counters, Effect, EffectId, Failure, Fault, FaultKind, Machine, Program, Refusal, Refused,
+    Request, Step,
+};
 use plumb::value::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -40,6 +43,8 @@ pub struct Network {
     effects: VecDeque<Effect>,
     reports: VecDeque<Report>,
     log: UnboundedReceiver<Report>,
+    /// The number of commands carried out since the last message.
+    commands: u64,
 }
 
 /// The compiled process that all its networks share.
@@ -115,6 +120,7 @@ impl Network {
             effects: VecDeque::new(),
             reports: VecDeque::new(),
             log,
+            commands: 0,
         };
         let step = network.machine.start();
         network.absorb(step);
@@ -194,6 +200,7 @@ impl Network {
     /// it is full ([`Refusal::Full`]) there may be room after the next report.
     pub fn push(&mut self, port: u32, message: Value) -> Result<(), Refused> {
         let step = self.machine.push(port, message)?;
+        self.commands = 0;
         self.absorb(step);
         Ok(())
     }
@@ -230,9 +237,17 @@ impl Network {
 
     async fn next_until(&mut self, done: fn(&Self) -> bool) -> Option<Report> {
         loop {
-            self.settle();
+            let moved = self.settle();
             if let Some(report) = self.reports.pop_front() {
                 return Some(report);
+            }
+            if moved == Moved::Some {
+                if let Ok(report) = self.log.try_recv() {
+                    return Some(report);
+                }
+                // A loop of commands never waits: it must not keep the caller from all else.
+                tokio::task::yield_now().await;
+                continue;
             }
             if done(self) {
                 return self.log.try_recv().ok();
@@ -253,6 +268,25 @@ impl Network {
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.busy > 0 || !self.effects.is_empty() || !self.reports.is_empty()
+    }
+
+    /// The messages that were left over where something had ended, by node.
+    #[must_use]
+    pub fn left_over(&self) -> Vec<Fault> {
+        self.machine.left_over()
+    }
+
+    /// The counts of its messages so far.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        self.machine.counters()
+    }
+
+    /// The number of messages that are on their way, and of those that agents and tools have not answered.
+    #[must_use]
+    pub fn under_way(&self) -> (usize, usize) {
+        let waiting = self.machine.state().waiting();
+        (waiting, self.machine.in_flight().count())
     }
 
     /// Calls off all that is worked on. What agents and tools were asked stays without an answer.
@@ -307,10 +341,10 @@ impl Network {
         }
     }
 
-    /// Lets everything move that can without waiting.
-    fn settle(&mut self) {
+    /// Lets everything move that can without waiting, for some rounds.
+    fn settle(&mut self) -> Moved {
         let nodes: Vec<NodeId> = self.instances.keys().copied().collect();
-        loop {
+        for _ in 0..ROUNDS {
             let mut moved = false;
             while let Some(effect) = self.effects.pop_front() {
                 self.dispatch(effect);
@@ -320,9 +354,10 @@ impl Network {
                 moved |= self.advance(*node);
             }
             if !moved {
-                return;
+                return Moved::All;
             }
         }
+        Moved::Some
     }
 
     fn dispatch(&mut self, effect: Effect) {
@@ -367,7 +402,31 @@ impl Network {
         if said || !instance.acts.is_empty() || !self.effects.is_empty() {
             return said;
         }
-        instance.obey() || self.begin(node)
+        if instance.commands.is_empty() || instance.body.is_none() {
+            return self.begin(node);
+        }
+        if self.commands >= self.driver.max_commands() {
+            self.stop_commands(node);
+            return false;
+        }
+        self.commands += 1;
+        instance.obey()
+    }
+
+    /// Stops the network: its commands lead to commands without end.
+    fn stop_commands(&mut self, node: NodeId) {
+        if let Some(instance) = self.instances.get(&node) {
+            self.reports.push_back(Report::Problem(Problem {
+                at: instance.at.clone(),
+                span: instance.span,
+                why: FailureReason::CommandsSpent {
+                    most: self.driver.max_commands(),
+                },
+                message: None,
+            }));
+        }
+        let step = self.machine.stop();
+        self.absorb(step);
     }
 
     /// Passes the acts of an agent or a tool to the machine while there is room. Returns true if any was taken.
@@ -379,6 +438,20 @@ impl Network {
             };
             let (told, finished) = match instance.acts.pop_front() {
                 None => return said,
+                Some(Act::Fail(effect, failure, problem)) => {
+                    match self.machine.failed(effect, &failure) {
+                        Err(refused) if refused.why == Refusal::Full => {
+                            let act = Act::Fail(effect, failure, problem);
+                            instance.acts.push_front(act);
+                            return said;
+                        }
+                        Ok(step) => {
+                            let step = self.unhandled(node, step, *problem, &failure);
+                            (Ok(step), true)
+                        }
+                        refused => (refused, true),
+                    }
+                }
                 Some(Act::Answer(effect, port, message)) => {
                     match self.machine.answer(effect, port, message) {
                         Err(Refused {
@@ -400,6 +473,27 @@ impl Network {
                 self.absorb(step);
             }
         }
+    }
+
+    /// Reports a failure that nothing in the program takes.
+    fn unhandled(
+        &mut self,
+        node: NodeId,
+        mut step: Step,
+        problem: Problem,
+        failure: &Failure,
+    ) -> Step {
+        let before = step.errors.len();
+        step.errors
+            .retain(|fault| fault.kind != FaultKind::Unanswered);
+        if step.errors.len() < before {
+            self.reports.push_back(Report::Problem(problem));
+        } else if let Some(instance) = self.instances.get(&node) {
+            instance.log.tell(Control::Failed {
+                code: Arc::clone(&failure.code),
+            });
+        }
+        step
     }
 
     /// Starts the next message of a free agent or tool. Returns true if there was one.
@@ -437,6 +531,7 @@ impl Network {
         }
         if !matches!(done, Done::Waited(_)) {
             self.busy = self.busy.saturating_sub(1);
+            self.commands = 0;
         }
         match done {
             Done::Waited(effect) => {
@@ -455,26 +550,46 @@ impl Network {
         let Some(instance) = self.instances.get_mut(&node) else {
             return;
         };
-        let AgentAnswer { answer, telemetry } = answer;
+        let AgentAnswer {
+            answer,
+            attempts,
+            telemetry,
+        } = answer;
         let Asked { effect, message } = asked;
         instance.body = Some(body);
-        match answer {
+        let last = match answer {
             Ok(answer) => {
                 instance.log.tell(Control::Answered {
                     port: "output".into(),
                 });
                 instance.say(effect, "output", answer);
+                Act::Finish(effect)
             }
-            Err(why) => self.reports.push_back(Report::Problem(Problem {
-                at: instance.at.clone(),
-                span: instance.span,
-                why,
-                message: Some(message),
-            })),
-        }
+            Err(why) => {
+                let problem = Problem {
+                    at: instance.at.clone(),
+                    span: instance.span,
+                    why,
+                    message: Some(message),
+                };
+                Act::Fail(effect, problem.failure(attempts), Box::new(problem))
+            }
+        };
         for record in telemetry {
             instance.report(effect, record);
         }
-        instance.acts.push_back(Act::Finish(effect));
+        instance.acts.push_back(last);
     }
 }
+
+/// What is left to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moved {
+    /// Nothing without waiting.
+    All,
+    /// Some things have moved, and more may.
+    Some,
+}
+
+/// The rounds of moves between two looks at the rest of the world.
+const ROUNDS: usize = 64;

@@ -71,6 +71,20 @@ pub enum Control {
         /// The tool.
         tool: Arc<str>,
     },
+    /// An agent or a tool failed, and the program handles it.
+    Failed {
+        /// The word of the error.
+        code: Arc<str>,
+    },
+    /// A program that serves tools had ended, and is started again.
+    Restarted {
+        /// The program.
+        program: Arc<str>,
+        /// How often in a row.
+        attempt: u32,
+        /// The maximum.
+        most: u32,
+    },
     /// A record of telemetry; it holds figures only.
     Telemetry(Value),
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use plumb::graph::External;
 use plumb::value::Value;
@@ -42,6 +43,47 @@ pub(crate) struct Limits {
     pub messages: Option<usize>,
     /// The maximum number of tool calls for one message.
     pub tool_calls: u32,
+    pub waits: Waits,
+}
+
+/// The limits of waiting: for an answer, and for programs that serve tools.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    /// The longest time for one message.
+    pub timeout: Option<Duration>,
+    /// How often in a row a program that has ended is started again.
+    pub restarts: u32,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Self {
+            timeout: None,
+            restarts: 3,
+        }
+    }
+}
+
+impl Waits {
+    /// The limits among the settings of an agent or a tool.
+    pub fn of(declared: &External) -> Self {
+        let mut waits = Self::default();
+        for (key, value) in &declared.settings {
+            waits.set(key, value);
+        }
+        waits
+    }
+
+    fn set(&mut self, key: &str, value: &Value) {
+        match key {
+            "timeout" => {
+                let seconds = number(value).map(Duration::try_from_secs_f64);
+                self.timeout = seconds.and_then(Result::ok);
+            }
+            "max_restarts" => self.restarts = small(value).unwrap_or(self.restarts),
+            _ => {}
+        }
+    }
 }
 
 /// Sampling settings.
@@ -66,6 +108,7 @@ impl Default for Limits {
             retries: 3,
             messages: None,
             tool_calls: 50,
+            waits: Waits::default(),
         }
     }
 }
@@ -114,7 +157,7 @@ impl Settings {
             "amnesiac" => self.amnesiac = *value == Value::Bool(true),
             "tools" => self.tools = texts(value),
             "mcp" => self.servers = Command::all(value),
-            _ => {}
+            _ => self.limits.waits.set(key, value),
         }
     }
 }

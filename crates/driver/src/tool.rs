@@ -13,14 +13,21 @@ use crate::error::{FailureReason, SetupError};
 use crate::mcp::ToolAnswer;
 use crate::network::Log;
 use crate::report::Report;
-use crate::settings::Command;
+use crate::settings::{Command, Waits};
 
 /// The maximum depth of tools that call tools.
 const DEPTH: u32 = 16;
 
 /// A tool as its program declares it.
 #[derive(Clone, Debug)]
-pub(crate) enum Tool {
+pub(crate) struct Tool {
+    serves: Serves,
+    waits: Waits,
+}
+
+/// What answers for a tool.
+#[derive(Clone, Debug)]
+enum Serves {
     /// A process of the program.
     Process(Arc<str>),
     /// A tool of another program.
@@ -45,23 +52,28 @@ impl Tool {
             let found = settings.find(|(key, _)| &**key == name);
             found.map(|(_, value)| value)
         };
+        let waits = Waits::of(declared);
         let unfit = |why: &str| SetupError::Setting {
             agent: declared.name.clone(),
             why: why.to_owned(),
         };
         if let Some(process) = setting("process").and_then(Value::as_text) {
-            return Ok(Self::Process(process.into()));
+            return Ok(Self {
+                serves: Serves::Process(process.into()),
+                waits,
+            });
         }
         let servers = setting("mcp").map(Command::all).unwrap_or_default();
         let [by] = servers.as_slice() else {
             return Err(unfit("must name exactly one program in `mcp`"));
         };
         let name = setting("name").and_then(Value::as_text);
-        Ok(Self::Served {
+        let serves = Serves::Served {
             by: by.clone(),
             name: name.unwrap_or(&declared.name).into(),
-            kind,
-        })
+            kind: answer::of_itself(kind),
+        };
+        Ok(Self { serves, waits })
     }
 
     /// Asks it.
@@ -74,17 +86,27 @@ impl Tool {
         message: Value,
         log: &Log,
     ) -> Result<Value, FailureReason> {
-        match self {
-            Self::Process(name) => {
-                process(driver.clone(), name.clone(), message, log.clone()).await
+        match &self.serves {
+            Serves::Process(name) => {
+                let answer = process(driver.clone(), name.clone(), message, log.clone());
+                let Some(limit) = self.waits.timeout else {
+                    return answer.await;
+                };
+                let answer = tokio::time::timeout(limit, answer).await;
+                answer.unwrap_or(Err(FailureReason::TimedOut { limit }))
             }
-            Self::Served { by, name, kind } => {
+            Serves::Served { by, name, kind } => {
                 let arguments = match &message {
                     Value::Record(..) => message.to_string(),
                     other => format!("{{\"{INPUT}\":{other}}}"),
                 };
-                let answered = served(driver, by, name, &arguments).await;
-                let answered = answered.map_err(FailureReason::Tool)?;
+                let waits = self.waits;
+                let call = Call { driver, log, waits };
+                let answered = call.served(by, name, &arguments).await;
+                let answered = answered.map_err(|why| match waits.timeout {
+                    Some(limit) if why == TIMED_OUT => FailureReason::TimedOut { limit },
+                    _ => FailureReason::Tool(why),
+                })?;
                 answer::of_tool(kind, &answered).map_err(|why| {
                     FailureReason::Tool(format!("the answer of `{name}` is of another type: {why}"))
                 })
@@ -93,24 +115,46 @@ impl Tool {
     }
 }
 
+/// Says that a tool did not answer in time.
+const TIMED_OUT: &str = "it did not answer in time";
+
 /// The field that carries the input of a tool that does not take a record: arguments are objects.
 pub(crate) const INPUT: &str = "input";
 
-/// Asks a tool of another program. The arguments are a JSON object.
-///
-/// # Errors
-/// The reason, as a phrase.
-pub(crate) async fn served(
-    driver: &Driver,
-    by: &Command,
-    name: &str,
-    arguments: &str,
-) -> Result<ToolAnswer, String> {
-    let arguments = serde_json::from_str(arguments);
-    let arguments = arguments.map_err(|error| format!("the arguments are not JSON: {error}"))?;
-    let server = driver.server(by).await?;
-    let mut server = server.lock().await;
-    server.call(name, &arguments).await
+/// A call of a tool, with its surroundings.
+pub(crate) struct Call<'a> {
+    pub driver: &'a Driver,
+    pub log: &'a Log,
+    pub waits: Waits,
+}
+
+impl Call<'_> {
+    /// Asks a tool of another program. The arguments are a JSON object.
+    ///
+    /// # Errors
+    /// The reason, as a phrase.
+    pub async fn served(
+        &self,
+        by: &Command,
+        name: &str,
+        arguments: &str,
+    ) -> Result<ToolAnswer, String> {
+        let arguments = serde_json::from_str(arguments);
+        let arguments =
+            arguments.map_err(|error| format!("the arguments are not JSON: {error}"))?;
+        let server = self.driver.server(by);
+        let call = async {
+            let mut server = server.lock().await;
+            server.call(name, &arguments, (self.waits, self.log)).await
+        };
+        match self.waits.timeout {
+            Some(limit) => {
+                let answer = tokio::time::timeout(limit, call).await;
+                answer.unwrap_or_else(|_| Err(TIMED_OUT.to_owned()))
+            }
+            None => call.await,
+        }
+    }
 }
 
 /// Asks a process: a network of its own, which is given the one message and whose first output is the
@@ -134,25 +178,27 @@ pub(crate) fn process(
         for port in 0..network.inputs().len() {
             network.close(u32::try_from(port).unwrap_or(u32::MAX));
         }
-        let mut trouble = None;
+        let mut troubles = Vec::new();
         while let Some(report) = network.next().await {
             match report {
-                Report::Output { port: 0, message } => return Ok(message),
-                Report::Fault(fault) => {
-                    trouble.get_or_insert_with(|| fault.to_string());
-                    log.pass(Report::Fault(fault));
+                Report::Output { port: 0, message } => {
+                    // They cost something else than the answer.
+                    troubles.into_iter().for_each(|trouble| log.pass(trouble));
+                    return Ok(message);
                 }
-                Report::Problem(problem) => {
-                    trouble.get_or_insert_with(|| problem.to_string());
-                    log.pass(Report::Problem(problem));
-                }
+                Report::Fault(_) | Report::Problem(_) => troubles.push(report),
                 Report::Output { .. } | Report::Ended { .. } => {}
                 other => log.pass(other),
             }
         }
-        Err(match trouble {
-            Some(trouble) => failed(format!("gave no answer: {trouble}")),
-            None => failed("gave no answer".to_owned()),
+        // The first is the reason of this failure, which the caller reports.
+        let mut troubles = troubles.into_iter();
+        let first = troubles.next();
+        troubles.for_each(|trouble| log.pass(trouble));
+        Err(match first {
+            Some(Report::Fault(fault)) => failed(format!("gave no answer: {fault}")),
+            Some(Report::Problem(problem)) => failed(format!("gave no answer: {problem}")),
+            _ => failed("gave no answer".to_owned()),
         })
     })
 }

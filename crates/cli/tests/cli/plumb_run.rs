@@ -43,6 +43,10 @@ fn the_examples_give_what_is_written_beside_them() {
     check_example("debate");
     check_example("documents");
     check_example("tool");
+    check_example("retry");
+    check_example("escalate");
+    check_example("judge");
+    check_example("best");
 }
 
 #[test]
@@ -217,12 +221,17 @@ let main : !string -> !string = plumb(input, output) {
     assert_eq!(ran.exit, 1);
     assert_eq!(ran.stdout.lines().count(), 7, "{}", ran.stdout);
     let told: Vec<&str> = ran.stderr.lines().collect();
-    assert_eq!(told.len(), 1, "{}", ran.stderr);
+    assert_eq!(told.len(), 2, "{}", ran.stderr);
     let error: serde_json::Value = serde_json::from_str(told[0]).expect("JSON");
     assert_eq!(error["error"], "calls_spent");
     assert_eq!(error["category"], "denied");
     let detail = "bot: the limit of 7 model calls is used up";
     assert_eq!(error["detail"], detail);
+    let summary: serde_json::Value = serde_json::from_str(told[1]).expect("JSON");
+    assert_eq!(
+        (&summary["code"], &summary["count"]),
+        (&"P0815".into(), &1.into())
+    );
 }
 
 #[cfg(unix)]
@@ -270,8 +279,17 @@ mod interrupted {
         drop(stdin);
     }
 
+    /// Starts a program without a log, its standard output a pipe that nothing reads.
+    fn unread(text: &str) -> (TempDir, Child) {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("main.plumb"), text).expect("a file");
+        let mut command = program(&["plumb", "run", "main.plumb"]);
+        let child = command.current_dir(folder.path()).spawn();
+        (folder, child.expect("the program starts"))
+    }
+
     #[test]
-    fn a_second_one_does_not_wait_for_what_is_under_way() {
+    fn what_is_under_way_is_abandoned_and_counted() {
         // It starts, and answers nothing.
         let (_folder, mut child) =
             start("let main : string -> string = tool { mcp: \"sleep 600\" }");
@@ -280,10 +298,141 @@ mod interrupted {
         writeln!(stdin, "a").expect("it reads");
         expect(&mut log, r#"{"at":"main","asked":"input"}"#);
         interrupt(&child);
-        expect(&mut log, "Finishing work in progress.");
-        interrupt(&child);
         expect(&mut log, "Stopped.");
+        expect(&mut log, r#"{"error":"abandoned","code":"P0812","#);
         assert_eq!(child.wait().expect("it ends").code(), Some(1));
         drop(stdin);
     }
+
+    /// What it says goes back to it for ever.
+    const CIRCLE: &str =
+        "let bot : !string -> !string = agent { provider: \"eliza\", max_messages: 2 }
+let main : !string -> !string = plumb(input, output) {
+  let said : !string = channel
+  input ; said
+  said ; bot ; said
+  bot ; output
+}";
+
+    #[test]
+    fn a_loop_that_never_waits_is_stopped() {
+        let (_folder, mut child) = start(CIRCLE);
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        writeln!(stdin, "I need a rest.").expect("it reads");
+        let reads = std::thread::spawn(move || said.by_ref().count());
+        let begun = log.by_ref().take(40).count();
+        assert_eq!(begun, 40);
+        interrupt(&child);
+        let stopped = |line: std::io::Result<String>| line.is_ok_and(|line| line == "Stopped.");
+        assert!(log.any(stopped), "it was not told to stop");
+        assert_eq!(child.wait().expect("it ends").code(), Some(1));
+        assert!(reads.join().expect("it reads") > 0);
+        drop(stdin);
+    }
+
+    #[test]
+    fn a_run_whose_output_nobody_reads_is_stopped() {
+        let (_folder, mut child) = unread(CIRCLE);
+        let mut stdin = child.stdin.take().expect("a pipe");
+        writeln!(stdin, "I need a rest.").expect("it reads");
+        // More than a pipe holds.
+        let mut pause = Command::new("sleep");
+        assert!(pause.arg("1").status().expect("sleep").success());
+        interrupt(&child);
+        assert_eq!(child.wait().expect("it ends").code(), Some(1));
+        drop(stdin);
+    }
+}
+
+const BOTH: &str =
+    "let main : (!int, !int) -> !(int, int) = plumb(a, b, o) { (a * b) ; barrier ; o }";
+
+/// So many messages for one input, then so many for the other.
+fn one_then_the_other(a: usize, b: usize) -> String {
+    let lines = |name: &str, count: usize| {
+        let line = |number: usize| format!("{{\"{name}\": {number}}}\n");
+        (0..count).map(line).collect::<String>()
+    };
+    lines("a", a) + &lines("b", b)
+}
+
+#[test]
+fn a_full_input_does_not_keep_back_the_other_one() {
+    let ran = run_text(BOTH, &[], &one_then_the_other(1_100, 1_100));
+    assert_eq!((ran.exit, ran.stderr.as_str()), (0, ""));
+    assert_eq!(ran.stdout.lines().count(), 1_100);
+    assert_eq!(ran.stdout.lines().last(), Some("[1099,1099]"));
+}
+
+#[test]
+fn what_is_left_over_or_discarded_is_told() {
+    let ran = run_text(BOTH, &[], &one_then_the_other(1_100, 1_000));
+    assert_eq!(ran.stdout.lines().count(), 1_000);
+    let told: serde_json::Value = serde_json::from_str(&ran.stderr).expect("one line of JSON");
+    assert_eq!(told["code"], "P0816");
+    assert_eq!(told["detail"], "barrier: 100 messages were left over");
+    assert_eq!(ran.exit, 0);
+    // The other input does not come before there is no room any more.
+    let ran = run_text(BOTH, &[], &one_then_the_other(70_000, 1));
+    let last = ran.stderr.lines().last().expect("a line");
+    let told: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!((ran.exit, ran.stdout.as_str()), (1, ""));
+    assert_eq!(told["code"], "P0812");
+    assert_eq!(told["count"], 65_536);
+}
+
+#[test]
+fn commands_that_lead_to_commands_end_the_run() {
+    let text = r#"
+use mem
+let bot : (!string, !CtrlCmd) -> (!string, !CtrlResp) = agent { provider: "eliza" }
+let main : !string -> !string = plumb(input, output) {
+  input ; bot ; output
+  input ; map({ resume: true }) ; bot@ctrl_in
+  bot@ctrl_out ; map({ resume: true }) ; bot@ctrl_in
+}
+"#;
+    let ran = run_text(text, &[], "I need a rest.\n");
+    assert_eq!(ran.exit, 1);
+    assert!(
+        ran.stderr
+            .contains(r#"{"error":"commands_spent","category":"internal","#),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_failed_answer_takes_its_question_with_it() {
+    let text = r#"
+let small : !string -> !int = agent { provider: "script", model: "main.jsonl", max_retries: 0 }
+let main : !string -> !(string, int) = plumb(input, output) {
+  input ; small
+  (input * small) ; barrier ; output
+}
+"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("main.plumb"), text).expect("a file");
+    fs::write(folder.path().join("main.jsonl"), "1\n\"two\"\n3\n").expect("a file");
+    let mut command = program(&["plumb", "run", "main.plumb"]);
+    command.current_dir(folder.path());
+    let ran = run(command, b"q1\nq2\nq3\n");
+    assert_eq!(
+        (ran.exit, ran.stdout.as_str()),
+        (1, "[\"q1\",1]\n[\"q3\",3]\n")
+    );
+    let codes: Vec<serde_json::Value> = ran
+        .stderr
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["error"].clone())
+        .collect();
+    let expected = [
+        "output_type_mismatch",
+        "dropped_with_failed",
+        "unanswered",
+        "dropped_with_failed",
+    ];
+    assert_eq!(codes, expected);
 }

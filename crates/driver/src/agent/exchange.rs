@@ -57,6 +57,7 @@ impl Agent {
             }
             telemetry.push(self.pulse(&step, &exchange));
             exchange.attempts += 1;
+            self.tried = exchange.attempts;
             let text = TurnDraft::text(Role::Assistant, said.text.as_str());
             match self.read(&said) {
                 Ok(value) => {
@@ -131,6 +132,7 @@ impl Agent {
             temperature: self.temperature,
         };
         self.driver.count_call()?;
+        self.tried = exchange.attempts + 1;
         let said = self.provider.ask(&question).await?;
         self.vitals.used = Some(said.spent.input + said.spent.output);
         let (window, compactions) = (self.provider.window(), self.memory.compactions());

@@ -11,6 +11,7 @@ use plumb::graph::External;
 use plumb::types::Type;
 use plumb::value::Value;
 
+use crate::answer;
 use crate::driver::Driver;
 use crate::error::{FailureReason, SetupError};
 use crate::memory::{Memory, SavedMemory};
@@ -37,6 +38,8 @@ pub(crate) struct Agent {
     tools: Vec<Offered>,
     cards: Vec<ToolDescription>,
     vitals: Vitals,
+    /// The number of answers to the current message so far.
+    tried: u32,
     driver: Driver,
     log: Log,
 }
@@ -45,6 +48,8 @@ pub(crate) struct Agent {
 #[derive(Debug)]
 pub(crate) struct AgentAnswer {
     pub answer: Result<Value, FailureReason>,
+    /// The number of answers that were tried.
+    pub attempts: u32,
     /// Records to send on `telemetry`, in order.
     pub telemetry: Vec<Value>,
 }
@@ -61,7 +66,7 @@ impl Agent {
         let (cards, tools) = tools.into_iter().unzip();
         let memory = Memory::new(provider.window());
         Ok(Self {
-            kind: driver.answers(declared),
+            kind: answer::of_itself(driver.answers(declared)),
             temperature: settings.sampling.temperature,
             settings,
             provider,
@@ -70,6 +75,7 @@ impl Agent {
             tools,
             cards,
             vitals: Vitals::default(),
+            tried: 0,
             driver: driver.clone(),
             log,
         })
@@ -117,11 +123,26 @@ impl Agent {
     /// Answers a message.
     pub async fn hear(mut self: Box<Self>, message: Value) -> (Box<Self>, AgentAnswer) {
         let mut telemetry = Vec::new();
-        let answer = self.exchange(&message, &mut telemetry).await;
+        self.tried = 0;
+        let limit = self.settings.limits.waits.timeout;
+        let exchange = self.exchange(&message, &mut telemetry);
+        let answer = match limit {
+            Some(limit) => {
+                let answer = tokio::time::timeout(limit, exchange).await;
+                answer.unwrap_or(Err(FailureReason::TimedOut { limit }))
+            }
+            None => exchange.await,
+        };
         if let Err(why) = &answer {
-            telemetry.push(crate::telemetry::error(why.word(), 0));
+            telemetry.push(crate::telemetry::error(why.word(), self.tried));
         }
         self.vitals.last = Some(self.driver.now());
-        (self, AgentAnswer { answer, telemetry })
+        let attempts = self.tried;
+        let answered = AgentAnswer {
+            answer,
+            attempts,
+            telemetry,
+        };
+        (self, answered)
     }
 }

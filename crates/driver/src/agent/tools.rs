@@ -12,8 +12,8 @@ use crate::error::{FailureReason, SetupError};
 use crate::memory::shown;
 use crate::provider::ToolDescription;
 use crate::schema::schema;
-use crate::settings::Command;
-use crate::tool::{self, INPUT};
+use crate::settings::{Command, Waits};
+use crate::tool::{self, Call, INPUT};
 
 /// Something an agent can call.
 #[derive(Clone, Debug)]
@@ -77,9 +77,16 @@ impl Agent {
     /// # Errors
     /// If a program does not start or does not speak the protocol.
     pub(super) async fn offer(&mut self) -> Result<(), FailureReason> {
-        for by in std::mem::take(&mut self.settings.servers) {
-            let server = self.driver.server(&by).await.map_err(FailureReason::Tool)?;
-            for listed in server.lock().await.tools() {
+        // A server is off the list when its tools are known: the time may run out before.
+        while let Some(by) = self.settings.servers.first().cloned() {
+            let server = self.driver.server(&by);
+            let waits = self.settings.limits.waits;
+            let mut server = server.lock().await;
+            let served = server.ready(waits.restarts, &self.log).await;
+            let listed = served.map_err(FailureReason::Tool)?.tools().to_vec();
+            drop(server);
+            self.settings.servers.remove(0);
+            for listed in &listed {
                 let name = self.free(allowed(&listed.name));
                 self.cards.push(ToolDescription {
                     name,
@@ -123,7 +130,17 @@ impl Agent {
         };
         match found {
             Offered::Served { by, name } => {
-                let answered = tool::served(&self.driver, by, name, arguments).await?;
+                // The time of the whole message is the agent's own.
+                let waits = Waits {
+                    timeout: None,
+                    ..self.settings.limits.waits
+                };
+                let call = Call {
+                    driver: &self.driver,
+                    log: &self.log,
+                    waits,
+                };
+                let answered = call.served(by, name, arguments).await?;
                 Ok(answered.text)
             }
             Offered::Process { name, takes } => {

@@ -6,6 +6,7 @@
 //! exit.
 
 mod stderr;
+mod supervised;
 mod wire;
 
 use std::io::ErrorKind;
@@ -20,6 +21,7 @@ use tokio::time::timeout;
 
 use crate::settings::Command;
 use stderr::StderrTail;
+pub(crate) use supervised::Supervised;
 use wire::Incoming;
 
 /// The version of the protocol that is asked for; a server answers with one that it speaks.
@@ -27,9 +29,6 @@ const VERSION: &str = "2025-06-18";
 
 /// The timeout for an answer.
 const PATIENCE: Duration = Duration::from_mins(2);
-
-/// The time that a program gets to exit after its input ends.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// The longest message that is read, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -82,6 +81,8 @@ pub(crate) struct Server {
     last: u64,
     /// True if a write was canceled in the middle of a message. The connection is unusable then.
     torn: bool,
+    /// True if it has been seen to have ended.
+    gone: bool,
     tools: Vec<ListedTool>,
     stderr: StderrTail,
 }
@@ -119,6 +120,7 @@ impl Server {
             line: Vec::new(),
             last: 0,
             torn: false,
+            gone: false,
             tools: Vec::new(),
         };
         server.initialise().await?;
@@ -131,13 +133,24 @@ impl Server {
         &self.tools
     }
 
-    /// Calls a tool.
+    /// Returns true if it can still be asked.
+    pub fn is_alive(&mut self) -> bool {
+        !self.gone && !self.torn && matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Calls a tool, and waits so long.
     ///
     /// # Errors
     /// The reason, as a phrase; the tool's own error message verbatim.
-    pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<ToolAnswer, String> {
+    pub async fn call(
+        &mut self,
+        tool: &str,
+        arguments: &Value,
+        patience: Option<Duration>,
+    ) -> Result<ToolAnswer, String> {
         let parameters = json!({"name": tool, "arguments": arguments});
-        let result = self.ask("tools/call", &parameters).await?;
+        let patience = patience.unwrap_or(PATIENCE);
+        let result = self.ask_within("tools/call", &parameters, patience).await?;
         let answered = wire::answered(&result);
         match result.get("isError") {
             Some(Value::Bool(true)) => Err(answered.text),
@@ -146,9 +159,9 @@ impl Server {
     }
 
     /// Ends the program: closes its input, and kills it if it does not exit.
-    pub async fn shutdown(mut self) {
+    pub async fn shutdown(mut self, grace: Duration) {
         drop(self.input);
-        if timeout(GRACE, self.child.wait()).await.is_err() {
+        if timeout(grace, self.child.wait()).await.is_err() {
             let _ = self.child.kill().await;
         }
     }
@@ -182,6 +195,15 @@ impl Server {
     }
 
     async fn ask(&mut self, method: &str, parameters: &Value) -> Result<Value, String> {
+        self.ask_within(method, parameters, PATIENCE).await
+    }
+
+    async fn ask_within(
+        &mut self,
+        method: &str,
+        parameters: &Value,
+        patience: Duration,
+    ) -> Result<Value, String> {
         self.last += 1;
         let id = self.last;
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": parameters});
@@ -197,8 +219,8 @@ impl Server {
                 }
             }
         };
-        let answer = timeout(PATIENCE, answer).await;
-        let late = || NoReply::Because(format!("no answer within {PATIENCE:?}"));
+        let answer = timeout(patience, answer).await;
+        let late = || NoReply::Because(format!("no answer within {patience:?}"));
         match answer.unwrap_or_else(|_| Err(late())) {
             Ok(answer) => Ok(answer),
             Err(silent) => Err(self.told(silent).await),
@@ -208,7 +230,10 @@ impl Server {
     /// The reason for a missing answer, as a phrase.
     async fn told(&mut self, silent: NoReply) -> String {
         let why = match silent {
-            NoReply::Ended => self.stderr.ended(&mut self.child).await,
+            NoReply::Ended => {
+                self.gone = true;
+                self.stderr.ended(&mut self.child).await
+            }
             NoReply::Because(why) => why,
         };
         format!("`{}`: {why}", self.name)

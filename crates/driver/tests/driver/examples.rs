@@ -65,11 +65,42 @@ fn a_homunculus_compacts_an_agent() {
 }
 
 #[test]
+fn failures_are_tried_again() {
+    check_example("retry");
+}
+
+#[test]
+fn failures_go_to_another_agent() {
+    check_example("escalate");
+}
+
+#[test]
+fn a_judge_sees_questions_beside_their_answers() {
+    check_example("judge");
+}
+
+#[test]
+fn the_best_of_three_of_which_one_fails() {
+    check_example("best");
+}
+
+#[test]
 fn no_program_is_left_out() {
     let files = fs::read_dir(examples()).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut programs: Vec<String> = names.filter(|name| name.ends_with(".plumb")).collect();
     programs.sort();
-    let known = ["compaction", "debate", "documents", "one", "review", "tool"];
+    let known = [
+        "best",
+        "compaction",
+        "debate",
+        "documents",
+        "escalate",
+        "judge",
+        "one",
+        "retry",
+        "review",
+        "tool",
+    ];
     assert_eq!(programs, known.map(|name| format!("{name}.plumb")));
 }

@@ -81,6 +81,10 @@ fn lines(reports: &[Report], log: Shown) -> Vec<String> {
             Control::Command { name } => Some(format!("{at} < {name}")),
             Control::Acknowledged { name } => Some(format!("{at} > {name}")),
             Control::Called { tool } => Some(format!("{at} calls {tool}")),
+            Control::Failed { code } => Some(format!("{at} failed: {code}")),
+            Control::Restarted { attempt, most, .. } => Some(format!(
+                "{at} starts its program again, {attempt} of {most}"
+            )),
             Control::Telemetry(record) => {
                 let kind = record.get("kind").and_then(Value::as_text).unwrap();
                 Some(format!("{at} tells {kind}"))

@@ -133,3 +133,53 @@ fn a_process_without_agents_is_run_too() {
         ],
     );
 }
+
+#[test]
+fn commands_that_lead_to_commands_are_stopped() {
+    let program = r#"
+use mem
+let bot : (!string, !CtrlCmd) -> (!string, !CtrlResp) = agent { provider: "eliza" }
+let main : !string -> !string = plumb(input, output) {
+  input ; bot ; output
+  input ; map({ resume: true }) ; bot@ctrl_in
+  bot@ctrl_out ; map({ resume: true }) ; bot@ctrl_in
+}
+"#;
+    let folder = folder(&[]);
+    let mut network = driver(program, folder.path()).network("main").unwrap();
+    let reports = block_on(ran(&mut network, vec![Value::from("I need rest")]));
+    let shown = lines(&reports, Shown::Results);
+    let spent = "problem commands_spent: bot: 10000 commands in a row without a message between \
+                 them; nothing ends the loop";
+    assert!(shown.iter().any(|line| line == spent), "{shown:?}");
+    assert!(network.stopped() && network.ended());
+}
+
+#[test]
+fn failures_are_data_where_the_program_takes_them() {
+    let program = r#"
+let typed : !string -> !(int | Failed) = agent {
+  provider: "script", model: "a.jsonl", max_retries: 1,
+}
+let told : !string -> !int = agent { provider: "script", model: "b.jsonl", max_retries: 0 }
+let main : !string -> (!(string, int | Failed), !(string, int), !Failed) =
+  plumb(input, first, second, third) {
+    input ; keep(typed) ; first
+    input ; keep(told) ; second
+    told@error ; third
+  }
+"#;
+    check_run(
+        program,
+        &[("a.jsonl", "\"x\" \n\"y\"\n2\n"), ("b.jsonl", "1\n\"z\"\n")],
+        r#""q1" "q2""#,
+        Shown::Results,
+        &[
+            r#"["q1",{"error":"typed: none of 2 answers has the requested type: it is not JSON: unexpected 'y' at byte 0","code":"output_type_mismatch","attempts":2}]"#,
+            r#"1: ["q1",1]"#,
+            r#"["q2",2]"#,
+            r#"2: {"error":"told: none of 1 answers has the requested type: it is not JSON: unexpected 'z' at byte 0","code":"output_type_mismatch","attempts":1}"#,
+            "warning: keep: dropped, since what it belongs to has failed",
+        ],
+    );
+}

@@ -102,3 +102,90 @@ fn a_program_that_goes_away_or_never_was_is_a_problem() {
     let start = "problem tool_failed: repeat: `no-such-program` does not start: ";
     assert!(shown[0].starts_with(start), "{shown:?}");
 }
+
+const LEAVES: &str = r#"
+type Ask = { word: string, times?: int }
+type Said = { said: string, words: int }
+let leave : Ask -> (Said | Failed) = tool { mcp: SERVER, max_restarts: 2 }
+let repeat : Ask -> (Said | Failed) = tool { mcp: SERVER, max_restarts: 2 }
+let main : !Ask -> !(Said | Failed) = plumb(input, output) {
+  input ; filter(word = "leave") ; leave ; output
+  input ; filter(word != "leave") ; repeat ; output
+}
+"#;
+
+/// Runs a program with `SERVER` and shows all that is told of restarts, and each answer by its first word.
+fn restarts(program: &str, messages: &[&str]) -> Vec<String> {
+    let folder = folder(&[]);
+    let command = Value::from(SERVER).to_string();
+    let program = program.replace("SERVER", &format!("{{ command: {command} }}"));
+    let driver = driver(&program, folder.path());
+    let messages = messages
+        .iter()
+        .map(|word| Value::parse(&format!("{{\"word\":\"{word}\"}}")).unwrap());
+    let reports = block_on_sockets(run_main(&driver, messages.collect()));
+    let all = lines(&reports, Shown::All).into_iter();
+    all.filter_map(|line| match line.starts_with('{') {
+        true => {
+            let answer = Value::parse(&line).unwrap();
+            let word = answer.get("said").or(answer.get("code")).cloned();
+            word.and_then(|word| Some(word.as_text()?.to_owned()))
+        }
+        false => line.contains("again").then_some(line),
+    })
+    .collect()
+}
+
+#[test]
+fn a_program_that_has_ended_is_started_again() {
+    assert_eq!(
+        restarts(LEAVES, &["so", "leave", "la", "leave", "mi"]),
+        [
+            "so so",
+            "tool_failed",
+            "repeat starts its program again, 1 of 2",
+            "la la",
+            "tool_failed",
+            "repeat starts its program again, 1 of 2",
+            "mi mi",
+        ]
+    );
+}
+
+#[test]
+fn a_program_that_ends_each_time_is_given_up() {
+    assert_eq!(
+        restarts(LEAVES, &["leave", "leave", "leave", "leave"]),
+        [
+            "tool_failed",
+            "leave starts its program again, 1 of 2",
+            "tool_failed",
+            "leave starts its program again, 2 of 2",
+            "tool_failed",
+            "tool_failed",
+        ]
+    );
+}
+
+#[test]
+fn a_program_that_does_not_answer_in_time_fails() {
+    let program = r#"
+let slow : string -> (string | Failed) = tool { mcp: "sleep 600", timeout: 0.1 }
+let bot : !string -> !(string | Failed) = agent { provider: "eliza", mcp: "sleep 601", timeout: 0.1 }
+let main : !string -> !(string | Failed) = plumb(input, output) {
+  input ; slow ; output
+  input ; bot ; output
+}
+"#;
+    let folder = folder(&[]);
+    let driver = driver(program, folder.path());
+    let reports = block_on_sockets(run_main(&driver, vec![Value::from("a")]));
+    let failed = |at: &str, attempts: u32| {
+        format!(
+            r#"{{"error":"{at}: no answer within 0.1s","code":"timed_out","attempts":{attempts}}}"#
+        )
+    };
+    let mut shown = lines(&reports, Shown::Results);
+    shown.sort();
+    assert_eq!(shown, [failed("bot", 0), failed("slow", 1)]);
+}

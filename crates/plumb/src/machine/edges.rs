@@ -82,7 +82,7 @@ impl Run<'_> {
         let at_once = drops
             && !self.state.ended.has(to)
             && self.state.queues.length(edge) == 0
-            && self.state.gaps.is_empty()
+            && self.state.gaps.edges.is_empty()
             && self.has_room(unit);
         at_once.then(|| {
             self.state.counters.dropped += 1;
@@ -93,7 +93,7 @@ impl Run<'_> {
     /// Returns true if there is room behind a node.
     pub(super) fn has_room(&self, unit: &Unit) -> bool {
         // No queue is longer than all of them together.
-        let waiting = self.state.queues.total() + self.state.gaps.len();
+        let waiting = self.state.queues.total() + self.state.gaps.edges.len();
         waiting < self.program.limits.queue as usize
             || unit
                 .outputs
@@ -117,7 +117,9 @@ impl Run<'_> {
     /// Returns true if no message waits before a node.
     pub(super) fn is_idle(&self, node: u32, unit: &Unit) -> bool {
         let queues = &self.state.queues;
-        if !self.state.gaps.is_empty() && unit.inputs.iter().any(|it| self.state.waits_on(*it)) {
+        if !self.state.gaps.edges.is_empty()
+            && unit.inputs.iter().any(|it| self.state.waits_on(*it))
+        {
             return false;
         }
         if queues.spread() < unit.inputs.len() {
@@ -141,7 +143,7 @@ impl Run<'_> {
         if left == 0 && self.state.ended.has(pipe.from) {
             self.state.ending = true;
         }
-        let gaps = match self.state.gaps.is_empty() {
+        let gaps = match self.state.gaps.edges.is_empty() {
             true => 0,
             false => self.state.gaps_on(edge),
         };
@@ -189,7 +191,7 @@ impl Run<'_> {
         let takes_one = |unit: &&Unit| !matches!(unit.act, Act::Barrier | Act::External(_));
         let unit = self.program.unit(to).filter(takes_one);
         self.hand.is_none()
-            && self.state.gaps.is_empty()
+            && self.state.gaps.edges.is_empty()
             && unit.is_some_and(|unit| self.is_idle(to, unit))
     }
 
@@ -218,7 +220,7 @@ fn way<'a>(
     let fan = program.fan(node)?;
     let from = |edge: u32| program.pipe(edge).map(|pipe| pipe.from);
     let at_once = !state.ended.meets(&fan.filters)
-        && state.gaps.is_empty()
+        && state.gaps.edges.is_empty()
         && state.queues.total() < program.limits.queue as usize
         && state.queues.edges().all(|edge| from(edge) != Some(node));
     fan.way(message).filter(|_| at_once)

@@ -113,7 +113,7 @@ impl Lives<'_> {
         match unit.act {
             Act::Input => true,
             Act::Failures => unit.before.iter().any(|from| self.alive.has(*from)),
-            Act::External(_) if self.state.held.iter().any(|held| held.node == node) => true,
+            Act::External(_) if self.state.gaps.held.iter().any(|held| held.node == node) => true,
             Act::Barrier => inputs.all(comes),
             Act::External(_) | Act::Timer if self.state.flights_of(node) > 0 => true,
             _ => inputs.any(comes),
@@ -132,7 +132,7 @@ impl Lives<'_> {
 
 /// Returns true if some nodes wait for room: they hold messages, and nothing else keeps them.
 fn some_wait(run: &Run<'_>) -> bool {
-    let gaps = run.state.gaps.iter().map(|gap| gap.edge);
+    let gaps = run.state.gaps.edges.iter().map(|gap| gap.edge);
     let pipes = run.state.queues.edges().chain(gaps);
     let mut nodes = pipes.filter_map(|edge| run.program.pipe(edge).map(|pipe| pipe.to));
     nodes.any(|node| holds_all(run.program, run.state, node))
@@ -158,7 +158,7 @@ fn end(run: &mut Run<'_>, gone: &[u32]) {
         }
         // Only a timer whose message would find no room.
         run.cancel(*node);
-        run.state.held.retain(|held| held.node != *node);
+        run.state.gaps.held.retain(|held| held.node != *node);
         let mut gate = run.program.gate(*node);
         for edge in &unit.inputs {
             while let Some((message, _)) = run.state.queues.pop(*edge) {
@@ -167,7 +167,7 @@ fn end(run: &mut Run<'_>, gone: &[u32]) {
                 let told = gate.take().and_then(|gate| unfinished(gate, &message));
                 run.step.errors.extend(told);
             }
-            run.state.gaps.retain(|gap| gap.edge != *edge);
+            run.state.gaps.edges.retain(|gap| gap.edge != *edge);
             // A sender that waited for room there may go on.
             if let Some(pipe) = run.program.pipe(*edge) {
                 run.state.ready.put(pipe.from);

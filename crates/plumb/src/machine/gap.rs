@@ -60,27 +60,47 @@ pub(super) struct HeldGap {
     gap: Gap,
 }
 
+/// All gaps of a network.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Gaps {
+    /// Those on edges, in order of arrival.
+    pub(super) edges: Vec<GapOnEdge>,
+    /// Those at agents and tools.
+    pub(super) held: Vec<HeldGap>,
+}
+
+impl Gaps {
+    /// Returns true if there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.edges.is_empty() && self.held.is_empty()
+    }
+}
+
 impl State {
     /// The number of gaps on an edge.
     pub(super) fn gaps_on(&self, edge: u32) -> usize {
-        self.gaps.iter().filter(|gap| gap.edge == edge).count()
+        self.gaps
+            .edges
+            .iter()
+            .filter(|gap| gap.edge == edge)
+            .count()
     }
 
     /// Returns true if a message or a gap waits on an edge.
     pub(super) fn waits_on(&self, edge: u32) -> bool {
-        self.queues.length(edge) > 0 || self.gaps.iter().any(|gap| gap.edge == edge)
+        self.queues.length(edge) > 0 || self.gaps.edges.iter().any(|gap| gap.edge == edge)
     }
 
     /// Returns true if the first on an edge is a gap.
     fn starts_with_gap(&self, edge: u32) -> bool {
-        let mut gaps = self.gaps.iter();
+        let mut gaps = self.gaps.edges.iter();
         let first = gaps.find(|gap| gap.edge == edge).map(|gap| gap.stamp);
         first.is_some_and(|gap| self.queues.stamp(edge).is_none_or(|stamp| gap < stamp))
     }
 
     /// The first gap before a node: its number in the list, and its edge.
     fn first_gap(&self, unit: &Unit) -> Option<(usize, u32)> {
-        let mut gaps = self.gaps.iter().enumerate();
+        let mut gaps = self.gaps.edges.iter().enumerate();
         let (at, gap) = gaps.find(|(_, gap)| unit.inputs.contains(&gap.edge))?;
         Some((at, gap.edge))
     }
@@ -116,7 +136,7 @@ impl Run<'_> {
     /// The edge of the gap that came before everything else that waits before a node.
     fn first_is_gap(&self, node: u32, unit: &Unit) -> Option<u32> {
         let (at, edge) = self.state.first_gap(unit)?;
-        let gap = self.state.gaps.get(at)?.stamp;
+        let gap = self.state.gaps.edges.get(at)?.stamp;
         let message = self.earliest(node, &unit.inputs);
         let message = message.and_then(|edge| self.state.queues.stamp(edge));
         message.is_none_or(|message| gap < message).then_some(edge)
@@ -140,14 +160,19 @@ impl Run<'_> {
         }
         let stamp = self.state.clock;
         self.state.clock += 1;
-        self.state.gaps.push(GapOnEdge { edge, stamp, gap });
+        self.state.gaps.edges.push(GapOnEdge { edge, stamp, gap });
         self.state.ready.put(pipe.to);
     }
 
     /// Takes the first gap of an edge. A node that waited for room on it becomes ready.
     fn take_gap(&mut self, edge: u32) -> Option<Gap> {
-        let at = self.state.gaps.iter().position(|gap| gap.edge == edge)?;
-        let taken = self.state.gaps.remove(at);
+        let at = self
+            .state
+            .gaps
+            .edges
+            .iter()
+            .position(|gap| gap.edge == edge)?;
+        let taken = self.state.gaps.edges.remove(at);
         self.state.ending = true;
         if let Some(pipe) = self.program.pipe(edge) {
             self.state.ready.put(pipe.from);
@@ -203,7 +228,7 @@ impl Run<'_> {
         let edge = self.first_is_gap(node, unit)?;
         let port = unit.inputs.iter().position(|input| *input == edge);
         let gap = self.take_gap(edge)?;
-        self.state.held.push(HeldGap {
+        self.state.gaps.held.push(HeldGap {
             node,
             port: port
                 .and_then(|port| u32::try_from(port).ok())
@@ -224,12 +249,12 @@ impl Run<'_> {
                     (flight.node, flight.port) == (node, held.port) && flight.id.0 < held.before
                 })
         };
-        let at = state.held.iter().position(is_due)?;
-        let out = self.program.answers(unit, state.held.get(at)?.port);
+        let at = state.gaps.held.iter().position(is_due)?;
+        let out = self.program.answers(unit, state.gaps.held.get(at)?.port);
         if out.is_some_and(|edge| !self.state.has_room(self.program, edge)) {
             return None;
         }
-        let held = self.state.held.remove(at);
+        let held = self.state.gaps.held.remove(at);
         self.state.ending = true;
         if let Some(edge) = out {
             self.put_gap(edge, held.gap);

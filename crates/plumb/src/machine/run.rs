@@ -111,7 +111,7 @@ impl Run<'_> {
         if self.state.ended.has(node) {
             return Fired::Waits;
         }
-        let gaps = !(self.state.gaps.is_empty() && self.state.held.is_empty());
+        let gaps = !self.state.gaps.is_empty();
         if let Some(fired) = gaps.then(|| self.gap(node, unit)).flatten() {
             return fired;
         }

@@ -2,7 +2,7 @@
 
 mod serial;
 
-use super::gap::{GapOnEdge, HeldGap};
+use super::gap::Gaps;
 use super::program::{Act, Program, ProgramId};
 use super::queue::Queues;
 use crate::graph::{Flow, NodeId};
@@ -167,10 +167,8 @@ pub struct State {
     /// Something may have ended since this was last looked at.
     pub(super) ending: bool,
     pub(super) counters: Counters,
-    /// The places of failed messages on edges, in order of arrival.
-    pub(super) gaps: Vec<GapOnEdge>,
-    /// Those at agents and tools.
-    pub(super) held: Vec<HeldGap>,
+    /// The places of failed messages.
+    pub(super) gaps: Gaps,
     /// Per node, the messages that were left over there.
     pub(super) left: Vec<(u32, u64)>,
 }
@@ -203,8 +201,7 @@ impl State {
             clock: 0,
             ending: true,
             counters: Counters::default(),
-            gaps: Vec::new(),
-            held: Vec::new(),
+            gaps: Gaps::default(),
             left: Vec::new(),
         }
     }
@@ -241,7 +238,9 @@ impl State {
     /// Returns true if everything has ended and nothing is in flight.
     #[must_use]
     pub fn ended(&self, program: &Program) -> bool {
-        self.flights.is_empty() && self.held.is_empty() && self.ended.count() == program.units.len()
+        self.flights.is_empty()
+            && self.gaps.held.is_empty()
+            && self.ended.count() == program.units.len()
     }
 
     /// The bytes it takes in memory, without what the strings, lists and records of its messages hold.

@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Counters, EffectId, Flight, NodeSet, Phase, State};
-use crate::machine::gap::{GapOnEdge, HeldGap};
+use crate::machine::gap::Gaps;
 use crate::machine::program::{Act, Program, ProgramId};
 use crate::machine::queue::Queues;
 use crate::value::Value;
@@ -43,10 +43,8 @@ struct Stored {
     clock: u64,
     ending: bool,
     counters: Counters,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    gaps: Vec<GapOnEdge>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    held: Vec<HeldGap>,
+    #[serde(default, skip_serializing_if = "Gaps::is_empty")]
+    gaps: Gaps,
     /// Node, number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left: Vec<(u32, u64)>,
@@ -67,7 +65,6 @@ impl Serialize for State {
             ending: self.ending,
             counters: self.counters,
             gaps: self.gaps.clone(),
-            held: self.held.clone(),
             left: self.left.clone(),
         }
         .serialize(serializer)
@@ -101,7 +98,6 @@ impl<'de> Deserialize<'de> for State {
             ending: stored.ending,
             counters: stored.counters,
             gaps: stored.gaps,
-            held: stored.held,
             left: stored.left,
         })
     }
@@ -146,7 +142,7 @@ impl State {
         if self.queues.iter().any(|(_, stamp, _)| stamp >= self.clock) {
             return Err(StateError::Damaged("a message waits that has not come yet"));
         }
-        let mut gaps = self.gaps.iter();
+        let mut gaps = self.gaps.edges.iter();
         if gaps.any(|gap| program.pipe(gap.edge).is_none() || gap.stamp >= self.clock) {
             return Err(StateError::Damaged("a gap stands where there is no edge"));
         }
@@ -154,7 +150,7 @@ impl State {
             let unit = program.unit(node);
             unit.is_some_and(|unit| matches!(unit.act, Act::External(_)))
         };
-        if !self.held.iter().all(|held| is_external(held.node)) {
+        if !self.gaps.held.iter().all(|held| is_external(held.node)) {
             return Err(StateError::Damaged("a gap has no agent or tool"));
         }
         self.check_flights(program)?;

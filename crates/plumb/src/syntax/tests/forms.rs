@@ -10,6 +10,14 @@ fn check(text: &str, expected: &str) {
 }
 
 #[test]
+fn keep_holds_a_wire_and_is_a_name_elsewhere() {
+    check(
+        "let f:!A->!B=keep( g ;map( a ) );keep( (g*h) ).b;keep",
+        "let f : !A -> !B = keep(g ; map(a)) ; keep((g * h)).b ; keep\n",
+    );
+}
+
+#[test]
 fn what_fits_stands_on_a_line_and_the_rest_is_broken_from_the_outside_in() {
     check(
         "let f:!A->!B=map({a:1,\n b:[ 1,2 ]});filter(a=1&&(b>2||not c)).x",

@@ -111,6 +111,13 @@ impl Lines {
         self.0.try_recv().ok()
     }
 
+    /// Takes the lines that the thread has read already, and counts those with anything on them.
+    pub fn drain(&mut self) -> usize {
+        let lines = std::iter::from_fn(|| self.read());
+        let full = |line: &Vec<u8>| !line.iter().all(u8::is_ascii_whitespace);
+        lines.flatten().filter(full).count()
+    }
+
     /// Waits for the next line; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Vec<u8>, Failure>> {
         self.0.recv().await

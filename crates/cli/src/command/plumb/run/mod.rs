@@ -1,25 +1,27 @@
 //! `ebbtide plumb run`: runs a program on standard input and output.
 
+mod feed;
 mod input;
 mod show;
 mod state;
 
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::time::Duration;
 use std::vec::IntoIter;
 
 use clap::Args;
 use driver::{Driver, Network, Surroundings};
-use plumb::machine::Refusal;
 use plumb::value::Value;
 
 use super::source;
 use crate::console::Console;
 use crate::environment::{account, clock};
 use crate::failure::{Exit, Failure};
-use crate::interrupt::interrupted;
+use crate::interrupt::{exit_after_interrupt, interrupted};
+use feed::Feed;
 use input::{Form, Lines, Malformed};
-use show::Printer;
+use show::{Lost, Printer};
 use state::StateFile;
 
 #[derive(Debug, Args)]
@@ -41,8 +43,8 @@ The next message is read when every agent and tool is idle; with --ahead, as
 soon as there is room. File names in agents are relative to the program's
 folder. The providers anthropic and openai need ANTHROPIC_API_KEY or
 OPENAI_API_KEY; ANTHROPIC_BASE_URL and OPENAI_BASE_URL override the endpoints.
-Ctrl-C closes the input and lets running work finish; a second Ctrl-C stops
-immediately.
+Ctrl-C or SIGTERM stops the run: work in progress is abandoned, memories are
+saved, and standard error says what was lost.
 
 With --state, agents continue with the memories of the last run: turns, pins,
 summaries, and the number of compactions. The file is created if it does not
@@ -50,8 +52,10 @@ exist, and is readable only by you. It is replaced when all agents are idle
 between two lines of input, on Ctrl-C and SIGTERM, and at the end. A file that is damaged, newer than this
 version or from another program is rejected.
 
-Exits with 1 if an error occurred during the run, and with 2 if the program
-cannot run.")]
+The end of the run says how many messages were lost. Exits with 1 if an error
+occurred during the run or messages were lost, and with 2 if the program cannot
+run. Messages that a barrier leaves over at the end are reported and not an
+error.")]
 pub struct RunArgs {
     /// Program to run
     #[arg(value_name = "FILE")]
@@ -104,34 +108,50 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
         let state = state.map(|path| StateFile::open(path, &mut network));
         let state = state.transpose()?;
         let lines = Lines::open(args.input.as_deref())?;
+        // A consumer that does not read must not keep the run from ending.
+        exit_after_interrupt(LONGEST_END);
         let mut running = Running {
             form,
             ahead: args.ahead,
             printer: Printer::new(&network, args.log),
             lines: 0,
+            feed: Feed::new(&network),
             network,
             state,
-            waiting: None,
             idle: false,
         };
         let end = running.drive(lines, &driver, console).await;
         running.save()?;
         let end = end?;
+        running.account(end, console);
         console.flush()?;
-        if end == End::Finished {
-            driver.shutdown().await;
+        let (printer, network) = (running.printer, running.network);
+        // It holds the programs that serve tools which are in use.
+        drop(network);
+        match end {
+            End::Finished => driver.shutdown().await,
+            End::Interrupted { .. } => driver.shutdown_within(GRACE).await,
         }
-        Ok(running.printer.exit())
+        Ok(printer.exit())
     })
 }
+
+/// The longest time from an interrupt to the end of the process.
+const LONGEST_END: Duration = Duration::from_millis(900);
+
+/// The time that programs that serve tools get to exit after an interrupt.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// All work is done.
     Finished,
-    /// A second interrupt stopped the work in progress.
-    Aborted,
+    /// An interrupt stopped the work in progress.
+    Interrupted {
+        /// The messages that agents and tools have not answered, and those on their way.
+        unfinished: usize,
+    },
 }
 
 /// A running network with its input and output.
@@ -143,11 +163,13 @@ struct Running {
     printer: Printer,
     /// Lines read so far, for error messages.
     lines: u64,
-    /// A message that an input had no room for, with its port.
-    waiting: Option<(u32, Value)>,
+    feed: Feed,
     /// The network has no work in progress and no report to print.
     idle: bool,
 }
+
+/// The events between two looks at signals. A network that always has a report never waits for anything else.
+const EVENTS: u32 = 64;
 
 impl Running {
     /// Runs until the input has ended and all work that it caused is done.
@@ -161,16 +183,22 @@ impl Running {
         let mut interrupt = pin!(interrupted());
         let mut messages = Vec::new().into_iter();
         let mut open = true;
-        loop {
-            let has_room = self.waiting.is_none() && (self.ahead || !self.network.is_busy());
+        for event in (0..EVENTS).cycle() {
+            if event == 0 {
+                tokio::task::yield_now().await;
+            }
+            let has_room = !self.feed.is_full() && (self.ahead || !self.network.is_busy());
             if has_room && let Some(message) = messages.next() {
                 self.put(message, console);
                 continue;
             }
-            // An idle network without room stays that way: a paused agent blocks it.
-            let over = !open || self.network.ended() || self.waiting.is_some();
-            if self.idle && over {
-                break;
+            if self.idle && self.is_over(open) {
+                self.feed.cut |= open;
+                if self.is_done(open) {
+                    break;
+                }
+                open = false;
+                continue;
             }
             if self.idle && has_room {
                 // Waiting for more input or not: what was said until now survives a crash.
@@ -185,24 +213,13 @@ impl Running {
             tokio::select! {
                 biased;
                 () = interrupt.as_mut() => {
-                    if !open {
-                        self.network.abandon();
-                        console.note("Stopped. Work in progress was abandoned.");
-                        self.printer.failed = true;
-                        return Ok(End::Aborted);
-                    }
-                    console.note("Finishing work in progress. Press Ctrl-C again to stop immediately.");
-                    interrupt.set(interrupted());
-                    self.save()?;
-                    (open, messages) = (false, Vec::new().into_iter());
-                    self.close();
+                    let unread = messages.len() + lines.drain();
+                    return Ok(self.interrupted(unread, console));
                 }
                 report = self.network.next(), if !self.idle => match report {
                     Some(report) => {
                         self.printer.report(report, sources, console)?;
-                        if let Some((port, message)) = self.waiting.take() {
-                            self.push(port, message);
-                        }
+                        self.feed.drain(&mut self.network);
                     }
                     None => self.idle = true,
                 },
@@ -210,15 +227,71 @@ impl Running {
                     Some(line) => messages = self.read(&line?),
                     None => {
                         open = false;
-                        self.close();
+                        self.idle = false;
                     }
                 },
+            }
+            if !open && messages.len() == 0 && self.feed.close(&mut self.network) {
+                self.idle = false;
             }
         }
         for problem in self.network.stuck() {
             self.printer.problem(&problem, console);
         }
         Ok(End::Finished)
+    }
+
+    /// Returns true if an idle network gets no more input.
+    fn is_over(&self, open: bool) -> bool {
+        !open || self.network.ended() || self.feed.is_full()
+    }
+
+    /// Returns true if an idle network has nothing left to do. Messages for which there is no room are given
+    /// up, since nothing can make room for them any more.
+    fn is_done(&mut self, open: bool) -> bool {
+        if self.feed.drain(&mut self.network) {
+            self.idle = false;
+            return false;
+        }
+        let waited = !self.feed.is_empty();
+        self.feed.give_up();
+        if self.network.ended() || !(waited || open) {
+            return true;
+        }
+        let closed = self.feed.close(&mut self.network);
+        self.idle = !closed;
+        !closed
+    }
+
+    /// Stops the work in progress.
+    fn interrupted(&mut self, unread: usize, console: &mut Console) -> End {
+        let (waiting, asked) = self.network.under_way();
+        self.network.abandon();
+        self.feed.give_up();
+        self.feed.discarded += unread as u64;
+        console.note("Stopped.");
+        End::Interrupted {
+            unfinished: waiting + asked,
+        }
+    }
+
+    /// Says what was lost.
+    fn account(&mut self, end: End, console: &mut Console) {
+        let counters = self.network.counters();
+        for fault in self.network.left_over() {
+            self.printer.left_over(&fault, console);
+        }
+        let abandoned = match end {
+            End::Finished => 0,
+            End::Interrupted { unfinished } => unfinished as u64,
+        };
+        self.printer.parted(counters.parted, console);
+        self.printer.lost(Lost::Abandoned, abandoned, console);
+        let input = match self.feed.cut {
+            true => Lost::InputCut,
+            false => Lost::Input,
+        };
+        self.printer.lost(input, self.feed.discarded, console);
     }
 
     /// Writes the memories of the agents to the state file, if there is one.
@@ -235,15 +308,6 @@ impl Running {
             malformed.detail = format!("line {}: {}", self.lines, malformed.detail);
         }
         messages.into_iter()
-    }
-
-    fn close(&mut self) {
-        // The waiting message is lost with its input.
-        self.waiting = None;
-        for port in (0..).take(self.network.inputs().len()) {
-            self.network.close(port);
-        }
-        self.idle = false;
     }
 
     fn put(&mut self, message: Result<Value, Malformed>, console: &mut Console) {
@@ -266,14 +330,9 @@ impl Running {
         self.push(port, message);
     }
 
-    /// Pushes a message, or keeps it waiting if the input is full. A stopped network or a closed input
-    /// drops it.
+    /// Puts a message into an input.
     fn push(&mut self, port: u32, message: Value) {
         self.idle = false;
-        if let Err(refused) = self.network.push(port, message)
-            && refused.why == Refusal::Full
-        {
-            self.waiting = refused.message.map(|message| (port, message));
-        }
+        self.feed.put(&mut self.network, port, message);
     }
 }
