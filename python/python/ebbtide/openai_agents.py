@@ -31,14 +31,11 @@ def model_input_filter(
     users apart: give each its own filter.
     """
     own = engine.with_client(tenant=f"{engine.tenant}\x1f{session or ''}", dialect="responses", session=session)
-    under_way: list[tuple[View, int]] = []
 
     def filtered(data: CallModelData[Any]) -> ModelInputData:
         given = data.model_data
         try:
             items = list(given.input)
-            if under_way:
-                _observe(own, *under_way.pop(), items)
             body = {"model": _model(data.agent), "instructions": given.instructions or "", "input": items}
             came: View | Held = own.view(json.dumps(body, ensure_ascii=False, default=str).encode())
             while isinstance(came, Held):
@@ -46,7 +43,10 @@ def model_input_filter(
                     return given
                 own.extract(came.work)
                 came = own.resume(came)
-            under_way.append((came, len(items)))
+            # The filter does not see the answer; it stands in the next input.
+            work = own.observe(came)
+            if work is not None:
+                own.extract(work)
             if not came.changed:
                 return given
             return ModelInputData(input=json.loads(came.body)["input"], instructions=given.instructions)
@@ -55,20 +55,6 @@ def model_input_filter(
             return given
 
     return filtered
-
-
-def _observe(own: Engine, view: View, seen: int, items: list[Any]) -> None:
-    """The answer to an earlier call stands in the next one's input."""
-    said = []
-    for item in items[seen:]:
-        if item.get("role") == "user" or str(item.get("type", "")).endswith("_output"):
-            break
-        said.append(item)
-    if said:
-        answer = {"object": "response", "status": "completed", "output": said}
-        work = own.observe(view, json.dumps(answer, ensure_ascii=False, default=str).encode())
-        if work is not None:
-            own.extract(work)
 
 
 def _model(agent: Any) -> str:

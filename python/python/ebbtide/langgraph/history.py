@@ -152,9 +152,9 @@ class HistoryManager:
         self, saver: BaseCheckpointSaver[Any], found: CheckpointTuple, messages: list[BaseMessage]
     ) -> None:
         old = found.checkpoint
-        version = saver.get_next_version(old["channel_versions"].get("messages"), None)  # type: ignore[arg-type]
+        version = saver.get_next_version(old["channel_versions"].get("messages"), None)
         checkpoint: Checkpoint = {
-            **old,  # type: ignore[typeddict-item]
+            **old,
             # Savers take the largest ID as the newest, and these grow with time.
             "id": str(uuid6(clock_seq=-2)),
             "ts": datetime.now(timezone.utc).isoformat(),

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.messages import AIMessage
-
-from ebbtide import Engine, View
+from ebbtide import Engine
 from ebbtide.langgraph import threads
-from ebbtide.langgraph.messages import Encoder, answer, shown
+from ebbtide.langgraph.messages import Encoder, shown
 
 
 def pre_model_hook(
@@ -18,21 +16,22 @@ def pre_model_hook(
     """Returns a `pre_model_hook` that shows the model a summary and the newest messages.
 
     The channel `messages` is left alone. Only the agent that has the hook is concerned, so a supervisor's
-    sub-agents stay as they are. `model` names the model whose window counts, unless the engine has one. The
-    answer is observed at the next call, because the hook does not see it.
+    sub-agents stay as they are. `model` names the model whose window counts, unless the engine has one.
     """
-    encoder, kitchen, under_way = Encoder(), threads.Kitchen(), threads.Latest()
+    encoder, kitchen = Encoder(), threads.Kitchen()
 
     def hook(state: Any) -> dict[str, Any]:
         messages = list(state["messages"] if isinstance(state, dict) else state.messages)
         try:
             key = threads.thread()
             own = threads.engine_of(engine, *key)
-            _observe(own, under_way.pop(key), messages)
             body, written = encoder.body(model, messages)
             came = own.view(body)
             view = threads.let_go(own, came, lambda work: threads.make(own, work, summarizer))
-            under_way.put(key, (view, len(messages)))
+            # The hook does not see the answer; it stands in the next state.
+            work = own.observe(view)
+            if work is not None:
+                kitchen.start(own, work, summarizer)
             if view.conversation is not None:
                 for text in pins:
                     own.pin(view.conversation, text)
@@ -41,15 +40,5 @@ def pre_model_hook(
         except Exception as error:
             threads.log.warning("the messages go out unchanged: %s", error)
             return {"llm_input_messages": messages}
-
-    def _observe(own: Engine, before: tuple[View, int] | None, messages: list[Any]) -> None:
-        if before is None or len(messages) <= before[1]:
-            return
-        said = messages[before[1]]
-        if not isinstance(said, AIMessage):
-            return
-        work = own.observe(before[0], answer(said, model))
-        if work is not None:
-            kitchen.start(own, work, summarizer)
 
     return hook

@@ -172,7 +172,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             return Shown(
                 seen.messages[first:] if shows_head else seen.messages, max(seen.hidden - first, 0), seen.front
             )
-        mark = request.state.get("_ebbtide")
+        mark: Any = request.state.get("_ebbtide")
         if mark and "undone" not in view.did:
             kept = self._kept(engine, view, mark, messages, written)
             if kept is not None:
@@ -232,7 +232,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
 
     def _mark(self, step: _Step) -> tuple[bool, Mark | None]:
         """The mark for the state, and if it is another than before."""
-        before: Mark | None = step.request.state.get("_ebbtide")
+        before: Any = step.request.state.get("_ebbtide")
         hidden = step.seen.hidden
         if hidden == 0:
             return bool(before), None

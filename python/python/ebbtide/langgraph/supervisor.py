@@ -224,24 +224,20 @@ class CompactingSupervisor:
         return made
 
     def _written(self, config: Any, state: Any, made: Compaction) -> Compaction | None:
-        for _ in range(3):
-            made_now = self._merged(state, self.agent.get_state(config), made)
-            if made_now is None:
-                return None
-            current, made_now = made_now
-            self.agent.update_state(_thread_config(config), {"messages": _replacing(made_now.messages)})
-            if self._was_alone(current, self.agent.get_state(config)):
-                return made_now
-        return made_now
+        merged = self._merged(state, self.agent.get_state(config), made)
+        if merged is None:
+            return None
+        self.agent.update_state(_thread_config(config), {"messages": _replacing(merged.messages)})
+        return merged
 
     async def _awritten(self, config: Any, state: Any, made: Compaction) -> Compaction | None:
         merged = self._merged(state, await self.agent.aget_state(config), made)
         if merged is None:
             return None
-        await self.agent.aupdate_state(_thread_config(config), {"messages": _replacing(merged[1].messages)})
-        return merged[1]
+        await self.agent.aupdate_state(_thread_config(config), {"messages": _replacing(merged.messages)})
+        return merged
 
-    def _merged(self, state: Any, now: Any, made: Compaction) -> tuple[Any, Compaction] | None:
+    def _merged(self, state: Any, now: Any, made: Compaction) -> Compaction | None:
         """The compaction with the turns that came meanwhile. None where the thread may not be written now."""
         if made.summary is None or now.next:
             return None
@@ -251,11 +247,7 @@ class CompactingSupervisor:
         late = said[len(before) :]
         messages = [*made.messages, *late]
         after = self.history.count(messages) if late else made.after
-        return now, Compaction(messages, made.summary, made.replaced, made.before, after)
-
-    def _was_alone(self, before: Any, now: Any) -> bool:
-        parent = (now.parent_config or {}).get("configurable", {}).get("checkpoint_id")
-        return bool(parent == before.config["configurable"].get("checkpoint_id"))
+        return Compaction(messages, made.summary, made.replaced, made.before, after)
 
     def compact(self, config: Any) -> Compaction:
         """Compacts a thread now, whatever its size."""

@@ -1,0 +1,216 @@
+"""Pydantic AI, the OpenAI Agents SDK, plain SDKs, replays."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import WINDOW, words
+
+from ebbtide import Engine
+
+pytest.importorskip("pydantic_ai", reason="only the newest environment has the other frameworks")
+
+import httpx
+import httpx2
+from agents import Agent as OpenAIAgent
+from agents import ModelResponse as AgentsResponse
+from agents import RunConfig, Runner, SQLiteSession, Usage
+from agents.models.interface import Model as AgentsModel
+from anthropic import Anthropic, AsyncAnthropic
+from openai.types.responses import ResponseOutputMessage, ResponseOutputText
+from pydantic_ai import Agent
+from pydantic_ai.messages import CompactionPart, ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from ebbtide import replay
+from ebbtide.httpx import EbbtideTransport as OldTransport
+from ebbtide.httpx2 import AsyncEbbtideTransport, EbbtideTransport
+from ebbtide.openai_agents import EbbtideSession, model_input_filter
+from ebbtide.pydantic_ai import EbbtideMemory
+
+TURNS = 24
+
+
+async def test_pydantic_ai_keeps_the_history_and_shows_less() -> None:
+    seen: list[list[ModelMessage]] = []
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        seen.append(messages)
+        return ModelResponse(parts=[TextPart(f"Answer {len(seen)}: the work goes on.")])
+
+    # The function's own estimate of its usage counts, which is low.
+    engine = Engine(window=2_000, notes=False)
+    agent = Agent(FunctionModel(answer, model_name="script"), capabilities=[EbbtideMemory(engine)])
+    history: list[ModelMessage] = []
+    for number in range(TURNS):
+        result = await agent.run(words(number), message_history=history)
+        history = result.all_messages()
+    assert len(history) == 2 * TURNS
+    asked = [p.content for m in history if isinstance(m, ModelRequest) for p in m.parts if isinstance(p, UserPromptPart)]
+    assert asked == [words(number) for number in range(TURNS)]
+    assert not any(isinstance(p, CompactionPart) for m in history for p in m.parts)
+    shown = [p for m in seen[-1] for p in m.parts if isinstance(p, CompactionPart)]
+    assert len(shown) == 1 and "Summary of earlier conversation" in str(shown[0].content)
+    assert len(seen[-1]) < 1.2 * TURNS and seen[-1][-1].parts[-1].content == words(TURNS - 1)
+
+
+class AgentsScript(AgentsModel):
+    """A model of the Agents SDK that remembers what it saw."""
+
+    def __init__(self) -> None:
+        self.seen: list[list[Any]] = []
+
+    async def get_response(self, system_instructions: Any, input: Any, *args: Any, **options: Any) -> AgentsResponse:
+        self.seen.append(list(input))
+        text = ResponseOutputText(text=f"Answer {len(self.seen)}.", type="output_text", annotations=[])
+        said = ResponseOutputMessage(
+            id=f"msg_{len(self.seen)}", content=[text], role="assistant", status="completed", type="message"
+        )
+        return AgentsResponse(output=[said], usage=Usage(), response_id=None)
+
+    def stream_response(self, *args: Any, **options: Any) -> Any:
+        raise NotImplementedError
+
+
+async def test_openai_agents_keep_the_session_and_show_less() -> None:
+    engine, model = Engine(window=WINDOW, notes=False), AgentsScript()
+    session = EbbtideSession(SQLiteSession("first"), engine)
+    agent = OpenAIAgent(name="assistant", model=model)
+    config = RunConfig(call_model_input_filter=model_input_filter(engine, session="first"), tracing_disabled=True)
+    for number in range(TURNS):
+        await Runner.run(agent, words(number), session=session, run_config=config)  # type: ignore[arg-type]
+    items = await session.get_items()
+    assert [item["content"] for item in items if item.get("role") == "user"] == [words(n) for n in range(TURNS)]
+    assert len(items) == 2 * TURNS and len(model.seen[-1]) < 1.2 * TURNS
+    assert "Summary of earlier conversation" in json.dumps(model.seen[-1][0])
+    await session.run_compaction({"force": True})
+    await session.clear_session()
+    assert await session.get_items() == [] and session.engine.conversations() == []
+
+
+def Pieces(data: bytes, library: Any) -> Any:
+    """A stream of small pieces, as a network gives them."""
+
+    class Stream(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc,name-defined]
+        def __iter__(self) -> Any:
+            return (data[at : at + 50] for at in range(0, len(data), 50))
+
+        async def __aiter__(self) -> Any:
+            for piece in self:
+                yield piece
+
+    return Stream()
+
+
+class Provider:
+    """A provider of Anthropic Messages inside the process."""
+
+    def __init__(self, library: Any) -> None:
+        self.library, self.bodies, self.refuse = library, [], False
+
+    def answer(self, request: Any) -> Any:
+        body = json.loads(request.content)
+        self.bodies.append(body)
+        if self.refuse:
+            self.refuse = False
+            error = {"type": "invalid_request_error", "message": "prompt is too long: 9000 tokens > 4000 maximum"}
+            return self.library.Response(400, json={"type": "error", "error": error})
+        text = f"Answer {len(self.bodies)}."
+        usage = {"input_tokens": 9, "output_tokens": 3}
+        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "usage": usage}
+        if not body.get("stream"):
+            content = [{"type": "text", "text": text}]
+            whole = {**message, "content": content, "stop_reason": "end_turn", "stop_sequence": None}
+            return self.library.Response(200, json=whole)
+        events = [
+            {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
+            {"type": "message_stop"},
+        ]
+        lines = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
+        pieces = Pieces(lines.encode(), self.library)
+        return self.library.Response(200, stream=pieces, headers={"content-type": "text/event-stream"})
+
+
+def test_a_plain_sdk_needs_another_client_only() -> None:
+    provider = Provider(httpx2)
+    engine = Engine(window=WINDOW, notes=False)
+    transport = EbbtideTransport(engine, httpx2.MockTransport(provider.answer))
+    client = Anthropic(api_key="key", http_client=httpx2.Client(transport=transport))
+    messages: list[Any] = []
+    for number in range(TURNS):
+        messages.append({"role": "user", "content": words(number)})
+        given: Any = {"model": "claude-opus-4-5", "max_tokens": 99, "messages": messages}
+        if number % 2:
+            said = client.messages.create(**given)
+        else:
+            with client.messages.stream(**given) as stream:
+                said = stream.get_final_message()
+        messages.append({"role": "assistant", "content": said.content[0].text})
+        assert said.content[0].text == f"Answer {number + 1}."
+    assert len(provider.bodies[-1]["messages"]) < 1.2 * TURNS < len(messages)
+    assert words(TURNS - 1) in json.dumps(provider.bodies[-1]["messages"][-1])
+    tenant = engine.with_client(tenant="\x1fkey")
+    assert tenant.stats().requests == TURNS and tenant.stats().compactions >= 1
+
+
+def test_a_refusal_is_sent_once_more_and_smaller() -> None:
+    provider = Provider(httpx)
+    engine = Engine(window=200_000, notes=False)
+    client = httpx.Client(transport=OldTransport(engine, httpx.MockTransport(provider.answer)))
+    messages: list[Any] = []
+    for number in range(TURNS):
+        provider.refuse = number == TURNS - 1
+        messages.append({"role": "user", "content": words(number)})
+        body = {"model": "claude-opus-4-5", "max_tokens": 99, "messages": messages}
+        answer = client.post("https://provider.test/v1/messages", json=body, headers={"x-api-key": "k"})
+        assert answer.status_code == 200, answer.text
+        messages.append({"role": "assistant", "content": answer.json()["content"]})
+    assert len(provider.bodies) == TURNS + 1
+    assert len(provider.bodies[-1]["messages"]) < len(provider.bodies[-2]["messages"])
+
+
+async def test_the_async_transport() -> None:
+    provider = Provider(httpx2)
+    engine = Engine(window=WINDOW, notes=False)
+    transport = AsyncEbbtideTransport(engine, httpx2.MockTransport(provider.answer))
+    client = AsyncAnthropic(api_key="key", http_client=httpx2.AsyncClient(transport=transport))
+    messages: list[Any] = []
+    for number in range(TURNS):
+        messages.append({"role": "user", "content": words(number)})
+        said = await client.messages.create(model="claude-opus-4-5", max_tokens=99, messages=messages)
+        messages.append({"role": "assistant", "content": said.content[0].text})
+    assert len(provider.bodies[-1]["messages"]) < 1.2 * TURNS
+
+
+@pytest.fixture
+def program() -> str:
+    found = os.environ.get("EBBTIDE_PROGRAM") or shutil.which("ebbtide")
+    assert found, "EBBTIDE_PROGRAM names the program `ebbtide`"
+    return found
+
+
+def test_a_replay_is_a_data_frame(tmp_path: Path, program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+    session = tmp_path / "session.json"
+    messages = []
+    for number in range(30):
+        messages += [{"role": "user", "content": words(number)}, {"role": "assistant", "content": "Done."}]
+    session.write_text(json.dumps({"model": "claude-opus-4-5", "messages": messages}))
+    done = replay.run([session], strategies=("prepared", "truncate"), window=4_000, program=program, progress=True)
+    frame = done.frame()
+    assert list(frame["strategy"]) == ["prepared", "truncate"] and (frame["compactions"] > 0).all()
+    assert frame["dropped"].tolist()[0] == 0 and frame["dropped"].tolist()[1] > 0
+    assert done.pressures()["pressure"].max() <= 1.0
+    assert len(done.plot_pressure().get_lines()) == 3 and done.plot_loss().patches
+    assert "<table" in done._repr_html_() and "1 of 1 sessions" in capsys.readouterr().err
