@@ -71,7 +71,7 @@ impl Denied {
 }
 
 impl Access {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         admin: Option<Secret>,
         secret: [u8; 32],
         (hosts, is_personal): (Vec<String>, bool),
