@@ -123,9 +123,12 @@ mod tests {
     const HERE: &str = "127.0.0.1:4000";
     const THERE: &str = "0.0.0.0:4000";
 
+    /// The host of a request, its headers, and whether it is admitted.
+    type Case = (&'static str, &'static [(&'static str, &'static str)], bool);
+
     /// Checks requests with these headers, and a setting of one host and one origin if `set`.
     #[track_caller]
-    fn check(listener: &str, set: bool, cases: &[(&str, &[(&str, &str)], bool)]) {
+    fn check(listener: &str, set: bool, cases: &[Case]) {
         let setting = |value: &str| match set {
             true => vec![value.to_owned()],
             false => Vec::new(),
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn with_the_settings() {
-        let page = ("origin", "app://notes");
+        const PAGE: (&str, &str) = ("origin", "app://notes");
         check(
             HERE,
             true,
@@ -196,7 +199,7 @@ mod tests {
                 ("box.lan:4000", &[], true),
                 ("BOX.lan", &[("origin", "https://box.lan")], true),
                 ("other.lan:4000", &[], false),
-                ("localhost:4000", &[page, CROSS], true),
+                ("localhost:4000", &[PAGE, CROSS], true),
                 ("localhost:4000", &[EVIL], false),
             ],
         );

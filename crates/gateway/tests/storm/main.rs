@@ -43,7 +43,7 @@ mod tests {
         while goes_on(tally.runs) {
             let seed = first + tally.runs;
             println!("seed {seed}");
-            tally.add(voyage::run(seed));
+            tally.add(&voyage::run(seed));
         }
         println!("{tally}");
         assert!(tally.answered > 0, "{tally}");

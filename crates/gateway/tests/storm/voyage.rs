@@ -35,7 +35,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub const fn add(&mut self, other: Self) {
+    pub const fn add(&mut self, other: &Self) {
         self.runs += 1;
         self.answered += other.answered;
         self.faults += other.faults;
@@ -343,7 +343,6 @@ struct Trouble {
 /// The words by which a message is found again.
 fn marker(message: &Value) -> String {
     let text = message.to_string();
-    let from = text.find("step ").unwrap_or(0);
-    let rest = &text[from..];
-    rest[..rest.find(':').unwrap_or(rest.len())].to_owned()
+    let (_, rest) = text.split_once("step ").unwrap_or_default();
+    format!("step {}", rest.split(':').next().unwrap_or_default())
 }

@@ -101,6 +101,7 @@ impl Fault {
 /// What was seen of one request.
 #[derive(Clone, Debug)]
 pub struct Seen {
+    number: u64,
     /// The request's body.
     pub body: String,
     /// What the provider itself answered; `None` where a fault took its place.
@@ -110,6 +111,7 @@ pub struct Seen {
 #[derive(Default)]
 struct Board {
     waiting: VecDeque<Fault>,
+    requests: u64,
     seen: Vec<Seen>,
 }
 
@@ -154,30 +156,32 @@ impl Weather {
         std::mem::take(&mut board.seen)
     }
 
+    /// Notes that a request came, and returns its number.
+    fn note(&self, body: &[u8]) -> u64 {
+        let mut board = self.board.lock().unwrap();
+        board.requests += 1;
+        let number = board.requests;
+        board.seen.push(Seen {
+            number,
+            body: String::from_utf8_lossy(body).into_owned(),
+            answered: None,
+        });
+        number
+    }
+
     fn pass(&self, mut client: TcpStream) -> std::io::Result<()> {
         client.set_read_timeout(Some(Duration::from_secs(60)))?;
         let Some((head, body)) = request(&mut client)? else {
             return Ok(());
         };
         let fault = self.board.lock().unwrap().waiting.pop_front();
-        let seen = |answered| Seen {
-            body: String::from_utf8_lossy(&body).into_owned(),
-            answered,
-        };
-        let note = |seen: Seen| {
-            let mut board = self.board.lock().unwrap();
-            board.seen.push(seen);
-            board.seen.len() - 1
-        };
+        let number = self.note(&body);
         if let Some(made) = fault.and_then(invented) {
-            note(seen(None));
             return made.send(&mut client);
         }
         if matches!(fault, Some(Fault::Reset)) {
-            note(seen(None));
             return Ok(());
         }
-        let at = note(seen(None));
         let mut provider = TcpStream::connect(&self.provider)?;
         provider.write_all(
             head.replacen("\r\n", "\r\nconnection: close\r\n", 1)
@@ -187,9 +191,11 @@ impl Weather {
         let mut answer = Vec::new();
         provider.read_to_end(&mut answer)?;
         let answered = Some(status_of(&answer));
-        if let Some(noted) = self.board.lock().unwrap().seen.get_mut(at) {
-            noted.answered = answered;
+        let mut board = self.board.lock().unwrap();
+        if let Some(seen) = board.seen.iter_mut().find(|seen| seen.number == number) {
+            seen.answered = answered;
         }
+        drop(board);
         spoiled(answer, fault).send(&mut client)
     }
 }
