@@ -25,9 +25,9 @@ mod process;
 mod scope;
 mod settings;
 mod size;
-mod tools;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod wires;
 
 use std::collections::HashMap;
@@ -45,8 +45,8 @@ pub use ask::{Completion, CompletionKind, Hover, NameKind, NameUse};
 use fragment::Fragment;
 use inline::{Inline, Settings};
 use notes::{Note, Notes, Shows};
-use scope::Watched;
 use process::{Process, ProcessId, Reader, Role};
+use scope::Watched;
 
 /// A checked program.
 #[derive(Debug)]

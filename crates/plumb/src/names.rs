@@ -192,10 +192,17 @@ impl Units {
         if sort == Sort::Process || here.defined(sort).contains_key(&path.name.text) {
             return Vec::new();
         }
-        let mut found: Vec<Definition> = here.uses.iter().filter_map(|(_, unit)| {
-            let declaration = *self.list.get(*unit)?.defined(sort).get(&path.name.text)?;
-            Some(Definition { unit: *unit, declaration })
-        }).collect();
+        let mut found: Vec<Definition> = here
+            .uses
+            .iter()
+            .filter_map(|(_, unit)| {
+                let declaration = *self.list.get(*unit)?.defined(sort).get(&path.name.text)?;
+                Some(Definition {
+                    unit: *unit,
+                    declaration,
+                })
+            })
+            .collect();
         found.sort_unstable();
         found.dedup();
         if found.len() < 2 { Vec::new() } else { found }

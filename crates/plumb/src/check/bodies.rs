@@ -173,7 +173,11 @@ fn of_settings(
     };
     let values = settings(found, process, list, &lookup, out);
     for (behind, span) in looked_up.into_inner() {
-        if let Some(behind) = context.processes.get(behind).filter(|_| process.role == Role::Tool) {
+        if let Some(behind) = context
+            .processes
+            .get(behind)
+            .filter(|_| process.role == Role::Tool)
+        {
             tools::check(found, (process, behind), span, out);
         }
         named.push((id, behind, span));

@@ -57,7 +57,8 @@ fn compare(ends: &[End], out: &mut Vec<Diagnostic>) {
                 continue;
             };
             let word = |step: &Option<(String, Span)>| {
-                step.as_ref().map_or("end".to_owned(), |(word, _)| word.clone())
+                step.as_ref()
+                    .map_or("end".to_owned(), |(word, _)| word.clone())
             };
             let (mine, theirs) = (word(&clash.mine), word(&clash.theirs));
             let mut told = codes::not_dual(other.span, &mine, &theirs);
@@ -210,13 +211,15 @@ impl Finder<'_> {
                 let definition = find(path)?;
                 let signature = &declared(self.units, definition)?.signature;
                 let (inputs, outputs) = (signature.inputs.len(), signature.outputs.len());
-                let (at, count) = if input { (0, inputs) } else { (inputs, outputs) };
+                let (at, count) = if input {
+                    (0, inputs)
+                } else {
+                    (inputs, outputs)
+                };
                 let port = self.ports(definition).into_iter().nth(at)?;
                 (count == 1).then_some((definition, port))
             }
-            Wire::Port(name, port) => {
-                Some((find(&Path::bare(name.clone()))?, port.text.clone()))
-            }
+            Wire::Port(name, port) => Some((find(&Path::bare(name.clone()))?, port.text.clone())),
             _ => None,
         }
     }

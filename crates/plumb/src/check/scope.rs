@@ -17,11 +17,7 @@ use crate::types;
 pub(crate) type Watched = HashMap<(UnitId, Arc<str>), Watch>;
 
 /// Replaces all sessions of all units by networks.
-pub(super) fn desugar(
-    units: &mut Units,
-    names: &TypeNames,
-    out: &mut Vec<Diagnostic>,
-) -> Watched {
+pub(super) fn desugar(units: &mut Units, names: &TypeNames, out: &mut Vec<Diagnostic>) -> Watched {
     let mut watched = Watched::new();
     for unit in 0..units.list.len() {
         let needed = |unit: &&Unit| unit.processing == Processing::Needed;
@@ -86,7 +82,11 @@ pub(super) struct View<'a> {
 impl Scope for View<'_> {
     fn protocol(&self, path: &Path) -> Option<Protocol> {
         let found = self.units.find(self.unit, path, Sort::Protocol).ok()?;
-        if !self.units.rivals(self.unit, path, Sort::Protocol).is_empty() {
+        if !self
+            .units
+            .rivals(self.unit, path, Sort::Protocol)
+            .is_empty()
+        {
             return None;
         }
         let declaration = self.units.declaration(found)?;

@@ -77,7 +77,11 @@ pub(super) fn recursion(
         let name = |id: &ProcessId| processes.get(*id).map_or("?", |process| &*process.name);
         let back = way(&next, *to, *from);
         let names: Vec<&str> = std::iter::once(from).chain(&back).map(name).collect();
-        out.push(codes::tool_calls_itself(*span, &name(from), &names.join(" → ")));
+        out.push(codes::tool_calls_itself(
+            *span,
+            &name(from),
+            &names.join(" → "),
+        ));
     }
 }
 

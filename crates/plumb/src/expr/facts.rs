@@ -156,9 +156,7 @@ impl Typer<'_> {
             return true;
         };
         let whole = self.is_there(base).then(|| self.at(base)).flatten();
-        whole.is_some_and(|whole| {
-            matches!(step(&whole, last), Found::There(Presence::Required, _))
-        })
+        whole.is_some_and(|whole| matches!(step(&whole, last), Found::There(Presence::Required, _)))
     }
 
     /// In a selector whatever was read was there.

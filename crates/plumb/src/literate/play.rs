@@ -377,7 +377,12 @@ impl Player<'_> {
         for effect in step.effects {
             self.effect(network, &effect);
         }
-        for fault in step.errors.iter().chain(&step.warnings).chain(&step.violations) {
+        for fault in step
+            .errors
+            .iter()
+            .chain(&step.warnings)
+            .chain(&step.violations)
+        {
             self.wrong(fault.kind.code(), &fault.to_value().to_string());
         }
         for port in step.ended {

@@ -8,7 +8,9 @@ use super::fan::Fan;
 use super::record::Names;
 use super::shape::Shape;
 use super::state::State;
-use crate::graph::{Code, Edge, External, ExternalId, Flow, Gate, Graph, Kind, Node, NodeId, Selector};
+use crate::graph::{
+    Code, Edge, External, ExternalId, Flow, Gate, Graph, Kind, Node, NodeId, Selector,
+};
 use crate::span::Span;
 use crate::types::Type;
 use crate::value::Value;

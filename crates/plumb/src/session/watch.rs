@@ -33,6 +33,8 @@ pub(crate) struct Watched {
     /// The beginning of the names of its channels.
     pub prefix: Arc<str>,
     steps: Steps,
+    /// True if its steps have a time limit, so that a run always ends.
+    timed: bool,
     incoming: Arc<str>,
     trigger: Arc<str>,
     /// The channel of each payload and each choice of this side.
@@ -89,9 +91,7 @@ impl Watch {
     fn put(&mut self, number: usize, session: &Session) {
         let channel = |place: EndpointId| -> Arc<str> { session.channel(place).into() };
         let mut sinks = BTreeMap::new();
-        let mut gives = vec![
-            (EndpointId::Started, Gives::Started),
-        ];
+        let mut gives = vec![(EndpointId::Started, Gives::Started)];
         for (index, step) in session.steps.steps.iter().enumerate() {
             gives.push((EndpointId::Done(index), Gives::Step(index)));
             match &step.action {
@@ -101,19 +101,23 @@ impl Watch {
                 Action::Recv(..) => gives.push((EndpointId::Recv(index), Gives::Step(index))),
                 Action::Select(arms) => {
                     let arms = 0..arms.len();
-                    sinks.extend(arms.map(|arm| {
-                        ((index, arm), channel(EndpointId::Select(index, arm)))
-                    }));
+                    sinks.extend(
+                        arms.map(|arm| ((index, arm), channel(EndpointId::Select(index, arm)))),
+                    );
                 }
-                Action::Offer(arms) => gives.extend((0..arms.len()).map(|arm| {
-                    (EndpointId::Offer(index, arm), Gives::Arm(index, arm))
-                })),
+                Action::Offer(arms) => gives.extend(
+                    (0..arms.len())
+                        .map(|arm| (EndpointId::Offer(index, arm), Gives::Arm(index, arm))),
+                ),
             }
         }
-        let gives = gives.into_iter().map(|(place, gives)| (channel(place), gives));
+        let gives = gives
+            .into_iter()
+            .map(|(place, gives)| (channel(place), gives));
         let sent = format!("{}out", session.prefix);
         let gives = gives.chain([(sent.into(), Gives::Sent)]);
-        self.gates.extend(gives.map(|(name, gives)| (name, (number, gives))));
+        self.gates
+            .extend(gives.map(|(name, gives)| (name, (number, gives))));
         self.sessions.push(Watched {
             name: session.bind.session.text.clone(),
             span: session.bind.session.span,
@@ -122,6 +126,7 @@ impl Watch {
             incoming: session.bind.incoming.text.clone(),
             trigger: channel(EndpointId::Trigger),
             steps: session.steps.clone(),
+            timed: session.bind.within.is_some(),
             sinks,
             other: None,
         });
@@ -273,7 +278,7 @@ impl Watch {
             let mut stops = due.filter(|step| !progress.steps.contains(&(number, *step)));
             let stop = stops.next().and_then(|step| session.steps.steps.get(step));
             let never = !progress.started.contains(&number);
-            if stop.is_none() && !never {
+            if stop.is_none() && !never || session.timed {
                 continue;
             }
             told = Some(match (told, stop) {

@@ -7,7 +7,7 @@ use crate::expr::fields_of;
 use crate::names::{Sort, Unit, member_name};
 use crate::span::SourceId;
 use crate::syntax::ast::{
-    Bind, Body, DeclarationKind, Name, Plumb, Protocol, ProtocolKind, Side,
+    Bind, Body, DeclarationKind, Name, Plumb, Protocol, ProtocolKind, Side, StatementKind,
 };
 use crate::syntax::type_text;
 use crate::types::{Presence, Type};
@@ -238,6 +238,13 @@ impl Checked {
 
     /// The type of the message that the expression at a place reads.
     pub(super) fn message_at(&self, offset: u32) -> Option<Type> {
+        // What a binding becomes has its span.
+        let statement = self
+            .statement_at(offset)
+            .map(|(_, statement)| &statement.kind);
+        if matches!(statement, Some(StatementKind::Bind(_))) {
+            return None;
+        }
         let notes = self.notes.iter();
         let around = notes.filter(|note| note.span.start < offset && offset < note.span.end);
         let messages = around.filter_map(|note| match &note.shows {
@@ -267,7 +274,13 @@ impl Checked {
             Place::Part => [words(MORPHISMS), self.processes_here(), streams()].concat(),
             Place::Statement => {
                 let morphisms = words(MORPHISMS);
-                [words(STATEMENTS), morphisms, self.processes_here(), streams()].concat()
+                [
+                    words(STATEMENTS),
+                    morphisms,
+                    self.processes_here(),
+                    streams(),
+                ]
+                .concat()
             }
             Place::Behind => {
                 let mut found = [words(MORPHISMS), self.processes_here(), streams()].concat();
@@ -297,21 +310,30 @@ impl Checked {
 
     /// The types or labels of the steps of a session that an endpoint can name.
     fn steps_of(&self, session_name: &str, word: &str, offset: u32) -> Vec<Completion> {
-        let bind = self.body_at(offset).and_then(|plumb| session(plumb, session_name));
+        let bind = self
+            .body_at(offset)
+            .and_then(|plumb| session(plumb, session_name));
         let endpoints = bind.map_or_else(Vec::new, |bind| self.endpoints(bind));
         let of = endpoints.iter().filter_map(|one| {
             let inside = one.label.strip_prefix(word)?.strip_prefix('(')?;
-            Some(completion(inside.strip_suffix(')')?, CompletionKind::Type, ""))
+            Some(completion(
+                inside.strip_suffix(')')?,
+                CompletionKind::Type,
+                "",
+            ))
         });
         of.collect()
     }
 
     /// The inputs of a body, from which nothing but a statement's first part may read.
     fn inputs_of(&self, plumb: &Plumb) -> Vec<String> {
-        let inputs = self.program.lets().find_map(|declared| match &declared.body {
-            Body::Plumb(own) if own.span == plumb.span => Some(declared.signature.inputs.len()),
-            _ => None,
-        });
+        let inputs = self
+            .program
+            .lets()
+            .find_map(|declared| match &declared.body {
+                Body::Plumb(own) if own.span == plumb.span => Some(declared.signature.inputs.len()),
+                _ => None,
+            });
         let inputs = plumb.ports.iter().take(inputs.unwrap_or_default());
         inputs.map(|port| port.text.to_string()).collect()
     }
@@ -328,7 +350,12 @@ impl Checked {
 
     /// The processes of the program, and the modules that have more.
     fn processes_here(&self) -> Vec<Completion> {
-        let modules = self.units.list.first().into_iter().flat_map(|unit| &unit.uses);
+        let modules = self
+            .units
+            .list
+            .first()
+            .into_iter()
+            .flat_map(|unit| &unit.uses);
         let modules = modules.map(|(name, _)| completion(name, CompletionKind::Word, ""));
         self.own_processes().chain(modules).collect()
     }

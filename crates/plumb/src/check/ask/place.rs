@@ -129,7 +129,11 @@ impl Scan<'_> {
             Symbol::OpenBrace if self.word(before, Keyword::Tool) => Inside::Settings,
             Symbol::OpenBrace if around.is_none() && self.is(before, Symbol::Close) => {
                 let plumb = self.declares(at) == Some(Keyword::Let);
-                if plumb { Inside::Body } else { Inside::TypeRecord }
+                if plumb {
+                    Inside::Body
+                } else {
+                    Inside::TypeRecord
+                }
             }
             Symbol::OpenBrace if self.declares(at) == Some(Keyword::Protocol) => match around {
                 Some(Inside::TypeRecord | Inside::TypeGroup) => Inside::TypeRecord,
@@ -147,7 +151,9 @@ impl Scan<'_> {
                     _ => Inside::StepType(of.0, of.1),
                 }
             }
-            Symbol::Open if matches!(self.text(at.saturating_sub(1)), "map" | "filter" | "once") => {
+            Symbol::Open
+                if matches!(self.text(at.saturating_sub(1)), "map" | "filter" | "once") =>
+            {
                 Inside::Expression
             }
             Symbol::Open if around == Some(&Inside::Body) => self.in_body(at),
@@ -185,7 +191,11 @@ impl Scan<'_> {
         let mut rest = rest.iter().map(|token| token.kind);
         let name = matches!(rest.next(), Some(TokenKind::Lower));
         let comma = rest.next() == Some(TokenKind::Symbol(Symbol::Comma));
-        if name && comma { Inside::Binding } else { Inside::Wires }
+        if name && comma {
+            Inside::Binding
+        } else {
+            Inside::Wires
+        }
     }
 
     /// The keyword of the declaration around a token.
@@ -239,7 +249,9 @@ impl Scan<'_> {
             Some(Keyword::Type) if self.is(last, Symbol::Equal) || self.is(last, Symbol::Bar) => {
                 Place::Type
             }
-            Some(Keyword::Protocol) if self.is(last, Symbol::Equal) || self.is(last, Symbol::Dot) => {
+            Some(Keyword::Protocol)
+                if self.is(last, Symbol::Equal) || self.is(last, Symbol::Dot) =>
+            {
                 Place::Step
             }
             Some(Keyword::Let) if self.in_signature(self.tokens.len()) => match self.kind(last) {

@@ -112,9 +112,9 @@ impl Checked {
             return None;
         }
         match &protocol.kind {
-            ProtocolKind::Send(_, rest) | ProtocolKind::Recv(_, rest) | ProtocolKind::Rec(_, rest) => {
-                self.label_in(unit, rest, label, seen)
-            }
+            ProtocolKind::Send(_, rest)
+            | ProtocolKind::Recv(_, rest)
+            | ProtocolKind::Rec(_, rest) => self.label_in(unit, rest, label, seen),
             ProtocolKind::Select(arms) | ProtocolKind::Offer(arms) => {
                 let own = arms.iter().find(|(name, _)| *name.text == *label);
                 own.map(|(name, _)| name.span).or_else(|| {
@@ -212,7 +212,10 @@ impl<'a> Walk<'a> {
             }
             ProtocolKind::Named(path) => {
                 let own = path.module.is_none();
-                let target = bound.iter().rev().find(|it| own && it.text == path.name.text);
+                let target = bound
+                    .iter()
+                    .rev()
+                    .find(|it| own && it.text == path.name.text);
                 match target.map(|target| target.span) {
                     Some(target) => self.put(&path.name, NameKind::Target, Some(target)),
                     None => self.path(path, Sort::Protocol),
@@ -341,7 +344,9 @@ impl<'a> Walk<'a> {
         let written = matches!(declared(units, found)?.body, Body::Plumb(_));
         let mut ports = process.inputs.iter().chain(&process.outputs);
         let port = ports.find(|it| *it.name == *port)?;
-        (written && process.role == Role::Plumb).then_some(port.span)
+        let source = self.checked.sources.get(port.span.source)?;
+        let named = source.text.get(port.span.range()) == Some(&*port.name);
+        (written && named && process.role == Role::Plumb).then_some(port.span)
     }
 
     fn wire(&mut self, wire: &Wire) {
@@ -427,5 +432,6 @@ impl<'a> Walk<'a> {
 }
 
 fn starts_small(name: &Name) -> bool {
-    name.text.starts_with(|letter: char| letter.is_ascii_lowercase())
+    name.text
+        .starts_with(|letter: char| letter.is_ascii_lowercase())
 }

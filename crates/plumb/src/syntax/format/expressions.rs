@@ -39,7 +39,10 @@ impl Writer<'_> {
             }
             ExprKind::Field(inner, name) => {
                 let inner = self.operand(inner, Strength::WHOLE);
-                Doc::All(vec![inner, Doc::text(format!(".{}", field_text(&name.text)))])
+                Doc::All(vec![
+                    inner,
+                    Doc::text(format!(".{}", field_text(&name.text))),
+                ])
             }
             ExprKind::Part(inner, number) => {
                 // `12.0` is a number.
@@ -77,7 +80,10 @@ impl Writer<'_> {
             return Doc::text(&*name.text);
         }
         let value = self.expression(value);
-        Doc::All(vec![Doc::text(format!("{}: ", field_text(&name.text))), value])
+        Doc::All(vec![
+            Doc::text(format!("{}: ", field_text(&name.text))),
+            value,
+        ])
     }
 
     fn unary(&mut self, operator: Unary, inner: &Expr) -> Doc {

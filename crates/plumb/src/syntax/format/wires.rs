@@ -34,7 +34,10 @@ impl Writer<'_> {
             }
             Wire::Field(inner, name) => {
                 let inner = self.element(inner);
-                Doc::All(vec![inner, Doc::text(format!(".{}", field_text(&name.text)))])
+                Doc::All(vec![
+                    inner,
+                    Doc::text(format!(".{}", field_text(&name.text))),
+                ])
             }
             Wire::Id(_) => Doc::text("id"),
             Wire::Copy(_) => Doc::text("copy"),

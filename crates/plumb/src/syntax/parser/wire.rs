@@ -225,7 +225,8 @@ impl Parser<'_> {
             self.misspelt(token, keyword);
             return self.with_argument(token.span, keyword);
         }
-        if behind.kind == TokenKind::Symbol(Symbol::Open) && self.at_word("once") && self.at_once() {
+        if behind.kind == TokenKind::Symbol(Symbol::Open) && self.at_word("once") && self.at_once()
+        {
             let word = self.bump().span;
             let (span, inner) = self.argument(Self::expression, Expr::broken)?;
             return Ok(Wire::Once(word.to(span), inner));

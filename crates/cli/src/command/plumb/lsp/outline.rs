@@ -31,7 +31,8 @@ pub const COMMENT: u32 = TOKEN_KINDS.len() as u32;
 
 /// Words of the language that are not reserved.
 const WORDS: &[&str] = &[
-    "once", "keep", "value", "len", "contains", "defined", "is", "if", "then", "else", "not", "dual", "within",
+    "once", "keep", "value", "len", "contains", "defined", "is", "if", "then", "else", "not",
+    "dual", "within",
 ];
 
 /// The symbols of a document: its declarations, and within them ports, channels and sessions.

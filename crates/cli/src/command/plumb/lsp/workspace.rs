@@ -88,7 +88,8 @@ impl Workspace {
     /// Opens or updates a document. Returns the URIs of all documents checked again.
     pub fn put(&mut self, uri: String, text: String) -> Vec<String> {
         let checked = self.checked(&uri, &text);
-        self.open.insert(uri.clone(), Arc::new(Open { text, checked }));
+        self.open
+            .insert(uri.clone(), Arc::new(Open { text, checked }));
         let mut changed = self.users(&uri);
         changed.insert(0, uri);
         changed
