@@ -323,13 +323,17 @@ mod tests {
             before,
             tokens_before: None,
             summary: Text::from("Some files were read."),
+            by_hand: false,
         };
         Session {
             format: Format::ClaudeCode,
             title: "a session".to_owned(),
+            name: None,
+            folder: None,
             model: None,
             turns: files.flat_map(read).collect(),
             compactions: compacted.iter().map(compaction).collect(),
+            window: None,
             usage: Vec::new(),
             problems: Vec::new(),
         }

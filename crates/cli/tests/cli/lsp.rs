@@ -1,5 +1,7 @@
 //! `ebbtide plumb lsp`, driven by messages of an editor.
 
+mod names;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -284,7 +286,7 @@ fn formatting_and_what_is_not_spoken() {
     let edits = editor.ask("textDocument/formatting", &document);
     assert_eq!(edits, Value::Null);
     assert_eq!(
-        editor.ask("textDocument/rename", &json!({}))["code"],
+        editor.ask("textDocument/foldingRange", &json!({}))["code"],
         -32601
     );
     assert_eq!(editor.ask("textDocument/hover", &json!({}))["code"], -32602);

@@ -305,3 +305,53 @@ fn a_page_that_cannot_be_tested_is_not_called_right() {
     assert_eq!((ran.exit, text(&folder, "nope.md")), (1, before));
     assert!(ran.stderr.contains("no process `nope`"), "{}", ran.stderr);
 }
+
+#[test]
+fn of_very_many_mistakes_the_first_are_shown() {
+    let mistakes: String = (0..10_000)
+        .map(|number| format!("let p{number} : !int -> !int = map(a{number})\n"))
+        .collect();
+    let folder = folder(&[("many.plumb", &mistakes)]);
+    let ran = plumb(folder.path(), &["check", "many.plumb"], "");
+    assert_eq!(ran.exit, 2);
+    assert_eq!(ran.stderr.matches("error[P0401]").count(), 100);
+    let end =
+        "9900 errors more; `ebbtide plumb check --json` lists all\nmany.plumb: 10000 errors\n";
+    assert!(
+        ran.stderr.replace(',', "").ends_with(end),
+        "{}",
+        ran.stderr.len()
+    );
+    let json = plumb(folder.path(), &["check", "--json", "many.plumb"], "");
+    assert_eq!(json.stdout.matches("\"P0401\"").count(), 10_000);
+}
+
+#[test]
+fn a_session_that_stops_and_a_violation_set_the_exit_code() {
+    let text = "protocol Ask = send int . recv string . end
+let main : (!int, !string) -> (!int, !string) = plumb(go, heard, said, text) {
+  (heard, said) <-> Ask as s
+  go ; s@trigger
+  go ; s@send(int)
+  s@recv(string) ; text
+}
+";
+    let folder = folder(&[("ask.plumb", text)]);
+    let ran = |input: &str| plumb(folder.path(), &["run", "ask.plumb"], input);
+    let whole = ran("{\"go\": 1}\n{\"heard\": \"one\"}\n");
+    assert_eq!((whole.exit, whole.stderr.as_str()), (0, ""));
+    let stopped = ran("{\"go\": 1}\n");
+    assert_eq!(stopped.exit, 1);
+    assert!(
+        stopped.stderr.contains("session_unfinished"),
+        "{}",
+        stopped.stderr
+    );
+    let violated = ran("{\"heard\": \"early\"}\n");
+    assert_eq!(violated.exit, 1);
+    assert!(
+        violated.stderr.contains("session_violation"),
+        "{}",
+        violated.stderr
+    );
+}

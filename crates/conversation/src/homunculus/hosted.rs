@@ -376,6 +376,7 @@ impl Hosted {
         if let Some(fault) = step.errors.first() {
             return Err(self.program.failure(fault));
         }
+        // A violation of a session is a refusal, which this host has given and journaled itself.
         todo.extend(step.outputs.into_iter().map(|(_, it)| Said::Command(it)));
         todo.extend(step.effects.into_iter().map(Said::Effect));
         Ok(())

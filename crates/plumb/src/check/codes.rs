@@ -225,8 +225,6 @@ mistakes! {
         "Remove one of the calls; a stream that leads back in a body goes round without one.";
     error agent_without_provider(name, all) = SETTING_MISSING: "the agent `{name}` has no `provider`",
         "There are {all}.";
-    error agent_without_model(name, provider) = SETTING_MISSING: "the agent `{name}` has no `model`",
-        "Provider \"{provider}\" needs one.";
     error tool_without_process(name) = SETTING_MISSING: "the tool `{name}` has no `process`",
         "Name what it runs, `process: name`, or who serves it, `mcp: \"command\"`.";
 }

@@ -61,9 +61,10 @@ impl Drafter<'_, '_> {
             }
         }
         for (process, mentions) in mentions {
-            for statement in repeated(&mentions, &short) {
-                self.composed.pairs.insert((statement, process));
-                self.elsewhere(process, statement, &mentions);
+            let composing = repeated(&mentions, &short);
+            for statement in &composing {
+                self.composed.pairs.insert((*statement, process));
+                self.elsewhere(process, *statement, &mentions, &composing);
             }
         }
     }
@@ -119,9 +120,16 @@ impl Drafter<'_, '_> {
     }
 
     /// Reports a composed process that stands in other statements too.
-    fn elsewhere(&mut self, process: ProcessId, statement: u32, mentions: &[Mention]) {
+    fn elsewhere(
+        &mut self,
+        process: ProcessId,
+        statement: u32,
+        mentions: &[Mention],
+        composing: &BTreeSet<u32>,
+    ) {
         let mut here = mentions.iter().filter(|one| one.statement == statement);
-        let other = mentions.iter().find(|one| one.statement != statement);
+        let mut others = mentions.iter();
+        let other = others.find(|one| !composing.contains(&one.statement));
         let spawned = self.instances.contains_key(&process);
         let Some(second) = here.nth(1).filter(|_| spawned || other.is_some()) else {
             return;

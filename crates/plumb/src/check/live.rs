@@ -55,11 +55,12 @@ impl Streams<'_, '_> {
         if starved {
             return;
         }
-        let (reach, progress) = self.progress();
+        let progress = self.progress();
         if let Some(stuck) = self.watch.stuck(&progress) {
             self.out.push(stuck);
             return;
         }
+        let reach = self.reach(None);
         let before = self.out.len();
         for (part, drafted) in self.draft.parts.iter().enumerate() {
             if matches!(drafted.stage, Stage::Barrier) {
@@ -120,8 +121,11 @@ impl Streams<'_, '_> {
         }
     }
 
-    /// Computes what reaches each part, and what the sessions can do with it.
-    fn progress(&self) -> (Vec<Reach>, Progress) {
+    /// Computes what the sessions can do with what reaches them.
+    fn progress(&self) -> Progress {
+        if self.watch.sessions().is_empty() {
+            return Progress::default();
+        }
         let named = self.draft.parts.iter().enumerate().filter(|(_, part)| {
             matches!(
                 part.stage,
@@ -131,7 +135,7 @@ impl Streams<'_, '_> {
         let parts: HashMap<&str, PartId> = named.map(|(id, part)| (&*part.name, id)).collect();
         let mut progress = Progress::default();
         loop {
-            let reach = self.reach(&progress);
+            let reach = self.reach(Some(&progress));
             let reached = |name: &str| {
                 let part = parts.get(name).and_then(|part| reach.get(*part));
                 part == Some(&Reach::Messages)
@@ -142,15 +146,15 @@ impl Streams<'_, '_> {
             };
             let next = self.watch.advance(&progress, &reached, &alone);
             if next == progress {
-                return (reach, progress);
+                return progress;
             }
             progress = next;
         }
     }
 
     /// Computes what reaches each part, as a least fixed point, so that a loop that nothing enters gets
-    /// nothing.
-    fn reach(&self, progress: &Progress) -> Vec<Reach> {
+    /// nothing. Sessions hold back what their steps have not brought, where their progress is given.
+    fn reach(&self, progress: Option<&Progress>) -> Vec<Reach> {
         let parts = &self.draft.parts;
         let mut reach: Vec<Reach> = parts
             .iter()
@@ -184,15 +188,15 @@ impl Streams<'_, '_> {
     }
 
     /// The most that can reach a part while sessions stand where they stand.
-    fn most(&self, part: PartId, progress: &Progress) -> Reach {
-        match self.draft.parts.get(part) {
-            Some(part)
-                if matches!(part.stage, Stage::Channel(_))
-                    && !self.watch.opens(&part.name, progress) =>
-            {
-                Reach::Nothing
-            }
-            _ => Reach::Messages,
+    fn most(&self, part: PartId, progress: Option<&Progress>) -> Reach {
+        let (Some(part), Some(progress)) = (self.draft.parts.get(part), progress) else {
+            return Reach::Messages;
+        };
+        let channel = matches!(part.stage, Stage::Channel(_));
+        if channel && !self.watch.opens(&part.name, progress) {
+            Reach::Nothing
+        } else {
+            Reach::Messages
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::nearest::nearest;
-use crate::syntax::ast::{Expr, ExprKind, Let, Name, Path, Setting, Unary};
+use crate::syntax::ast::{Body, Expr, ExprKind, Let, Name, Path, Setting, Unary};
 use crate::types::{Fit, Type, fits, without_failed};
 use crate::value::Value;
 
@@ -94,10 +94,11 @@ pub(crate) fn settings(
     lookup: Lookup<'_>,
     out: &mut Vec<Diagnostic>,
 ) -> Vec<(Arc<str>, Value)> {
-    let (known, what) = match process.role {
-        Role::Agent => (OF_AGENTS, "an agent"),
+    let (known, what) = match declared.body {
+        Body::Agent(..) => (OF_AGENTS, "an agent"),
         _ => (OF_TOOLS, "a tool"),
     };
+    let before = out.len();
     let mut seen: HashMap<&str, &Name> = HashMap::new();
     let mut values = Vec::with_capacity(list.len());
     for setting in list {
@@ -119,7 +120,14 @@ pub(crate) fn settings(
             })),
         }
     }
+    let whole_list = out.len() == before;
     whole(declared, process, list, &values, out);
+    // One that was misspelt has been reported.
+    let given = list.iter().any(|setting| &*setting.key.text == "provider");
+    if whole_list && process.role == Role::Agent && !given && &*process.name != COMPRESSOR {
+        let (name, all) = (&declared.name, PROVIDERS.join(", "));
+        out.push(codes::agent_without_provider(name.span, &name.text, &all));
+    }
     values
 }
 
@@ -144,37 +152,12 @@ fn whole(
         return;
     };
     let provider = get("provider").and_then(|(_, value)| value.as_text());
-    needed(declared, process, list, provider, out);
     let rest = without_failed(&answer.kind);
     let kind = rest.as_ref().unwrap_or(&answer.kind);
     if provider == Some("eliza") && fits(&Type::Text, kind) == Fit::Never {
         out.push(codes::answer_of_eliza(answer.span));
     } else if matches!(kind, Type::Unit) {
         out.push(codes::answer_without_content(answer.span));
-    }
-}
-
-/// Checks that an agent names who answers. The host chooses that for the compressor of `mem`.
-fn needed(
-    declared: &Let,
-    process: &Process,
-    list: &[Setting],
-    provider: Option<&str>,
-    out: &mut Vec<Diagnostic>,
-) {
-    let given = |key: &str| list.iter().any(|setting| *setting.key.text == *key);
-    let name = &declared.name;
-    if !given("provider") && &*process.name != COMPRESSOR {
-        out.push(codes::agent_without_provider(
-            name.span,
-            &name.text,
-            &PROVIDERS.join(", "),
-        ));
-    }
-    if let Some(provider @ ("anthropic" | "openai" | "script")) = provider
-        && !given("model")
-    {
-        out.push(codes::agent_without_model(name.span, &name.text, &provider));
     }
 }
 

@@ -5,6 +5,7 @@ mod listings;
 mod names;
 mod once;
 mod outside;
+mod sessions;
 mod typing;
 mod wiring;
 

@@ -41,15 +41,15 @@ pub(super) fn unfinished(gate: &Gate, state: &Value) -> Option<Fault> {
         .filter(|_| !rests)
         .and_then(|index| gate.steps.get(index));
     let payloads = match held {
-        1 => "1 payload is".to_owned(),
-        several => format!("{several} payloads are"),
+        1 => "1 payload waits".to_owned(),
+        several => format!("{several} payloads wait"),
     };
     let detail = match (stopped, held) {
         (None, ..=0) => return None,
-        (None, _) => format!("{payloads} still held, and no run sends them"),
+        (None, _) => format!("{payloads} for a run that never came"),
         (Some(word), ..=0) => format!("the run cannot go on at step {step}: {word}"),
         (Some(word), _) => {
-            format!("the run cannot go on at step {step}: {word}; {payloads} still held")
+            format!("the run cannot go on at step {step}: {word}; {payloads} behind it")
         }
     };
     Some(fault(gate, FaultKind::Unfinished, detail))

@@ -33,6 +33,8 @@ pub(crate) struct Watched {
     /// The beginning of the names of its channels.
     pub prefix: Arc<str>,
     steps: Steps,
+    /// True if its steps have a time limit, so that a run always ends.
+    timed: bool,
     incoming: Arc<str>,
     trigger: Arc<str>,
     /// The channel of each payload and each choice of this side.
@@ -124,6 +126,7 @@ impl Watch {
             incoming: session.bind.incoming.text.clone(),
             trigger: channel(EndpointId::Trigger),
             steps: session.steps.clone(),
+            timed: session.bind.within.is_some(),
             sinks,
             other: None,
         });
@@ -275,7 +278,7 @@ impl Watch {
             let mut stops = due.filter(|step| !progress.steps.contains(&(number, *step)));
             let stop = stops.next().and_then(|step| session.steps.steps.get(step));
             let never = !progress.started.contains(&number);
-            if stop.is_none() && !never {
+            if stop.is_none() && !never || session.timed {
                 continue;
             }
             told = Some(match (told, stop) {

@@ -11,30 +11,55 @@ use plumb::modules::BuiltIn;
 use plumb::types::{Presence, Type};
 use plumb::value::Value;
 
-/// Types without `json`, as they are written.
-const TYPES: &[&str] = &[
-    "int",
-    "string",
-    "{ a: int, b?: string }",
-    "{ kind: \"x\", n: int } | { kind: \"y\", s: string } | { kind: \"z\", n?: number }",
-    "{ a: { n: number, s?: string }, b: bool }",
-    "(int, { s: string })",
-    "[int]",
-    "int | string | { a?: int, c: [string] }",
-    "{ a?: { s?: string, n: int | string }, b: unit | string }",
-    "{ a?: { kind: \"x\", n: int } | { s: int, b?: bool }, b?: { a?: { n?: int }, s: string } | unit }",
-    "{ kind: \"x\", a?: { n: int } | { s: string } } | { kind: \"y\", c?: { a?: { n?: int } } }",
+/// Types without `json`, as they are written, each with places in its messages.
+const TYPES: &[(&str, &[&str])] = &[
+    ("int", &["value"]),
+    ("string", &["value"]),
+    ("{ a: int, b?: string }", &["a", "b"]),
+    (
+        "{ kind: \"x\", n: int } | { kind: \"y\", s: string } | { kind: \"z\", n?: number }",
+        &["kind", "n", "s"],
+    ),
+    (
+        "{ a: { n: number, s?: string }, b: bool }",
+        &["a", "a.n", "a.s", "b"],
+    ),
+    ("(int, { s: string })", &["value.0", "value.1", "value.1.s"]),
+    ("[int]", &["value"]),
+    ("int | string | { a?: int, c: [string] }", &["a", "c"]),
+    (
+        "{ a?: { s?: string, n: int | string }, b: unit | string }",
+        &["a", "a.s", "a.n", "b"],
+    ),
+    (
+        "{ a?: { kind: \"x\", n: int } | { s: int, b?: bool }, b?: { a?: { n?: int }, s: string } | unit }",
+        &[
+            "a", "a.kind", "a.n", "a.s", "a.b", "b", "b.a", "b.a.n", "b.s",
+        ],
+    ),
+    (
+        "{ kind: \"x\", a?: { n: int } | { s: string } } | { kind: \"y\", c?: { a?: { n?: int } } }",
+        &["kind", "a", "a.n", "a.s", "c", "c.a", "c.a.n"],
+    ),
+    (
+        "{ \"a-b\"?: { n?: int } | { s: string } }",
+        &["value.\"a-b\"", "value.\"a-b\".n", "value.\"a-b\".s"],
+    ),
 ];
 
 /// Bytes to choose by; zeros when they are used up.
-struct Bytes<'a>(&'a [u8]);
+struct Bytes<'a> {
+    rest: &'a [u8],
+    /// Places in the messages that come in.
+    places: &'static [&'static str],
+}
 
 impl Bytes<'_> {
     fn below(&mut self, bound: usize) -> usize {
-        let Some((first, rest)) = self.0.split_first() else {
+        let Some((first, rest)) = self.rest.split_first() else {
             return 0;
         };
-        self.0 = rest;
+        self.rest = rest;
         usize::from(*first) % bound
     }
 
@@ -44,13 +69,16 @@ impl Bytes<'_> {
 
     /// A place in a message, which may or may not be there.
     fn place(&mut self) -> String {
+        if self.below(4) > 0 && !self.places.is_empty() {
+            return self.pick(self.places).to_owned();
+        }
         let mut place = self
             .pick(&[
                 "a", "b", "n", "s", "kind", "value", "c", "value.0", "value.1",
             ])
             .to_owned();
         if self.below(3) == 0 {
-            place += self.pick(&[".n", ".s", ".a", ".kind"]);
+            place += self.pick(&[".n", ".s", ".a"]);
         }
         place
     }
@@ -128,10 +156,9 @@ impl Bytes<'_> {
     }
 
     fn program(&mut self) -> String {
-        let mut text = format!(
-            "let main : !({}) -> !json = plumb(input, output) {{ input",
-            self.pick(TYPES)
-        );
+        let (kind, places) = TYPES[self.below(TYPES.len())];
+        self.places = places;
+        let mut text = format!("let main : !({kind}) -> !json = plumb(input, output) {{ input");
         for _ in 0..=self.below(2) {
             let _ = write!(text, " ; {}", self.step());
         }
@@ -186,7 +213,10 @@ fn has_json(kind: &Type) -> bool {
 
 /// Runs a program that checks on messages of its input. Gives whether it did check.
 pub fn check_and_run(bytes: &[u8]) -> bool {
-    let bytes = &mut Bytes(bytes);
+    let bytes = &mut Bytes {
+        rest: bytes,
+        places: &[],
+    };
     let text = bytes.program();
     let checked = check("generated.plumb", &text, &BuiltIn);
     if !checked.is_sound() {

@@ -79,16 +79,31 @@ pub fn name(path: &Path) -> String {
     }
 }
 
-/// Shows diagnostics on standard error, with the source lines.
+/// The maximum number of diagnostics that are shown at once.
+const SHOWN: usize = 100;
+
+/// Shows diagnostics on standard error, with the source lines. Of very many, the first errors are shown, and the
+/// others are counted.
 pub fn show(diagnostics: &[Diagnostic], sources: &Sources, console: &mut Console) {
     if diagnostics.is_empty() {
         return;
     }
+    let mut all = diagnostics.to_vec();
+    if all.len() > SHOWN {
+        all.sort_by_key(|one| one.severity);
+    }
+    let rest = all.split_off(all.len().min(SHOWN));
+    let diagnostics = all.as_slice();
     let colour = match console.palette_err.colour() {
         environment::Colour::Allowed => Colour::Ansi,
         environment::Colour::Plain => Colour::Plain,
     };
     console.note(render(diagnostics, sources, colour, console.width));
+    if let Some(rest) = counts(&rest) {
+        console.note(format!(
+            "{rest} more; `ebbtide plumb check --json` lists all"
+        ));
+    }
 }
 
 /// Counts diagnostics, as in `2 errors and 1 warning`; `None` if there are none.

@@ -6,7 +6,9 @@ use crate::commands::ControlCommand;
 use crate::expr::fields_of;
 use crate::names::{Sort, Unit, member_name};
 use crate::span::SourceId;
-use crate::syntax::ast::{Bind, Body, DeclarationKind, Name, Plumb, Protocol, ProtocolKind, Side};
+use crate::syntax::ast::{
+    Bind, Body, DeclarationKind, Name, Plumb, Protocol, ProtocolKind, Side, StatementKind,
+};
 use crate::syntax::type_text;
 use crate::types::{Presence, Type};
 
@@ -237,6 +239,13 @@ impl Checked {
 
     /// The type of the message that the expression at a place reads.
     pub(super) fn message_at(&self, offset: u32) -> Option<Type> {
+        // What a binding becomes has its span.
+        let statement = self
+            .statement_at(offset)
+            .map(|(_, statement)| &statement.kind);
+        if matches!(statement, Some(StatementKind::Bind(_))) {
+            return None;
+        }
         let notes = self.notes.iter();
         let around = notes.filter(|note| note.span.start < offset && offset < note.span.end);
         let messages = around.filter_map(|note| match &note.shows {

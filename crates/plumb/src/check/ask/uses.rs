@@ -344,7 +344,9 @@ impl<'a> Walk<'a> {
         let written = matches!(declared(units, found)?.body, Body::Plumb(_));
         let mut ports = process.inputs.iter().chain(&process.outputs);
         let port = ports.find(|it| *it.name == *port)?;
-        (written && process.role == Role::Plumb).then_some(port.span)
+        let source = self.checked.sources.get(port.span.source)?;
+        let named = source.text.get(port.span.range()) == Some(&*port.name);
+        (written && named && process.role == Role::Plumb).then_some(port.span)
     }
 
     fn wire(&mut self, wire: &Wire) {

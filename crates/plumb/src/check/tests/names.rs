@@ -178,3 +178,36 @@ fn a_slip_of_the_fingers_is_recognised() {
         assert_eq!(hints, [hint], "{text}");
     }
 }
+
+#[test]
+fn a_name_that_two_modules_define_is_asked_for_by_its_module() {
+    let modules = |name: &str| -> Option<String> {
+        let text = match name {
+            "one" => "type T = { a: int }  type Same = int  protocol P = send int . end",
+            "two" => "type T = { b: int }  type Same = int  protocol P = recv int . end",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    };
+    let bound = |protocol: &str| {
+        format!(
+            "use one use two let main : (!int, !int) -> !int = plumb(i, go, o) {{
+               (i, o) <-> {protocol} as s  go ; s@trigger  go ; s@send(int)
+             }}"
+        )
+    };
+    let cases: Vec<(String, &[&str])> = vec![
+        ("use one use two type A = T".to_owned(), &["P0207"]),
+        ("use one use two type A = One.T".to_owned(), &[]),
+        ("use one use two type T = int type A = T".to_owned(), &[]),
+        ("use one type A = T".to_owned(), &[]),
+        // Both mean the same.
+        ("use one use two type A = Same".to_owned(), &[]),
+        (bound("One.P"), &[]),
+        (bound("P"), &["P0207"]),
+    ];
+    for (text, codes) in cases {
+        let checked = crate::check::check("test.plumb", &text, &modules);
+        assert_eq!(codes_of(&checked), codes, "{text}");
+    }
+}

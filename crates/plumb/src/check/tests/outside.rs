@@ -8,7 +8,11 @@ fn agents(cases: &[(&str, &[&str])]) {
     let texts: Vec<(String, &[&str])> = cases
         .iter()
         .map(|(text, codes)| {
-            let text = format!("let a : !string -> !string = agent {{ {text} }}");
+            let provider = match text.contains("provider") {
+                true => "",
+                false => "provider: \"sim\", ",
+            };
+            let text = format!("let a : !string -> !string = agent {{ {provider}{text} }}");
             (text, *codes)
         })
         .collect();
@@ -50,7 +54,7 @@ fn settings() {
         ("mcp: \"server\"", &[]),
         ("mcp: [{ command: \"server\", args: [\"-v\"] }]", &[]),
         ("mcp: [{ args: [\"-v\"] }]", &["P0702"]),
-        ("tools: [a]", &[]),
+        ("tools: [a]", &["P0709"]),
         ("tools: [nothing]", &["P0201"]),
         ("tools: \"a\"", &["P0702"]),
         ("tools: [Mem.compressor]", &[]),
@@ -62,30 +66,45 @@ fn settings() {
 fn ports_of_agents() {
     check_all(&[
         (
-            "let a : (!string, !CtrlCmd) -> (!string, !CtrlResp, !json) = agent { }",
+            "let a : (!string, !CtrlCmd) -> (!string, !CtrlResp, !json) = agent { provider: \"sim\" }",
             &[],
         ),
         (
-            "let a : (!string, !CtrlCmd) -> (!string, !json) = agent { }",
+            "let a : (!string, !CtrlCmd) -> (!string, !json) = agent { provider: \"sim\" }",
             &[],
         ),
         (
-            "let a : (!string, !Pause) -> (!string, !CtrlResp) = agent { }",
+            "let a : (!string, !Pause) -> (!string, !CtrlResp) = agent { provider: \"sim\" }",
             &[],
         ),
-        ("let a : (!string, !int) -> !string = agent { }", &["P0704"]),
-        ("let a : !string -> (!string, !int) = agent { }", &["P0704"]),
         (
-            "let a : !string -> (!string, !CtrlResp, !int) = agent { }",
+            "let a : (!string, !int) -> !string = agent { provider: \"sim\" }",
+            &["P0704"],
+        ),
+        (
+            "let a : !string -> (!string, !int) = agent { provider: \"sim\" }",
+            &["P0704"],
+        ),
+        (
+            "let a : !string -> (!string, !CtrlResp, !int) = agent { provider: \"sim\" }",
             &[],
         ),
-        ("let a : () -> !string = agent { }", &["P0704"]),
-        ("let a : !string -> !unit = agent { }", &["P0705"]),
+        (
+            "let a : () -> !string = agent { provider: \"sim\" }",
+            &["P0704"],
+        ),
+        (
+            "let a : !string -> !unit = agent { provider: \"sim\" }",
+            &["P0705"],
+        ),
         (
             "let a : !string -> !int = agent { provider: \"eliza\" }",
             &["P0705"],
         ),
-        ("let a : string -> !string = agent { }", &["P0304"]),
+        (
+            "let a : string -> !string = agent { provider: \"sim\" }",
+            &["P0304"],
+        ),
     ]);
 }
 
@@ -106,6 +125,98 @@ fn tools() {
         ),
         ("let t : (int, int) -> int = tool { mcp: \"server\" }", &[]),
         ("let t : int -> int = tool { process: missing }", &["P0201"]),
+    ]);
+}
+
+#[test]
+fn agents_name_a_provider() {
+    check_all(&[
+        ("let a : !string -> !string = agent { }", &["P0708"]),
+        (
+            "let a : !string -> !string = agent { model: \"m\" }",
+            &["P0708"],
+        ),
+        (
+            "let a : !string -> !string = agent { provder: \"sim\" }",
+            &["P0701"],
+        ),
+        // The host chooses who makes summaries.
+        (
+            "use mem let c : !MemoryDump -> !SetMemory = Mem.compressor",
+            &[],
+        ),
+    ]);
+}
+
+#[test]
+fn tools_have_the_types_of_their_processes() {
+    check_all(&[
+        (
+            "let p : !int -> !int = id  let t : string -> int = tool { process: p }",
+            &["P0301"],
+        ),
+        (
+            "let p : !int -> !int = id  let t : int -> string = tool { process: p }",
+            &["P0301"],
+        ),
+        (
+            "let p : !int -> !int = id  let t : string -> string = tool { process: p }",
+            &["P0301", "P0301"],
+        ),
+        (
+            "let p : !number -> !int = map(1)  let t : int -> number = tool { process: p }",
+            &[],
+        ),
+        // `json` is checked when it runs.
+        (
+            "let p : !int -> !json = map(value)  let t : json -> int = tool { process: p }",
+            &[],
+        ),
+        (
+            "let p : !{ a: int } -> !int = map(a)  let t : { a?: int } -> int = tool { process: p }",
+            &["P0301"],
+        ),
+        (
+            "let a : !int -> !string = agent { provider: \"sim\" }
+             let t : int -> int = tool { process: a }",
+            &["P0301"],
+        ),
+        (
+            "let s : string -> int = tool { mcp: \"server\" }
+             let t : int -> int = tool { process: s }",
+            &["P0301"],
+        ),
+    ]);
+}
+
+#[test]
+fn tools_do_not_call_themselves() {
+    check_all(&[
+        ("let t : int -> int = tool { process: t }", &["P0709"]),
+        (
+            "let t : int -> int = tool { process: p }  let p : !int -> !int = t",
+            &["P0709"],
+        ),
+        (
+            "let t : int -> int = tool { process: p }
+             let p : !int -> !int = plumb(i, o) { i ; q ; o }
+             let q : !int -> !int = plumb(i, o) { i ; filter(value > 0) ; t ; o }",
+            &["P0709"],
+        ),
+        (
+            "let t : int -> int = tool { process: u }  let u : int -> int = tool { process: t }",
+            &["P0709"],
+        ),
+        (
+            "let t : string -> string = tool { process: a }
+             let a : !string -> !string = agent { provider: \"sim\", tools: [t] }",
+            &["P0709"],
+        ),
+        (
+            "let t : int -> int = tool { process: p }  let p : !int -> !int = id
+             let u : int -> int = tool { process: p }  let main : !int -> !int = t ; u ; t",
+            &[],
+        ),
     ]);
 }
 

@@ -169,6 +169,98 @@ fn what_may_be_missing_is_asked_for_first() {
 }
 
 #[test]
+fn a_field_that_is_missing_says_nothing_of_what_leads_to_it() {
+    let given = "!{ x?: { kind: \"a\", p: int } | { q: int } } -> ";
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "!{ x: { q: int } } = filter(not defined(x.kind))",
+            &["P0301"],
+        ),
+        (
+            "!{ x?: { kind: \"a\", p: int } | { q: int } } = filter(not defined(x.kind))",
+            &[],
+        ),
+        (
+            "!{ x: { q: int } } = filter(defined(x) && not defined(x.kind))",
+            &[],
+        ),
+        (
+            "!{ x: { q: int } } = filter(not defined(x.kind) && defined(x.q))",
+            &[],
+        ),
+        (
+            "!{ x: { kind: \"a\", p: int } } = filter(defined(x.kind))",
+            &[],
+        ),
+        ("!int = map(if defined(x.kind) then 0 else x.q)", &["P0403"]),
+        ("!int = map(if not defined(x.kind) then 0 else x.p)", &[]),
+        // What is there has all that leads to it.
+        ("!int = map(if defined(x.q) then x.q else 0)", &[]),
+        (
+            "!int = map(if defined(x.p) || defined(x.q) then 1 else 0)",
+            &[],
+        ),
+        ("!bool = map(defined(x.q) && x.q > 1)", &[]),
+    ];
+    let deep = "!{ x?: { y?: { z?: int } } } -> ";
+    let more: &[(&str, &[&str])] = &[
+        ("!int = map(if defined(x.y.z) then x.y.z else 0)", &[]),
+        ("!{ x: { y: { z: int } } } = filter(defined(x.y.z))", &[]),
+        ("!{ y?: { z?: int } } = filter(defined(x.y)).x", &[]),
+        (
+            "!{ y?: { z?: int } } = filter(not defined(x.y)).x",
+            &["P0403"],
+        ),
+        ("!int = map(if defined(x.y) then x.y.z else 0)", &["P0403"]),
+    ];
+    let all = [(given, cases), (deep, more)];
+    let texts: Vec<(String, &[&str])> = all
+        .iter()
+        .flat_map(|(given, cases)| {
+            cases
+                .iter()
+                .map(move |(text, codes)| (format!("{given}{text}"), *codes))
+        })
+        .collect();
+    let cases: Vec<(&str, &[&str])> = texts
+        .iter()
+        .map(|(text, codes)| (&**text, *codes))
+        .collect();
+    morphisms(&cases);
+}
+
+#[test]
+fn fields_have_any_name_in_quotes() {
+    let given = "!{ \"content-type\": string, \"Accept\"?: int, a: int } -> ";
+    let cases: &[(&str, &[&str])] = &[
+        ("!string = id.\"content-type\"", &[]),
+        ("!string = map(value.\"content-type\")", &[]),
+        ("!int = map(value.\"Accept\")", &["P0403"]),
+        (
+            "!int = map(if defined(value.\"Accept\") then value.\"Accept\" else \"a\" )",
+            &["P0301"],
+        ),
+        (
+            "!int = map(if defined(value.\"Accept\") then value.\"Accept\" else a)",
+            &[],
+        ),
+        ("!{ \"x y\": int } = map({ \"x y\": a })", &[]),
+        ("!{ b: int } = map({ \"b\": a })", &[]),
+        ("!json = map({ \"x y\" })", &["P0101"]),
+        ("!int = id.\"content\"", &["P0401"]),
+    ];
+    let texts: Vec<(String, &[&str])> = cases
+        .iter()
+        .map(|(text, codes)| (format!("{given}{text}"), *codes))
+        .collect();
+    let cases: Vec<(&str, &[&str])> = texts
+        .iter()
+        .map(|(text, codes)| (&**text, *codes))
+        .collect();
+    morphisms(&cases);
+}
+
+#[test]
 fn filters_select() {
     let sum = "!({ done: bool, text: string } | { score: int, text: string }) -> ";
     let tags = "!({ tag: \"a\", value: int } | { tag: \"b\", value: string }) -> ";

@@ -1,6 +1,7 @@
 //! Statements of a `plumb`: what they connect, and what is missing.
 
 use super::{check_all, check_bodies, drawn};
+use crate::modules::BuiltIn;
 
 #[test]
 fn statements_of_a_body() {
@@ -133,14 +134,78 @@ fn cycles_that_never_stop() {
         ),
     ]);
     let agent = "let a : !string -> !string = agent { provider: \"eliza\" }\n";
-    let around =
-        "let main : !string -> !string = plumb(input, output) { input ; a  a ; a  a ; output }";
+    let around = "let main : !string -> !string = plumb(input, output) { input ; a  a ; id ; a  a ; output }";
     let inner = "let b : !string -> !string = plumb(i, o) { i ; a ; o }\n";
-    let through =
-        "let main : !string -> !string = plumb(input, output) { input ; b ; b  b ; output }";
+    let through = "let main : !string -> !string = plumb(input, output) { input ; b  b ; id ; b  b ; output }";
     check_all(&[
         (&format!("{agent}{around}"), &["P0508"]),
         (&format!("{agent}{inner}{through}"), &["P0508"]),
+    ]);
+}
+
+#[test]
+fn a_statement_composes_a_process_with_itself() {
+    let inc = "let inc : !int -> !int = map(value + 1)\n";
+    let bot = "let bot : !int -> !int = agent { provider: \"sim\" }\n";
+    let within = |statements: &str| {
+        format!("{inc}{bot}let main : !int -> !int = plumb(input, output) {{ {statements} }}")
+    };
+    let cases: &[(&str, &[&str])] = &[
+        ("input ; inc ; inc ; output", &[]),
+        ("input ; bot ; inc ; bot ; output", &[]),
+        ("input ; copy ; (inc * inc) ; merge ; output", &[]),
+        // Feedback leads from a name back to it.
+        (
+            "input ; bot  bot ; filter(value < 3) ; bot  bot ; output",
+            &[],
+        ),
+        ("input ; inc  inc ; output", &[]),
+        ("input ; bot@input  bot ; output", &[]),
+        // Which of the two is meant elsewhere?
+        ("input ; inc ; inc ; output  inc ; output", &["P0511"]),
+        ("input ; bot  bot ; bot  bot ; output", &["P0511"]),
+        (
+            "spawn bot(input, output)  input ; bot ; bot ; output",
+            &["P0511"],
+        ),
+        (
+            "input ; inc ; inc ; output  input ; inc ; inc ; output",
+            &[],
+        ),
+    ];
+    let texts: Vec<(String, &[&str])> = cases
+        .iter()
+        .map(|(text, codes)| (within(text), *codes))
+        .collect();
+    let cases: Vec<(&str, &[&str])> = texts
+        .iter()
+        .map(|(text, codes)| (&**text, *codes))
+        .collect();
+    check_all(&cases);
+    let told = super::super::check("test.plumb", &within("input ; bot  bot ; bot"), &BuiltIn);
+    let hint = told.diagnostics.first().and_then(|one| one.hint.as_deref());
+    assert!(
+        hint.is_some_and(|hint| hint.contains("`spawn`")),
+        "{hint:?}"
+    );
+}
+
+#[test]
+fn an_output_does_not_feed_an_input() {
+    check_bodies(&[
+        ("input ; output  output ; input", &["P0505"]),
+        ("input ; output  discard ; input", &["P0505"]),
+        ("input ; output  output ; once(\"x\") ; output", &["P0505"]),
+        ("input ; discard ; once(\"x\") ; output", &[]),
+    ]);
+}
+
+#[test]
+fn once_at_the_end_of_a_line() {
+    check_bodies(&[
+        ("input ; discard  once\n(\"x\") ; output", &[]),
+        ("input ; discard  once\n  (null) ; map(\"x\") ; output", &[]),
+        ("input ; once\n(input * input) ; merge ; output", &["P0201"]),
     ]);
 }
 

@@ -253,12 +253,7 @@ fn what_other_languages_write_is_told_by_what_plumb_writes() {
         "30s",
     );
     check("let f : !A -> !B = plumb(a, end) { }", "end", "P0111", "");
-    check(
-        "type T = { \"a\": int }",
-        "\"a\"",
-        "P0101",
-        "without quotes",
-    );
+    check("type T = { Name: int }", "Name", "P0110", "`\"Name\"`");
     check("type T = int )", ")", "P0120", "");
     check("let f : !A -> !B = map(01)", "01", "P0106", "JSON");
     check("let f : !A -> !B = map(\"\\q\")", "\\q", "P0105", "JSON");

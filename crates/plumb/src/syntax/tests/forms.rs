@@ -201,3 +201,13 @@ protocol R = send { a: unit } | B . (M.P)
 ",
     );
 }
+
+#[test]
+fn fields_that_are_no_words() {
+    check_canonical(
+        "type H = { \"content-type\": string, \"Accept\"?: int, a: int }
+let f : !H -> !json = filter(value.\"content-type\" = \"x\").\"content-type\" ; map({ \"a b\": value })",
+    );
+    let text = check_canonical("type H = { \"plain\": int }");
+    assert_eq!(text, "type H = { plain: int }\n");
+}
