@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::conversations::{Arrival, Endpoint, Outgoing, Remedy, Ticket, Verdict, drop_betas};
 use crate::server::access::is_local;
+use crate::server::bridge;
 use crate::server::coding::Codings;
 use crate::server::control::Peer;
 use crate::server::credentials::{self, Credentials};
@@ -106,7 +107,8 @@ async fn answer(
         Verdict::Send(mut outgoing, ticket) => {
             // Only what is still the client's own goes out as it was encoded.
             let is_own = outgoing.body.as_ptr() == decoded.as_ptr();
-            if encoding.is_some() && is_own && outgoing.is_passed_on() {
+            let goes = is_own && !bridge::applies(exchange, &parts);
+            if encoding.is_some() && goes && outgoing.is_passed_on() {
                 (outgoing.body, outgoing.encoding) = (came, encoding);
             }
             send(exchange, parts, outgoing, ticket).await
@@ -286,7 +288,10 @@ async fn send_once(
         let identity = HeaderValue::from_static("identity");
         sent.insert(header::ACCEPT_ENCODING, identity);
     }
-    dispatch(exchange, parts, sent, whole(outgoing.body.clone())).await
+    match bridge::over(exchange, parts, &outgoing.body) {
+        Some((parts, body)) => dispatch(exchange, &parts, sent, whole(body)).await,
+        None => dispatch(exchange, parts, sent, whole(outgoing.body.clone())).await,
+    }
 }
 
 /// Sends a request to the provider and waits for the head of the answer.
