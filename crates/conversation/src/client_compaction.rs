@@ -19,6 +19,10 @@ use crate::seal::{Seals, joined};
 /// The most that the turns behind a prepared summary may take in the answer.
 const BEHIND: Tokens = Tokens::new(4_000);
 
+/// The share of the size from which the client wants a compaction that each part of the answer may have: else
+/// the next request would be due again.
+const SHARE_OF_DUE: f64 = 0.2;
+
 /// A summary that can answer a client's own compaction.
 #[derive(Clone, Debug)]
 pub struct AtHand {
@@ -28,6 +32,23 @@ pub struct AtHand {
     cut: usize,
     pins: String,
     room: Room,
+    originals: Option<Originals>,
+}
+
+/// The turns that an earlier summary in a request stands for.
+#[derive(Clone, Debug)]
+pub struct Originals {
+    /// The turns.
+    pub turns: Arc<[Turn]>,
+    /// The number of messages of the request in whose place they stand.
+    pub messages: usize,
+}
+
+/// The place of an earlier summary of ours among turns.
+#[must_use]
+pub fn summary_in(turns: &[Turn]) -> Option<usize> {
+    let by_us = |turn: &Turn| turn.role() != Role::Assistant && turn.texts().any(is_beside);
+    turns.iter().rposition(by_us)
 }
 
 /// An answer to a client's compaction.
@@ -85,11 +106,19 @@ impl Conversation {
                 standing: limits.standing(),
                 summary: limits.summary,
             },
+            originals: None,
         })
     }
 }
 
 impl AtHand {
+    /// The same, made from the originals in place of an earlier summary.
+    #[must_use]
+    pub fn with_originals(mut self, originals: Option<Originals>) -> Self {
+        self.originals = originals;
+        self
+    }
+
     /// The answer, where what is at hand is enough. Computes for milliseconds where much was said since.
     #[must_use]
     pub fn answer(
@@ -175,7 +204,16 @@ impl AtHand {
             .turns()
             .get(..own.covers)
             .filter(|it| !it.is_empty())?;
-        let texts = self.texts(turns, own, incoming);
+        let originals = self
+            .originals
+            .as_ref()
+            .filter(|it| it.messages <= turns.len());
+        let all = originals.map(|originals| {
+            let since = turns.get(originals.messages..).unwrap_or_default();
+            [&*originals.turns, since].concat()
+        });
+        let all = all.as_deref().unwrap_or(turns);
+        let texts = self.texts((all, turns), own, incoming);
         let seal = seals.close(&texts);
         Some(SealedSummary { texts, seal })
     }
@@ -184,25 +222,22 @@ impl AtHand {
     /// words with the summary.
     fn texts(
         &self,
-        turns: &[Turn],
+        (all, turns): (&[Turn], &[Turn]),
         own: &ClientCompaction,
         incoming: &Incoming<'_>,
     ) -> Vec<String> {
         let counter = incoming.model.counter();
+        let room = self.room_for(own);
         let mut texts = Vec::new();
         // OpenAI's clients keep the operator's messages, and with a list of messages the user's as well.
         if !incoming.dialect().facts().layout.keeps_system {
-            let standing = Standing::of(turns, self.room.standing);
-            texts.extend(
-                standing
-                    .texts_before(turns, turns.len())
-                    .map(|(_, text)| text),
-            );
+            let standing = Standing::of(all, room.standing);
+            texts.extend(standing.texts_before(all, all.len()).map(|(_, text)| text));
         }
         if !self.pins.is_empty() {
             texts.push(self.pins.clone());
         }
-        let whole = extract_in(turns, &[], self.room, &counter).render();
+        let whole = extract_in(all, &[], room, &counter).render();
         let text = match &self.mark {
             Some(mark) => self.brought_up(&whole, (mark, turns), &counter),
             None => whole,
@@ -212,6 +247,19 @@ impl AtHand {
             _ => text,
         });
         texts
+    }
+
+    /// The room for the parts of the answer.
+    fn room_for(&self, own: &ClientCompaction) -> Room {
+        let Wants::Later(Some(due)) = own.wants else {
+            return self.room;
+        };
+        let most = due.scaled(SHARE_OF_DUE);
+        Room {
+            words: self.room.words.min(most),
+            standing: self.room.standing.min(most),
+            summary: self.room.summary.min(most),
+        }
     }
 
     /// A prepared summary with all of the user's words in front, and what was done since behind it.

@@ -4,6 +4,7 @@ use context::pin::{Origin, PinId};
 use history::{Conversation as Record, ConversationId};
 use jiff::Timestamp;
 
+use crate::batch::Batch;
 use crate::conversation::Conversation;
 use crate::effect::{Effect, Input, NotPinned};
 use crate::homunculus::{Extent, Limits, Path, StopReason, Writing};
@@ -11,6 +12,7 @@ use crate::identity::{Known, Uncounted, compare};
 use crate::incoming::Incoming;
 use crate::journal::{Happened, Journal, Sent};
 use crate::pins::PinBook;
+use crate::rewrite::ClientCompaction;
 use crate::view::View;
 
 impl Conversation {
@@ -20,9 +22,7 @@ impl Conversation {
             Input::Request(incoming, flight) => self.ask(incoming, flight, now),
             Input::Yield(incoming, own, flight) => self.yield_to(incoming, (own, flight), now),
             Input::ClientCompacted(own) => {
-                let happened = Happened::OwnCompaction(own.client, true);
-                self.journal.note(now, happened);
-                Vec::new()
+                vec![self.was_compacted(own, now)]
             }
             Input::SealRefused(why) => {
                 self.journal.note(now, Happened::SealRefused(why));
@@ -86,6 +86,19 @@ impl Conversation {
             return all;
         }
         effects
+    }
+
+    /// The client's compaction was answered: what it goes on from is stored with all turns that it covers.
+    fn was_compacted(&mut self, own: &ClientCompaction, now: Timestamp) -> Effect {
+        let happened = Happened::OwnCompaction(own.client, true);
+        self.journal.note(now, happened);
+        let covers = own.covers.min(self.len());
+        self.record.head = self.id_before(covers);
+        self.record.turns = covers as u64;
+        Effect::Store(Batch {
+            conversation: Some(self.to_record()),
+            ..Batch::default()
+        })
     }
 
     /// Sets a pin from outside.

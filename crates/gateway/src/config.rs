@@ -29,6 +29,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The base URLs that requests go to.
     pub upstream: Upstreams,
+    /// Sends Responses requests to the OpenAI upstream as Chat Completions.
+    pub openai_over_chat: bool,
     /// The file of the history; `None` keeps it in memory.
     pub store: Option<PathBuf>,
     /// The mode of operation.
@@ -254,6 +256,7 @@ impl Default for Config {
                 anthropic: "https://api.anthropic.com".to_owned(),
                 openai: "https://api.openai.com".to_owned(),
             },
+            openai_over_chat: false,
             store: None,
             mode: Mode::default(),
             policy: Policy::default(),

@@ -23,6 +23,7 @@ mod calls;
 mod exchange;
 mod jobs;
 mod lineage;
+mod originals;
 mod protocol;
 mod queue;
 mod queueing;
@@ -33,6 +34,7 @@ mod retention;
 mod running;
 mod slots;
 mod ticket;
+mod unknowing;
 mod writer;
 
 pub use exchange::{Arrival, Endpoint, Generation, Heard, Outgoing, Remedy, Verdict};
@@ -85,7 +87,7 @@ struct Inner {
     /// What the clients' own summaries left out.
     receipts: reports::Receipts,
     /// Providers without compaction.
-    unknowing: protocol::Unknowing,
+    unknowing: unknowing::Unknowing,
     /// The room for earlier messages that are put into requests.
     earlier: lineage::Room,
     /// True if a task looks for idle conversations.
@@ -119,7 +121,7 @@ impl Conversations {
                 slots: slots::Slots::new(parts.config.policy.slots),
                 calls: calls::Calls::default(),
                 receipts: reports::Receipts::default(),
-                unknowing: protocol::Unknowing::default(),
+                unknowing: unknowing::Unknowing::default(),
                 earlier: lineage::Room::new(limits.bodies),
                 is_watched: AtomicBool::new(false),
                 parts,

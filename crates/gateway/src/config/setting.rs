@@ -112,6 +112,9 @@ pub const SETTINGS: &[Setting] = settings![
         |c, t| c.upstream.anthropic = url(t)?, |c| Some(quoted(&c.upstream.anthropic));
     "upstream.openai", "the base URL of the OpenAI APIs", "a URL", Openly,
         |c, t| c.upstream.openai = url(t)?, |c| Some(quoted(&c.upstream.openai));
+    "upstream.openai_dialect", "how Responses requests reach the OpenAI upstream: as they come, or as Chat Completions",
+        "`own` or `chat`", Openly,
+        |c, t| c.openai_over_chat = choice(t, &BRIDGES)?, |c| Some(named(&BRIDGES, &c.openai_over_chat));
 
     "policy.window", "the context window of every model, instead of the model's own", "tokens, such as `200k`, or `none`", Openly,
         |c, t| c.policy.window = optional(t, window)?, |c| Some(whole_or(c.policy.window, NONE));
@@ -205,6 +208,8 @@ const TENANCIES: [(&str, Tenancy); 3] = [
     ("keys", Tenancy::Keys),
     ("one", Tenancy::One),
 ];
+
+const BRIDGES: [(&str, bool); 2] = [("own", false), ("chat", true)];
 
 const ROUTES: [(&str, RouteChoice); 4] = [
     ("auto", RouteChoice::Auto),

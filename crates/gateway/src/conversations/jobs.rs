@@ -297,9 +297,14 @@ impl Inner {
     /// The ways that are open for this request.
     fn routes(&self, preparation: &Preparation, source: &Source) -> Result<Routes, ModelError> {
         let config = &self.parts.config;
-        let own = Endpoint::of_request(source.dialect, &source.url)?;
+        let mut own = Endpoint::of_request(source.dialect, &source.url)?;
+        let bridges = self.bridges(source.dialect);
+        if bridges && let Some(chat) = Dialect::named("chat") {
+            own = own.speaking(chat)?;
+        }
         let endpoint = own.clone().with_headers(&source.headers);
-        let sent = source.sent.as_ref().map(|sent| Sent {
+        let sent = source.sent.as_ref().filter(|_| !bridges);
+        let sent = sent.map(|sent| Sent {
             endpoint: sent
                 .betas
                 .iter()

@@ -134,7 +134,8 @@ impl Inner {
         let body = request.behind(&earlier.messages).ok()?;
         let named = Named {
             body: arrival.body.clone(),
-            is_whole: earlier.is_whole,
+            // A provider that is asked in another dialect knows no answers.
+            is_whole: earlier.is_whole && !self.bridges(request.dialect()),
             _room: room,
         };
         Some((Bytes::from(body), named))

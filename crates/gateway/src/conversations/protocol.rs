@@ -4,8 +4,7 @@
 //! the gateway and the provider see readable text. What the provider does not know of compaction is taken out of
 //! the request, and the gateway does it instead.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ::conversation::client_compaction::Answered;
 use ::conversation::identity::Key;
@@ -18,7 +17,7 @@ use context::coded::Coded;
 use context::{Text, Tokens};
 use history::Tenant;
 use http::{HeaderMap, HeaderName, StatusCode};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokens::Capability;
 use wire::api::{Dialect, Failure, Request};
 
@@ -26,36 +25,10 @@ use super::request::origin;
 use super::ticket::Passage;
 use super::{Arrival, Inner, Outgoing, Ticket, Verdict};
 
-/// For how long a provider that refused compaction is not asked again.
-const HOLDS: SignedDuration = SignedDuration::from_hours(24);
-/// The most models that are remembered.
-const MOST: usize = 1_024;
 /// The size from which a provider compacts where the client names none.
 const DUE: Tokens = Tokens::new(150_000);
 /// The header in which Anthropic's clients name betas.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
-
-/// The models whose provider refused compaction, and until when that holds.
-#[derive(Debug, Default)]
-pub(super) struct Unknowing(Mutex<HashMap<Key, Timestamp>>);
-
-impl Unknowing {
-    fn has(&self, key: Key, now: Timestamp) -> bool {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&key).is_some_and(|until| now < *until)
-    }
-
-    /// Returns false if it was known.
-    fn learn(&self, key: Key, now: Timestamp) -> bool {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, until| now < *until);
-        if known.len() >= MOST {
-            known.clear();
-        }
-        let until = now.checked_add(HOLDS).unwrap_or(Timestamp::MAX);
-        known.insert(key, until).is_none()
-    }
-}
 
 /// The client's wish that the provider compact from some size on.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +63,9 @@ impl Inner {
         (dialect, model): (Dialect, &str),
         now: Timestamp,
     ) -> bool {
+        if self.bridges(dialect) {
+            return false;
+        }
         if let Some(knows) = self.parts.config.policy.native_compaction {
             return knows;
         }
@@ -98,13 +74,30 @@ impl Inner {
             && dialect.facts().compaction.native
             && !self
                 .unknowing
-                .has(self.knowing_key(tenant, url, model), now)
+                .has(self.knowing_key((tenant, url), (dialect, model)), now)
     }
 
-    fn knowing_key(&self, tenant: Tenant, url: &str, model: &str) -> Key {
-        let path = url.split('?').next().unwrap_or_default();
-        let path = path.trim_end_matches('/').trim_end_matches("/compact");
-        self.directory.commons.model_key(tenant, path, model)
+    /// Returns true if requests of this dialect reach their provider in another one.
+    pub(super) fn bridges(&self, dialect: Dialect) -> bool {
+        self.parts.config.openai_over_chat && dialect.facts().server.bridged.is_some()
+    }
+
+    /// The key of a model at a server, whichever path of the dialect is asked.
+    fn knowing_key(&self, (tenant, url): (Tenant, &str), (dialect, model): (Dialect, &str)) -> Key {
+        let path = url
+            .split('?')
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches('/');
+        let server = &dialect.facts().server;
+        let ends = server.generate.0.iter().chain(server.count.0);
+        let longest = ends
+            .filter(|end| path.ends_with(**end))
+            .max_by_key(|end| end.len());
+        let base = longest
+            .and_then(|end| path.strip_suffix(end))
+            .unwrap_or(path);
+        self.directory.commons.model_key(tenant, base, model)
     }
 
     /// The seals of a tenant.
@@ -202,6 +195,7 @@ impl Inner {
             return None;
         }
         let at_once = passage.shared.lock().at_once()?;
+        let at_once = self.with_originals(at_once, incoming, own).await;
         let (bytes, seals) = (incoming.request.body().len(), self.seals(incoming.tenant));
         let answer = || at_once.answer(incoming, (own, &seals), incoming.now);
         self.reading.of(bytes, answer).await
@@ -221,8 +215,9 @@ impl Inner {
                 tell(&mut direct.did, &spoken.did);
                 Verdict::Answer(direct)
             }
-            Verdict::Send(mut outgoing, ticket) => {
+            Verdict::Send(mut outgoing, mut ticket) => {
                 tell(&mut outgoing.did, &spoken.did);
+                ticket.told = spoken.did;
                 outgoing.drops = spoken.drops;
                 if let Some(passage) = ticket.passage() {
                     let mut conversation = passage.shared.lock();
@@ -266,13 +261,21 @@ impl Inner {
                 .at_hand(&own)
                 .or_else(|| conversation.at_once())
         };
+        let at_hand = match at_hand {
+            Some(at_hand) => Some(self.with_originals(at_hand, &incoming, &own).await),
+            None => None,
+        };
         let (seals, bytes) = (self.seals(arrival.tenant), arrival.body.len());
         if due.pauses {
             let answer = || at_hand?.answer(&incoming, (&own, &seals), now);
             let answered = self.reading.of(bytes, answer).await;
             return match (answered, ticket.take_passage()) {
                 (Some(answered), Some(passage)) => {
-                    self.answered(&incoming, (*passage, answered), &own).await
+                    let mut verdict = self.answered(&incoming, (*passage, answered), &own).await;
+                    if let Verdict::Answer(direct) = &mut verdict {
+                        tell(&mut direct.did, &ticket.told);
+                    }
+                    verdict
                 }
                 (_, passage) => Verdict::Send(outgoing, Ticket::again(passage)),
             };
@@ -314,7 +317,7 @@ impl Ticket {
             || inner.parts.config.policy.native_compaction.is_some()
             || !inner
                 .unknowing
-                .learn(inner.knowing_key(to.0, to.1, &name), now)
+                .learn(inner.knowing_key(to, (dialect, &name)), now)
         {
             return None;
         }
@@ -324,7 +327,12 @@ impl Ticket {
         );
         // It has landed before it is decided again.
         drop(self.take_passage());
-        Some(inner.generate(arrival, dialect, now).await)
+        let mut verdict = inner.generate(arrival, dialect, now).await;
+        match &mut verdict {
+            Verdict::Answer(direct) => tell(&mut direct.did, &self.told),
+            Verdict::Send(outgoing, _) => tell(&mut outgoing.did, &self.told),
+        }
+        Some(verdict)
     }
 }
 

@@ -176,6 +176,7 @@ impl Inner {
         let answered = match at_hand {
             // What was said since is summarised for the answer, which may take milliseconds.
             Some(at_hand) => {
+                let at_hand = self.with_originals(at_hand, incoming, own).await;
                 let (bytes, seals) = (incoming.request.body().len(), self.seals(incoming.tenant));
                 let answer = || at_hand.answer(incoming, (own, &seals), now);
                 self.reading.of(bytes, answer).await
@@ -213,7 +214,8 @@ impl Inner {
         passage.hand_over();
         let (of, parts) = ((shared.id, true), (&*answered.parts, now));
         self.remember(incoming.tenant, of, parts).await;
-        shared.lock().on(Input::ClientCompacted(own), now);
+        let effects = shared.lock().on(Input::ClientCompacted(own), now);
+        self.carry_out(&mut passage, effects).await;
         let mut direct = answered.direct;
         passage.remember_own(&direct, incoming.dialect(), now).await;
         direct.conversation = Some(shared.id);

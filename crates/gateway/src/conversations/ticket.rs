@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ::conversation::hearing::Hearing;
 use ::conversation::homunculus::Preparation;
 use ::conversation::identity::Key;
+use ::conversation::words::Did;
 use ::conversation::{Effect, Flight, Input, Proof, Rescue, Start, Unmade};
 use bytes::Bytes;
 use history::HistoryError;
@@ -99,6 +100,8 @@ impl Drop for Passage {
 pub struct Ticket {
     passage: Option<Box<Passage>>,
     hearing: Hearing,
+    /// What was done to the request before it was decided.
+    pub(super) told: Vec<Did>,
 }
 
 impl Default for Ticket {
@@ -107,6 +110,7 @@ impl Default for Ticket {
         Self {
             passage: None,
             hearing: Hearing::default(),
+            told: Vec::new(),
         }
     }
 }
@@ -122,6 +126,7 @@ impl Ticket {
         Self {
             passage: Some(Box::new(passage)),
             hearing: Hearing::default(),
+            told: Vec::new(),
         }
     }
 
@@ -130,6 +135,7 @@ impl Ticket {
         Self {
             passage,
             hearing: Hearing::default(),
+            told: Vec::new(),
         }
     }
 

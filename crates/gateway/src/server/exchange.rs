@@ -19,6 +19,7 @@ use crate::server::route::{Provider, Route};
 use crate::server::spans::{SpanContext, SpanData};
 use crate::server::{State, duration, headers};
 use conversation::words::Did;
+use wire::api::Bridge;
 
 /// One request in progress. Dropping it counts and logs the request, however it ended.
 pub(crate) struct Exchange {
@@ -27,6 +28,8 @@ pub(crate) struct Exchange {
     pub(crate) places: Places,
     /// The block or item to put in front of the answer.
     pub(crate) prefix: Option<Text>,
+    /// The way back from another dialect.
+    pub(crate) bridge: Option<Box<Bridge>>,
     /// The content of the answer, once it arrived whole.
     pub(crate) generation: Option<Generation>,
     method: String,
@@ -90,6 +93,7 @@ impl Exchange {
             route,
             places: Places::default(),
             prefix: None,
+            bridge: None,
             generation: None,
             method: parts.method.to_string(),
             started: now,

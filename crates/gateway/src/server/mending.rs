@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
 use crate::conversations::{Endpoint, Outgoing, Remedy, Ticket, Verdict, drop_betas};
+use crate::server::bridge;
 use crate::server::exchange::Exchange;
 use crate::server::guard::Stage;
 use crate::server::headers;
@@ -169,8 +170,9 @@ async fn look(
             false => Seen::Answer(Beginning::default()),
         });
     }
-    let (Endpoint::Generate(dialect), true) = (exchange.route.endpoint, ticket.may_overflow())
-    else {
+    // A stream in another dialect than the client's is not read ahead.
+    let reads_ahead = ticket.may_overflow() && exchange.bridge.is_none();
+    let (Endpoint::Generate(dialect), true) = (exchange.route.endpoint, reads_ahead) else {
         return Ok(Seen::Answer(Beginning::default()));
     };
     let (shown, opening) = opening::read(exchange, answer, dialect).await?;
@@ -238,7 +240,10 @@ async fn send_once(
         let identity = HeaderValue::from_static("identity");
         sent.insert(header::ACCEPT_ENCODING, identity);
     }
-    dispatch(exchange, parts, sent, whole(outgoing.body.clone())).await
+    match bridge::over(exchange, parts, &outgoing.body) {
+        Some((parts, body)) => dispatch(exchange, &parts, sent, whole(body)).await,
+        None => dispatch(exchange, parts, sent, whole(outgoing.body.clone())).await,
+    }
 }
 
 /// Asks the ticket about a refusal.

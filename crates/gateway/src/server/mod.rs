@@ -7,6 +7,7 @@
 
 mod accept;
 mod access;
+mod bridge;
 mod coding;
 mod control;
 mod credentials;

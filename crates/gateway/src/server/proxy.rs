@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use crate::config::Tenancy;
 use crate::conversations::{Arrival, Endpoint, Outgoing, Ticket, Verdict};
 use crate::server::access::is_local;
+use crate::server::bridge;
 use crate::server::coding::Codings;
 use crate::server::control::Peer;
 use crate::server::credentials::{self, Credentials};
@@ -108,7 +109,8 @@ async fn answer(exchange: &mut Exchange, mut parts: Parts, body: Upload) -> Resu
         Verdict::Send(mut outgoing, ticket) => {
             // Only what is still the client's own goes out as it was encoded.
             let is_own = outgoing.body.as_ptr() == decoded.as_ptr();
-            if encoding.is_some() && is_own && outgoing.is_passed_on() {
+            let goes = is_own && !bridge::applies(exchange, &parts);
+            if encoding.is_some() && goes && outgoing.is_passed_on() {
                 (outgoing.body, outgoing.encoding) = (came, encoding);
             }
             mending::send(exchange, parts, outgoing, ticket).await

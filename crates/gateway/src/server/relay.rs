@@ -16,6 +16,7 @@ use wire::api::{Prefixed, Remake};
 use crate::conversations::{Endpoint, Heard, Ticket};
 use crate::error;
 use crate::metrics::Failure;
+use crate::server::bridge;
 use crate::server::exchange::Exchange;
 use crate::server::guard::Stage;
 use crate::server::headers::{remove_hop_by_hop, remove_ours};
@@ -89,6 +90,7 @@ pub(crate) async fn relay(answer: Answer, mut exchange: Exchange) -> Response<Bo
     let (mut head, body) = response.into_parts();
     remove_hop_by_hop(&mut head.headers);
     remove_ours(&mut head.headers);
+    let bridge = bridge::back(&mut exchange, &mut head);
     if pending.is_none() {
         ticket = begin(&exchange, ticket, (head.status, &head.headers)).await;
     }
@@ -106,6 +108,7 @@ pub(crate) async fn relay(answer: Answer, mut exchange: Exchange) -> Response<Bo
             ticket,
             exchange,
             pending,
+            bridge,
             remake,
             end: if is_cut { End::Cut } else { End::Open },
         };
@@ -144,9 +147,7 @@ fn remade(head: &mut http::response::Parts, exchange: &mut Exchange) -> Option<P
     let Endpoint::Generate(dialect) = exchange.route.endpoint else {
         return None;
     };
-    let kind = head.headers.get(header::CONTENT_TYPE);
-    let streams = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-    let prefixed = Prefixed::new(dialect, &piece, streams)?;
+    let prefixed = Prefixed::new(dialect, &piece, bridge::is_stream(head))?;
     head.headers.remove(header::CONTENT_LENGTH);
     Some(prefixed)
 }
@@ -157,6 +158,8 @@ struct Relay {
     ticket: Option<Ticket>,
     exchange: Exchange,
     silence: Duration,
+    /// Turns the answer into the client's dialect, before the ticket sees it.
+    bridge: Option<Box<dyn Remake>>,
     /// Changes the answer once the ticket has seen it.
     remake: Option<Prefixed>,
     pending: Option<Pending>,
@@ -197,8 +200,8 @@ impl Relay {
         }
         if !self.ahead.is_empty() {
             let ahead = std::mem::take(&mut self.ahead);
-            self.show(&ahead).await;
-            return Some(self.remade(Frame::data(ahead), false));
+            let frame = self.bridged(Frame::data(ahead), false);
+            return Some(self.shown(frame, false).await);
         }
         match self.end {
             End::Open => {}
@@ -207,23 +210,16 @@ impl Relay {
         }
         match next_frame(&mut self.body, self.silence).await {
             Ok(Some(frame)) => {
-                if let Some(data) = frame.data_ref() {
-                    self.show(data).await;
-                }
                 // If the length is known, no one polls for an end after the last piece.
                 let is_last = self.body.is_end_stream();
-                if is_last {
-                    self.finish().await;
-                    self.exchange.complete();
-                }
-                Some(self.remade(frame, is_last))
+                let frame = self.bridged(frame, is_last);
+                Some(self.shown(frame, is_last).await)
             }
             Ok(None) => {
-                self.finish().await;
-                self.exchange.complete();
-                self.end = End::Told;
-                let rest = self.remake.take()?.end();
-                (!rest.is_empty()).then(|| (Ok(Frame::data(rest.into())), false))
+                let rest = self.bridge.as_mut().map(|bridge| bridge.end());
+                let frame = Frame::data(rest.unwrap_or_default().into());
+                let (piece, is_empty) = self.shown(frame, true).await;
+                (!is_empty).then_some((piece, false))
             }
             Err(reason) => {
                 tracing::warn!(?reason, "the provider's answer was cut off");
@@ -321,15 +317,40 @@ impl Relay {
         }
     }
 
+    /// A frame in the client's dialect.
+    fn bridged(&mut self, frame: Frame<Bytes>, is_last: bool) -> Frame<Bytes> {
+        let (Some(bridge), Some(data)) = (&mut self.bridge, frame.data_ref()) else {
+            return frame;
+        };
+        let mut out = bridge.piece(data);
+        if is_last {
+            out.extend(bridge.end());
+        }
+        Frame::data(out.into())
+    }
+
+    /// Shows a frame to the ticket, and changes it for the client.
+    async fn shown(&mut self, frame: Frame<Bytes>, is_last: bool) -> (Piece, bool) {
+        if let Some(data) = frame.data_ref() {
+            self.show(data).await;
+        }
+        if is_last {
+            self.finish().await;
+            self.exchange.complete();
+            self.end = End::Told;
+        }
+        self.remade(frame, is_last)
+    }
+
     /// A frame as the client gets it, and whether there is nothing in it.
     fn remade(&mut self, frame: Frame<Bytes>, is_last: bool) -> (Piece, bool) {
         let (Some(remake), Some(data)) = (&mut self.remake, frame.data_ref()) else {
-            return (Ok(frame), false);
+            let is_empty = frame.data_ref().is_some_and(Bytes::is_empty);
+            return (Ok(frame), is_empty);
         };
         let mut out = remake.piece(data);
         if is_last {
             out.extend(remake.end());
-            self.end = End::Told;
         }
         let is_empty = out.is_empty();
         (Ok(Frame::data(out.into())), is_empty)

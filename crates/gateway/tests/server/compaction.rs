@@ -11,7 +11,7 @@ use wire::api::{Accumulator, Decoder, Dialect};
 
 use crate::harness::{Came, Received, anthropic, ask, keeping, logged, openai};
 
-const FACT: &str = "The port of the ledger is 7341. Never write below /srv/ledger.";
+const FACT: &str = "#pin The port of the ledger is 7341. Never write below /srv/ledger.";
 const BETAS: &str = "compact-2026-09-04,compact-2026-01-12,context-management-2025-06-27";
 
 /// A provider without compaction and a gateway before it.
@@ -170,8 +170,8 @@ fn goes_on(house: &House, came: &Came, earlier: usize) {
         "{newest}"
     );
     assert!(!newest.contains("\"compaction"), "{newest}");
-    let result = format!("src/part_{}_39.rs the writer", 100 + earlier);
-    assert!(!newest.contains(&result), "the results are summarised");
+    let call = format!("\"c{earlier}\"");
+    assert!(!newest.contains(&call), "the call is summarised: {newest}");
 }
 
 #[tokio::test]
@@ -258,9 +258,9 @@ async fn responses_compact_from_a_size_on() {
         let house = House::without().await;
         let mut client = Responses::new();
         client.fields = json!({"store": false, "stream": streams,
-            "context_management": [{"type": "compaction", "compact_threshold": 6_000}]});
+            "context_management": [{"type": "compaction", "compact_threshold": 16_000}]});
         let mut compactions = 0;
-        for _ in 0..40 {
+        for _ in 0..60 {
             let came = client.say(&house).await;
             let items = output(&came);
             assert_eq!(
@@ -398,10 +398,10 @@ async fn messages_compact_from_a_size_on() {
         let house = House::without().await;
         let mut client = Messages::new();
         client.fields = json!({"stream": streams, "context_management": {"edits": [
-            {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 6_000},
+            {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 16_000},
                 "pause_after_compaction": pauses}]}});
         let mut compactions = 0;
-        for _ in 0..40 {
+        for _ in 0..60 {
             let came = client.say(&house).await;
             let content = pieces(Dialect::Anthropic, "content", &came);
             if content[0]["type"] != "compaction" {
@@ -491,6 +491,32 @@ async fn what_is_sealed_for_another_or_changed_is_left_out_and_the_talk_goes_on(
     assert!(did(&came, "seal-refused"), "{came:?}");
     assert!(house.newest().contains("E0861"));
     assert_eq!(house.refused(), 0);
+    house.close().await;
+}
+
+#[tokio::test]
+async fn each_summary_is_made_from_the_originals() {
+    let house = House::new(Compaction::Unknown, |config| {
+        config.policy.native_compaction = Some(false);
+    })
+    .await;
+    let mut client = Messages::new();
+    for round in 0..3 {
+        for _ in 0..2 {
+            client.say(&house).await;
+        }
+        let asks = json!({"compaction": {"type": "summarize"}});
+        let came = client.post(&house, "/v1/messages", &asks).await;
+        let block = came.json()["content"][0].clone();
+        let text = block["content"].as_str().expect("a text").to_owned();
+        // Four turns for each thing said; the summary itself is not counted.
+        let turns = (round + 1) * 8;
+        let replaces = format!("It replaces {turns} turns");
+        assert!(text.contains(&replaces), "{replaces}: {text}");
+        let file = "src/file_0.rs";
+        assert!(text.contains(file), "the first call is still known: {text}");
+        client.messages = vec![json!({"role": "assistant", "content": [block]})];
+    }
     house.close().await;
 }
 

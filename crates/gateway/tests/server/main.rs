@@ -6,6 +6,7 @@
     reason = "a test that cannot go on fails where it stands"
 )]
 
+mod bridging;
 mod compaction;
 mod control;
 mod encodings;

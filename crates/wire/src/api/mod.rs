@@ -2,6 +2,7 @@
 
 pub mod beta;
 mod breakpoint;
+mod bridge;
 mod canonical;
 mod conversation;
 mod dialect;
@@ -30,6 +31,7 @@ mod synthetic;
 mod usage;
 
 pub use breakpoint::{Breakpoint, Place};
+pub use bridge::Bridge;
 pub use conversation::Conversation;
 pub use dialect::{
     Betas, Compaction, CompactionAsk, Dialect, Facts, Keys, Layout, OwnRequests, Provider,

@@ -16,7 +16,7 @@ pub trait Remake: Send + fmt::Debug {
 }
 
 /// Puts a sealed summary in front of the pieces of an answer, in the events of one dialect.
-pub(super) trait Prefix: Send + fmt::Debug {
+pub(super) trait Prefix: Send {
     /// The events in place of one event.
     fn event(&mut self, name: &str, data: Value) -> Vec<(String, Value)>;
     /// Changes a whole body.
@@ -24,16 +24,21 @@ pub(super) trait Prefix: Send + fmt::Debug {
 }
 
 /// An answer with a sealed summary in front. An event or a body that cannot be read stays as it is.
-#[derive(Debug)]
 pub struct Prefixed {
     prefix: Box<dyn Prefix>,
     form: Form,
 }
 
-#[derive(Debug)]
 enum Form {
     Stream(Box<Decoder>),
     Body(Vec<u8>),
+}
+
+impl fmt::Debug for Prefixed {
+    /// Without the text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prefixed").finish_non_exhaustive()
+    }
 }
 
 impl Prefixed {

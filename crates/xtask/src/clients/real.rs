@@ -1,7 +1,8 @@
 //! `cargo xtask clients --real`: Claude Code and Codex, unmodified, hold a conversation in a small window.
 //!
 //! A rule stands in the file that each of them puts into its messages. The provider's log shows that the rule is in
-//! every request, however often a summary was swapped in.
+//! every request, however often a summary was swapped in. Codex also compacts by itself, before a provider that has
+//! no compaction, and before one that speaks Chat Completions only.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,16 +15,61 @@ use crate::command::{self, program, say};
 
 const PACKAGES: [&str; 2] = ["@anthropic-ai/claude-code", "@openai/codex"];
 const RULE: &str = "Planted rule: every commit message ends with the word heliotrope-4711.";
-/// The routes to a summary that do not depend on the provider's own compaction.
-const ROUTES: [&str; 2] = ["extractive", "readable"];
 /// The files that a conversation reads, one at a time.
 const FILES: usize = 8;
-const LEAST_SWAPS: usize = 3;
+const LEAST: usize = 3;
+
+/// The settings under which a client holds a conversation.
+struct Way {
+    name: &'static str,
+    provider: &'static [&'static str],
+    route: &'static str,
+    gateway: &'static [(&'static str, &'static str)],
+    /// The size from which the client compacts by itself, with the window in which it does.
+    own: Option<(&'static str, &'static str)>,
+    /// The word for what has to happen to requests.
+    word: &'static str,
+}
+
+/// The gateway swaps, by the routes that do not depend on the provider's own compaction.
+const SWAPS: Way = Way {
+    name: "extractive",
+    provider: &[],
+    route: "extractive",
+    gateway: &[],
+    own: None,
+    word: "swapped",
+};
+/// The client compacts by itself, and the gateway answers.
+const ANSWERS: Way = Way {
+    name: "own compaction",
+    provider: &["--no-compaction"],
+    gateway: &[("EBBTIDE_POLICY_NATIVE_COMPACTION", "false")],
+    own: Some(("20000", "60000")),
+    word: "answered",
+    ..SWAPS
+};
+const WAYS: [Way; 4] = [
+    SWAPS,
+    Way {
+        name: "readable",
+        route: "readable",
+        ..SWAPS
+    },
+    ANSWERS,
+    Way {
+        name: "over chat",
+        gateway: &[("EBBTIDE_UPSTREAM_OPENAI_DIALECT", "chat")],
+        ..ANSWERS
+    },
+];
 
 /// A client, and the window in which its instructions and tools take about half.
 struct Client {
     name: &'static str,
     window: &'static str,
+    /// `true` for a client that compacts through its provider's interface.
+    compacts: bool,
     /// The call that reads a file.
     call: fn(&Path) -> String,
     /// The client's next run on a prompt; the first one begins the conversation.
@@ -34,12 +80,14 @@ const CLIENTS: [Client; 2] = [
     Client {
         name: "claude",
         window: "44000",
+        compacts: false,
         call: |file| format!("Read {{\"file_path\":\"{}\"}}", file.display()),
         run: Bench::claude,
     },
     Client {
         name: "codex",
         window: "20000",
+        compacts: true,
         call: |file| format!("exec_command {{\"cmd\":\"cat {}\"}}", file.display()),
         run: Bench::codex,
     },
@@ -60,9 +108,12 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
     }
     let ebbtide = command::ebbtide(root)?;
     for client in &CLIENTS {
-        for route in ROUTES {
-            let bench = Bench::new(&folder, &ebbtide, (client.name, route))?;
-            bench.converse(client, route)?;
+        for way in WAYS
+            .iter()
+            .filter(|way| client.compacts || way.own.is_none())
+        {
+            let bench = Bench::new(&folder, &ebbtide, (client.name, way))?;
+            bench.converse(client, way)?;
         }
     }
     Ok(())
@@ -74,11 +125,13 @@ struct Bench {
     programs: PathBuf,
     folder: PathBuf,
     gateway: String,
+    /// The size from which the client compacts by itself.
+    limit: Option<&'static str>,
 }
 
 impl Bench {
-    fn new(root: &Path, ebbtide: &Path, (name, route): (&str, &str)) -> anyhow::Result<Self> {
-        let folder = root.join(format!("{name}-{route}"));
+    fn new(root: &Path, ebbtide: &Path, (name, way): (&str, &Way)) -> anyhow::Result<Self> {
+        let folder = root.join(format!("{name}-{}", way.name.replace(' ', "-")));
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
@@ -107,6 +160,7 @@ impl Bench {
             programs: root.join("node_modules/.bin"),
             folder,
             gateway: String::new(),
+            limit: way.own.map(|(limit, _)| limit),
         })
     }
 
@@ -117,15 +171,17 @@ impl Bench {
         server
     }
 
-    fn converse(mut self, client: &Client, route: &str) -> anyhow::Result<()> {
+    fn converse(mut self, client: &Client, way: &Way) -> anyhow::Result<()> {
         let log = self.folder.join("provider.jsonl");
-        let mut provider = self.server("sim", client.window);
-        provider.arg("--log").arg(&log);
+        let window = way.own.map_or(client.window, |(_, window)| window);
+        let mut provider = self.server("sim", window);
+        provider.args(way.provider).arg("--log").arg(&log);
         let provider = Process::start(provider, self.folder.join("provider.txt"))?;
-        let mut gateway = self.server("serve", client.window);
+        let mut gateway = self.server("serve", window);
+        gateway.envs(way.gateway.iter().copied());
         let url = provider.url();
         gateway.args(["--anthropic-url", url, "--openai-url", url]);
-        gateway.args(["--store", "memory", "--route", route]);
+        gateway.args(["--store", "memory", "--route", way.route]);
         let gateway = Process::start(gateway, self.folder.join("gateway.txt"))?;
         gateway.url().clone_into(&mut self.gateway);
         for file in 0..FILES {
@@ -138,11 +194,11 @@ impl Bench {
         }
         let did = gateway.stop()?;
         let totals = provider.stop()?;
-        let swaps = did.lines().filter(|line| line.contains("swapped")).count();
+        let done = did.lines().filter(|line| line.contains(way.word)).count();
         let (requests, ruled) = count(&fs::read_to_string(log)?)?;
-        let name = client.name;
+        let (name, how, word) = (client.name, way.name, way.word);
         say(&format!(
-            "{name}, {route}: {requests} requests, {ruled} with the rule, {swaps} swaps"
+            "{name}, {how}: {requests} requests, {ruled} with the rule, {done} {word}"
         ));
         ensure!(
             ruled == requests,
@@ -150,8 +206,8 @@ impl Bench {
             self.folder.display()
         );
         ensure!(
-            swaps >= LEAST_SWAPS,
-            "{name}: {swaps} swaps instead of {LEAST_SWAPS}"
+            done >= LEAST,
+            "{name}, {how}: {done} {word} instead of {LEAST}"
         );
         ensure!(super::rejected(&totals) == Some(0), "{name}: {totals}");
         Ok(())
@@ -198,7 +254,12 @@ impl Bench {
             "--dangerously-bypass-approvals-and-sandbox",
         ]);
         let url = format!("openai_base_url=\"{}/v1\"", self.gateway);
-        codex.args(["-m", "gpt-5.5", "-c", &url, prompt]);
+        codex.args(["-m", "gpt-5.5", "-c", &url]);
+        if let Some(limit) = self.limit {
+            codex.arg("-c");
+            codex.arg(format!("model_auto_compact_token_limit={limit}"));
+        }
+        codex.arg(prompt);
         codex.env("CODEX_HOME", self.folder.join("codex"));
         codex.env("CODEX_API_KEY", "any");
         codex

@@ -110,6 +110,8 @@ pub struct Server {
     pub path: &'static str,
     /// Ends of the paths that generate an answer, and the name of that endpoint in metrics.
     pub generate: (&'static [&'static str], &'static str),
+    /// The path to which a request can be bridged at a server that lacks this dialect.
+    pub bridged: Option<&'static str>,
     /// Ends of the paths that count tokens, and the name of that endpoint in metrics.
     pub count: (&'static [&'static str], &'static str),
     /// The header that carries the key, and the prefix of the key in it.

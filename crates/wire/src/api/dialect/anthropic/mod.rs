@@ -49,6 +49,7 @@ pub(super) static TABLE: Table = Table {
             base_url: "https://api.anthropic.com",
             path: "/messages",
             generate: (&["/v1/messages"], "messages"),
+            bridged: None,
             count: (&["/v1/messages/count_tokens"], "count_tokens"),
             key: ("x-api-key", ""),
             headers: &[("anthropic-version", "2023-06-01")],

@@ -160,7 +160,6 @@ fn delta(closed: &Closed<'_>) -> Json {
 }
 
 /// Puts a block in front of the content of a message.
-#[derive(Debug)]
 struct Before(Json);
 
 pub(super) fn prefix(piece: Json) -> Option<Box<dyn Prefix>> {

@@ -49,6 +49,7 @@ pub(super) static TABLE: Table = Table {
             base_url: "https://api.openai.com/v1",
             path: "/chat/completions",
             generate: (&["/chat/completions"], "chat_completions"),
+            bridged: None,
             count: (&[], "input_tokens"),
             key: ("authorization", "Bearer "),
             headers: &[],

@@ -49,6 +49,7 @@ pub(super) static TABLE: Table = Table {
             path: "/responses",
             // The conversation goes on from what `/responses/compact` answers.
             generate: (&["/responses", "/responses/compact"], "responses"),
+            bridged: Some("/chat/completions"),
             count: (&["/responses/input_tokens"], "input_tokens"),
             key: ("authorization", "Bearer "),
             headers: &[],

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::reply;
-use crate::api::json::tree::{Tree, Value};
+use crate::api::json::tree::Tree;
 use crate::api::json::write::{Object, list};
 use crate::api::limits::DEEPEST;
 use crate::api::prefix::{Prefix, prepend, shift};
@@ -156,7 +156,6 @@ fn events(item: &Json) -> Vec<(&'static str, Json)> {
 }
 
 /// Puts an item in front of the output of a response.
-#[derive(Debug)]
 struct Before {
     item: Json,
     is_told: bool,
