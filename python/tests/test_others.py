@@ -93,7 +93,7 @@ async def test_openai_agents_keep_the_session_and_show_less() -> None:
     assert await session.get_items() == [] and session.engine.conversations() == []
 
 
-def Pieces(data: bytes, library: Any) -> Any:
+def pieces_of(data: bytes, library: Any) -> Any:
     """A stream of small pieces, as a network gives them."""
 
     class Stream(library.SyncByteStream, library.AsyncByteStream):  # type: ignore[misc,name-defined]
@@ -121,7 +121,7 @@ class Provider:
             error = {"type": "invalid_request_error", "message": "prompt is too long: 9000 tokens > 4000 maximum"}
             return self.library.Response(400, json={"type": "error", "error": error})
         text = f"Answer {len(self.bodies)}."
-        usage = {"input_tokens": 9, "output_tokens": 3}
+        usage = {"input_tokens": len(request.content) // 4, "output_tokens": 3}
         message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "usage": usage}
         if not body.get("stream"):
             content = [{"type": "text", "text": text}]
@@ -136,7 +136,7 @@ class Provider:
             {"type": "message_stop"},
         ]
         lines = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
-        pieces = Pieces(lines.encode(), self.library)
+        pieces = pieces_of(lines.encode(), self.library)
         return self.library.Response(200, stream=pieces, headers={"content-type": "text/event-stream"})
 
 

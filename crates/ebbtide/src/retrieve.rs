@@ -24,7 +24,8 @@ impl Engine {
     /// # let mut messages = Vec::new();
     /// # let mut conversation = None;
     /// # for number in 0..30 {
-    /// #     let said = format!("Read src/part_{number}.rs, and never touch it. ").repeat(12);
+    /// #     let line = |line| format!("Line {line} of src/part_{number}.rs must never call helper_{number}_{line}. ");
+    /// #     let said: String = (0..12).map(line).collect();
     /// #     messages.push(format!(r#"{{"role":"user","content":"{said}"}}"#));
     /// #     let list = messages.join(",");
     /// #     let body = format!(r#"{{"model":"claude-opus-4-5","max_tokens":99,"messages":[{list}]}}"#);

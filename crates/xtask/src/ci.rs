@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo, say};
-use crate::{browser, clients, docs, fuzz, licences, storm, tidy};
+use crate::{browser, clients, docs, fuzz, licences, python, storm, tidy};
 
 /// A step's name and function.
 type Step = (&'static str, fn(&Path) -> anyhow::Result<()>);
 
 /// The fast steps come first, so that common mistakes show early.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     ("format", |root| cargo_line("fmt --all --check", root)),
     ("tidy", tidy::run),
     ("licences", licences::run),
@@ -28,6 +28,7 @@ const STEPS: [Step; 13] = [
     ("documentation", documentation),
     ("generated pages", |root| docs::run(root, docs::Mode::Check)),
     ("clients", clients::run),
+    ("python", python::run),
     ("fuzz", |root| fuzz::run(root, &["--runs", "1"])),
     ("storm", |root| {
         storm::run(root, &["--seconds", "60", "--seed", "1"])

@@ -7,6 +7,7 @@ mod command;
 mod docs;
 mod fuzz;
 mod licences;
+mod python;
 mod storm;
 mod tidy;
 
@@ -27,6 +28,9 @@ cargo xtask COMMAND
   clients --real                run the newest Claude Code and Codex the same way, with a
                                 rule that every request must hold
   clients --conformance         run the MCP conformance suite against a gateway
+  python                        build the wheel and run its tests, with the newest and the
+                                oldest frameworks; needs python3 and access to its registry
+  python --write                write the generated pages of docs/python
   licences                      check the licences of all dependencies
   advisories                    check for known vulnerabilities; needs cargo-deny and
                                 network access
@@ -60,6 +64,8 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
         Some((&"clients", [])) => clients::run(&root()?),
         Some((&"clients", ["--real"])) => clients::run_real(&root()?),
         Some((&"clients", ["--conformance"])) => clients::run_conformance(&root()?),
+        Some((&"python", [])) => python::run(&root()?),
+        Some((&"python", ["--write"])) => python::write(&root()?),
         Some((&"licences", [])) => licences::run(&root()?),
         Some((&"advisories", [])) => licences::advisories(&root()?),
         None | Some((&("help" | "--help" | "-h"), _)) => {

@@ -10,7 +10,6 @@ use crate::command::{self, program};
 
 /// Installs the missing packages, and returns the Python interpreter of the virtual environment.
 pub fn all(root: &Path) -> anyhow::Result<PathBuf> {
-    require(root, "python3", "Python 3.11 or newer with the module venv")?;
     require(root, "node", "Node 20 or newer")?;
     require(root, "npm", "npm")?;
     let python = python(root).context("cannot install the Python packages of clients/python")?;
@@ -25,21 +24,28 @@ fn require(root: &Path, name: &str, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Creates the virtual environment, again whenever the requirements change.
+/// Creates the virtual environment of the clients.
 fn python(root: &Path) -> anyhow::Result<PathBuf> {
-    let environment = root.join("target/clients/python");
-    let python = environment.join("bin/python");
     let requirements = root.join("clients/python/requirements.txt");
-    once(&requirements, &environment.join("installed.txt"), || {
+    environment(root, &requirements, &root.join("target/clients/python"))
+}
+
+/// Creates a virtual environment, again whenever its requirements change, and returns its interpreter.
+pub fn environment(
+    root: &Path,
+    requirements: &Path,
+    environment: &Path,
+) -> anyhow::Result<PathBuf> {
+    require(root, "python3", "Python 3.11 or newer with the module venv")?;
+    let python = environment.join("bin/python");
+    once(requirements, &environment.join("installed.txt"), || {
         let mut create = program("python3 -m venv --clear", root);
-        create.arg(&environment);
+        create.arg(environment);
         command::run(create)?;
         let mut pip = Command::new(&python);
         let quiet = ["--quiet", "--disable-pip-version-check", "--require-hashes"];
         pip.args(["-m", "pip", "install"]).args(quiet);
-        pip.arg("--requirement")
-            .arg(&requirements)
-            .current_dir(root);
+        pip.arg("--requirement").arg(requirements).current_dir(root);
         command::run(pip)
     })?;
     Ok(python)

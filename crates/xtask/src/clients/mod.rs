@@ -5,7 +5,7 @@
 //! requests with the number that the tests expect.
 
 mod conformance;
-mod install;
+pub mod install;
 mod process;
 mod real;
 

@@ -7,7 +7,6 @@ engine shows of them is mapped back to the same message objects.
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -18,11 +17,10 @@ from langchain_core.messages import (
     AnyMessage,
     BaseMessage,
     HumanMessage,
-    SystemMessage,
     ToolMessage,
 )
 
-__all__ = ["Encoder", "Shown", "answer", "digest", "shown", "text_of"]
+__all__ = ["Encoder", "Shown", "answer", "digest", "encode", "made", "shown", "text_of"]
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 _SAID_ELSEWHERE = {"tool_use", "tool_call", "tool_call_chunk", "function_call", "server_tool_call_chunk"}
@@ -32,30 +30,33 @@ _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 class Encoder:
     """Writes messages, and remembers how it wrote them."""
 
-    def __init__(self, most: int = 20_000) -> None:
-        self._known: OrderedDict[str, tuple[Any, Any, bytes]] = OrderedDict()
+    def __init__(self, most: int = 50_000) -> None:
+        self._known: dict[str, tuple[Any, Any, bytes]] = {}
         self._most = most
 
-    def message(self, message: BaseMessage) -> bytes:
-        """Returns the JSON of a message."""
-        key = message.id
-        if not key:
-            return encode(message)
-        content, calls = message.content, getattr(message, "tool_calls", None)
-        known = self._known.get(key)
-        if known is not None and known[0] == content and known[1] == calls:
-            return known[2]
-        written = encode(message)
-        self._known[key] = (content, calls, written)
-        if len(self._known) > self._most:
-            self._known.popitem(last=False)
-        return written
+    def lines(self, messages: Sequence[BaseMessage]) -> list[bytes]:
+        """Returns the JSON of each message."""
+        known, out = self._known, []
+        if len(known) > self._most:
+            known.clear()
+        for message in messages:
+            key, content = message.id, message.content
+            calls = message.tool_calls if isinstance(message, AIMessage) else None
+            before = known.get(key) if key else None
+            if before is not None and before[0] == content and before[1] == calls:
+                out.append(before[2])
+                continue
+            line = encode(message)
+            if key:
+                known[key] = (content, calls, line)
+            out.append(line)
+        return out
 
     def body(
         self, model: str, messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()
     ) -> tuple[bytes, list[bytes]]:
         """Returns the body of a request, and the JSON of each message in it."""
-        written = [self.message(message) for message in messages]
+        written = self.lines(messages)
         offered = f',"tools":{_dump([_tool(tool) for tool in tools])}'.encode() if tools else b""
         name = _dump(model).encode()
         return b'{"model":%b%b,"messages":[%b]}' % (name, offered, b",".join(written)), written
@@ -199,11 +200,8 @@ def made(said: dict[str, Any]) -> AnyMessage:
 
 def digest(written: Sequence[bytes]) -> str:
     """A hash over messages."""
-    hasher = blake2b(digest_size=16)
-    for line in written:
-        hasher.update(len(line).to_bytes(8, "little"))
-        hasher.update(line)
-    return hasher.hexdigest()
+    # A message is one line of JSON, so a line feed separates two of them.
+    return blake2b(b"\n".join(written), digest_size=16).hexdigest()
 
 
 def text_of(content: Any) -> str:
@@ -216,8 +214,3 @@ def text_of(content: Any) -> str:
         if isinstance(block, str) or block.get("type") == "text"
     )
     return "".join(texts)
-
-
-def without_system(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages but those of the operator."""
-    return [message for message in messages if not isinstance(message, SystemMessage)]

@@ -165,7 +165,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         messages: list[Any] = list(request.messages)
         if view.changed:
             head = [request.system_message] if request.system_message else []
-            lines = [self._encoder.message(message) for message in head] + written
+            lines = self._encoder.lines(head) + written
             seen = shown(view.body, [*head, *messages], lines)
             first = len(head)
             shows_head = seen.messages[:first] == head
@@ -202,7 +202,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         if body is None:
             return None
         head = [step.request.system_message] if step.request.system_message else []
-        lines = [self._encoder.message(message) for message in head] + step.written
+        lines = self._encoder.lines(head) + step.written
         original: list[Any] = [*head, *step.messages]
         seen = shown(body, original, lines)
         messages = [message for message in seen.messages if message not in head]
@@ -237,10 +237,10 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         if hidden == 0:
             return bool(before), None
         after = str(step.messages[hidden - 1].id or "")
+        if before and before.get("after") == after and before["front"] == step.seen.front:
+            # The engine has compared all that the summary covers.
+            return False, before
         covered = digest(step.written[:hidden])
-        if before and before.get("after") == after and before.get("hash") == covered:
-            if before["front"] == step.seen.front:
-                return False, before
         summaries = step.engine.explain(step.view.conversation).summaries if step.view.conversation else []
         standing = next((summary for summary in summaries if summary.is_shown), None)
         return True, {

@@ -1,0 +1,142 @@
+//! `cargo xtask python`: builds the wheel and runs its tests, its examples and its comparison.
+//!
+//! The wheel is built as it is published, for every Linux since 2014 (zig links it) and every Python since 3.10,
+//! but with the profile of the tests. It is installed into two environments: one with the newest versions of the
+//! frameworks, and one with the oldest supported versions of LangChain and LangGraph.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+use crate::ci::timed;
+use crate::clients::install;
+use crate::command::{self, cargo, say};
+use crate::licences;
+
+/// The tests that the oldest supported versions run.
+const OLDEST: [&str; 4] = [
+    "tests/test_engine.py",
+    "tests/test_middleware.py",
+    "tests/test_savers.py",
+    "tests/test_supervisor.py",
+];
+
+pub fn run(root: &Path) -> anyhow::Result<()> {
+    // The replays of the tests run it.
+    command::ebbtide(root)?;
+    let bench = Bench::new(root)?;
+    let (wheel, took) = timed(|| bench.wheel());
+    let wheel = wheel?;
+    say(&format!("wheel built in {:.1} s", took.as_secs_f64()));
+    licences::run(&bench.folder)?;
+    let (tested, took) = timed(|| bench.test(&wheel));
+    tested?;
+    say(&format!("wheel tested in {:.1} s", took.as_secs_f64()));
+    Ok(())
+}
+
+/// `cargo xtask python --write`: writes the generated page of the API, and the table of the comparison.
+pub fn write(root: &Path) -> anyhow::Result<()> {
+    let bench = Bench::new(root)?;
+    let wheel = bench.wheel()?;
+    install(&bench.newest, &wheel)?;
+    bench.python(&["reference.py", "--write"])?;
+    bench.python(&["compare.py", "--write"])
+}
+
+/// The paths of a run.
+struct Bench {
+    root: PathBuf,
+    /// The Python package.
+    folder: PathBuf,
+    /// The interpreter with the newest versions.
+    newest: PathBuf,
+    /// The interpreter with the oldest supported versions.
+    oldest: PathBuf,
+}
+
+impl Bench {
+    /// Creates the environments, again whenever the requirements change.
+    fn new(root: &Path) -> anyhow::Result<Self> {
+        let folder = root.join("python");
+        let environment = |name: &str| {
+            let list = folder.join(format!("requirements/{name}.txt"));
+            install::environment(root, &list, &root.join("target/python").join(name))
+                .with_context(|| format!("cannot install python/requirements/{name}.txt"))
+        };
+        Ok(Self {
+            newest: environment("newest")?,
+            oldest: environment("oldest")?,
+            root: root.to_owned(),
+            folder,
+        })
+    }
+
+    /// Checks the crate and builds the wheel.
+    fn wheel(&self) -> anyhow::Result<PathBuf> {
+        // Pins the workspace's versions; cargo adds the packages that only this crate needs.
+        fs::copy(self.root.join("Cargo.lock"), self.folder.join("Cargo.lock"))
+            .context("cannot copy Cargo.lock to python/")?;
+        command::run(cargo("fmt --check", &self.folder))?;
+        let wheels = self.root.join("target/python/wheels");
+        if wheels.exists() {
+            fs::remove_dir_all(&wheels).context("cannot empty target/python/wheels")?;
+        }
+        let mut maturin = Command::new(&self.newest);
+        let form = ["build", "--quiet", "--profile", "dev", "--zig"];
+        maturin.args(["-m", "maturin"]).args(form);
+        maturin.args(["--compatibility", "manylinux2014", "--out"]);
+        maturin.arg(&wheels).current_dir(&self.folder);
+        maturin.env("CARGO_TARGET_DIR", self.root.join("target"));
+        // The crate is compiled and linted at once.
+        maturin.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+        command::run(maturin)?;
+        let built = fs::read_dir(&wheels)?.filter_map(Result::ok);
+        let mut built = built.map(|entry| entry.path());
+        let wheel = built.next().context("maturin built no wheel")?;
+        let name = wheel.to_string_lossy();
+        ensure!(
+            name.contains("-cp310-abi3-") && name.contains("manylinux2014"),
+            "the wheel is not portable: {name}"
+        );
+        Ok(wheel)
+    }
+
+    fn test(&self, wheel: &Path) -> anyhow::Result<()> {
+        install(&self.newest, wheel)?;
+        self.python(&["-m", "mypy", "--strict", "-p", "ebbtide"])?;
+        self.python(&["reference.py", "--check"])?;
+        self.python(&["-m", "pytest", "--quiet"])?;
+        self.python(&["compare.py", "--check"])?;
+        install(&self.oldest, wheel)?;
+        let mut oldest = Command::new(&self.oldest);
+        oldest.args(["-m", "pytest", "--quiet"]).args(OLDEST);
+        command::run(self.here(oldest))
+    }
+
+    /// Runs the newest interpreter in the package's folder.
+    fn python(&self, arguments: &[&str]) -> anyhow::Result<()> {
+        let mut python = Command::new(&self.newest);
+        python.args(arguments);
+        command::run(self.here(python))
+    }
+
+    fn here(&self, mut command: Command) -> Command {
+        command.current_dir(&self.folder);
+        command.env("EBBTIDE_PROGRAM", self.root.join("target/debug/ebbtide"));
+        // The wheel is tested, not the folder beside it.
+        command.env("PYTHONSAFEPATH", "1");
+        command.env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    }
+}
+
+/// Installs the wheel into an environment, in the place of an earlier one.
+fn install(python: &Path, wheel: &Path) -> anyhow::Result<()> {
+    let mut pip = Command::new(python);
+    let form = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    pip.args(form).args(["--no-deps", "--force-reinstall"]).arg(wheel);
+    command::run(pip)
+}
