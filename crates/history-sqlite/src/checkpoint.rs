@@ -1,7 +1,7 @@
 //! Checkpoints of the write-ahead log in a thread of their own: a checkpoint syncs the log and the file, and
 //! no write should wait for that.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -83,7 +83,23 @@ impl Drop for Checkpoints {
     }
 }
 
+/// Copies all of the log into the file and empties it, unless somebody else reads or writes.
+pub fn settle(file: &Path) -> Result<(), HistoryError> {
+    if connection::log_size(file) == 0 {
+        return Ok(());
+    }
+    let mut other = connection::open_another(file)?;
+    connection::set_patience(&mut other, false)?;
+    // First without the lock, so that it is held only for what is left.
+    checkpoint(&other).map_err(from_sqlite)?;
+    let emptied = other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    match emptied.map_err(from_sqlite) {
+        Ok(()) | Err(HistoryError::Busy) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Copies what no reader needs in the log any more, without waiting for anyone.
-fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
+pub fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }

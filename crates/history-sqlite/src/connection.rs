@@ -1,5 +1,6 @@
 //! The connections to the file: one that writes and a pool of readers.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,8 +8,9 @@ use std::time::Duration;
 use history::HistoryError;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::error::from_sqlite;
+use crate::error::{damaged, from_sqlite};
 use crate::schema::{self, Found};
+use crate::sum;
 
 /// The longest that a write waits for another process.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -19,11 +21,15 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The number of attempts to open a busy file, [`PATIENCE`] in all.
 const TRIES: u32 = 1_000;
 
+/// The pause before a busy lock is tried again. SQLite's own pauses grow to 100 ms, which misses the gaps that
+/// others leave.
+const POLL: Duration = Duration::from_millis(1);
+
 /// The most idle readers kept open.
 const IDLE: usize = 8;
 
 /// The capacity of a connection's statement cache: more than there are statements.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 96;
 
 /// Settings of every connection. With a write-ahead log, `synchronous = NORMAL` loses nothing committed when
 /// the process ends; a power cut may lose the latest commits; neither leaves half a commit. `secure_delete`
@@ -49,7 +55,7 @@ const FORM: &str = "PRAGMA page_size = 1024; PRAGMA auto_vacuum = incremental";
 pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
     for _ in 1..TRIES {
         match write(file, secret) {
-            Err(HistoryError::Busy) => pause(),
+            Err(HistoryError::Busy) => pause(PAUSE),
             opened => return opened,
         }
     }
@@ -58,15 +64,28 @@ pub fn writer(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "if two processes turn on the write-ahead log at once, SQLite reports the file as busy to one \
-     of them without waiting, and no event tells when it is free"
+    reason = "another process holds the file or its lock, and no event tells when it is free"
 )]
-fn pause() {
-    std::thread::sleep(PAUSE);
+pub fn pause(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// Waits for a lock, [`PATIENCE`] in all.
+fn patiently(tries: i32) -> bool {
+    pause(POLL);
+    POLL.saturating_mul(tries.unsigned_abs()) < PATIENCE
+}
+
+/// Lets a connection wait for a lock, or fail at once.
+pub fn set_patience(connection: &mut Connection, is_patient: bool) -> Result<(), HistoryError> {
+    let handler: Option<fn(i32) -> bool> = if is_patient { Some(patiently) } else { None };
+    connection.busy_handler(handler).map_err(from_sqlite)
 }
 
 fn write(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
     let mut connection = connect(file)?;
+    // The caller tries again: this way the whole has a bound, and not each statement.
+    set_patience(&mut connection, false)?;
     let not_a_store = || HistoryError::NotAStore {
         place: file.display().to_string(),
     };
@@ -75,13 +94,26 @@ fn write(file: &Path, secret: &[u8; 32]) -> Result<Connection, HistoryError> {
         Ok(Found::Store(_)) => {}
         Ok(Found::Empty) => connection.execute_batch(FORM).map_err(from_sqlite)?,
         Ok(Found::Foreign) => return Err(not_a_store()),
-        Err(error) if is_foreign(&error) => return Err(not_a_store()),
+        Err(error) if is_foreign(&error) => {
+            return Err(match is_damaged_store(file) {
+                true => damaged("the beginning of the file"),
+                false => not_a_store(),
+            });
+        }
         Err(error) => return Err(from_sqlite(error)),
     }
     apply_settings(&connection)?;
     enable_write_ahead_log(&connection)?;
     schema::migrate(&mut connection, secret)?;
+    set_patience(&mut connection, true)?;
     Ok(connection)
+}
+
+/// Returns true if the file was a store, though its beginning is damaged.
+fn is_damaged_store(file: &Path) -> bool {
+    let mut header = [0; 100];
+    let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut header));
+    read.is_ok() && schema::is_ours(&header)
 }
 
 fn is_foreign(error: &rusqlite::Error) -> bool {
@@ -97,12 +129,13 @@ pub fn open_another(file: &Path) -> Result<Connection, HistoryError> {
 
 fn connect(file: &Path) -> Result<Connection, HistoryError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
+    let mut connection =
         Connection::open_with_flags(file, flags).map_err(|error| HistoryError::Unreachable {
             place: file.display().to_string(),
             what: error.to_string(),
         })?;
-    connection.busy_timeout(PATIENCE).map_err(from_sqlite)?;
+    set_patience(&mut connection, true)?;
+    sum::register(&connection).map_err(from_sqlite)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }
@@ -162,6 +195,13 @@ impl Readers {
             .map_err(from_sqlite)?;
         Ok(connection)
     }
+}
+
+/// The size of the write-ahead log in bytes.
+pub fn log_size(file: &Path) -> u64 {
+    let mut log = file.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(Path::new(&log)).map_or(0, |log| log.len())
 }
 
 /// Takes a lock even if a thread panicked while holding it: dropping an uncommitted transaction rolls it back,

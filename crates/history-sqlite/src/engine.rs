@@ -3,17 +3,17 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, TryLockError};
-use std::time::Duration;
 
-use history::{Engine, HistoryError, Limits, Purge, Purged, ReadWork, Tenant, WriteWork};
+use history::{Engine, HistoryError, Limits, Purge, Purged, ReadWork, State, Tenant, WriteWork};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::checkpoint::Checkpoints;
-use crate::connection::{self, PATIENCE, Readers, lock};
-use crate::error::{damaged, from_sqlite};
+use crate::checkpoint::{self, Checkpoints};
+use crate::connection::{self, Readers, lock, set_patience};
+use crate::damage::Damage;
+use crate::error::from_sqlite;
 use crate::file::{self, Missing};
-use crate::purge::{self, Finish};
-use crate::rows::TenantStore;
+use crate::rows::{Access, TenantStore};
+use crate::{purge, schema};
 
 type Written = Result<(), HistoryError>;
 
@@ -25,6 +25,9 @@ pub struct Sqlite {
     writer: Arc<Mutex<Connection>>,
     checkpoints: Checkpoints,
     readers: Readers,
+    /// Held by a purge: two would only wait for each other.
+    purging: Mutex<()>,
+    damage: Damage,
 }
 
 impl Sqlite {
@@ -53,14 +56,8 @@ impl Sqlite {
             what: format!("the operating system returned no random numbers: {error}"),
         })?;
         let mut writer = connection::writer(&file, &fresh)?;
-        let secret = writer
-            .query_row("SELECT value FROM meta WHERE name = 'secret'", [], |row| {
-                row.get(0)
-            })
-            .map_err(|error| match error {
-                rusqlite::Error::QueryReturnedNoRows => damaged("the secret is missing"),
-                error => from_sqlite(error),
-            })?;
+        let damage = Damage::default();
+        let secret = schema::secret(&writer, &damage)?;
         Ok(Self {
             readers: Readers::of(file.clone()),
             checkpoints: Checkpoints::start(file.clone(), &mut writer)?,
@@ -68,7 +65,23 @@ impl Sqlite {
             file,
             secret,
             limits,
+            purging: Mutex::new(()),
+            damage,
         })
+    }
+
+    /// The rules of a transaction.
+    pub(crate) const fn access(&self, is_writing: bool) -> Access<'_> {
+        Access {
+            limits: self.limits,
+            damage: &self.damage,
+            is_writing,
+        }
+    }
+
+    /// The connections that read.
+    pub(crate) const fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// Runs `work` in an open transaction and commits it.
@@ -78,7 +91,7 @@ impl Sqlite {
         tenant: Tenant,
         work: &mut WriteWork<'_>,
     ) -> Written {
-        let mut store = TenantStore::of(&transaction, tenant, self.limits)?;
+        let mut store = TenantStore::of(&transaction, tenant, self.access(true))?;
         work(&mut store)?;
         store.finish()?;
         transaction.commit().map_err(from_sqlite)?;
@@ -135,9 +148,7 @@ impl Engine for Sqlite {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        let patience =
-            |connection: &Connection, time| connection.busy_timeout(time).map_err(from_sqlite);
-        if let Err(error) = patience(&connection, Duration::ZERO) {
+        if let Err(error) = set_patience(&mut connection, false) {
             return Some(Err(error));
         }
         let written = match begin(&mut connection).map_err(from_sqlite) {
@@ -145,7 +156,7 @@ impl Engine for Sqlite {
             Err(error) => Some(Err(error)),
             Ok(transaction) => Some(self.within(transaction, tenant, work)),
         };
-        match patience(&connection, PATIENCE) {
+        match set_patience(&mut connection, true) {
             Ok(()) => written,
             Err(error) => Some(Err(error)),
         }
@@ -154,24 +165,36 @@ impl Engine for Sqlite {
     fn read(&self, tenant: Tenant, work: &mut ReadWork<'_>) -> Written {
         self.readers.with(|connection| {
             let transaction = connection.transaction().map_err(from_sqlite)?;
-            work(&TenantStore::of(&transaction, tenant, self.limits)?)
+            work(&TenantStore::of(&transaction, tenant, self.access(false))?)
         })
     }
 
     fn purge(&self, what: Purge) -> Result<Purged, HistoryError> {
-        let mut connection = lock(&self.writer);
+        let _purging = lock(&self.purging);
+        // Not the connection that writes: others use that one in the pauses.
+        let mut connection = connection::open_another(&self.file)?;
         let before = purge::size(&self.file);
-        let mut removed =
-            purge::remove(&mut connection, what, Finish::Commit).map_err(from_sqlite)?;
+        let mut removed = purge::remove(&mut connection, what).map_err(from_sqlite)?;
         purge::give_back(&connection).map_err(from_sqlite)?;
+        checkpoint::settle(&self.file)?;
         removed.bytes = before.saturating_sub(purge::size(&self.file));
         Ok(removed)
     }
 
-    /// Blocks writers for as long as a purge would.
     fn preview(&self, what: Purge) -> Result<Purged, HistoryError> {
-        let removed = purge::remove(&mut lock(&self.writer), what, Finish::RollBack);
-        removed.map_err(from_sqlite)
+        self.readers
+            .with(|connection| purge::preview(connection, what).map_err(from_sqlite))
+    }
+
+    fn settle(&self) -> Written {
+        checkpoint::settle(&self.file)
+    }
+
+    fn state(&self) -> State {
+        State {
+            damaged: self.damage.counts(),
+            instead_of_file: None,
+        }
     }
 }
 

@@ -6,7 +6,12 @@ use rusqlite::{Error, ErrorCode};
 /// Converts an error of SQLite. SQLite's messages name tables and columns, never their contents.
 #[expect(clippy::needless_pass_by_value, reason = "the form that map_err wants")]
 pub fn from_sqlite(error: Error) -> HistoryError {
-    match &error {
+    from_sqlite_ref(&error)
+}
+
+/// Converts an error of SQLite that is still needed.
+pub fn from_sqlite_ref(error: &Error) -> HistoryError {
+    match error {
         Error::SqliteFailure(failure, _) => match failure.code {
             ErrorCode::DiskFull => HistoryError::NoSpace,
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => HistoryError::Busy,

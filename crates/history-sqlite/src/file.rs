@@ -25,7 +25,10 @@ pub fn prepare(path: &Path, missing: Missing) -> Result<PathBuf, HistoryError> {
         place: path.display().to_string(),
         what: what.to_owned(),
     };
-    let failed_io = |error: std::io::Error| failed(&error.to_string());
+    let failed_io = |error: std::io::Error| match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => HistoryError::NoSpace,
+        _ => failed(&error.to_string()),
+    };
     let Some(name) = path.file_name() else {
         return Err(failed("the path names no file"));
     };

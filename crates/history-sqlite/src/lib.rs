@@ -13,13 +13,17 @@
 //! read it (mode 0600); encrypt the disk where that matters.
 //!
 //! **Integrity.** A turn's id is a hash over its content and its place, recomputed at every read; so is a
-//! mark's. A row that was changed in the file is reported as [`Corrupt`](history::HistoryError::Corrupt).
+//! mark's. All other columns that are read have a checksum. A damaged turn is reported as
+//! [`Corrupt`](history::HistoryError::Corrupt); any other damaged row is left out and counted
+//! ([`State`](history::State)). [`Sqlite::check`] looks at every row, and [`repair`] copies what is intact.
 //!
 //! **Migrations.** The file's `user_version` counts the steps of its schema. Opening a file with an older
 //! schema migrates it in one transaction; a newer schema is refused and the file is left unchanged.
 
+mod care;
 mod checkpoint;
 mod connection;
+mod damage;
 mod encoding;
 mod engine;
 mod error;
@@ -27,6 +31,8 @@ mod file;
 mod purge;
 mod rows;
 mod schema;
+mod sum;
 mod timestamp;
 
+pub use care::{Checked, Repaired, repair};
 pub use engine::Sqlite;

@@ -1,40 +1,89 @@
-//! Purges, which also return the freed pages to the file system.
+//! Purges, in small transactions with pauses in which others write.
+//!
+//! Turns are removed from the newest row to the oldest, each only if no turn stands on it and no conversation
+//! ends with it. A parent has a smaller row number than its children, so this removes exactly what no
+//! conversation leads to, and a turn that somebody needs again meanwhile stays, with all before it.
+
+mod turns;
 
 use std::path::Path;
+use std::time::Duration;
 
 use history::{Purge, Purged};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::timestamp;
+use crate::connection::{log_size, pause};
+use crate::sum::CONVERSATION;
+use crate::{checkpoint, timestamp};
 
-/// The end of the transaction of a purge.
-#[derive(Clone, Copy)]
-pub enum Finish {
-    /// Keeps the changes.
-    Commit,
-    /// Discards the changes; only the counts are needed.
-    RollBack,
+/// The most rows of one transaction.
+const ROWS: usize = 64;
+
+/// The most bytes of one transaction, unless a single row has more: some milliseconds.
+const BYTES: u64 = 256 << 10;
+
+/// Pages given back to the file system per transaction.
+const PAGES: u32 = 500;
+
+/// The pause between two transactions, longer than a writer waits before it tries again.
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// The log is copied into the file when it has grown to so many bytes.
+const LOG: u64 = 8 << 20;
+
+/// The amounts that a transaction removes of one tenant.
+#[derive(Default)]
+struct Freed {
+    turns: u64,
+    text: u64,
+    marks: u64,
+    conversations: u64,
+    beside: u64,
 }
 
-/// Pages freed per statement, so that other processes can write in between.
-const PAGES: u32 = 1_000;
-
-/// Removes the selected conversations in one transaction per tenant. `Purged::bytes` counts the freed
-/// pages.
-pub fn remove(
-    connection: &mut Connection,
-    what: Purge,
-    finish: Finish,
-) -> rusqlite::Result<Purged> {
+/// Removes the selected conversations. `Purged::bytes` stays zero.
+pub fn remove(connection: &mut Connection, what: Purge) -> rusqlite::Result<Purged> {
     let mut all = Purged::default();
-    for tenant in tenants(connection, &what)? {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        all += remove_of(&transaction, tenant, &what)?;
-        match finish {
-            Finish::Commit => transaction.commit()?,
-            Finish::RollBack => transaction.rollback()?,
+    let tenants = tenants(connection, &what)?;
+    for &tenant in &tenants {
+        let mut after = 0;
+        while let Some((last, removed)) = conversations(connection, (tenant, after), &what)? {
+            all.conversations += removed;
+            after = last;
+            rest(connection)?;
+        }
+        while pins(connection, tenant)? > 0 {
+            rest(connection)?;
         }
     }
+    let lost = turns::remove(connection, &what, &mut all)?;
+    for &tenant in &tenants {
+        if lost.contains(&tenant) || is_without_conversations(connection, tenant)? {
+            while chunks(connection, tenant)? > 0 {
+                rest(connection)?;
+            }
+        }
+        connection.execute(TENANT, [tenant])?;
+    }
+    Ok(all)
+}
+
+/// Counts what [`remove`] would remove, without writing. `Purged::bytes` is about the size of the texts.
+pub fn preview(connection: &Connection, what: Purge) -> rusqlite::Result<Purged> {
+    let mut all = Purged::default();
+    for tenant in tenants(connection, &what)? {
+        let mut after = 0;
+        loop {
+            let chosen = chosen(connection, (tenant, after), &what)?;
+            let Some(&(last, ..)) = chosen.last() else {
+                break;
+            };
+            after = last;
+            let selected = chosen.iter().filter(|(.., is_selected)| *is_selected);
+            all.conversations += selected.count() as u64;
+        }
+    }
+    turns::preview(connection, &what, &mut all)?;
     Ok(all)
 }
 
@@ -45,110 +94,188 @@ fn tenants(connection: &Connection, what: &Purge) -> rusqlite::Result<Vec<i64>> 
     statement.query_map([only], |row| row.get(0))?.collect()
 }
 
-const CONVERSATIONS: &str = "DELETE FROM conversation WHERE tenant = ?1 \
-     AND (?2 IS NULL OR id = ?2) AND (?3 IS NULL OR seen < ?3)";
+/// Runs one transaction. It waits for others as long as a write does.
+fn transact<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let done = work(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
+}
 
-const PINS: &str = "DELETE FROM pin WHERE tenant = ?1 \
-     AND conversation NOT IN (SELECT id FROM conversation WHERE tenant = ?1)";
+/// Lets others write.
+fn rest(connection: &Connection) -> rusqlite::Result<()> {
+    if connection
+        .path()
+        .is_some_and(|file| log_size(Path::new(file)) >= LOG)
+    {
+        checkpoint::checkpoint(connection)?;
+    }
+    pause(PAUSE);
+    Ok(())
+}
 
-/// Foreign keys remove the marks, editions and kept messages of the removed turns.
-const TURNS: &str = "WITH RECURSIVE kept (n, parent) AS (\
-       SELECT node.n, node.parent FROM conversation \
-       JOIN node ON node.tenant = ?1 AND node.id = conversation.head \
-       WHERE conversation.tenant = ?1 \
-       UNION SELECT node.n, node.parent FROM kept JOIN node ON node.n = kept.parent) \
-     DELETE FROM node WHERE tenant = ?1 AND n NOT IN (SELECT n FROM kept)";
+/// The next conversations of a tenant after a row: their row, their id and whether they are selected. A damaged
+/// row is never old enough, since its time may be the damaged part.
+type Chosen = (i64, [u8; 16], bool);
 
-const CHUNKS: &str = "DELETE FROM chunk WHERE tenant = ?1 AND (?2 OR NOT EXISTS (\
-     SELECT 1 FROM conversation WHERE tenant = ?1))";
-
-const COUNT: &str = "UPDATE tenant SET \
-     turns = (SELECT count(*) FROM node WHERE tenant = ?1), \
-     bytes = (SELECT coalesce(sum(text), 0) FROM node WHERE tenant = ?1), \
-     marks = (SELECT count(*) FROM mark WHERE tenant = ?1), \
-     conversations = (SELECT count(*) FROM conversation WHERE tenant = ?1), \
-     beside = \
-       (SELECT coalesce(sum(octet_length(summary)), 0) FROM mark WHERE tenant = ?1) \
-       + (SELECT coalesce(sum(octet_length(text)), 0) FROM pin WHERE tenant = ?1) \
-       + (SELECT coalesce(sum(octet_length(summary)), 0) FROM chunk WHERE tenant = ?1) \
-       + (SELECT coalesce(sum(octet_length(edition.text)), 0) FROM edition \
-          JOIN node ON node.n = edition.node WHERE node.tenant = ?1) \
-       + (SELECT coalesce(sum(octet_length(message)), 0) FROM original \
-          JOIN node ON node.n = original.node WHERE node.tenant = ?1) \
-     WHERE n = ?1";
-
-const TENANT: &str = "DELETE FROM tenant WHERE n = ?1 AND turns = 0 AND conversations = 0 \
-     AND NOT EXISTS (SELECT 1 FROM pin WHERE tenant = ?1) \
-     AND NOT EXISTS (SELECT 1 FROM chunk WHERE tenant = ?1)";
-
-fn remove_of(connection: &Connection, tenant: i64, what: &Purge) -> rusqlite::Result<Purged> {
-    let free = free_bytes(connection)?;
-    let marks = marks_of(connection, tenant)?;
+fn chosen(
+    connection: &Connection,
+    (tenant, after): (i64, i64),
+    what: &Purge,
+) -> rusqlite::Result<Vec<Chosen>> {
+    let sql = format!(
+        "SELECT n, id, ?3 IS NULL OR sum IS {CONVERSATION} FROM conversation \
+         WHERE tenant = ?1 AND n > ?4 AND (?2 IS NULL OR id = ?2) AND (?3 IS NULL OR seen < ?3) \
+         ORDER BY n LIMIT {ROWS}"
+    );
     let id = what
         .conversation
         .as_ref()
         .map(history::ConversationId::as_bytes);
     let before = what.before.map(timestamp::to_sql);
-    let conversations = connection.execute(CONVERSATIONS, (tenant, id, before))?;
-    connection.execute(PINS, [tenant])?;
-    let turns = connection.execute(TURNS, [tenant])?;
-    connection.execute(CHUNKS, (tenant, turns > 0))?;
-    connection.execute(COUNT, [tenant])?;
-    let left = marks_of(connection, tenant)?;
-    connection.execute(TENANT, [tenant])?;
-    Ok(Purged {
-        conversations: conversations as u64,
-        turns: turns as u64,
-        marks: marks.saturating_sub(left),
-        bytes: free_bytes(connection)?.saturating_sub(free),
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map((tenant, id, before, after), |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })?;
+    let rows: Vec<Chosen> = rows.collect::<Result<_, _>>()?;
+    match rows.last() {
+        Some(&(last, ..)) if last <= after => Err(leads_back()),
+        _ => Ok(rows),
+    }
+}
+
+/// The error for a damaged page that leads back to rows before it, which would be gone through for ever.
+fn leads_back() -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+    rusqlite::Error::SqliteFailure(code, None)
+}
+
+/// Removes the next conversations with their pins. Returns the last row looked at and the number removed;
+/// `None` after the last.
+fn conversations(
+    connection: &mut Connection,
+    place: (i64, i64),
+    what: &Purge,
+) -> rusqlite::Result<Option<(i64, u64)>> {
+    let tenant = place.0;
+    transact(connection, |transaction| {
+        let chosen = chosen(transaction, place, what)?;
+        let Some(&(last, ..)) = chosen.last() else {
+            return Ok(None);
+        };
+        let mut freed = Freed::default();
+        for (row, id, _) in chosen.into_iter().filter(|(.., is_selected)| *is_selected) {
+            let sql = "DELETE FROM conversation WHERE n = ?1";
+            freed.conversations += transaction.prepare_cached(sql)?.execute([row])? as u64;
+            let sql = "DELETE FROM pin WHERE tenant = ?1 AND conversation = ?2 \
+                 RETURNING octet_length(text)";
+            freed.beside += bytes_of(transaction, sql, (tenant, id))?.1;
+        }
+        release(transaction, tenant, &freed)?;
+        Ok(Some((last, freed.conversations)))
     })
 }
 
-fn marks_of(connection: &Connection, tenant: i64) -> rusqlite::Result<u64> {
-    let count = "SELECT count(*) FROM mark WHERE tenant = ?1";
-    connection.query_row(count, [tenant], |row| row.get(0).map(i64::cast_unsigned))
+/// Removes some pins whose conversation is not there. Returns their number.
+fn pins(connection: &mut Connection, tenant: i64) -> rusqlite::Result<usize> {
+    let sql = format!(
+        "DELETE FROM pin WHERE n IN (SELECT n FROM pin WHERE tenant = ?1 AND NOT EXISTS (\
+         SELECT 1 FROM conversation WHERE conversation.tenant = ?1 \
+         AND conversation.id = pin.conversation) LIMIT {ROWS}) RETURNING octet_length(text)"
+    );
+    beside(connection, tenant, &sql)
 }
+
+/// Removes some texts that are kept under a hash. Returns their number.
+fn chunks(connection: &mut Connection, tenant: i64) -> rusqlite::Result<usize> {
+    let sql = format!(
+        "DELETE FROM chunk WHERE n IN (SELECT n FROM chunk WHERE tenant = ?1 LIMIT {}) \
+         RETURNING octet_length(summary)",
+        ROWS / 4
+    );
+    beside(connection, tenant, &sql)
+}
+
+fn beside(connection: &mut Connection, tenant: i64, sql: &str) -> rusqlite::Result<usize> {
+    transact(connection, |transaction| {
+        let (rows, beside) = bytes_of(transaction, sql, [tenant])?;
+        let freed = Freed {
+            beside,
+            ..Freed::default()
+        };
+        release(transaction, tenant, &freed)?;
+        Ok(rows)
+    })
+}
+
+/// Runs a statement that returns the bytes of each row; returns the rows and their bytes.
+fn bytes_of(
+    connection: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> rusqlite::Result<(usize, u64)> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let sizes = statement.query_map(params, |row| row.get(0).map(i64::cast_unsigned))?;
+    let sizes: Vec<u64> = sizes.collect::<Result<_, _>>()?;
+    Ok((sizes.len(), sizes.iter().sum()))
+}
+
+fn is_without_conversations(connection: &Connection, tenant: i64) -> rusqlite::Result<bool> {
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM conversation WHERE tenant = ?1)";
+    connection.query_row(sql, [tenant], |row| row.get(0))
+}
+
+/// Takes what was removed off what the tenant holds.
+fn release(connection: &Connection, tenant: i64, freed: &Freed) -> rusqlite::Result<()> {
+    let sql = "UPDATE tenant SET turns = max(turns - ?2, 0), bytes = max(bytes - ?3, 0), \
+         marks = max(marks - ?4, 0), conversations = max(conversations - ?5, 0), \
+         beside = max(beside - ?6, 0) WHERE n = ?1";
+    let numbers = (
+        tenant,
+        freed.turns.cast_signed(),
+        freed.text.cast_signed(),
+        freed.marks.cast_signed(),
+        freed.conversations.cast_signed(),
+        freed.beside.cast_signed(),
+    );
+    connection.prepare_cached(sql)?.execute(numbers).map(drop)
+}
+
+const TENANT: &str = "DELETE FROM tenant WHERE n = ?1 \
+     AND NOT EXISTS (SELECT 1 FROM node WHERE tenant = ?1) \
+     AND NOT EXISTS (SELECT 1 FROM conversation WHERE tenant = ?1) \
+     AND NOT EXISTS (SELECT 1 FROM pin WHERE tenant = ?1) \
+     AND NOT EXISTS (SELECT 1 FROM chunk WHERE tenant = ?1)";
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
     connection.pragma_query_value(None, name, |row| row.get(0).map(i64::cast_unsigned))
 }
 
-fn free_bytes(connection: &Connection) -> rusqlite::Result<u64> {
-    let pages = pragma(connection, "freelist_count")?;
-    Ok(pages.saturating_mul(pragma(connection, "page_size")?))
-}
-
-/// Returns free pages to the file system and truncates the write-ahead log as far as no reader needs it.
+/// Returns free pages to the file system. A file that was made by hand keeps them for later turns: it could
+/// give them back only as a whole, for which everybody would have to wait.
 pub fn give_back(connection: &Connection) -> rusqlite::Result<()> {
-    const INCREMENTAL: u64 = 2;
-    if pragma(connection, "auto_vacuum")? == INCREMENTAL {
-        let mut free = pragma(connection, "freelist_count")?;
-        while free > 0 {
-            // Each step of the statement frees one page.
-            let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
-            let mut rows = vacuum.query([])?;
-            while rows.next()?.is_some() {}
-            let left = pragma(connection, "freelist_count")?;
-            if left >= free {
-                break;
-            }
-            free = left;
+    let mut free = pragma(connection, "freelist_count")?;
+    while free > 0 {
+        // Each step of the statement frees one page.
+        let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+        let mut rows = vacuum.query([])?;
+        while rows.next()?.is_some() {}
+        drop(rows);
+        let left = pragma(connection, "freelist_count")?;
+        if left >= free {
+            break;
         }
-    } else {
-        // Made by hand or by another tool: one rewrite turns on incremental vacuuming.
-        connection.execute_batch("PRAGMA auto_vacuum = incremental; VACUUM")?;
+        free = left;
+        rest(connection)?;
     }
-    // Returns a row even if a reader keeps the log from being truncated now.
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+    Ok(())
 }
 
 /// The size of the store on the disk in bytes, with its log.
 pub fn size(file: &Path) -> u64 {
-    let mut log = file.as_os_str().to_owned();
-    log.push("-wal");
-    [file, Path::new(&log)]
-        .into_iter()
-        .filter_map(|file| std::fs::metadata(file).ok())
-        .map(|there| there.len())
-        .sum()
+    let own = std::fs::metadata(file).map_or(0, |file| file.len());
+    own + log_size(file)
 }

@@ -2,24 +2,25 @@
 
 mod conversation;
 mod edition;
-mod mark;
-mod node;
+pub mod mark;
+pub mod node;
 mod pin;
 
 use std::cell::RefCell;
 
-use history::{HistoryError, Limits, Stored, Tenant};
+use history::{HistoryError, Limits, Record, Stored, Tenant};
 use rusqlite::{Connection, OptionalExtension as _, Params, Row};
 
-use crate::error::from_sqlite;
+use crate::damage::Damage;
+use crate::error::{damaged, from_sqlite, from_sqlite_ref};
 
 /// One tenant's store within a transaction. A write ends with [`finish`](Self::finish).
 ///
-/// After SQLite has failed once, every call fails with the same error: SQLite may have rolled back by
-/// then, and later writes would be committed without the earlier ones.
+/// After SQLite has failed once in a write, every call fails with the same error: SQLite may have rolled
+/// back by then, and later writes would be committed without the earlier ones.
 pub struct TenantStore<'a> {
     connection: &'a Connection,
-    limits: Limits,
+    access: Access<'a>,
     id: Tenant,
     /// The number of the tenant's row, or `None` before the tenant's first write.
     row: Option<i64>,
@@ -30,28 +31,46 @@ pub struct TenantStore<'a> {
     failed: RefCell<Option<HistoryError>>,
 }
 
+/// The rules of a transaction.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    /// The most that the tenant may store.
+    pub limits: Limits,
+    /// Where damaged rows are noted.
+    pub damage: &'a Damage,
+    /// True if the transaction writes.
+    pub is_writing: bool,
+}
+
 /// A number that no row has, so that nothing is found with it.
-const NO_ROW: i64 = -1;
+pub const NO_ROW: i64 = -1;
 
 impl<'a> TenantStore<'a> {
     /// Opens the tenant's store in the current transaction of `connection`.
     pub fn of(
         connection: &'a Connection,
         id: Tenant,
-        limits: Limits,
+        access: Access<'a>,
     ) -> Result<Self, HistoryError> {
         let mut store = Self {
             connection,
-            limits,
+            access,
             id,
             row: None,
             held: Stored::default(),
             before: Stored::default(),
             failed: RefCell::new(None),
         };
-        let found = store.one(
-            "SELECT n, turns, bytes, marks, conversations, beside FROM tenant WHERE id = ?1",
+        let row = store.one(
+            "SELECT n FROM tenant WHERE id = ?1",
             [id.as_bytes()],
+            |row| row.get::<_, i64>(0),
+        )?;
+        let Some(row) = row else { return Ok(store) };
+        // The index led here; the row itself says whose it is.
+        let found = store.one(
+            "SELECT id, turns, bytes, marks, conversations, beside FROM tenant WHERE n = ?1",
+            [row],
             |row| {
                 let number = |column| row.get(column).map(i64::cast_unsigned);
                 let held = Stored {
@@ -61,15 +80,21 @@ impl<'a> TenantStore<'a> {
                     conversations: number(4)?,
                     beside: number(5)?,
                 };
-                Ok((row.get(0)?, held))
+                Ok((row.get::<_, [u8; 16]>(0)?, held))
             },
         )?;
-        if let Some((row, held)) = found {
-            store.row = Some(row);
-            store.held = held;
-            store.before = held;
+        match found {
+            Some((own, held)) if own == *id.as_bytes() => {
+                store.row = Some(row);
+                store.held = held;
+                store.before = held;
+                Ok(store)
+            }
+            _ => {
+                access.damage.note(Record::Structure, row);
+                Err(damaged("the index of the tenants is damaged"))
+            }
         }
-        Ok(store)
     }
 
     /// Writes the amount stored. Fails if SQLite has failed before.
@@ -109,15 +134,10 @@ impl<'a> TenantStore<'a> {
     /// Counts `more` as stored unless that exceeds a limit. Returns the number of the tenant's row.
     fn hold(&mut self, more: Stored) -> Result<i64, HistoryError> {
         let held = self.held + more;
-        self.limits.allow(&held)?;
+        self.access.limits.allow(&held)?;
         // Counted before the statement runs: after a failed statement nothing of the write is committed.
         self.held = held;
         self.tenant_to_write()
-    }
-
-    /// Returns true if a query has a row.
-    fn exists(&self, sql: &str, params: impl Params) -> Result<bool, HistoryError> {
-        Ok(self.one(sql, params, |_| Ok(()))?.is_some())
     }
 
     /// Returns the first row of a query, if any.
@@ -147,6 +167,59 @@ impl<'a> TenantStore<'a> {
         })
     }
 
+    /// Returns the intact rows of a query, whose first two columns are the row's number and true if its
+    /// checksum holds. `read` reads the others, and returns `None` for a row that is damaged otherwise. The
+    /// damaged rows are noted and left out, and so are those behind a damaged page.
+    fn intact<T>(
+        &self,
+        kind: Record,
+        (sql, params): (&str, impl Params),
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<T>>,
+    ) -> Result<Vec<T>, HistoryError> {
+        self.unless_failed(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query(params)?;
+            let mut found = Vec::new();
+            loop {
+                match rows.next() {
+                    Ok(None) => return Ok(found),
+                    Ok(Some(row)) => match checked(row, &mut read) {
+                        Some(read) => found.push(read),
+                        None => self.access.damage.note(kind, row.get(0).unwrap_or(NO_ROW)),
+                    },
+                    Err(error) if !self.access.is_writing && is_damage(&error) => {
+                        self.access.damage.note(Record::Structure, NO_ROW);
+                        return Ok(found);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        })
+    }
+
+    /// Returns true if a query finds a row, whose first two columns are as those of
+    /// [`intact`](Self::intact). A damaged row is noted and deleted with the statement `delete`, so that it
+    /// can be written again.
+    fn is_kept(
+        &self,
+        kind: Record,
+        (sql, params): (&str, impl Params),
+        delete: &str,
+    ) -> Result<bool, HistoryError> {
+        let found = self.one(sql, params, |row| {
+            let is_intact: Option<bool> = row.get(1)?;
+            Ok((row.get::<_, i64>(0)?, is_intact == Some(true)))
+        })?;
+        match found {
+            None => Ok(false),
+            Some((_, true)) => Ok(true),
+            Some((row, false)) => {
+                self.access.damage.note(kind, row);
+                self.run(delete, [row]).map(|_| false)
+            }
+        }
+    }
+
     /// Runs a statement and returns the number of changed rows.
     fn run(&self, sql: &str, params: impl Params) -> Result<usize, HistoryError> {
         self.unless_failed(|connection| connection.prepare_cached(sql)?.execute(params))
@@ -161,8 +234,24 @@ impl<'a> TenantStore<'a> {
         }
         work(self.connection).map_err(|error| {
             let error = from_sqlite(error);
-            *self.failed.borrow_mut() = Some(error.clone());
+            if self.access.is_writing {
+                *self.failed.borrow_mut() = Some(error.clone());
+            }
             error
         })
     }
+}
+
+/// Reads a row; `None` if it is damaged.
+fn checked<T>(
+    row: &Row<'_>,
+    read: &mut impl FnMut(&Row<'_>) -> rusqlite::Result<Option<T>>,
+) -> Option<T> {
+    let is_intact: Option<bool> = row.get(1).ok()?;
+    is_intact.filter(|intact| *intact)?;
+    read(row).ok()?
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(from_sqlite_ref(error), HistoryError::Corrupt { .. })
 }

@@ -2,10 +2,14 @@
 //!
 //! A store is recognized by its `application_id`; its `user_version` counts the migration steps taken.
 
-use history::HistoryError;
-use rusqlite::{Connection, TransactionBehavior};
+use history::{HistoryError, Record};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-use crate::error::from_sqlite;
+use crate::damage::Damage;
+use crate::error::{damaged, from_sqlite};
+
+/// The row number of the secret among damaged rows.
+const SECRET: i64 = -2;
 
 /// `EbTd`.
 const APPLICATION: u32 = 0x4562_5464;
@@ -15,6 +19,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/1_tree.sql"),
     include_str!("schema/2_around.sql"),
     include_str!("schema/3_strategy.sql"),
+    include_str!("schema/4_sums.sql"),
 ];
 
 /// The contents of a file.
@@ -47,6 +52,11 @@ fn look_within(connection: &Connection) -> Result<Found, rusqlite::Error> {
     let (application, version) = (number("application_id")?, number("user_version")?);
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if let Some(steps) = noted_version(connection)
+        && (application == APPLICATION || version as usize == steps)
+    {
+        return Ok(Found::Store(steps));
+    }
     Ok(match (application, version, tables) {
         (APPLICATION, version, _) => Found::Store(version as usize),
         (0, 0, 0) => Found::Empty,
@@ -54,11 +64,80 @@ fn look_within(connection: &Connection) -> Result<Found, rusqlite::Error> {
     })
 }
 
+/// The number of steps as the store itself notes it since the fourth. It holds where the header, which has
+/// no checksum, is damaged.
+fn noted_version(connection: &Connection) -> Option<usize> {
+    let sql = "SELECT value FROM meta WHERE name = 'version'";
+    let value: Vec<u8> = connection.query_row(sql, [], |row| row.get(0)).ok()?;
+    let (steps, check) = value.split_first_chunk::<4>()?;
+    let steps = u32::from_le_bytes(*steps);
+    (*check == (!steps).to_le_bytes()).then_some(steps as usize)
+}
+
+/// Notes the number of steps in the store itself.
+fn note_version(connection: &Connection, steps: u32) -> rusqlite::Result<()> {
+    let value = [steps.to_le_bytes(), (!steps).to_le_bytes()].concat();
+    let sql = "INSERT OR REPLACE INTO meta (name, value) VALUES ('version', ?1)";
+    connection.execute(sql, [value]).map(drop)
+}
+
+/// Returns true if this file begins as an Ebbtide store, whatever else of its header is damaged.
+pub fn is_ours(header: &[u8]) -> bool {
+    header.get(68..72) == Some(&APPLICATION.to_be_bytes())
+}
+
+/// The secret: one of its two copies, of which a damaged one is noticed and left.
+///
+/// # Errors
+/// [`HistoryError::Corrupt`] if it is gone.
+pub fn secret(connection: &Connection, damage: &Damage) -> Result<[u8; 32], HistoryError> {
+    let read = |name| {
+        let sql = "SELECT value FROM meta WHERE name = ?1";
+        connection
+            .query_row(sql, [name], |row| row.get::<_, [u8; 32]>(0))
+            .ok()
+    };
+    let sum = |secret: &[u8; 32]| blake3::hash(secret);
+    let kept: Option<[u8; 32]> = read("secret sum");
+    let (one, other) = (read("secret"), read("secret again"));
+    let is_sound = |secret: &[u8; 32]| kept.is_none_or(|kept| *sum(secret).as_bytes() == kept);
+    if one != other || !one.is_some_and(|one| is_sound(&one)) {
+        damage.note(Record::Structure, SECRET);
+    }
+    // Of two equal copies the sum is the damaged one.
+    let agreed = one.filter(|_| one == other);
+    let sound = [one, other].into_iter().flatten().find(is_sound);
+    sound
+        .or(agreed)
+        .ok_or_else(|| damaged("the secret is damaged"))
+}
+
+/// Adds the sum of the secret, with which a damaged copy is told from a sound one.
+fn note_secret(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT value FROM meta WHERE name = 'secret'";
+    let Some(secret) = connection
+        .query_row(sql, [], |row| row.get::<_, Vec<u8>>(0))
+        .optional()?
+    else {
+        return Ok(());
+    };
+    let sum = blake3::hash(&secret);
+    let sql =
+        "INSERT OR REPLACE INTO meta (name, value) VALUES ('secret again', ?1), ('secret sum', ?2)";
+    connection.execute(sql, (secret, sum.as_bytes())).map(drop)
+}
+
 /// Migrates an empty file or a store to the newest schema in one transaction. A new store gets `secret`.
 ///
 /// # Errors
 /// [`HistoryError::Newer`] if the store is ahead of this version, or an error of SQLite.
 pub fn migrate(connection: &mut Connection, secret: &[u8; 32]) -> Result<(), HistoryError> {
+    // A store of this version is not written to, so that one that another process holds can be opened.
+    if let Ok(Found::Store(taken)) = look(connection)
+        && taken == STEPS.len()
+    {
+        return Ok(());
+    }
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(from_sqlite)?;
@@ -84,6 +163,8 @@ pub fn migrate(connection: &mut Connection, secret: &[u8; 32]) -> Result<(), His
             )
             .map_err(from_sqlite)?;
     }
+    note_secret(&transaction).map_err(from_sqlite)?;
+    note_version(&transaction, number(STEPS.len())).map_err(from_sqlite)?;
     let done = |name, value: u32| transaction.pragma_update(None, name, value);
     done("application_id", APPLICATION).map_err(from_sqlite)?;
     done("user_version", number(STEPS.len())).map_err(from_sqlite)?;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
 use crate::error::HistoryError;
+use crate::state::State;
 use crate::store::MarkStore;
 use crate::tenant::Tenant;
 
@@ -168,12 +169,27 @@ pub trait Engine: Send + Sync {
     }
 
     /// Runs `work` on one snapshot of a tenant's store, without any unfinished write. Readers do not wait
-    /// for writers.
+    /// for writers. A record that does not match its id or its checksum is left out as if it were not there,
+    /// and counted in [`state`](Self::state); only a turn causes [`HistoryError::Corrupt`], because the turns
+    /// after it stand on it.
     fn read(&self, tenant: Tenant, work: &mut ReadWork<'_>) -> Result<(), HistoryError>;
 
-    /// Removes the selected conversations. Turns that another conversation leads to stay.
+    /// Removes the selected conversations. Turns that another conversation leads to stay. Works in small
+    /// transactions, with pauses in which others write; what they write meanwhile stays. If it is cut
+    /// short, a later purge removes the rest.
     fn purge(&self, what: Purge) -> Result<Purged, HistoryError>;
 
-    /// Returns what [`purge`](Self::purge) would remove now, and removes nothing.
+    /// Returns what [`purge`](Self::purge) would remove now, and removes nothing. Keeps nobody from writing.
     fn preview(&self, what: Purge) -> Result<Purged, HistoryError>;
+
+    /// Brings everything acknowledged so far to where it rests, if nobody else is writing: for an engine on
+    /// a file, into that file and onto the disk. Called when nothing happens and at the end. Changes no answer.
+    fn settle(&self) -> Result<(), HistoryError> {
+        Ok(())
+    }
+
+    /// Returns the state.
+    fn state(&self) -> State {
+        State::default()
+    }
 }

@@ -20,6 +20,7 @@ mod id;
 mod limits;
 mod mark;
 mod memory;
+mod state;
 mod store;
 mod tenant;
 
@@ -33,5 +34,6 @@ pub use error::{CODES, HistoryError};
 pub use limits::Limits;
 pub use mark::{Mark, MarkId, Route};
 pub use memory::{Memory, MemoryEngine};
+pub use state::{Record, State};
 pub use store::{MarkStore, NodeStore, Recorded, Stored};
 pub use tenant::Tenant;

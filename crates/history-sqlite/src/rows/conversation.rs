@@ -6,19 +6,61 @@ use std::sync::LazyLock;
 
 use context::{Text, Tokens, TurnId};
 use history::{
-    Conversation, ConversationId, ConversationStore, HistoryError, Labels, MarkId, Standing,
-    Stored, Totals,
+    Conversation, ConversationId, ConversationStore, HistoryError, Labels, MarkId, Record,
+    Standing, Stored, Totals,
 };
 use jiff::Timestamp;
-use rusqlite::{Row, named_params};
+use rusqlite::{Params, Row, named_params};
 
-use super::TenantStore;
+use super::{NO_ROW, TenantStore};
+use crate::sum::{CONVERSATION, PLACE};
 use crate::timestamp;
 
 /// The columns that [`read`] expects and [`SAVE`] writes.
 const COLUMNS: &str = "id, parent, head, turns, session, agent, parent_agent, user, model, \
      shown_from, cleared, stripped, mark, compactions, strategy, requests, fresh, cache_read, \
      cache_write, output, micros, micros_without, stalls_avoided, began, seen";
+
+/// The beginning of a query of conversations.
+fn select() -> String {
+    // The second column is that of an intact row: what is left of a damaged one is told by `salvage`.
+    format!(
+        "SELECT n, TRUE, place IS {PLACE} AS is_placed, sum IS {CONVERSATION} AS is_intact, {COLUMNS}"
+    )
+}
+
+/// Reads a conversation. Where its place is intact and something else is damaged, it has only its place and
+/// shows everything; `false` then.
+fn salvage(row: &Row<'_>) -> rusqlite::Result<Option<(Conversation, bool)>> {
+    let holds = |column| {
+        row.get::<_, Option<bool>>(column)
+            .map(|holds| holds == Some(true))
+    };
+    if holds("is_intact")? {
+        return Ok(Some((read(row)?, true)));
+    }
+    if !holds("is_placed")? {
+        return Ok(None);
+    }
+    let time = |column| {
+        row.get(column)
+            .map_or(Timestamp::UNIX_EPOCH, timestamp::from_sql)
+    };
+    let placed = Conversation {
+        id: ConversationId::from_bytes(row.get("id")?),
+        parent: None,
+        head: TurnId::from_bytes(row.get("head")?),
+        turns: row.get("turns").map_or(0, i64::cast_unsigned),
+        labels: Labels::default(),
+        model: Text::default(),
+        standing: Standing::WHOLE,
+        strategy: None,
+        totals: Totals::default(),
+        began: time("began"),
+        seen: time("seen"),
+    };
+    Ok(Some((placed, false)))
+}
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
     let text = |column: &str| {
@@ -68,8 +110,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
 /// Writes [`COLUMNS`], each from the parameter of its name.
 static SAVE: LazyLock<String> = LazyLock::new(|| {
     let values = COLUMNS.replace(", ", ", :");
+    let sums = [PLACE, CONVERSATION].map(|sum| sum.replace(", ", ", :"));
+    let [place, sum] = sums;
     format!(
-        "INSERT OR REPLACE INTO conversation (n, tenant, {COLUMNS}) VALUES (:n, :tenant, :{values})"
+        "INSERT OR REPLACE INTO conversation (n, tenant, {COLUMNS}, place, sum) \
+         VALUES (:n, :tenant, :{values}, {place}, {sum})"
     )
 });
 
@@ -122,6 +167,21 @@ impl TenantStore<'_> {
     }
 }
 
+impl TenantStore<'_> {
+    /// The conversations of a query, as far as their rows are intact.
+    fn salvaged(&self, sql: &str, params: impl Params) -> Result<Vec<Conversation>, HistoryError> {
+        self.intact(Record::Conversation, (sql, params), |row| {
+            Ok(salvage(row)?.map(|(conversation, is_intact)| {
+                if !is_intact {
+                    let row = row.get(0).unwrap_or(NO_ROW);
+                    self.access.damage.note(Record::Conversation, row);
+                }
+                conversation
+            }))
+        })
+    }
+}
+
 impl ConversationStore for TenantStore<'_> {
     fn save(&mut self, conversation: &Conversation) -> Result<(), HistoryError> {
         let known = self.one(
@@ -138,16 +198,24 @@ impl ConversationStore for TenantStore<'_> {
     }
 
     fn conversation(&self, id: ConversationId) -> Result<Option<Conversation>, HistoryError> {
-        let sql = format!("SELECT {COLUMNS} FROM conversation WHERE tenant = ?1 AND id = ?2");
-        self.one(&sql, (self.tenant(), id.as_bytes()), read)
+        let sql = format!(
+            "{} FROM conversation WHERE tenant = ?1 AND id = ?2",
+            select()
+        );
+        let found = self.salvaged(&sql, (self.tenant(), id.as_bytes()))?;
+        Ok(found.into_iter().find(|found| found.id == id))
     }
 
     fn headed(&self, heads: &[TurnId]) -> Result<Vec<Conversation>, HistoryError> {
-        let sql = format!("SELECT {COLUMNS} FROM conversation WHERE tenant = ?1 AND head = ?2");
+        let sql = format!(
+            "{} FROM conversation WHERE tenant = ?1 AND head = ?2",
+            select()
+        );
         let heads: BTreeSet<&TurnId> = heads.iter().collect();
         let mut found = Vec::new();
         for head in heads {
-            found.extend(self.all(&sql, (self.tenant(), head.as_bytes()), read)?);
+            let headed = self.salvaged(&sql, (self.tenant(), head.as_bytes()))?;
+            found.extend(headed.into_iter().filter(|found| found.head == *head));
         }
         found.sort_unstable_by_key(|conversation| (Reverse(conversation.seen), conversation.id));
         Ok(found)
@@ -159,10 +227,11 @@ impl ConversationStore for TenantStore<'_> {
         most: usize,
     ) -> Result<Vec<Conversation>, HistoryError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM conversation WHERE tenant = ?1 AND seen < ?2 \
-             ORDER BY seen DESC, id LIMIT ?3"
+            "{} FROM conversation WHERE tenant = ?1 AND seen < ?2 \
+             ORDER BY seen DESC, id LIMIT ?3",
+            select()
         );
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        self.all(&sql, (self.tenant(), timestamp::to_sql(before), most), read)
+        self.salvaged(&sql, (self.tenant(), timestamp::to_sql(before), most))
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use context::{Text, TurnId};
-use history::{Change, Edition, EditionStore, HistoryError, Stored};
+use history::{Change, Edition, EditionStore, HistoryError, Record, Stored};
 use rusqlite::Row;
 
 use super::TenantStore;
-use crate::error::damaged;
+use crate::sum::{CHUNK, EDITION, ORIGINAL};
 use crate::timestamp;
 
 const APPENDED: &str = "appended";
@@ -24,9 +24,9 @@ const fn form(change: &Change) -> (&'static str, Option<u32>) {
 }
 
 fn change(row: &Row<'_>) -> rusqlite::Result<Option<Change>> {
-    let result: Option<u32> = row.get(1)?;
-    let text = Text::from(row.get_ref(2)?.as_str()?);
-    Ok(match (row.get_ref(0)?.as_str()?, result) {
+    let result: Option<u32> = row.get(3)?;
+    let text = Text::from(row.get_ref(4)?.as_str()?);
+    Ok(match (row.get_ref(2)?.as_str()?, result) {
         (APPENDED, None) => Some(Change::Appended(text)),
         (FOLLOWED, None) => Some(Change::Followed(text)),
         (SHRUNK, Some(result)) => Some(Change::Shrunk { result, text }),
@@ -37,19 +37,18 @@ fn change(row: &Row<'_>) -> rusqlite::Result<Option<Change>> {
 impl TenantStore<'_> {
     /// Returns a turn's editions with their row numbers.
     fn editions_of(&self, turn: TurnId) -> Result<Vec<(i64, Edition)>, HistoryError> {
-        let rows = self.all(
-            "SELECT edition.kind, edition.result, edition.text, edition.at, edition.n \
-             FROM node JOIN edition ON edition.node = node.n \
-             WHERE node.tenant = ?1 AND node.id = ?2",
-            (self.tenant(), turn.as_bytes()),
-            |row| Ok((row.get(4)?, change(row)?, timestamp::from_sql(row.get(3)?))),
-        )?;
-        rows.into_iter()
-            .map(|(row, change, at)| {
-                let change = change.ok_or_else(|| damaged("an edition has an unknown form"))?;
-                Ok((row, Edition { turn, change, at }))
-            })
-            .collect()
+        let sql = format!(
+            "SELECT edition.n, edition.sum IS {EDITION}, edition.kind, edition.result, edition.text, \
+             edition.at FROM node JOIN edition ON edition.node = node.n \
+             WHERE node.tenant = ?1 AND node.id = ?2"
+        );
+        let params = (self.tenant(), turn.as_bytes());
+        self.intact(Record::Edition, (&sql, params), |row| {
+            let at = timestamp::from_sql(row.get(5)?);
+            let edition = change(row)?.map(|change| Edition { turn, change, at });
+            let number = row.get(0)?;
+            Ok(edition.map(|edition| (number, edition)))
+        })
     }
 }
 
@@ -58,22 +57,26 @@ impl EditionStore for TenantStore<'_> {
         let node = self.require_row(edition.turn)?;
         let text = edition.change.text();
         let (kind, result) = form(&edition.change);
-        let known = self.exists(
-            "SELECT n FROM edition WHERE node = ?1 AND kind = ?2 AND result IS ?3 AND text = ?4",
-            (node, kind, result, text.as_str()),
-        )?;
-        if known {
+        let sql = format!(
+            "SELECT edition.n, edition.sum IS {EDITION} FROM edition JOIN node ON node.n = edition.node \
+             WHERE edition.node = ?1 AND kind = ?2 AND result IS ?3 AND edition.text = ?4"
+        );
+        let params = (node, kind, result, text.as_str());
+        let delete = "DELETE FROM edition WHERE n = ?1";
+        if self.is_kept(Record::Edition, (&sql, params), delete)? {
             return Ok(());
         }
         self.hold(Stored::text_beside(text.len()))?;
         self.run(
-            "INSERT INTO edition (node, kind, result, at, text) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO edition (node, kind, result, at, text, sum) \
+             VALUES (?1, ?2, ?3, ?4, ?5, row_sum('edition', ?6, ?2, ?3, ?4, ?5))",
             (
                 node,
                 kind,
                 result,
                 timestamp::to_sql(edition.at),
                 text.as_str(),
+                edition.turn.as_bytes(),
             ),
         )?;
         Ok(())
@@ -91,7 +94,13 @@ impl EditionStore for TenantStore<'_> {
 
     fn keep_original(&mut self, of: TurnId, message: &[u8]) -> Result<(), HistoryError> {
         let node = self.require_row(of)?;
-        if self.exists("SELECT node FROM original WHERE node = ?1", [node])? {
+        let sql = format!(
+            "SELECT node.n, turn_sum.original IS {ORIGINAL} FROM original \
+             JOIN node ON node.n = original.node LEFT JOIN turn_sum ON turn_sum.node = node.n \
+             WHERE original.node = ?1"
+        );
+        let delete = "DELETE FROM original WHERE node = ?1";
+        if self.is_kept(Record::Original, (&sql, [node]), delete)? {
             return Ok(());
         }
         self.hold(Stored::text_beside(message.len()))?;
@@ -99,35 +108,47 @@ impl EditionStore for TenantStore<'_> {
             "INSERT INTO original (node, message) VALUES (?1, ?2)",
             (node, message),
         )?;
+        self.run(
+            "UPDATE turn_sum SET original = row_sum('original', ?2, ?3) WHERE node = ?1",
+            (node, of.as_bytes(), message),
+        )?;
         Ok(())
     }
 
     fn original(&self, of: TurnId) -> Result<Option<Vec<u8>>, HistoryError> {
-        self.one(
-            "SELECT original.message FROM node JOIN original ON original.node = node.n \
-             WHERE node.tenant = ?1 AND node.id = ?2",
-            (self.tenant(), of.as_bytes()),
-            |row| row.get(0),
-        )
+        let sql = format!(
+            "SELECT node.n, turn_sum.original IS {ORIGINAL}, original.message \
+             FROM node JOIN original ON original.node = node.n \
+             LEFT JOIN turn_sum ON turn_sum.node = node.n \
+             WHERE node.tenant = ?1 AND node.id = ?2"
+        );
+        let params = (self.tenant(), of.as_bytes());
+        let found = self.intact(Record::Original, (&sql, params), |row| row.get(2).map(Some))?;
+        Ok(found.into_iter().next())
     }
 
     fn keep_chunk(&mut self, hash: [u8; 16], summary: &Text) -> Result<(), HistoryError> {
-        if self.chunk(hash)?.is_some() {
+        let sql = format!("SELECT n, sum IS {CHUNK} FROM chunk WHERE tenant = ?1 AND hash = ?2");
+        let delete = "DELETE FROM chunk WHERE n = ?1";
+        if self.is_kept(Record::Chunk, (&sql, (self.tenant(), hash)), delete)? {
             return Ok(());
         }
         let tenant = self.hold(Stored::text_beside(summary.len()))?;
         self.run(
-            "INSERT INTO chunk (tenant, hash, summary) VALUES (?1, ?2, ?3)",
+            "INSERT INTO chunk (tenant, hash, summary, sum) \
+             VALUES (?1, ?2, ?3, row_sum('chunk', ?1, ?2, ?3))",
             (tenant, hash, summary.as_str()),
         )?;
         Ok(())
     }
 
     fn chunk(&self, hash: [u8; 16]) -> Result<Option<Text>, HistoryError> {
-        self.one(
-            "SELECT summary FROM chunk WHERE tenant = ?1 AND hash = ?2",
-            (self.tenant(), hash),
-            |row| Ok(Text::from(row.get_ref(0)?.as_str()?)),
-        )
+        let sql =
+            format!("SELECT n, sum IS {CHUNK}, summary FROM chunk WHERE tenant = ?1 AND hash = ?2");
+        let params = (self.tenant(), hash);
+        let found = self.intact(Record::Chunk, (&sql, params), |row| {
+            Ok(Some(Text::from(row.get_ref(2)?.as_str()?)))
+        })?;
+        Ok(found.into_iter().next())
     }
 }

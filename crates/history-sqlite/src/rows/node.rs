@@ -1,21 +1,31 @@
 //! Nodes of the tree as rows.
 
 use context::{Provenance, Role, TokenCounter, Tokens, Turn, TurnDraft, TurnId};
-use history::{HistoryError, NodeStore, Stored};
+use history::{HistoryError, NodeStore, Record, Stored};
 use rusqlite::Row;
 
 use super::TenantStore;
 use crate::error::damaged;
+use crate::sum::TURN;
 use crate::{encoding, timestamp};
 
-/// The columns that [`Kept::read`] expects.
+/// The columns that [`Kept::read`] expects, without the last: true if the checksum holds.
 const COLUMNS: &str =
     "node.n, node.id, node.role, node.provenance, node.at, node.tokens, node.body";
 
+/// The tables of [`select`].
+const SUMMED: &str = "LEFT JOIN turn_sum ON turn_sum.node = node.n";
+
+/// The beginning of a query of nodes.
+pub fn select() -> String {
+    format!("SELECT {COLUMNS}, turn_sum.sum IS {TURN}")
+}
+
 /// A node's row.
-struct Kept {
-    row: i64,
+pub struct Kept {
+    pub row: i64,
     id: TurnId,
+    is_intact: bool,
     role: Option<Role>,
     provenance: Option<Provenance>,
     at: Option<i64>,
@@ -24,8 +34,9 @@ struct Kept {
 }
 
 impl Kept {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
+            is_intact: row.get::<_, Option<bool>>(7)? == Some(true),
             row: row.get(0)?,
             id: TurnId::from_bytes(row.get(1)?),
             role: role(row.get_ref(2)?.as_str()?),
@@ -37,8 +48,11 @@ impl Kept {
     }
 
     /// Rebuilds the turn after `parent`. Recomputes its id, so a changed row is detected.
-    fn after(self, parent: TurnId) -> Result<Turn, HistoryError> {
+    pub fn after(self, parent: TurnId) -> Result<Turn, HistoryError> {
         let lost = || damaged(&format!("turn {} does not match its id", self.id));
+        if !self.is_intact {
+            return Err(lost());
+        }
         let (Some(role), Some(provenance), Some(parts)) =
             (self.role, self.provenance, encoding::read(&self.body))
         else {
@@ -120,21 +134,36 @@ impl NodeStore for TenantStore<'_> {
                 encoding::write(turn.parts()),
             ),
         )?;
+        self.run(
+            "INSERT OR REPLACE INTO turn_sum (node, sum) \
+             VALUES (?1, row_sum('turn', ?2, ?3, ?4, ?5, ?6, ?7))",
+            (
+                self.connection.last_insert_rowid(),
+                turn.id().as_bytes(),
+                turn.role().as_str(),
+                provenance_name(turn.provenance()),
+                turn.at().map(timestamp::to_sql),
+                turn.tokens().get().cast_signed(),
+                more.bytes.cast_signed(),
+            ),
+        )?;
         Ok(true)
     }
 
     fn node(&self, id: TurnId) -> Result<Option<(Turn, TurnId)>, HistoryError> {
         let sql = format!(
-            "SELECT {COLUMNS}, parent.id FROM node LEFT JOIN node AS parent ON parent.n = node.parent \
-             WHERE node.tenant = ?1 AND node.id = ?2"
+            "{}, parent.id FROM node {SUMMED} LEFT JOIN node AS parent ON parent.n = node.parent \
+             WHERE node.tenant = ?1 AND node.id = ?2",
+            select()
         );
         let found = self.one(&sql, (self.tenant(), id.as_bytes()), |row| {
-            let parent: Option<[u8; 16]> = row.get(7)?;
+            let parent: Option<[u8; 16]> = row.get(8)?;
             let parent = parent.map_or(TurnId::ROOT, TurnId::from_bytes);
             Ok((Kept::read(row)?, parent))
         })?;
         found
-            .map(|(kept, parent)| Ok((kept.after(parent)?, parent)))
+            .filter(|(kept, _)| kept.id == id)
+            .map(|(kept, parent)| Ok((self.rebuilt(kept, parent)?, parent)))
             .transpose()
     }
 
@@ -146,7 +175,10 @@ impl NodeStore for TenantStore<'_> {
         if node == TurnId::ROOT {
             return Ok(Vec::new());
         }
-        let sql = format!("{UP} SELECT {COLUMNS} FROM up JOIN node ON node.n = up.n");
+        let sql = format!(
+            "{UP} {} FROM up JOIN node ON node.n = up.n {SUMMED}",
+            select()
+        );
         let mut way = self.all(&sql, (self.tenant(), node.as_bytes()), Kept::read)?;
         if way.is_empty() {
             return Err(HistoryError::UnknownNode(node));
@@ -155,7 +187,7 @@ impl NodeStore for TenantStore<'_> {
         let mut parent = TurnId::ROOT;
         way.into_iter()
             .map(|kept| {
-                let turn = kept.after(parent)?;
+                let turn = self.rebuilt(kept, parent)?;
                 parent = turn.id();
                 Ok(turn)
             })
@@ -178,10 +210,21 @@ impl NodeStore for TenantStore<'_> {
     }
 }
 
-/// The table `up`: row numbers from turn `?2` of tenant `?1` up to the root.
+impl TenantStore<'_> {
+    /// Rebuilds a turn, and notes one that is damaged.
+    fn rebuilt(&self, kept: Kept, parent: TurnId) -> Result<Turn, HistoryError> {
+        let row = kept.row;
+        kept.after(parent)
+            .inspect_err(|_| self.access.damage.note(Record::Turn, row))
+    }
+}
+
+/// The table `up`: row numbers from turn `?2` of tenant `?1` up to the root. A parent has the smaller number;
+/// without that condition, a damaged one could lead in a circle.
 pub(super) const UP: &str = "WITH RECURSIVE up (n, parent) AS (\
      SELECT n, parent FROM node WHERE tenant = ?1 AND id = ?2 \
-     UNION ALL SELECT node.n, node.parent FROM up JOIN node ON node.n = up.parent)";
+     UNION ALL SELECT node.n, node.parent FROM up JOIN node ON node.n = up.parent \
+     WHERE up.parent < up.n)";
 
 fn role(name: &str) -> Option<Role> {
     [

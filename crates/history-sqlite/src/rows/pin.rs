@@ -2,28 +2,28 @@
 
 use context::pin::{Origin, Pin, PinId};
 use context::{Text, Tokens, TurnId};
-use history::{ConversationId, HistoryError, PinStore, Pinned, Stored};
+use history::{ConversationId, HistoryError, PinStore, Pinned, Record, Stored};
 use rusqlite::Row;
 
 use super::TenantStore;
-use crate::error::damaged;
+use crate::sum::PIN;
 use crate::timestamp;
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Option<Pinned>> {
-    let id = PinId::parse(row.get_ref(0)?.as_str()?);
-    let origin = origin(row.get_ref(1)?.as_str()?);
+    let id = PinId::parse(row.get_ref(2)?.as_str()?);
+    let origin = origin(row.get_ref(3)?.as_str()?);
     let (Some(id), Some(origin)) = (id, origin) else {
         return Ok(None);
     };
-    let at: Option<i64> = row.get(2)?;
-    let said_in: Option<[u8; 16]> = row.get(4)?;
+    let at: Option<i64> = row.get(4)?;
+    let said_in: Option<[u8; 16]> = row.get(6)?;
     Ok(Some(Pinned {
         pin: Pin {
             id,
-            text: Text::from(row.get_ref(5)?.as_str()?),
+            text: Text::from(row.get_ref(7)?.as_str()?),
             origin,
             at: at.map(timestamp::from_sql),
-            tokens: Tokens::new(row.get::<_, i64>(3)?.cast_unsigned()),
+            tokens: Tokens::new(row.get::<_, i64>(5)?.cast_unsigned()),
         },
         said_in: said_in.map(TurnId::from_bytes),
     }))
@@ -33,17 +33,19 @@ impl PinStore for TenantStore<'_> {
     fn set_pin(&mut self, of: ConversationId, pin: &Pinned) -> Result<bool, HistoryError> {
         let Pinned { pin, said_in } = pin;
         let id = pin.id.to_string();
-        let known = self.exists(
-            "SELECT n FROM pin WHERE tenant = ?1 AND conversation = ?2 AND id = ?3",
-            (self.tenant(), of.as_bytes(), &id),
-        )?;
-        if known {
+        let sql = format!(
+            "SELECT n, sum IS {PIN} FROM pin \
+             WHERE tenant = ?1 AND conversation = ?2 AND id = ?3"
+        );
+        let params = (self.tenant(), of.as_bytes(), &id);
+        if self.is_kept(Record::Pin, (&sql, params), "DELETE FROM pin WHERE n = ?1")? {
             return Ok(false);
         }
         let tenant = self.hold(Stored::text_beside(pin.text.len()))?;
         self.run(
-            "INSERT INTO pin (tenant, conversation, id, origin, at, tokens, said_in, text) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO pin (tenant, conversation, id, origin, at, tokens, said_in, text, sum) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, \
+                 row_sum('pin', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8))",
             (
                 tenant,
                 of.as_bytes(),
@@ -71,14 +73,11 @@ impl PinStore for TenantStore<'_> {
     }
 
     fn pins(&self, of: ConversationId) -> Result<Vec<Pinned>, HistoryError> {
-        let pins = self.all(
-            "SELECT id, origin, at, tokens, said_in, text FROM pin \
-             WHERE tenant = ?1 AND conversation = ?2 ORDER BY n",
-            (self.tenant(), of.as_bytes()),
-            read,
-        )?;
-        let lost = || damaged("a pin has an unknown form");
-        pins.into_iter().map(|pin| pin.ok_or_else(lost)).collect()
+        let sql = format!(
+            "SELECT n, sum IS {PIN}, id, origin, at, tokens, said_in, text FROM pin \
+             WHERE tenant = ?1 AND conversation = ?2 ORDER BY n"
+        );
+        self.intact(Record::Pin, (&sql, (self.tenant(), of.as_bytes())), read)
     }
 }
 

@@ -9,7 +9,9 @@
 
 mod conformance;
 mod corpus;
+mod damage;
 mod files;
+mod held;
 mod killed;
 mod log;
 mod random;

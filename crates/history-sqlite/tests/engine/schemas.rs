@@ -81,14 +81,17 @@ fn a_newer_store_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("store.db");
     drop(Sqlite::open(&place, Limits::NONE).unwrap());
-    sql(&place, "PRAGMA user_version = 99");
+    sql(
+        &place,
+        "PRAGMA user_version = 99; DELETE FROM meta WHERE name = 'version'",
+    );
     let before = std::fs::read(&place).unwrap();
     let error = Sqlite::open(&place, Limits::NONE).unwrap_err();
     assert_eq!(
         error,
         HistoryError::Newer {
             found: 99,
-            known: 3
+            known: 4
         }
     );
     assert_eq!(std::fs::read(&place).unwrap(), before);

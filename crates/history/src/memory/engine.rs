@@ -1,12 +1,13 @@
 //! The in-memory engine of many tenants.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 use super::Memory;
 use crate::engine::{Engine, Purge, Purged, ReadWork, WriteWork};
 use crate::error::HistoryError;
 use crate::limits::Limits;
+use crate::state::State;
 use crate::tenant::Tenant;
 
 /// The trees of many tenants in memory, lost when the process ends.
@@ -17,6 +18,7 @@ use crate::tenant::Tenant;
 pub struct MemoryEngine {
     secret: [u8; 32],
     limits: Limits,
+    instead_of_file: Option<String>,
     tenants: RwLock<BTreeMap<Tenant, Arc<Slot>>>,
 }
 
@@ -33,7 +35,17 @@ impl MemoryEngine {
         Self {
             secret,
             limits,
+            instead_of_file: None,
             tenants: RwLock::new(BTreeMap::new()),
+        }
+    }
+
+    /// Creates an empty engine that stands in for a file that cannot be used, for this reason.
+    #[must_use]
+    pub fn instead_of_file(secret: [u8; 32], reason: String) -> Self {
+        Self {
+            instead_of_file: Some(reason),
+            ..Self::new(secret, Limits::NONE)
         }
     }
 
@@ -108,6 +120,21 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
+    fn write_at_once(
+        &self,
+        tenant: Tenant,
+        work: &mut WriteWork<'_>,
+    ) -> Option<Result<(), HistoryError>> {
+        let slot = self.slot_to_write(tenant);
+        let _writing = match slot.writing.try_lock() {
+            Ok(writing) => writing,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let mut copy = slot.now();
+        Some(work(&mut copy).map(|()| slot.put(copy)))
+    }
+
     fn read(&self, tenant: Tenant, work: &mut ReadWork<'_>) -> Result<(), HistoryError> {
         match self.slot(tenant) {
             Some(slot) => work(&slot.now()),
@@ -132,5 +159,12 @@ impl Engine for MemoryEngine {
             all += slot.now().purge(&what);
         }
         Ok(all)
+    }
+
+    fn state(&self) -> State {
+        State {
+            instead_of_file: self.instead_of_file.clone(),
+            ..State::default()
+        }
     }
 }

@@ -1,0 +1,70 @@
+//! The state of an engine: what it reports about itself beside its answers.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A kind of record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Record {
+    /// A turn.
+    Turn,
+    /// The message that a turn was parsed from.
+    Original,
+    /// A summary.
+    Mark,
+    /// A recorded change to a message.
+    Edition,
+    /// A pin.
+    Pin,
+    /// A conversation.
+    Conversation,
+    /// A text kept under a hash.
+    Chunk,
+    /// The part of the file that leads to records, and the secret.
+    Structure,
+}
+
+impl Record {
+    /// All kinds.
+    pub const ALL: [Self; 8] = [
+        Self::Turn,
+        Self::Original,
+        Self::Mark,
+        Self::Edition,
+        Self::Pin,
+        Self::Conversation,
+        Self::Chunk,
+        Self::Structure,
+    ];
+
+    /// The name in lower case, in the plural.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Turn => "turns",
+            Self::Original => "messages",
+            Self::Mark => "summaries",
+            Self::Edition => "editions",
+            Self::Pin => "pins",
+            Self::Conversation => "conversations",
+            Self::Chunk => "texts",
+            Self::Structure => "structure",
+        }
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The state of an engine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// The number of different damaged records met since the engine was opened. They are left out of
+    /// every answer.
+    pub damaged: BTreeMap<Record, u64>,
+    /// The reason why nothing outlasts the process, if a file was asked for. Contains no stored data.
+    pub instead_of_file: Option<String>,
+}
