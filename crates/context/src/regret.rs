@@ -326,12 +326,6 @@ impl Trail {
         self.changed = 0;
     }
 
-    /// Returns true if it remembers a conversation before the client's own compaction.
-    #[must_use]
-    pub fn is_behind(&self) -> bool {
-        self.traces.iter().any(|trace| trace.place == 0)
-    }
-
     /// The bytes it holds on the heap.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -4,7 +4,8 @@
 //! Sessions are cut where compactions fall: where the product compacted them, and where they first hold 60,000
 //! tokens. *Needed* are identifiers, by the rules of [`crate::recall`], and decisions: entries of the kinds
 //! constraint, decision and open task most of whose words the agent writes in one line of its next 40 messages.
-//! What the summary or the tail says is not lost. An identifier is held where an entry names it.
+//! Names of tools and of their arguments are never lost: the model has them from the tools' definitions. What the
+//! summary or the tail says is not lost. An identifier is held where an entry names it.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -120,7 +121,8 @@ pub fn places(session: &Session, counter: &dyn TokenCounter) -> Vec<(Beside, Wor
 fn worth(cut: &Cut<'_>, front: &str) -> Worth {
     let rules = Rules::default();
     let mut needed = needed_later(cut, rules);
-    needed.retain(|it| !mentions(front, &it.text));
+    let tools = of_tools(cut);
+    needed.retain(|it| !mentions(front, &it.text) && !tools.contains(&it.text));
     let receipt = Receipt::of(cut.old, cut.tail, front);
     let decisions = said_again(&receipt.lost, cut.future, rules.next);
     let mut newest: Vec<&Loss> = receipt.lost.iter().collect();
@@ -138,6 +140,30 @@ fn worth(cut: &Cut<'_>, front: &str) -> Worth {
         held: held(&first),
         held_newest: held(&newest),
     }
+}
+
+/// The names of tools and of their arguments, which the model has from the tools' definitions.
+fn of_tools(cut: &Cut<'_>) -> HashSet<String> {
+    let calls = cut.old.iter().chain(cut.future).flat_map(Turn::calls);
+    let mut names = HashSet::new();
+    for call in calls {
+        names.insert(call.name.to_string());
+        let arguments = serde_json::from_str(&call.arguments).unwrap_or_default();
+        let mut open: Vec<serde_json::Value> = vec![arguments];
+        while let Some(value) = open.pop() {
+            match value {
+                serde_json::Value::Object(fields) => {
+                    for (name, value) in fields {
+                        names.insert(name);
+                        open.push(value);
+                    }
+                }
+                serde_json::Value::Array(items) => open.extend(items),
+                _ => {}
+            }
+        }
+    }
+    names
 }
 
 /// The number of identifiers that a list names.

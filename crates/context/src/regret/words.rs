@@ -11,9 +11,9 @@ use crate::quality::is_unspaced;
 use crate::sentence::sentences;
 
 /// The most sentences that are kept; of more, the newest.
-const SENTENCES: usize = 128;
+const SENTENCES: usize = 64;
 /// The most words of a sentence that count.
-const WORDS: usize = 24;
+const WORDS: usize = 16;
 /// The fewest words that two sentences must share.
 const SHARED: usize = 4;
 /// The share of the shorter sentence's words that the other must have.

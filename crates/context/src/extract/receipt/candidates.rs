@@ -13,6 +13,7 @@ use crate::extract::census::Census;
 use crate::extract::fields::{self, Known, clip};
 use crate::extract::tasks::{State, tasks};
 use crate::identifiers;
+use crate::quality::is_unspaced;
 use crate::sentence::sentences;
 use crate::spoken;
 use crate::turn::Role;
@@ -78,11 +79,29 @@ fn constraints(known: &Known<'_>) -> Vec<(Kind, usize, String)> {
             let said = spoken::lines(turn).flat_map(sentences);
             // A client's notice in its user's place, such as `[Request interrupted by user]`.
             let is_notice = |text: &str| text.starts_with('[') && text.ends_with(']');
-            let said = said.filter(move |(_, sentence)| !is_notice(sentence.trim()));
+            let said =
+                said.filter(move |(_, sentence)| !is_notice(sentence.trim()) && is_prose(sentence));
             said.map(move |(_, sentence)| (Kind::Constraint, index, sentence.to_owned()))
         })
         .take(EACH)
         .collect()
+}
+
+/// Returns true if a sentence of the user's is one: what is pasted from a log, a terminal or a listing has few plain
+/// words, begins with a sign, or only announces what follows.
+fn is_prose(sentence: &str) -> bool {
+    let sentence = sentence.trim();
+    let begins = sentence.trim_start_matches(['"', '\'', '(', '*', '-', ' ', '#', '„', '“', '«']);
+    let is_word = |word: &&str| {
+        let bare = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        let inner = |letter: char| letter.is_alphabetic() || matches!(letter, '\'' | '’' | '-');
+        !bare.is_empty() && (bare.chars().all(inner) || bare.contains(is_unspaced))
+    };
+    let words = sentence.split_whitespace();
+    let plain = words.clone().filter(is_word).count();
+    begins.starts_with(char::is_alphanumeric)
+        && !sentence.ends_with(':')
+        && plain * 5 >= words.count() * 3
 }
 
 /// Decisions and failed attempts, as they were said.

@@ -6,13 +6,17 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::Value;
+
 use super::Kind;
 use super::candidates::Candidate;
 use crate::extract::census::Census;
 use crate::extract::fields::{Known, clip};
 use crate::extract::lines::{self, Span};
 use crate::extract::source::{Origin, Piece};
+use crate::extract::steps::Step;
 use crate::extract::{CUT, source_of};
+use crate::identifiers::Kind as Sort;
 use crate::summary::one_line;
 
 /// The most identifiers that are named, the likeliest first.
@@ -56,8 +60,14 @@ pub(super) fn groups(known: &Known<'_>, census: &Census<'_>, values: &[f32]) -> 
 impl<'a> Places<'a> {
     fn of(known: &'a Known<'a>, census: &'a Census<'a>, values: &'a [f32]) -> Self {
         let value = |entry: usize| values.get(entry).copied().unwrap_or(0.0);
+        let told = of_tools(known.steps);
+        // A number among other names says nothing.
+        let says = |entry: usize| {
+            let found = census.entries.get(entry);
+            found.is_some_and(|it| it.kind != Sort::Number && !told.contains(it.text))
+        };
         let mut hidden: Vec<usize> = (0..census.entries.len())
-            .filter(|&entry| value(entry) > 0.0)
+            .filter(|&entry| value(entry) > 0.0 && says(entry))
             .collect();
         hidden.sort_by(|&one, &other| value(other).total_cmp(&value(one)).then(one.cmp(&other)));
         hidden.truncate(IDENTIFIERS);
@@ -160,6 +170,26 @@ impl<'a> Places<'a> {
             span.place.piece == piece && length <= QUOTED
         })
     }
+}
+
+/// The names of tools and of their arguments: the model has them from the tools' definitions.
+fn of_tools(steps: &[Step<'_>]) -> HashSet<String> {
+    let mut names = HashSet::new();
+    for step in steps {
+        names.insert(step.call.name.to_string());
+        let mut open = vec![&step.arguments];
+        while let Some(value) = open.pop() {
+            match value {
+                Value::Object(fields) => {
+                    names.extend(fields.keys().cloned());
+                    open.extend(fields.values());
+                }
+                Value::Array(items) => open.extend(items),
+                _ => {}
+            }
+        }
+    }
+    names
 }
 
 /// The members of a quotation that are open.
