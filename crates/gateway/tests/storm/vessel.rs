@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub const WINDOW: u64 = 6_000;
 pub const SILENCE: Duration = Duration::from_secs(3);
 /// How the process says its address.
 const READY: &str = "storm serves ";
+/// How it says why it cannot use its store.
+const UNUSABLE: &str = "storm cannot use its store: ";
 
 /// Reads what this program is told by its environment.
 #[expect(
@@ -40,6 +42,10 @@ pub struct Vessel {
     store: PathBuf,
     upstream: String,
     running: Option<(Child, String)>,
+    /// True once the store was damaged.
+    is_damaged: bool,
+    /// How often a damaged store could not be used, was told so, and was set aside.
+    pub set_aside: u64,
 }
 
 impl Vessel {
@@ -48,6 +54,8 @@ impl Vessel {
             store: folder.join("history.db"),
             upstream: upstream.to_owned(),
             running: None,
+            is_damaged: false,
+            set_aside: 0,
         }
     }
 
@@ -57,17 +65,25 @@ impl Vessel {
 
     /// The URL, after starting the process if it is not there.
     pub fn url(&mut self) -> String {
-        let (_, url) = match self.running.take() {
-            Some(running) => self.running.insert(running),
-            None => {
-                let started = self.start();
-                self.running.insert(started)
+        if let Some((_, url)) = &self.running {
+            return url.clone();
+        }
+        let started = self.start().or_else(|why| {
+            // A person is told, and decides about the file.
+            assert!(self.is_damaged, "a sound store cannot be used: {why}");
+            self.set_aside += 1;
+            for end in ["", "-wal", "-shm"] {
+                let file = PathBuf::from(format!("{}{end}", self.store.display()));
+                let _absent = fs::remove_file(file);
             }
-        };
+            self.start()
+        });
+        let (_, url) = self.running.insert(started.unwrap());
         url.clone()
     }
 
-    fn start(&self) -> (Child, String) {
+    /// Starts the process, or returns what it says against its store.
+    fn start(&self) -> Result<(Child, String), String> {
         let program = std::env::current_exe().unwrap();
         let mut child = Command::new(program)
             .args(["tests::vessel", "--exact", "--nocapture"])
@@ -77,15 +93,13 @@ impl Vessel {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.contains(READY) {
-            line.clear();
-            let read = lines.read_line(&mut line).unwrap();
-            assert!(read > 0, "the gateway did not start");
+        match told(child.stdout.take().unwrap()) {
+            Ok(url) => Ok((child, url)),
+            Err(why) => {
+                child.wait().unwrap();
+                Err(why)
+            }
         }
-        let (_, url) = line.trim().split_once(READY).unwrap();
-        (child, url.to_owned())
     }
 
     /// Kills the process. Returns false if it had ended by itself.
@@ -119,7 +133,8 @@ impl Vessel {
     }
 
     /// Changes a few bytes of the store, behind its first page: the header of a file says what it is.
-    pub fn damage(&self, dice: &mut Dice) {
+    pub fn damage(&mut self, dice: &mut Dice) {
+        self.is_damaged = true;
         let Ok(mut file) = fs::File::options().read(true).write(true).open(&self.store) else {
             return;
         };
@@ -142,6 +157,23 @@ impl Vessel {
 impl Drop for Vessel {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// The URL that a process serves at, or what it says against its store.
+fn told(by: ChildStdout) -> Result<String, String> {
+    let mut lines = BufReader::new(by);
+    let mut line = String::new();
+    loop {
+        line.clear();
+        let read = lines.read_line(&mut line).unwrap();
+        assert!(read > 0, "the gateway ended without a word");
+        if let Some((_, url)) = line.trim().split_once(READY) {
+            return Ok(url.to_owned());
+        }
+        if let Some((_, why)) = line.trim().split_once(UNUSABLE) {
+            return Err(why.to_owned());
+        }
     }
 }
 
@@ -168,15 +200,26 @@ pub fn serve() -> bool {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let engine: Arc<dyn Engine> =
-            Arc::new(Sqlite::open(Path::new(&store), Limits::NONE).unwrap());
+        let engine: Arc<dyn Engine> = match Sqlite::open(Path::new(&store), Limits::NONE) {
+            Ok(engine) => Arc::new(engine),
+            Err(why) => {
+                println!("{UNUSABLE}{why}");
+                return;
+            }
+        };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let gateway = Gateway {
             config,
             engine,
             clock: clock(),
         };
-        let running = serve_on(listener, gateway).unwrap();
+        let running = match serve_on(listener, gateway) {
+            Ok(running) => running,
+            Err(why) => {
+                println!("{UNUSABLE}{why}");
+                return;
+            }
+        };
         println!("{READY}{}", running.url());
         std::future::pending::<()>().await;
     });

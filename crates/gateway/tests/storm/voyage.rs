@@ -32,6 +32,8 @@ pub struct Tally {
     pub kills: u64,
     pub locks: u64,
     pub flips: u64,
+    /// Damaged stores that could not be used, and were told of.
+    pub set_aside: u64,
 }
 
 impl Tally {
@@ -42,6 +44,7 @@ impl Tally {
         self.kills += other.kills;
         self.locks += other.locks;
         self.flips += other.flips;
+        self.set_aside += other.set_aside;
     }
 }
 
@@ -49,8 +52,15 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} runs: {} requests answered, {} faults, {} kills, {} locks, {} damaged stores",
-            self.runs, self.answered, self.faults, self.kills, self.locks, self.flips
+            "{} runs: {} requests answered, {} faults, {} kills, {} locks, {} damaged stores, {} of them \
+             unusable and told of",
+            self.runs,
+            self.answered,
+            self.faults,
+            self.kills,
+            self.locks,
+            self.flips,
+            self.set_aside
         )
     }
 }
@@ -78,6 +88,7 @@ pub fn run(seed: u64) -> Tally {
         voyage.say(step);
     }
     voyage.arrive();
+    voyage.tally.set_aside = voyage.vessel.set_aside;
     voyage.tally
 }
 
