@@ -272,7 +272,7 @@ impl Network {
 
     /// The messages that were left over where something had ended, by node.
     #[must_use]
-    pub fn left_over(&self) -> Vec<Fault> {
+    pub fn left_over(&self) -> Vec<(Fault, u64)> {
         self.machine.left_over()
     }
 

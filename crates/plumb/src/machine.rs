@@ -317,7 +317,7 @@ impl Machine {
 
     /// The messages that were left over where something had ended: why, and how many.
     #[must_use]
-    pub fn left_over(&self) -> Vec<Fault> {
+    pub fn left_over(&self) -> Vec<(Fault, u64)> {
         let left = self.state.left.iter();
         let told = left.filter_map(|(node, count)| {
             let unit = self.program.unit(*node)?;
@@ -325,7 +325,7 @@ impl Machine {
                 1 => "1 message was left over".to_owned(),
                 several => format!("{several} messages were left over"),
             };
-            Some(run::fault_at(unit, FaultKind::LeftOver, detail))
+            Some((run::fault_at(unit, FaultKind::LeftOver, detail), *count))
         });
         told.collect()
     }

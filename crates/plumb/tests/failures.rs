@@ -378,3 +378,33 @@ fn what_a_barrier_leaves_over_is_counted() {
 ! P0816 {"error":"left_over","category":"invalid","detail":"barrier: 1 message was left over"}"#,
     );
 }
+
+#[test]
+fn full_error_ports_hold_up_and_let_go() {
+    check_pages(
+        r#"```plumb
+let half : !int -> !number = map(12 / value)
+let main : (!int, !int) -> (!number, !(int, Failed)) = plumb(input, go, output, failed) {
+  input ; half ; output
+  (go * half@error) ; barrier ; failed
+}
+```
+
+```run queue=1
+> {"input": 0}
+> {"input": 0}
+> {"input": 0}
+! P0812 the queue is full
+> {"go": 1}
+< {"failed":[1,{"error":"half.map: division by zero","code":"division_by_zero","attempts":1}]}
+> {"input": 3}
+> {"go": 2}
+< {"output":4.0}
+< {"failed":[2,{"error":"half.map: division by zero","code":"division_by_zero","attempts":1}]}
+> end
+< end output
+< end failed
+```
+"#,
+    );
+}

@@ -372,6 +372,7 @@ fn what_is_left_over_or_discarded_is_told() {
     assert_eq!(ran.stdout.lines().count(), 1_000);
     let told: serde_json::Value = serde_json::from_str(&ran.stderr).expect("one line of JSON");
     assert_eq!(told["code"], "P0816");
+    assert_eq!(told["count"], 100);
     assert_eq!(told["detail"], "barrier: 100 messages were left over");
     assert_eq!(ran.exit, 0);
     // The other input does not come before there is no room any more.

@@ -443,7 +443,7 @@ impl Player<'_> {
         };
         running.over = true;
         if running.caller.is_none() {
-            for fault in running.machine.left_over() {
+            for (fault, _) in running.machine.left_over() {
                 self.wrong(fault.kind.code(), &fault.to_value().to_string());
             }
         }

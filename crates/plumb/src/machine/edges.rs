@@ -148,9 +148,24 @@ impl Run<'_> {
             false => self.state.gaps_on(edge),
         };
         if left as usize + gaps + 1 >= self.program.limits.queue as usize {
-            self.state.ready.put(pipe.from);
+            self.has_got_room(pipe.from);
         }
         Some(message)
+    }
+
+    /// Lets the nodes go on that waited for room behind this one. The port `error` of a process has messages of
+    /// all nodes that it tells of.
+    pub(super) fn has_got_room(&mut self, sender: u32) {
+        let program = self.program;
+        self.state.ready.put(sender);
+        let told = program.unit(sender);
+        for node in told
+            .filter(|unit| matches!(unit.act, Act::Failures))
+            .into_iter()
+            .flat_map(|unit| &unit.before)
+        {
+            self.state.ready.put(*node);
+        }
     }
 
     pub(super) fn send(&mut self, unit: &Unit, message: Value) {

@@ -170,7 +170,7 @@ fn end(run: &mut Run<'_>, gone: &[u32]) {
             run.state.gaps.edges.retain(|gap| gap.edge != *edge);
             // A sender that waited for room there may go on.
             if let Some(pipe) = run.program.pipe(*edge) {
-                run.state.ready.put(pipe.from);
+                run.has_got_room(pipe.from);
             }
         }
     }

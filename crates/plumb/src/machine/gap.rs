@@ -175,7 +175,7 @@ impl Run<'_> {
         let taken = self.state.gaps.edges.remove(at);
         self.state.ending = true;
         if let Some(pipe) = self.program.pipe(edge) {
-            self.state.ready.put(pipe.from);
+            self.has_got_room(pipe.from);
         }
         Some(taken.gap)
     }

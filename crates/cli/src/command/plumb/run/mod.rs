@@ -278,8 +278,8 @@ impl Running {
     /// Says what was lost.
     fn account(&mut self, end: End, console: &mut Console) {
         let counters = self.network.counters();
-        for fault in self.network.left_over() {
-            self.printer.left_over(&fault, console);
+        for (fault, count) in self.network.left_over() {
+            self.printer.left_over(&fault, count, console);
         }
         let abandoned = match end {
             End::Finished => 0,

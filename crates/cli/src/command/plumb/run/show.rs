@@ -121,8 +121,8 @@ impl Printer {
     }
 
     /// Prints what a barrier left over at the end, which is no error.
-    pub fn left_over(&self, fault: &Fault, console: &mut Console) {
-        console.note(with_code(&fault.to_value(), fault.kind));
+    pub fn left_over(&self, fault: &Fault, count: u64, console: &mut Console) {
+        console.note(summary(fault.kind, &fault.to_string(), count));
     }
 
     /// Prints how many messages were dropped together with failed ones, and how many failed.
@@ -200,15 +200,6 @@ fn summary(kind: FaultKind, detail: &str, count: u64) -> String {
     let line = json!({
         "error": word, "code": code, "category": category, "detail": detail, "count": count,
     });
-    line.to_string()
-}
-
-/// The record of an error, with its code.
-fn with_code(error: &Value, kind: FaultKind) -> String {
-    let mut line: Json = serde_json::from_str(&error.to_string()).unwrap_or_default();
-    if let Some(fields) = line.as_object_mut() {
-        fields.insert("code".to_owned(), kind.code().0.into());
-    }
     line.to_string()
 }
 
