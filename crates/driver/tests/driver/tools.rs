@@ -40,14 +40,17 @@ let main : !int -> !int = plumb(input, output) { input ; pick ; output }
 }
 
 #[test]
-fn tools_that_call_each_other_without_end_are_stopped() {
-    let program = r#"
-let again : int -> int = tool { process: round }
-let round : !int -> !int = plumb(input, output) { input ; again ; output }
-let main : !int -> !int = plumb(input, output) { input ; round ; output }
-"#;
+fn tools_that_call_each_other_too_deep_are_stopped() {
+    let mut program = "let p0 : !int -> !int = id\n".to_owned();
+    for (number, below) in (1..20).zip(0..) {
+        program += &format!(
+            "let t{number} : int -> int = tool {{ process: p{below} }}
+             let p{number} : !int -> !int = plumb(input, output) {{ input ; t{number} ; output }}\n"
+        );
+    }
+    program += "let main : !int -> !int = p19";
     let folder = crate::folder(&[]);
-    let driver = crate::driver(program, folder.path());
+    let driver = crate::driver(&program, folder.path());
     let mut network = driver.network("main").unwrap();
     let reports = crate::block_on(crate::ran(&mut network, vec![plumb::value::Value::Int(1)]));
     let shown = crate::lines(&reports, Shown::Results);

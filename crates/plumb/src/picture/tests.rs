@@ -122,3 +122,12 @@ fn a_session_is_one_node_for_each_instance() {
     let svg = super::svg_of(&graph, checked.sessions());
     assert_eq!(count(&svg, "class=\"session\""), 3, "{svg}");
 }
+
+/// Only browsers know variables: elsewhere a picture that uses them is black.
+#[test]
+fn colors_are_written_out() {
+    let drawn = super::svg(&graph());
+    assert!(!drawn.contains("var("), "{drawn}");
+    assert!(drawn.contains(".paper { fill: #ffffff; }"), "{drawn}");
+    assert!(drawn.contains("<rect class=\"paper\""), "{drawn}");
+}
