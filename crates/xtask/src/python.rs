@@ -136,7 +136,15 @@ impl Bench {
 /// Installs the wheel into an environment, in the place of an earlier one.
 fn install(python: &Path, wheel: &Path) -> anyhow::Result<()> {
     let mut pip = Command::new(python);
-    let form = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    pip.args(form).args(["--no-deps", "--force-reinstall"]).arg(wheel);
+    let form = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ];
+    pip.args(form)
+        .args(["--no-deps", "--force-reinstall"])
+        .arg(wheel);
     command::run(pip)
 }

@@ -80,7 +80,12 @@ fn the_same_bodies_as_in_a_replay() {
 
     let engine = Engine::builder().window(WINDOW).open().unwrap();
     let asker = engine.client("k");
-    let client = Client::new(&session, MODEL, &*tokens::counter_for(MODEL));
+    let client = Client::new(
+        &session,
+        MODEL,
+        &*tokens::counter_for(MODEL),
+        context::Tokens::ZERO,
+    );
     let mut swaps = 0;
     for (turn, at, body) in &replayed {
         let next = engine.request(&asker, client.body(*turn), *at).unwrap();
