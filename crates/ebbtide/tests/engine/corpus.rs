@@ -63,6 +63,7 @@ fn the_same_bodies_as_in_a_replay() {
         session.turns.truncate(last);
     }
     session.compactions.clear();
+    session.usage.clear();
     let strategy = conversation::homunculus::hosted::StrategyProgram::default_one();
     let options = Options {
         window: Some(ebbtide::Tokens::new(WINDOW)),
