@@ -166,7 +166,8 @@ mod tests {
         let seal = seals(1, 1).close(&texts);
         let open = |by: &Seals, content| by.open(&sealed(&seal, content));
         assert_eq!(open(&seals(1, 1), None), Ok(texts.clone()));
-        assert_eq!(open(&seals(1, 1), Some(&joined(&texts))), Ok(texts));
+        let beside = joined(&texts);
+        assert_eq!(open(&seals(1, 1), Some(beside.as_str())), Ok(texts));
         assert_eq!(open(&seals(1, 2), None), Err(SealRefusal::Changed));
         assert_eq!(open(&seals(2, 1), None), Err(SealRefusal::Changed));
         assert_eq!(open(&seals(1, 1), Some("x")), Err(SealRefusal::Beside));

@@ -16,14 +16,14 @@ pub(super) fn applies(exchange: &Exchange, parts: &Parts) -> bool {
 
 /// Writes a request in the dialect of its provider, and notes the way back. `None`: it goes as it is.
 pub(super) fn over(exchange: &mut Exchange, parts: &Parts, body: &Bytes) -> Option<(Parts, Bytes)> {
-    exchange.bridge = None;
+    exchange.returning.bridge = None;
     let uri = target(exchange, parts)?;
     let now = (exchange.state.clock)().as_second();
     let bridge = Bridge::new(body, now).ok()?;
     let mut parts = parts.clone();
     parts.uri = uri;
     let body = Bytes::copy_from_slice(bridge.body());
-    exchange.bridge = Some(Box::new(bridge));
+    exchange.returning.bridge = Some(Box::new(bridge));
     Some((parts, body))
 }
 
@@ -51,6 +51,7 @@ pub(super) fn back(
     head: &mut http::response::Parts,
 ) -> Option<Box<dyn Remake>> {
     let bridge = exchange
+        .returning
         .bridge
         .take()
         .filter(|_| head.status.is_success())?;

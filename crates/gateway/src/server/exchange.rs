@@ -26,12 +26,7 @@ pub(crate) struct Exchange {
     pub(crate) state: Arc<State>,
     pub(crate) route: Route,
     pub(crate) places: Places,
-    /// The block or item to put in front of the answer.
-    pub(crate) prefix: Option<Text>,
-    /// The way back from another dialect.
-    pub(crate) bridge: Option<Box<Bridge>>,
-    /// The content of the answer, once it arrived whole.
-    pub(crate) generation: Option<Generation>,
+    pub(crate) returning: Returning,
     method: String,
     span: Option<Span>,
     started: Instant,
@@ -51,6 +46,17 @@ pub(crate) struct Places {
     pub(crate) request: Option<OwnedSemaphorePermit>,
     /// At the model server.
     pub(crate) server: Option<Occupied>,
+}
+
+/// The answer on its way back.
+#[derive(Default)]
+pub(crate) struct Returning {
+    /// The block or item to put in front of it.
+    pub(crate) prefix: Option<Text>,
+    /// The way back from another dialect.
+    pub(crate) bridge: Option<Box<Bridge>>,
+    /// Its content, once it arrived whole.
+    pub(crate) generation: Option<Generation>,
 }
 
 /// The span of a generation.
@@ -92,9 +98,7 @@ impl Exchange {
             state,
             route,
             places: Places::default(),
-            prefix: None,
-            bridge: None,
-            generation: None,
+            returning: Returning::default(),
             method: parts.method.to_string(),
             started: now,
             read: now,
@@ -147,7 +151,7 @@ impl Exchange {
 
     /// Notes the decision about the request.
     pub(crate) fn decided(&mut self, outgoing: &Outgoing) {
-        self.prefix.clone_from(&outgoing.prefix);
+        self.returning.prefix.clone_from(&outgoing.prefix);
         self.did(&outgoing.did);
         self.record.conversation = outgoing.conversation;
         self.record.tokens = outgoing.tokens;
@@ -215,7 +219,7 @@ impl Exchange {
             attributes.push(("error.type", json!(status.to_string())));
         }
         let mut name = "chat".to_owned();
-        if let Some(generation) = &self.generation {
+        if let Some(generation) = &self.returning.generation {
             name = format!("chat {}", generation.model);
             describe(generation, &mut attributes);
         }
@@ -279,7 +283,7 @@ impl Drop for Exchange {
         let words: Vec<&str> = did.iter().map(|did| did.as_str()).collect();
         let words = words.join(",");
         self.export_span(status, &words);
-        let generation = self.generation.as_ref();
+        let generation = self.returning.generation.as_ref();
         tracing::info!(
                     target: "ebbtide::request",
                     method = self.method,

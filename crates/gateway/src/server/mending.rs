@@ -171,7 +171,7 @@ async fn look(
         });
     }
     // A stream in another dialect than the client's is not read ahead.
-    let reads_ahead = ticket.may_overflow() && exchange.bridge.is_none();
+    let reads_ahead = ticket.may_overflow() && exchange.returning.bridge.is_none();
     let (Endpoint::Generate(dialect), true) = (exchange.route.endpoint, reads_ahead) else {
         return Ok(Seen::Answer(Beginning::default()));
     };

@@ -143,7 +143,7 @@ fn is_readable(headers: &HeaderMap) -> bool {
 /// Prepares the change of an answer that gets a block or an item in front.
 fn remade(head: &mut http::response::Parts, exchange: &mut Exchange) -> Option<Prefixed> {
     let changeable = head.status.is_success() && is_readable(&head.headers);
-    let piece = exchange.prefix.take().filter(|_| changeable)?;
+    let piece = exchange.returning.prefix.take().filter(|_| changeable)?;
     let Endpoint::Generate(dialect) = exchange.route.endpoint else {
         return None;
     };
@@ -385,6 +385,6 @@ impl Relay {
         let (now, since) = ((state.clock)(), Instant::now());
         let finished = state.guarded(Stage::Finished, ticket.finished(now)).await;
         self.exchange.recorded(since);
-        self.exchange.generation = finished.flatten();
+        self.exchange.returning.generation = finished.flatten();
     }
 }

@@ -190,3 +190,20 @@ fn in_words() {
     assert!(text.contains("## Goal"), "{text}");
     assert!(!text.contains("Summarise."), "{text}");
 }
+
+#[test]
+fn a_provider_without_compaction_knows_none_of_it() {
+    let mut client = Client::with(&["context-management-2025-06-27"]);
+    client.provider.config_mut().compaction = sim::Compaction::Unknown;
+    let mut check = |body: Value, text: &str| client.refused(body, 400, "", text);
+    let asks = json!({"messages": talk(), "compaction": {"type": "summarize"}});
+    check(asks, "compaction: Extra inputs are not permitted");
+    let edits = json!({"edits": [{"type": "compact_20260112"}]});
+    check(json!({"context_management": edits}), "compact_20260112");
+    let block = json!({"type": "compaction", "content": "x"});
+    check(with(&block, vec![]), "Input tag 'compaction'");
+    let cleared = json!({"edits": [{"type": "clear_tool_uses_20250919"}]});
+    client.answered(json!({"context_management": cleared}));
+    client.betas.push(BETA);
+    client.refused(json!({}), 400, "", BETA);
+}

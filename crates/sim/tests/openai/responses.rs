@@ -167,3 +167,22 @@ fn streams_add_up() {
     let compacts = json!({"input": [user("a"), {"type": "compaction_trigger"}]});
     same_as_a_stream(Dialect::Responses, PATH, &compacts);
 }
+
+#[test]
+fn a_provider_without_compaction_knows_none_of_it() {
+    let mut client = Client::new();
+    client.provider.config_mut().compaction = sim::Compaction::Unknown;
+    let found = client.send("/v1/responses/compact", &json!({"input": "a"}));
+    assert_eq!(found.status, 404, "{}", found.text());
+    let edit = json!([{"type": "compaction", "compact_threshold": 9}]);
+    let due = json!({"input": "a", "context_management": edit});
+    client.refused(PATH, &due, "unknown_parameter", "context_management");
+    for item in [
+        json!({"type": "compaction_trigger"}),
+        json!({"type": "compaction", "encrypted_content": "x"}),
+    ] {
+        let body = json!({"input": [user("a"), item]});
+        client.refused(PATH, &body, "invalid_value", "compaction");
+    }
+    client.answered(PATH, &json!({"input": "a"}));
+}

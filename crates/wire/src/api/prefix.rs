@@ -55,7 +55,7 @@ impl Prefixed {
         })
     }
 
-    fn remade(&mut self, event: Event) -> String {
+    fn remade(&mut self, event: &Event) -> String {
         let Ok(data) = serde_json::from_str::<Value>(&event.data) else {
             return event.encode();
         };
@@ -72,7 +72,7 @@ impl Prefixed {
             };
             match decoder.next_event() {
                 None => return out,
-                Some(Ok(event)) => out.extend(self.remade(event).into_bytes()),
+                Some(Ok(event)) => out.extend(self.remade(&event).into_bytes()),
                 Some(Err(_)) => {}
             }
         }

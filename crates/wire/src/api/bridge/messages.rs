@@ -80,14 +80,12 @@ impl Written {
                 self.messages
                     .push(json!({"role": "user", "content": content}));
             }
-            "function_call" => self.call(item, member(item, "arguments").to_owned()),
-            "custom_tool_call" => self.call(item, arguments(member(item, "input"))),
+            "function_call" => self.call(item, member(item, "arguments")),
+            "custom_tool_call" => self.call(item, &arguments(member(item, "input"))),
             "local_shell_call" | "shell_call" | "apply_patch_call" => {
                 let action = item.get("action").or_else(|| item.get("operation"));
-                self.call(
-                    item,
-                    action.cloned().unwrap_or_else(|| json!({})).to_string(),
-                );
+                let action = action.map_or_else(|| "{}".to_owned(), Value::to_string);
+                self.call(item, &action);
             }
             kind if kind.ends_with("_call_output") => self.result(item),
             // Reasoning, and what the provider did itself.
@@ -116,7 +114,7 @@ impl Written {
         true
     }
 
-    fn call(&mut self, item: &Value, arguments: String) {
+    fn call(&mut self, item: &Value, arguments: &str) {
         self.show();
         let own = member(item, "name");
         let name = match own {
