@@ -329,7 +329,7 @@ impl Engine {
         let of = found(conversation)?;
         let original = py.detach(|| {
             self.engine
-                .original(&self.client, of, handle, section, room)
+                .original(&self.client, of, (handle, section), room)
         });
         told(py, original).map(Excerpt::from)
     }

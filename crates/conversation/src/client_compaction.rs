@@ -331,7 +331,7 @@ fn kept(request: &Request<'_>, own: &ClientCompaction) -> Vec<String> {
     }
     let is_users = |parts: &[Part]| {
         let texts = || parts.iter().filter_map(text_of);
-        !texts().any(|text| is_beside(text))
+        !texts().any(is_beside)
     };
     let messages = request.messages().take(own.covers);
     messages

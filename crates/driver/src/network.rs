@@ -67,7 +67,7 @@ impl Plan {
 /// Something that was worked on is done.
 enum Done {
     /// An agent or a tool with a message.
-    Answered(NodeId, Asked, Body, AgentAnswer),
+    Answered(NodeId, Asked, Box<(Body, AgentAnswer)>),
     /// A wait, unless it was called off.
     Waited(EffectId),
 }
@@ -514,7 +514,7 @@ impl Network {
         let work = async move {
             let message = asked.message.clone();
             let (body, answer) = body.answer(message, &driver, &log).await;
-            Done::Answered(node, asked, body, answer)
+            Done::Answered(node, asked, Box::new((body, answer)))
         };
         instance.log.tell(Control::Asked {
             port: "input".into(),
@@ -542,11 +542,11 @@ impl Network {
                     self.absorb(step);
                 }
             }
-            Done::Answered(node, asked, body, answer) => self.answered(node, asked, body, answer),
+            Done::Answered(node, asked, done) => self.answered(node, asked, *done),
         }
     }
 
-    fn answered(&mut self, node: NodeId, asked: Asked, body: Body, answer: AgentAnswer) {
+    fn answered(&mut self, node: NodeId, asked: Asked, (body, answer): (Body, AgentAnswer)) {
         let Some(instance) = self.instances.get_mut(&node) else {
             return;
         };

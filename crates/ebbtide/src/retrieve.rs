@@ -40,7 +40,7 @@ impl Engine {
     /// let lost = engine.lost(&client, conversation, None)?;
     /// assert!(lost.turns > 0);
     /// let first = &lost.entries[0];
-    /// let original = engine.original(&client, conversation, &first.handle, None, 4_000)?;
+    /// let original = engine.original(&client, conversation, (&first.handle, None), 4_000)?;
     /// assert!(original.text.contains("src/part_"));
     /// engine.undo(&client, conversation, now)?;
     /// # Ok::<(), ebbtide::EngineError>(())
@@ -75,8 +75,7 @@ impl Engine {
         &self,
         client: &Client,
         of: ConversationId,
-        handle: &str,
-        section: Option<&str>,
+        (handle, section): (&str, Option<&str>),
         room: usize,
     ) -> Result<Excerpt, EngineError> {
         let handle = Handle::parse(handle)?;

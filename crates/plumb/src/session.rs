@@ -73,6 +73,9 @@ pub trait Scope {
     fn resolve(&self, kind: &Type) -> Option<types::Type>;
 }
 
+/// The sessions of a program, by the names of their processes.
+pub(crate) type Watches = Vec<(Arc<str>, Watch)>;
+
 /// The program without sessions: every binding and every endpoint in its `plumb` bodies replaced by channels
 /// and wiring statements of the plain morphisms, and one tool declared in front for each session with a time
 /// limit. `protocol` declarations stay: they mean nothing to a network. Comments are left out, since what
@@ -82,10 +85,7 @@ pub trait Scope {
 /// diagnostics `P06xx` say so, and `Broken` stands where an endpoint has no channel, so that the rest can be
 /// checked. Beside the program stand its sessions, by the names of their processes.
 #[must_use]
-pub(crate) fn desugar(
-    program: &Program,
-    scope: &dyn Scope,
-) -> (Program, Vec<Diagnostic>, Vec<(Arc<str>, Watch)>) {
+pub(crate) fn desugar(program: &Program, scope: &dyn Scope) -> (Program, Vec<Diagnostic>, Watches) {
     let mut pass = Pass {
         scope,
         taken: taken(program),

@@ -380,7 +380,7 @@ pub(crate) fn drop_betas(headers: &mut HeaderMap, betas: &[&str]) {
         .collect();
     headers.remove(BETA);
     if let Ok(left) = left.join(",").parse()
-        && left != ""
+        && !left.is_empty()
     {
         headers.insert(BETA, left);
     }

@@ -453,7 +453,9 @@ async fn what_is_sealed_for_another_or_changed_is_left_out_and_the_talk_goes_on(
     } else {
         "x"
     };
-    changed["encrypted_content"] = json!(format!("{}{other}{}", &seal[..at], &seal[at + 1..]));
+    let (before, after) = seal.split_at(at);
+    let after = after.get(1..).expect("a letter");
+    changed["encrypted_content"] = json!(format!("{before}{other}{after}"));
     let mut foreign = item.clone();
     foreign["encrypted_content"] = json!(format!("gAAAA{last}"));
     for (item, key, code) in [

@@ -72,8 +72,8 @@ fn label(session: &Session) -> Option<String> {
         words.push('…');
     }
     let folder = session.folder.as_deref().and_then(|path| {
-        let parts = path.split(['/', '\\']).filter(|part| !part.is_empty());
-        parts.last()
+        let mut parts = path.split(['/', '\\']).filter(|part| !part.is_empty());
+        parts.next_back()
     });
     Some(match folder {
         Some(folder) => format!("{folder}: {words}"),

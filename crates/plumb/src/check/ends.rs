@@ -73,6 +73,9 @@ fn compare(ends: &[End], out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// The channels of a process, by port.
+type Joined = HashMap<Arc<str>, Arc<str>>;
+
 struct Finder<'a> {
     units: &'a Units,
     types: &'a TypeNames,
@@ -169,7 +172,7 @@ impl Finder<'_> {
 
     /// The ends of processes that statements lead channels to: `c ; p` and `p ; d`, or `c ; p@in`.
     fn named(&mut self, unit: UnitId, plumb: &Plumb) -> Vec<End> {
-        let mut joined: HashMap<Definition, (HashMap<Arc<str>, Arc<str>>, Span)> = HashMap::new();
+        let mut joined: HashMap<Definition, (Joined, Span)> = HashMap::new();
         for statement in &plumb.statements {
             let StatementKind::Wire(Wire::Sequence(parts)) = &statement.kind else {
                 continue;

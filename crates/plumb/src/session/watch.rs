@@ -55,6 +55,9 @@ enum Gives {
     Sent,
 }
 
+/// A question about a channel, by its name.
+type Test<'t> = &'t dyn Fn(&str) -> bool;
+
 /// What can happen, as far as is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
@@ -215,7 +218,7 @@ impl Watch {
         number: usize,
         step: usize,
         progress: &Progress,
-        (reached, alone): (&dyn Fn(&str) -> bool, &dyn Fn(&str) -> bool),
+        (reached, alone): (Test<'_>, Test<'_>),
     ) -> Vec<usize> {
         let Some(session) = self.sessions.get(number) else {
             return Vec::new();

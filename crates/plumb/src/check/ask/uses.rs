@@ -362,11 +362,10 @@ impl<'a> Walk<'a> {
                 self.expression(expr);
             }
             Wire::Tag(_, label) => self.put(label, NameKind::Label, None),
-            Wire::Named(path) => {
-                if path.module.is_some() || !self.stream(&path.name) {
-                    self.path(path, Sort::Process);
-                }
+            Wire::Named(path) if path.module.is_some() || !self.stream(&path.name) => {
+                self.path(path, Sort::Process);
             }
+            Wire::Named(_) => {}
             Wire::Port(name, port) => {
                 if let Some(bind) = self.session(name) {
                     self.put(name, NameKind::Session, Some(bind.session.span));
