@@ -379,7 +379,7 @@ pub(crate) fn drop_betas(headers: &mut HeaderMap, betas: &[&str]) {
         .filter(|name| !name.is_empty() && !betas.contains(&name.as_str()))
         .collect();
     headers.remove(BETA);
-    if let Ok(left) = left.join(",").parse()
+    if let Ok(left) = left.join(",").parse::<http::HeaderValue>()
         && !left.is_empty()
     {
         headers.insert(BETA, left);
