@@ -321,7 +321,9 @@ let main : !string -> !string = plumb(input, output) {
         let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
         writeln!(stdin, "I need a rest.").expect("it reads");
-        let reads = std::thread::spawn(move || said.by_ref().count());
+        let reads = std::thread::Builder::new()
+            .spawn(move || said.by_ref().count())
+            .expect("a thread");
         let begun = log.by_ref().take(40).count();
         assert_eq!(begun, 40);
         interrupt(&child);

@@ -1,3 +1,5 @@
+//! Tests of the signs that an agent misses something.
+
 use super::{Hidden, Kind, Place, Regret, Sight, Trail};
 use crate::counter::Heuristic;
 use crate::text::Text;
@@ -80,14 +82,18 @@ fn says(text: &str) -> [Turn; 2] {
 }
 
 /// What is missed in `after`, which follows `before` once the first `hidden` turns are out of sight.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what is done is written in place"
+)]
 fn missed(before: &[[Turn; 2]], hidden: usize, after: [Turn; 2]) -> Vec<(Kind, usize)> {
-    missed_by(before, &saw(hidden), after)
+    missed_by(before, &saw(hidden), &after)
 }
 
-fn missed_by(before: &[[Turn; 2]], sight: &Saw, after: [Turn; 2]) -> Vec<(Kind, usize)> {
+fn missed_by(before: &[[Turn; 2]], sight: &Saw, after: &[Turn; 2]) -> Vec<(Kind, usize)> {
     let mut trail = Trail::default();
     assert!(trail.take(0, &before.concat(), None).is_empty());
-    let missed = trail.take(before.len() * 2, &after, Some(sight));
+    let missed = trail.take(before.len() * 2, after, Some(sight));
     let turn = |place| match place {
         Place::Turn(turn) => turn,
         Place::Hidden | Place::Before => 0,
@@ -165,7 +171,7 @@ fn an_identifier_is_searched_that_was_told_before() {
         ..saw(2)
     };
     let check = |told, shown, count| {
-        let found = missed_by(&[says("Hello.")], &saw(told, shown), search());
+        let found = missed_by(&[says("Hello.")], &saw(told, shown), &search());
         assert_eq!(found.len(), count, "{told} {shown}");
     };
     check("fn parse_header()", "", 1);
@@ -173,15 +179,15 @@ fn an_identifier_is_searched_that_was_told_before() {
     check("", "", 0);
     // A search that is in sight found it.
     let before = [says("Hello."), search()];
-    let found = missed_by(&before, &saw("fn parse_header()", ""), search());
+    let found = missed_by(&before, &saw("fn parse_header()", ""), &search());
     assert_eq!(found, []);
     let shell = || did("Bash", r#"{"command":"rg -n \"parse_header\" src"}"#);
-    let found = missed_by(&[shell()], &saw("", ""), shell());
+    let found = missed_by(&[shell()], &saw("", ""), &shell());
     assert_eq!(found, [(Kind::SearchedAgain, 1)]);
     let found = missed_by(
         &[shell()],
         &saw("", ""),
-        did("expand", r#"{"query":"parse_header"}"#),
+        &did("expand", r#"{"query":"parse_header"}"#),
     );
     assert_eq!(found, []);
 }
@@ -313,9 +319,9 @@ fn what_stands_in_front_is_not_missed() {
         ),
     ] {
         assert_eq!(
-            missed_by(&[before.clone()], &saw(2), after.clone()).len(),
+            missed_by(std::slice::from_ref(&before), &saw(2), &after).len(),
             1
         );
-        assert_eq!(missed_by(&[before], &told, after), []);
+        assert_eq!(missed_by(&[before], &told, &after), []);
     }
 }

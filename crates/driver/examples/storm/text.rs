@@ -113,7 +113,7 @@ impl Parts<'_> {
                 ));
                 format!("keep({name}) ; map(if is(value.1, M) then value.1 else value.0)")
             }
-            0..=5 => self.tool(number),
+            2 | 3 | 5 => self.tool(number),
             6 | 7 => {
                 let (one, two) = (self.steady(depth - 1), self.steady(depth - 1));
                 let joined = joined("value.0", "value.1");

@@ -386,7 +386,7 @@ fn a_backup_is_one_file_with_everything() {
     }
     let moved = House {
         folder: tempfile::tempdir().unwrap(),
-        said: house.said.clone(),
+        said: house.said,
     };
     fs::copy(&copy, moved.place()).unwrap();
     let other = moved.open();

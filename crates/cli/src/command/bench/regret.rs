@@ -60,11 +60,10 @@ pub fn run(args: &RegretArgs, console: &mut Console) -> Result<Exit, Failure> {
         .map(|(way, _)| way.as_str().to_owned())
         .collect();
     let per = |heading: &str, of: fn(&Row) -> usize| {
-        let column = Column::of(heading, &rows, |(_, row)| {
+        Column::of(heading, &rows, |(_, row)| {
             let found = row.regret.per_hundred(of(row));
             found.map_or_else(|| "–".to_owned(), |found| format!("{found:.1}"))
-        });
-        column
+        })
     };
     let columns = [
         Column::of("places", &rows, |(_, row)| row.places.to_string()),

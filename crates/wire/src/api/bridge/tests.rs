@@ -13,6 +13,7 @@ fn bridge(request: &Value) -> (Value, Bridge) {
 }
 
 /// Checks the messages of a request.
+#[expect(clippy::needless_pass_by_value, reason = "literals need no borrow")]
 #[track_caller]
 fn check(request: Value, messages: Value) {
     let (body, _) = bridge(&request);
@@ -140,6 +141,7 @@ fn read(streams: bool, body: &str) -> (Reply, String) {
     (accumulator.reply(), text)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "literals need no borrow")]
 fn chunk(delta: Value, finish: Option<&str>) -> String {
     let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
     format!("data: {}\n\n", json!({"id": "c", "choices": [choice]}))

@@ -15,6 +15,7 @@ fn open(sealed: &Sealed<'_>) -> Opened {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "literals need no borrow")]
 #[track_caller]
 fn check(dialect: Dialect, list: Value, expected: Option<Value>) {
     let key = dialect.list_key();

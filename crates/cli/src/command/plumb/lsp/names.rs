@@ -66,7 +66,8 @@ fn uses(workspace: &Workspace, uri: &str, wanted: &Target) -> Vec<Uses> {
 
 /// The places that name what stands at a position.
 pub fn references(workspace: &Workspace, params: Value) -> serde_json::Result<Option<Value>> {
-    let declared = params["context"]["includeDeclaration"].as_bool();
+    let declared = params.pointer("/context/includeDeclaration");
+    let declared = declared.and_then(Value::as_bool);
     let at: DocumentPosition = serde_json::from_value(params)?;
     let Some((_, target)) = named(workspace, &at) else {
         return Ok(None);
@@ -126,7 +127,7 @@ pub fn rename(workspace: &Workspace, wanted: &Renamed) -> Result<Value, String> 
         let text = replaced(&uses.open.text, &uses.spans, &wanted.new_name);
         (uses.uri.clone(), text)
     });
-    let after = workspace.with(texts.collect());
+    let after = workspace.with(&texts.collect::<Vec<_>>());
     for uses in &all {
         let errors = |open: &Open| {
             let all = open.checked.diagnostics.iter();

@@ -66,14 +66,14 @@ impl Workspace {
     }
 
     /// The workspace with other texts, all of them checked.
-    pub fn with(&self, texts: Vec<(String, String)>) -> Self {
+    pub fn with(&self, texts: &[(String, String)]) -> Self {
         let mut other = Self {
             folders: self.folders.clone(),
             open: self.open.clone(),
         };
         // A module may come before or after the programs that use it.
         for _ in 0..2 {
-            for (uri, text) in &texts {
+            for (uri, text) in texts {
                 let checked = other.checked(uri, text);
                 let open = Open {
                     text: text.clone(),
