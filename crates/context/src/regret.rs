@@ -141,13 +141,19 @@ enum Sort {
     Message,
 }
 
+impl Sort {
+    /// The fingerprint with the sort in its lowest bits.
+    const fn key(self, print: u32) -> u32 {
+        (print & !7) | self as u32
+    }
+}
+
 /// A fingerprint with the newest place of what it stands for. Places count turns from 1; 0 is the conversation
 /// before.
 #[derive(Clone, Copy, Debug)]
 struct Trace {
-    print: u32,
+    key: u32,
     place: u32,
-    sort: Sort,
 }
 
 /// The fingerprints of one conversation.
@@ -288,12 +294,14 @@ impl Trail {
 
     /// The newest place of any of these.
     fn newest(&self, sort: Sort, prints: &[u32]) -> Option<u32> {
-        let is_one = |trace: &&Trace| trace.sort == sort && prints.contains(&trace.print);
-        self.traces.iter().rfind(is_one).map(|trace| trace.place)
+        let wanted = |trace: &Trace| prints.iter().any(|&it| sort.key(it) == trace.key);
+        let newest = self.traces.iter().rfind(|trace| wanted(trace));
+        newest.map(|trace| trace.place)
     }
 
     fn forget(&mut self, sort: Sort, print: u32) {
-        let is_it = |trace: &Trace| trace.sort == sort && trace.print == print;
+        let key = sort.key(print);
+        let is_it = |trace: &Trace| trace.key == key;
         if let Some(at) = self.traces.iter().rposition(is_it) {
             self.traces.remove(at);
         }
@@ -305,7 +313,8 @@ impl Trail {
             // Some at once: each removal moves all others.
             self.traces.drain(..MOST / 8);
         }
-        self.traces.push(Trace { print, place, sort });
+        let key = sort.key(print);
+        self.traces.push(Trace { key, place });
     }
 
     /// The trail of a conversation that goes on from this one after the client's own compaction, which hid
@@ -335,6 +344,7 @@ impl Trail {
     /// Lets go of memory that is held for turns to come.
     pub fn shrink_to_fit(&mut self) {
         self.traces.shrink_to_fit();
+        self.spoken.shrink_to_fit();
     }
 }
 

@@ -248,7 +248,14 @@ fn types_definitions_and_completions() {
     editor.change(&uri, &ports);
     editor.diagnostics(&uri);
     let found = editor.at("textDocument/completion", &uri, &ports, ("judge@", 6));
-    let wanted = ["ctrl_in", "ctrl_out", "input", "output", "telemetry"];
+    let wanted = [
+        "ctrl_in",
+        "ctrl_out",
+        "error",
+        "input",
+        "output",
+        "telemetry",
+    ];
     assert_eq!(labels(&found), wanted);
     editor.change(&uri, PROGRAM);
     editor.diagnostics(&uri);

@@ -113,6 +113,11 @@ impl Spoken {
         self.sentences.retain(|sentence| sentence.place == 0);
     }
 
+    /// Lets go of memory that is held for sentences to come.
+    pub fn shrink_to_fit(&mut self) {
+        self.sentences.shrink_to_fit();
+    }
+
     /// The bytes it holds on the heap.
     pub fn bytes(&self) -> usize {
         let words = self.sentences.iter().map(|it| size_of_val(&*it.words));

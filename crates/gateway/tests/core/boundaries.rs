@@ -118,7 +118,7 @@ async fn observing_reports_what_would_have_been_done_and_saves_nothing() {
         "{told:?}"
     );
     assert!(
-        told.contains(&"the provider found a request too long"),
+        told.contains(&"the provider refused a request: 400"),
         "{told:?}"
     );
     let done = [

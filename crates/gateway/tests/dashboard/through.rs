@@ -23,6 +23,7 @@ const PIN: &str = "never touch the folder vendor";
 struct Talk {
     gateway: Running,
     _provider: sim::Running,
+    key: &'static str,
     said: Vec<Value>,
 }
 
@@ -93,6 +94,7 @@ impl Talk {
         Self {
             gateway: gateway::serve(listener().await, gateway).expect("a gateway"),
             _provider: provider,
+            key: "key-of-a-test",
             said: Vec::new(),
         }
     }
@@ -104,10 +106,13 @@ impl Talk {
             "model": "claude-haiku-4-5", "max_tokens": 200, "messages": self.said,
         });
         let request = Request::post(format!("{}/v1/messages", self.gateway.url()))
-            .header("x-api-key", "key-of-a-test")
+            .header("x-api-key", self.key)
             .header("anthropic-version", "2023-06-01")
             .header("content-type", "application/json")
-            .header("x-ebbtide-session", "<b>the talk</b>")
+            .header(
+                "x-ebbtide-session",
+                format!("<b>the talk of {}</b>", self.key),
+            )
             .body(Full::from(body.to_string()))
             .expect("a request");
         let came = send(request).await;
@@ -138,13 +143,17 @@ impl Talk {
         send(request.body(Full::from(body)).expect("a request")).await
     }
 
-    /// Signs in and returns the cookie.
-    async fn sign_in(&self, key: &str) -> String {
+    /// Signs in with a key.
+    async fn sign_in(&self, key: &str) -> Came {
         let page = self.page("/ebbtide/login", "").await;
         let token = between(&page.text, "name=\"form\" value=\"", "\"");
-        let came = self
-            .form("/ebbtide/login", "", &[("form", token), ("key", key)])
-            .await;
+        self.form("/ebbtide/login", "", &[("form", token), ("key", key)])
+            .await
+    }
+
+    /// Signs in and returns the cookie.
+    async fn signed_in(&self, key: &str) -> String {
+        let came = self.sign_in(key).await;
         assert_eq!(came.status, StatusCode::SEE_OTHER);
         came.cookie.split(';').next().expect("a cookie").to_owned()
     }
@@ -170,7 +179,11 @@ async fn a_conversation_over_a_boundary() {
     assert!(swapped, "a summary was swapped in");
 
     let list = talk.page("/ebbtide/", "").await;
-    assert!(list.text.contains("&#60;b&#62;the talk"), "{}", list.text);
+    assert!(
+        list.text.contains("&#60;b&#62;the talk of key-of-a-test"),
+        "{}",
+        list.text
+    );
     let one = between(&list.text, "<a href=\"/ebbtide/conversations/", "\"");
     let one = format!("/ebbtide/conversations/{one}");
     let page = talk.page(&one, "").await;
@@ -218,22 +231,27 @@ async fn a_conversation_over_a_boundary() {
         .await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
 
+    let unknown = talk.sign_in("another key").await;
+    assert_eq!(unknown.status, StatusCode::UNPROCESSABLE_ENTITY);
+    talk.key = "another key";
+    talk.said.clear();
+    talk.say("Hello.".to_owned()).await;
     let (owner, other) = (
-        talk.sign_in("key-of-a-test").await,
-        talk.sign_in("another key").await,
+        talk.signed_in("key-of-a-test").await,
+        talk.signed_in("another key").await,
     );
     assert!(
         talk.page("/ebbtide/", &owner)
             .await
             .text
-            .contains("the talk")
+            .contains("the talk of key-of-a-test")
     );
     assert!(
         !talk
             .page("/ebbtide/", &other)
             .await
             .text
-            .contains("the talk")
+            .contains("the talk of key-of-a-test")
     );
     assert_eq!(talk.page(&one, &other).await.status, StatusCode::NOT_FOUND);
 

@@ -192,6 +192,7 @@ pub fn serve() -> bool {
     };
     config.policy.window = Some(Tokens::new(WINDOW));
     config.policy.route = RouteChoice::Extractive;
+    config.tenants = gateway::config::Tenancy::Keys;
     let silence = SignedDuration::try_from(SILENCE).unwrap();
     (config.limits.silence, config.limits.read) = (silence, silence);
     let runtime = Builder::new_multi_thread()

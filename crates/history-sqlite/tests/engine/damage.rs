@@ -348,7 +348,12 @@ fn flipped_bits_anywhere_give_nothing_that_was_not_written() {
             Ok(engine) => {
                 opened += 1;
                 nothing_else(&house, &whole, &engine);
-                told += usize::from(!engine.check().unwrap().damaged.is_empty());
+                let is_told = !engine.check().unwrap().damaged.is_empty();
+                told += usize::from(is_told);
+                assert!(
+                    is_told || house.read(&engine) == whole,
+                    "round {round}: something is gone, and nothing is told"
+                );
                 let head = TurnId::ROOT;
                 let turn = sample::turn(head, "the rest goes on");
                 let _ = engine.write(TENANT, &mut |store| store.append(head, &turn).map(drop));
@@ -364,7 +369,7 @@ fn flipped_bits_anywhere_give_nothing_that_was_not_written() {
         }
     }
     assert!(opened > 300, "{opened} of 400 open");
-    assert!(told > 200, "{told} of {opened} told");
+    assert!(told > 100, "{told} of {opened} told");
 }
 
 #[test]

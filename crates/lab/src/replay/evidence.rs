@@ -20,9 +20,12 @@ const FEW: usize = 4;
 /// A compaction by hand at less than this share of the window was not a matter of room.
 const FULL: f64 = 0.5;
 
-/// The largest share of a window that instructions and tools may take; beyond that the window was
-/// chosen smaller than what the recorded client sent.
-const MOST_UNLOGGED: f64 = 0.25;
+/// The largest share of the recorded client's window that its instructions and tools may take.
+const MOST_UNLOGGED: f64 = 0.5;
+
+/// Their largest share of a window that was given: it may be chosen smaller than what the recorded
+/// client sent.
+const MOST_UNLOGGED_GIVEN: f64 = 0.25;
 
 /// The window that providers sell beside their usual one.
 const LARGE: Tokens = Tokens::new(1_000_000);
@@ -81,7 +84,11 @@ impl Evidence {
             None => window(session, model),
         };
         let unlogged = unlogged(session);
-        let fits = unlogged <= window.scaled(MOST_UNLOGGED);
+        let most = match source {
+            WindowSource::Given => MOST_UNLOGGED_GIVEN,
+            _ => MOST_UNLOGGED,
+        };
+        let fits = unlogged <= window.scaled(most);
         Self {
             window,
             source,

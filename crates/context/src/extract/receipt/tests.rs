@@ -116,7 +116,8 @@ fn what_is_shown_is_not_lost() {
 fn it_is_bounded_and_the_same_each_time() {
     let drafts = (0..900).map(|number| {
         let text = format!("We decided number {number}: file src/part_{number}.rs stays as it is.");
-        TurnDraft::text(Role::Assistant, &*text)
+        let role = [Role::Assistant, Role::User][number % 2];
+        TurnDraft::text(role, &*text)
     });
     let turns = placed(drafts);
     let receipt = Receipt::of(&turns, &[], "");
