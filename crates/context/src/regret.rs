@@ -30,6 +30,9 @@ use words::Spoken;
 /// The most fingerprints that are kept; of more, the newest.
 const MOST: usize = 1_024;
 
+/// The most messages of the user among them.
+const MESSAGES: usize = 32;
+
 /// The kind of a regret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -124,6 +127,9 @@ pub trait Sight {
     }
 }
 
+/// The bits of a key that say its sort.
+const SORTS: u32 = 7;
+
 /// The sort of a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
@@ -144,7 +150,7 @@ enum Sort {
 impl Sort {
     /// The fingerprint with the sort in its lowest bits.
     const fn key(self, print: u32) -> u32 {
-        (print & !7) | self as u32
+        (print & !SORTS) | self as u32
     }
 }
 
@@ -282,6 +288,7 @@ impl Trail {
         // A message that is sent again as it was is a habit or a program.
         let is_habit = self.newest(Sort::Message, &[whole]).is_some();
         self.remember(Sort::Message, whole, at);
+        self.keep_newest(Sort::Message, MESSAGES);
         if is_habit {
             return None;
         }
@@ -305,6 +312,22 @@ impl Trail {
         if let Some(at) = self.traces.iter().rposition(is_it) {
             self.traces.remove(at);
         }
+    }
+
+    /// Forgets all of a sort but the newest.
+    fn keep_newest(&mut self, sort: Sort, most: usize) {
+        let of_sort = |trace: &&Trace| trace.key & SORTS == sort as u32;
+        let mut beyond = self
+            .traces
+            .iter()
+            .filter(of_sort)
+            .count()
+            .saturating_sub(most);
+        self.traces.retain(|trace| {
+            let goes = beyond > 0 && of_sort(&trace);
+            beyond -= usize::from(goes);
+            !goes
+        });
     }
 
     fn remember(&mut self, sort: Sort, print: u32, place: u32) {

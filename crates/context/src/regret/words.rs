@@ -11,7 +11,7 @@ use crate::quality::is_unspaced;
 use crate::sentence::sentences;
 
 /// The most sentences that are kept; of more, the newest.
-const SENTENCES: usize = 64;
+const SENTENCES: usize = 32;
 /// The most words of a sentence that count.
 const WORDS: usize = 16;
 /// The fewest words that two sentences must share.

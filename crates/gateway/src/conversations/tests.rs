@@ -72,14 +72,15 @@ let main : (!CtrlResp, !json) -> !CtrlCmd = plumb(answers, reports, commands) {
 
 #[tokio::test]
 async fn an_idle_conversation_of_200k_tokens_takes_64_kb() {
-    check_idle(Config::default()).await;
+    check_idle(Config::default(), 64 << 10).await;
     let mut config = Config::default();
     let program = StrategyProgram::new("mine", READS_PULSES, &BuiltIn).unwrap();
     config.policy.strategy.load(program);
-    check_idle(config).await;
+    // The pulses are kept for it, and for nobody else.
+    check_idle(config, 68 << 10).await;
 }
 
-async fn check_idle(config: Config) {
+async fn check_idle(config: Config, most: usize) {
     let core = core_of(config);
     let messages = said(999, &"read the next file ".repeat(42));
     for len in [1, 501, 999] {
@@ -98,7 +99,7 @@ async fn check_idle(config: Config) {
     // As with a full journal.
     let empty = SAMPLES.next_power_of_two() - live.journal().samples().count();
     let held = live.bytes() + size_of_val(&*live) + empty * size_of::<Sent>();
-    assert!(held <= 64 << 10, "{held} bytes");
+    assert!(held <= most, "{held} bytes");
 }
 
 #[tokio::test]

@@ -20,7 +20,8 @@ const FEW: usize = 4;
 /// A compaction by hand at less than this share of the window was not a matter of room.
 const FULL: f64 = 0.5;
 
-/// The largest share of the recorded client's window that its instructions and tools may take.
+/// The largest share of the recorded client's window that instructions, tools and what else the log
+/// leaves out may take, such as a conversation that was resumed in another file.
 const MOST_UNLOGGED: f64 = 0.5;
 
 /// Their largest share of a window that was given: it may be chosen smaller than what the recorded
@@ -84,15 +85,14 @@ impl Evidence {
             None => window(session, model),
         };
         let unlogged = unlogged(session);
-        let most = match source {
-            WindowSource::Given => MOST_UNLOGGED_GIVEN,
-            _ => MOST_UNLOGGED,
+        let unlogged = match source {
+            WindowSource::Given if unlogged > window.scaled(MOST_UNLOGGED_GIVEN) => Tokens::ZERO,
+            _ => unlogged.min(window.scaled(MOST_UNLOGGED)),
         };
-        let fits = unlogged <= window.scaled(most);
         Self {
             window,
             source,
-            unlogged: if fits { unlogged } else { Tokens::ZERO },
+            unlogged,
         }
     }
 }

@@ -57,12 +57,12 @@ fn a_model_without_evidence_has_the_tables_window() {
 #[test]
 fn the_window_ends_where_the_product_compacted() {
     let log = answer(1, 160_000) + &compaction("auto", 167_000) + &answer(2, 20_000);
-    // Instructions that take most of the window were never sent with it; a forged log, then.
+    // Half of the window at most: the conversation before is in another file.
     check(
         &log,
         "claude-opus-4-6",
         None,
-        (167_000, WindowSource::Compaction, 0),
+        (167_000, WindowSource::Compaction, 83_500),
     );
     let log = answer(1, 30_005) + &compaction("auto", 167_000) + &answer(2, 20_000);
     check(
@@ -98,7 +98,7 @@ fn a_request_above_the_tables_window_shows_the_large_one() {
         &log,
         "claude-opus-4-5",
         None,
-        (1_000_000, WindowSource::Requests, 0),
+        (1_000_000, WindowSource::Requests, 299_985),
     );
 }
 
