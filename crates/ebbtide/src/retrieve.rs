@@ -18,12 +18,12 @@ impl Engine {
     ///
     /// ```
     /// # use ebbtide::{Engine, Next, Timestamp};
-    /// # let engine = Engine::builder().window(4_000).notes(false).open()?;
+    /// # let engine = Engine::builder().window(8_000).notes(false).open()?;
     /// # let client = engine.client("my key");
     /// # let now = Timestamp::UNIX_EPOCH;
     /// # let mut messages = Vec::new();
     /// # let mut conversation = None;
-    /// # for number in 0..30 {
+    /// # for number in 0..60 {
     /// #     let line = |line| format!("Line {line} of src/part_{number}.rs must never call helper_{number}_{line}. ");
     /// #     let said: String = (0..12).map(line).collect();
     /// #     messages.push(format!(r#"{{"role":"user","content":"{said}"}}"#));
@@ -34,6 +34,7 @@ impl Engine {
     /// #     let answer = r#"{"role":"assistant","content":"done"}"#;
     /// #     messages.push(answer.to_owned());
     /// #     engine.observe(out.ticket, answer.as_bytes(), now)?;
+    /// #     if engine.lost(&client, conversation.unwrap(), None)?.turns > 0 { break; }
     /// # }
     /// # let conversation = conversation.unwrap();
     /// // After a swap:
