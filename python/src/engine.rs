@@ -214,6 +214,7 @@ impl Engine {
     }
 
     #[pyo3(signature = (view, status, body, *, now = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn refused<'py>(
         &self,
         py: Python<'py>,
@@ -318,6 +319,7 @@ impl Engine {
     }
 
     #[pyo3(signature = (conversation, handle, *, section = None, room = 24_000))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn original(
         &self,
         py: Python<'_>,

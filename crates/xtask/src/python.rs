@@ -90,6 +90,8 @@ impl Bench {
         maturin.args(["--compatibility", "manylinux2014", "--out"]);
         maturin.arg(&wheels).current_dir(&self.folder);
         maturin.env("CARGO_TARGET_DIR", self.root.join("target"));
+        // Zig is a package of the environment; maturin looks for it with the Python in the path.
+        maturin.env("CARGO_ZIGBUILD_PYTHON_PATH", &self.newest);
         // The crate is compiled and linted at once.
         maturin.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
         command::run(maturin)?;
