@@ -10,12 +10,13 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chro
 /// Installs a browser if there is none, which takes root and apt. A failure is printed and does not fail
 /// the run, since the machine may be offline.
 pub fn provide(root: &Path) {
-    if installed(root) {
-        return;
-    }
-    if !may_install(root) {
-        say("skipping the dashboard's browser tests: Chromium is not installed");
-        return;
+    match plan(root) {
+        Plan::Found => return,
+        Plan::Skip => {
+            say("skipping the dashboard's browser tests: Chromium is not installed");
+            return;
+        }
+        Plan::Install => {}
     }
     say("installing Chromium");
     for arguments in [
@@ -30,6 +31,25 @@ pub fn provide(root: &Path) {
             ));
             return;
         }
+    }
+}
+
+/// What [`provide`] does.
+pub enum Plan {
+    /// Nothing: there is a browser.
+    Found,
+    /// It installs Chromium.
+    Install,
+    /// Nothing: it cannot install one here.
+    Skip,
+}
+
+/// Finds out what [`provide`] does here.
+pub fn plan(root: &Path) -> Plan {
+    match (installed(root), may_install(root)) {
+        (true, _) => Plan::Found,
+        (false, true) => Plan::Install,
+        (false, false) => Plan::Skip,
     }
 }
 

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo, say};
-use crate::{browser, clients, docs, fuzz, licences, python, storm, tidy};
+use crate::{browser, clients, docs, fuzz, licences, needs, python, storm, tidy};
 
 /// A step's name and function.
 type Step = (&'static str, fn(&Path) -> anyhow::Result<()>);
 
 /// The fast steps come first, so that common mistakes show early.
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
+    ("needs", needs::run),
     ("format", |root| cargo_line("fmt --all --check", root)),
     ("tidy", tidy::run),
     ("licences", licences::run),

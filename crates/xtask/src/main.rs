@@ -7,6 +7,7 @@ mod command;
 mod docs;
 mod fuzz;
 mod licences;
+mod needs;
 mod python;
 mod storm;
 mod tidy;
