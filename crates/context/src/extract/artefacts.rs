@@ -232,15 +232,20 @@ fn newest_last<T>(items: impl Iterator<Item = T>, last: impl Fn(&T) -> usize) ->
     items
 }
 
-/// The line of a command that says what it does: without a change of folder in front, one line.
+/// The line of a command that says what it does: without a change of folder or environment in front, one line.
 pub(super) fn shown_command(command: &str) -> String {
     let command = command.trim();
-    let behind = match command.strip_prefix("cd ") {
-        Some(rest) => rest
-            .split_once("&&")
-            .map_or(command, |(_, rest)| rest.trim()),
-        None => command,
-    };
+    let mut behind = command;
+    // A script that does nothing else is shown as it is.
+    while let Some((_, rest)) = ["cd ", "export "]
+        .iter()
+        .any(|word| behind.starts_with(word))
+        .then(|| behind.split_once("&&"))
+        .flatten()
+    {
+        behind = rest.trim_start_matches(['\\', '\n', ' ']);
+    }
+    let behind = if behind.is_empty() { command } else { behind };
     let first = behind.lines().next().unwrap_or_default().trim();
     match first == behind {
         true => clipped(first),

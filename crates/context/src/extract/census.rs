@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::source::{Origin, Piece};
+use super::steps;
 use crate::identifiers::{self, Kind};
 
 /// A place of an identifier.
@@ -69,7 +70,10 @@ impl<'a> Census<'a> {
             }
             let members = identifiers::members(&piece.text);
             let found = identifiers::scan(&piece.text).chain(members);
-            for found in found.filter(|it| !is_escaped(&piece.text, it.start)) {
+            for found in found.filter(|it| {
+                let is_key = piece.origin == Origin::Call && steps::is_key(it.text);
+                !is_key && !is_markup(&piece.text, it.start)
+            }) {
                 let place = Place {
                     piece: number,
                     at: found.start,
@@ -106,13 +110,16 @@ impl<'a> Census<'a> {
     }
 }
 
-/// Returns true if the first letter at `at` belongs to an escape sequence: `\tName` in quoted text names `Name`.
-fn is_escaped(text: &str, at: usize) -> bool {
-    let before = text.get(..at).is_some_and(|before| before.ends_with('\\'));
-    before
-        && text
-            .get(at..)
-            .is_some_and(|it| it.starts_with(['t', 'n', 'r']))
+/// Returns true if the first letter at `at` belongs to an escape sequence or to a closing tag: `\tName` in quoted
+/// text names `Name`, and `</name>` names nothing.
+fn is_markup(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let is_tag = before.ends_with('<') && text.get(at..).is_some_and(|it| it.starts_with('/'));
+    is_tag
+        || before.ends_with('\\')
+            && text
+                .get(at..)
+                .is_some_and(|it| it.starts_with(['t', 'n', 'r']))
 }
 
 impl Entry<'_> {

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::census::{Census, Place};
-use super::source::Piece;
+use super::source::{Origin, Piece};
+use super::steps;
 use crate::identifiers;
 use crate::sentence::sentences;
 
@@ -51,8 +52,19 @@ pub(super) fn options(
         let Some(piece) = pieces.get(place.piece) else {
             continue;
         };
+        if piece.origin == Origin::Echo {
+            continue;
+        }
         let own = place.at..place.at + entry.text.len();
         for range in around(&piece.text, &own) {
+            // "Read file_path: src/a.rs" tells nothing that other lines do not tell.
+            let line = piece.text.get(range.clone()).unwrap_or_default();
+            let points = piece.origin == Origin::Call && steps::points(line);
+            // Text in brackets is the client's.
+            let wraps = piece.origin == Origin::User && line.starts_with(['<', '[']);
+            if points || wraps {
+                continue;
+            }
             let span = span(piece, (place.piece, range), census);
             let worth = span.members.iter().map(|&(member, context)| {
                 let value = value.get(member).copied().unwrap_or(0.0);

@@ -362,6 +362,13 @@ const CUT: char = '…';
 /// Writes what was chosen into the summary. Quotations from one file, one command or one statement that follow
 /// each other stand in one entry.
 fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &Census<'_>) {
+    let mut told = HashSet::new();
+    let mut push = |summary: &mut Summary, line: &mut String| {
+        let line = std::mem::take(line);
+        if told.insert(line.clone()) {
+            summary.push(Field::Facts, &line);
+        }
+    };
     let mut before = None;
     let mut line = String::new();
     for span in &choice.spans {
@@ -374,20 +381,24 @@ fn write(summary: &mut Summary, choice: &Choice, pieces: &[Piece<'_>], census: &
         if before.as_ref() == Some(&(said, source.clone())) {
             line.push_str(" / ");
         } else {
-            summary.push(Field::Facts, &std::mem::take(&mut line));
+            push(summary, &mut line);
             line.push_str(&source);
             before = Some((said, source));
         }
         if span.is_cut.0 {
             line.push(CUT);
         }
-        let said = piece.text.get(span.place.at..span.end);
-        line.push_str(&one_line(said.unwrap_or_default()));
+        let said = piece.text.get(span.place.at..span.end).unwrap_or_default();
+        let said = match piece.origin {
+            Origin::Call if span.place.at > 0 => steps::without_key(said),
+            _ => said,
+        };
+        line.push_str(&one_line(said));
         if span.is_cut.1 {
             line.push(CUT);
         }
     }
-    summary.push(Field::Facts, &std::mem::take(&mut line));
+    push(summary, &mut line);
     write_names(summary, &choice.bare, pieces, census);
 }
 
@@ -447,7 +458,9 @@ fn source_of(piece: &Piece<'_>, at: usize) -> String {
         Origin::Failure => "failed: ".to_owned(),
         // The beginning of a call names all that.
         Origin::Call if at > 0 && !about.is_empty() => format!("{about}: "),
-        Origin::Call | Origin::Assistant | Origin::Thinking | Origin::Other => String::new(),
+        Origin::Call | Origin::Echo | Origin::Assistant | Origin::Thinking | Origin::Other => {
+            String::new()
+        }
     }
 }
 

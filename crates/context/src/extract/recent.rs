@@ -1,6 +1,8 @@
 //! The last steps of the work, a line a step: statements, calls, and the results that tell something. The next
 //! step follows from them.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::fields::clip;
@@ -20,6 +22,10 @@ const CALL: usize = 240;
 const RESULT: usize = 130;
 /// The longest quotation of the user, in bytes: the words themselves stand in front of the summary.
 const REQUEST: usize = 80;
+
+/// Names under which tools take the text that a change takes away, and the text that it puts in.
+const OLD: [&str; 3] = ["old_string", "oldText", "old_str"];
+const NEW: [&str; 3] = ["new_string", "newText", "new_str"];
 
 /// The share of a summary that the last steps have where it is small and where it is large. In a small one little
 /// else tells how to go on; a large one has room for what is needed later.
@@ -45,9 +51,11 @@ pub(super) fn lines(
     room: Tokens,
     counter: &dyn TokenCounter,
 ) -> (Vec<String>, usize) {
-    let mut out: Vec<String> = Vec::new();
+    let mut told: Vec<Told<'_, '_>> = Vec::new();
     let mut first = turns.len();
     let mut left = room;
+    let mut before = String::new();
+    let mut named = HashSet::new();
     let mut calls = steps.iter().rev();
     let parts = turns
         .iter()
@@ -55,24 +63,46 @@ pub(super) fn lines(
         .rev()
         .flat_map(|(at, turn)| turn.parts().iter().rev().map(move |part| (at, turn, part)));
     for (at, turn, part) in parts {
-        let line = match part {
-            Part::Text(text) => statement(turn, text),
-            Part::Call(_) => calls.next().map(call),
+        let part = match part {
+            Part::Text(text) => statement(turn, text).map(Told::Said),
+            Part::Call(_) => calls.next().map(Told::Called),
             _ => None,
         };
-        let Some(line) = line.filter(|line| out.last() != Some(line)) else {
+        let Some(part) = part else { continue };
+        let line = part.line(&mut named);
+        if line == before {
             continue;
-        };
+        }
         let cost = counter.count(&line) + Tokens::new(2);
         if cost > left {
             break;
         }
         left = left.saturating_sub(cost);
         first = at;
-        out.push(line);
+        before = line;
+        told.push(part);
     }
-    out.reverse();
-    (out, first)
+    // Each file is named in full once; now that is its first place.
+    named.clear();
+    let lines = told.iter().rev().map(|part| part.line(&mut named));
+    (lines.collect(), first)
+}
+
+/// A part of the last steps.
+enum Told<'s, 'a> {
+    /// A statement.
+    Said(String),
+    /// A call.
+    Called(&'s Step<'a>),
+}
+
+impl Told<'_, '_> {
+    fn line(&self, named: &mut HashSet<String>) -> String {
+        match self {
+            Self::Said(line) => line.clone(),
+            Self::Called(step) => call(step, named),
+        }
+    }
 }
 
 /// A statement of the assistant or the user.
@@ -90,21 +120,41 @@ fn statement(turn: &Turn, text: &str) -> Option<String> {
         .then(|| format!("{by}: {said}"))
 }
 
-/// A call with its arguments, and the telling line of its result.
-fn call(step: &Step<'_>) -> String {
+/// A call with its arguments, and the telling line of its result. A file is named in full where `named` does not
+/// hold it yet.
+fn call(step: &Step<'_>, named: &mut HashSet<String>) -> String {
     let mut out = step.call.name.to_string();
     let action = step.actions().into_iter().next();
     let runs = matches!(action, Some(Action::Ran(_)));
     match &step.arguments {
         Value::Object(members) => {
-            // A description beside a command says the same as the command.
-            let members = members
-                .iter()
-                .filter(|(key, _)| !(runs && *key == "description"));
+            let change = change(&step.arguments);
             for (key, value) in members {
-                if let Some(value) = argument(value).filter(|_| out.len() <= CALL) {
-                    out.extend([" ", key, ": ", &value]);
+                // A description beside a command says the same as the command.
+                let is_told = (runs && key == "description")
+                    || (change.is_some() && (OLD.contains(&&**key) || NEW.contains(&&**key)));
+                let ran = match &action {
+                    Some(Action::Ran(line)) if step.is_command(key) => {
+                        argument(&Value::from(line.as_str()))
+                    }
+                    _ => None,
+                };
+                let value = ran.or_else(|| argument(value));
+                let Some(value) = value.filter(|_| !is_told && out.len() <= CALL) else {
+                    continue;
+                };
+                match &action {
+                    Some(Action::Ran(_)) if step.is_command(key) => out.extend([": ", &value]),
+                    Some(Action::Read(path) | Action::Changed(path) | Action::Wrote(path, _))
+                        if *path == value =>
+                    {
+                        out.extend([" ", name_of(path, named)]);
+                    }
+                    _ => out.extend([" ", key, ": ", &value]),
                 }
+            }
+            if let Some((old, new)) = change {
+                out.extend([" ", &*old, " → ", &*new]);
             }
         }
         _ => out.extend([" ", &clip(&one_line(&step.call.arguments), CALL)]),
@@ -122,12 +172,45 @@ fn call(step: &Step<'_>) -> String {
     out
 }
 
-/// The first line of an argument; none of a flag.
+/// The path of a file where it is named first, then its name.
+fn name_of<'p>(path: &'p str, named: &mut HashSet<String>) -> &'p str {
+    if named.insert(path.to_owned()) {
+        return path;
+    }
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The first line that a change takes away, and the first that it puts in.
+fn change(arguments: &Value) -> Option<(String, String)> {
+    let text = |names: &[&str]| {
+        let found = names.iter().find_map(|name| arguments.get(name));
+        found.and_then(Value::as_str)
+    };
+    let (old, new) = (text(&OLD)?, text(&NEW)?);
+    let is_in = |line: &&str, other: &str| other.lines().any(|it| it.trim() == *line);
+    let first = |text: &str, other: &str| {
+        let mut lines = text.lines().map(str::trim).filter(|line| says(line));
+        let line = lines.find(|line| !is_in(line, other));
+        line.map_or_else(
+            || "nothing".to_owned(),
+            |line| format!("`{}`", clip(line, ARGUMENT)),
+        )
+    };
+    Some((first(old, new), first(new, old)))
+}
+
+fn says(line: &str) -> bool {
+    line.contains(char::is_alphanumeric)
+}
+
+/// The first line of an argument; none of a flag or a list.
 fn argument(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
-        Value::Bool(_) | Value::Null => return None,
-        other => other.to_string(),
+        Value::Number(number) => number.to_string(),
+        // Lists of tasks and of changes are told elsewhere.
+        Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => return None,
     };
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next()?;

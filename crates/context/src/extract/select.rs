@@ -79,6 +79,12 @@ impl Market {
         let worth = |entry: usize| value.get(entry).copied().unwrap_or(0.0);
         let mut ranked: Vec<usize> = (0..census.entries.len())
             .filter(|&entry| worth(entry) > 0.0)
+            .filter(|&entry| {
+                census
+                    .entries
+                    .get(entry)
+                    .is_some_and(|it| tells_alone(it.text))
+            })
             .collect();
         ranked.sort_by(|&one, &other| worth(other).total_cmp(&worth(one)).then(one.cmp(&other)));
         ranked.truncate((budget * PER_TOKEN).clamp(MOST.0, MOST.1) as usize);
@@ -265,6 +271,13 @@ impl<'m> Basket<'m> {
         bare.sort_by_key(newest);
         Choice { spans, bare }
     }
+}
+
+/// Returns true if a name tells something without the words around it. A number such as `380` does not.
+fn tells_alone(name: &str) -> bool {
+    /// The shortest number that stands for itself, such as a port.
+    const DIGITS: usize = 4;
+    name.len() >= DIGITS || !name.bytes().all(|it| it.is_ascii_digit() || it == b'.')
 }
 
 /// The ends of a path: `b/c.rs` and `c.rs` for `a/b/c.rs`.

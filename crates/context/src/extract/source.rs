@@ -25,6 +25,8 @@ pub(super) enum Origin {
     Result,
     /// The answer of a tool that failed.
     Failure,
+    /// The answer to a change of a file, which says that it was made; never quoted.
+    Echo,
     /// Everything else: system messages, summaries, notes.
     Other,
 }
@@ -46,20 +48,22 @@ pub(super) struct Piece<'a> {
 /// The pieces of `turns`, in order.
 pub(super) fn pieces(turns: &[Turn]) -> Vec<Piece<'_>> {
     let steps = steps::steps(turns);
-    let mut calls = steps.iter().map(Step::about);
+    let mut calls = steps.iter();
     // Of two calls with one id, a result belongs to the newer one.
-    let mut open: HashMap<&str, Rc<str>> = HashMap::new();
+    let mut open: HashMap<&str, (Rc<str>, bool)> = HashMap::new();
     let mut out = Vec::new();
     for (index, turn) in turns.iter().enumerate() {
         for part in turn.parts() {
             let about = match part {
                 Part::Call(call) => {
-                    let about: Rc<str> = calls.next().unwrap_or_default().into();
-                    open.insert(call.id.as_str(), Rc::clone(&about));
-                    about
+                    let step = calls.next();
+                    let about: Rc<str> = step.map(Step::about).unwrap_or_default().into();
+                    let changes = step.is_some_and(Step::changes);
+                    open.insert(call.id.as_str(), (Rc::clone(&about), changes));
+                    (about, false)
                 }
                 Part::Result(result) => open.get(result.call.as_str()).cloned().unwrap_or_default(),
-                _ => Rc::default(),
+                _ => <(Rc<str>, bool)>::default(),
             };
             out.extend(piece(index, turn, part, about));
         }
@@ -67,7 +71,13 @@ pub(super) fn pieces(turns: &[Turn]) -> Vec<Piece<'_>> {
     out
 }
 
-fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part, about: Rc<str>) -> Option<Piece<'a>> {
+/// The piece of a part. `about` is the file or the command of its call, and for a result true if the call changed it.
+fn piece<'a>(
+    index: usize,
+    turn: &'a Turn,
+    part: &'a Part,
+    (about, changes): (Rc<str>, bool),
+) -> Option<Piece<'a>> {
     let said = turn.provenance() == Provenance::Said;
     let (origin, text) = match part {
         Part::Text(text) => {
@@ -83,6 +93,7 @@ fn piece<'a>(index: usize, turn: &'a Turn, part: &'a Part, about: Rc<str>) -> Op
         Part::Call(call) => (Origin::Call, Cow::Owned(readable_call(call))),
         Part::Result(result) => {
             let origin = match result.outcome {
+                Outcome::Succeeded if changes => Origin::Echo,
                 Outcome::Succeeded => Origin::Result,
                 Outcome::Failed => Origin::Failure,
             };

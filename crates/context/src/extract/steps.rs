@@ -121,6 +121,17 @@ impl Step<'_> {
         }
     }
 
+    /// Returns true if the call changes files, and does nothing else.
+    pub fn changes(&self) -> bool {
+        let is_change = |action: &Action| {
+            matches!(
+                action,
+                Action::Wrote(..) | Action::Changed(_) | Action::Deleted(_)
+            )
+        };
+        self.actions().iter().all(is_change)
+    }
+
     /// The name of the file that the call is about, or the beginning of its command; empty where it has neither.
     pub fn about(&self) -> String {
         /// The longest beginning of a command, in bytes.
@@ -206,6 +217,11 @@ impl Step<'_> {
             }
         }
         out
+    }
+
+    /// Returns true if an argument of this name is the command line.
+    pub fn is_command(&self, key: &str) -> bool {
+        COMMANDS.contains(&key)
     }
 
     /// The command line that the call runs.
@@ -317,6 +333,39 @@ fn declared(line: &str) -> Option<&str> {
     rest.get(..end).filter(|name| name.len() >= 3 && is_code)
 }
 
+/// Returns true if a name is that of an argument whose text is quoted without it.
+pub(super) fn is_key(name: &str) -> bool {
+    let keys = PATHS
+        .iter()
+        .chain(&CONTENTS)
+        .chain(&CHANGES)
+        .chain(&COMMANDS);
+    keys.into_iter().any(|key| *key == name)
+}
+
+/// A line of a readable call without the name of the argument in front of it.
+pub(super) fn without_key(line: &str) -> &str {
+    let keys = PATHS
+        .iter()
+        .chain(&CONTENTS)
+        .chain(&CHANGES)
+        .chain(&COMMANDS);
+    let mut bare = keys.filter_map(|key| line.strip_prefix(key)?.strip_prefix(": "));
+    bare.next().unwrap_or(line)
+}
+
+/// Returns true if a line of a readable call only points at a place (a path, a number, a flag) or holds raw data.
+pub(super) fn points(line: &str) -> bool {
+    let Some((key, value)) = line.split_once(": ") else {
+        return false;
+    };
+    let key = key.rsplit(' ').next().unwrap_or(key);
+    PATHS.contains(&key)
+        || value.starts_with(['[', '{'])
+        || matches!(value, "true" | "false")
+        || value.bytes().all(|it| it.is_ascii_digit())
+}
+
 /// Returns true if a readable call runs a command or changes a file: what only looks leaves nothing behind.
 pub(super) fn acts(call: &str) -> bool {
     let first = call.lines().next().unwrap_or_default();
@@ -359,6 +408,11 @@ fn ends_failed(text: &str) -> bool {
     let last = text.lines().rfind(|line| !line.trim().is_empty());
     let word = last.and_then(|line| line.split_whitespace().next());
     word.is_some_and(|word| matches!(word.trim_end_matches(':'), "FAIL" | "FAILED" | "FAILURE"))
+}
+
+/// Returns true if a line says no more than that a command failed, such as `Exit code 1`.
+pub(super) fn is_exit(line: &str) -> bool {
+    exit_code(line) > 0 && line.split_whitespace().count() <= 4
 }
 
 /// The exit code that a result reports; 0 where it reports none. Only the first and the last lines count: a log in

@@ -24,6 +24,10 @@ const SCALE: f32 = 0.12;
 const SMALL: f32 = 0.3;
 /// The sizes of a small and of a large summary, in tokens.
 const SIZES: (f32, f32) = (1_000.0, 2_000.0);
+/// The share of its worth that a sentence keeps where it announces a call.
+const ANNOUNCES: f32 = 0.05;
+/// How much more a statement is worth that ends with no call: it reports to the user.
+const REPORTS: f32 = 1.5;
 /// The age at which a scene is worth a third of a new one, in thousands of tokens.
 const FADES: f32 = 14.0;
 
@@ -58,8 +62,21 @@ pub(super) fn scenes(
             let worth = new * fade + floor;
             if decides { worth * 1.4 } else { worth }
         };
-        for (at, range) in told(piece).into_iter().enumerate() {
+        // The last sentence before a call announces it, and the call says the same.
+        let calls = pieces
+            .get(number + 1)
+            .is_some_and(|next| next.turn == piece.turn && next.origin == Origin::Call);
+        let told = told(piece);
+        let last = told.len().saturating_sub(1);
+        for (at, range) in told.into_iter().enumerate() {
+            let announces = calls && piece.origin == Origin::Assistant && at == last;
+            let reports = piece.origin == Origin::Assistant && !calls;
             let value = scale
+                * match () {
+                    () if announces => ANNOUNCES,
+                    () if reports => REPORTS,
+                    () => 1.0,
+                }
                 * match (piece.origin, at) {
                     (Origin::Assistant, 0) => worth(0.9, 0.16),
                     (Origin::Assistant, _) => worth(0.6, 0.05),
@@ -82,17 +99,34 @@ fn told(piece: &Piece<'_>) -> Vec<Range<usize>> {
     match piece.origin {
         Origin::Assistant => said(text),
         Origin::Call if steps::acts(text) => {
-            let line = steps::headline(text);
+            let line = whole_command(text, steps::headline(text));
             let range = match line.len() <= LONGEST {
                 true => Some(0..line.len()),
                 false => first_line(text, |_| true),
             };
             range.into_iter().collect()
         }
-        Origin::Failure => first_line(text, says(3)).into_iter().collect(),
+        // "Exit code 1" tells less than the line below it.
+        Origin::Failure => first_line(text, |line| says(3)(line) && !steps::is_exit(line))
+            .into_iter()
+            .collect(),
         Origin::Result => first_line(text, says(4)).into_iter().collect(),
-        Origin::Call | Origin::User | Origin::Thinking | Origin::Other => Vec::new(),
+        Origin::Call | Origin::Echo | Origin::User | Origin::Thinking | Origin::Other => Vec::new(),
     }
+}
+
+/// The beginning of a call with the lines on which its last line goes on.
+fn whole_command<'t>(text: &'t str, headline: &'t str) -> &'t str {
+    let mut end = headline.len();
+    while let Some(start) = text.get(..end).filter(|it| it.ends_with('\\')) {
+        let rest = text.get(start.len() + 1..).unwrap_or_default();
+        let line = rest.lines().next().unwrap_or_default().trim_end();
+        if line.is_empty() || end + line.len() > LONGEST {
+            break;
+        }
+        end += 1 + line.len();
+    }
+    text.get(..end).unwrap_or(headline)
 }
 
 /// Accepts lines of at least so many words.

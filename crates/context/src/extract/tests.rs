@@ -182,9 +182,9 @@ fn the_last_steps_are_told_with_their_files() {
         summary.entries(Field::Task),
         [
             "user: Mend the loader.",
-            "Edit file_path: src/loader.go old_string: a new_string: b",
+            "Edit src/loader.go `a` → `b`",
             "assistant: ```go // We decided to use a lock here. ```",
-            "Edit file_path: src/loader.go old_string: a new_string: b (no result yet)",
+            "Edit loader.go `a` → `b` (no result yet)",
         ]
     );
     assert_eq!(summary.entries(Field::Decisions), [""; 0]);

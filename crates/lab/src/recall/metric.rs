@@ -175,6 +175,9 @@ fn written(turn: &Turn) -> String {
     out
 }
 
+/// The shortest identifier that counts. Shorter ones are numbers such as `380`, at which a file is read.
+const SHORTEST: usize = 4;
+
 /// The identifiers that are needed after `cut`, in the order of their first use.
 #[must_use]
 pub fn needed_later(cut: &Cut<'_>, rules: Rules) -> Vec<Needed> {
@@ -189,7 +192,8 @@ pub fn needed_later(cut: &Cut<'_>, rules: Rules) -> Vec<Needed> {
         }
         let text = written(turn);
         for found in identifiers::scan(&text) {
-            if seen.insert(found.text.to_owned())
+            if found.text.len() >= SHORTEST
+                && seen.insert(found.text.to_owned())
                 && identifiers::mentions(&original, found.text)
                 && !identifiers::mentions(&learnt, found.text)
             {
