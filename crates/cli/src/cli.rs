@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{archive, bench, compact, completions, config, connect, demo, docs, doctor};
-use crate::command::{inspect, mcp, pin, plumb, purge, replay, serve, sim, statusline, wrap};
+use crate::command::{
+    inspect, mcp, pin, plumb, purge, replay, serve, sim, statusline, store, wrap,
+};
 
 /// Manage the memory of long-running LLM agents: serve a gateway that compacts for any client, replay
 /// recorded sessions under different strategies, compact or inspect a session.
@@ -78,6 +80,8 @@ pub enum Command {
     Demo(demo::DemoArgs),
     /// Serve a simulated provider that is stricter than the real ones, for tests
     Sim(sim::SimArgs),
+    /// Check, repair or copy a store
+    Store(store::StoreArgs),
     /// Delete conversations from a store
     Purge(purge::PurgeArgs),
     /// Print a shell completion script

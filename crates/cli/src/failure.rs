@@ -42,6 +42,9 @@ pub enum Failure {
     },
     #[error("{} holds {held} sessions", path.display())]
     SeveralSessions { path: PathBuf, held: usize },
+    /// The gateway's settings name no file.
+    #[error("the gateway keeps its history in memory, so there is no store file")]
+    NoStore,
     /// The store has no such conversation, or it belongs to another tenant.
     #[error("no conversation {id} in {}", path.display())]
     NoSuchConversation {
@@ -157,6 +160,8 @@ context::error_codes! {
         "Check the limits on threads and open files (`ulimit -a`).";
     NOT_STARTED = "E0017", "a command cannot be run",
         "Check its name, and that it is on the PATH.";
+    NO_STORE = "E0018", "the settings name no store file",
+        "Name the file with --store PATH.";
 }
 
 impl Failure {
@@ -271,6 +276,7 @@ impl Coded for Failure {
             Self::NoSuchConversation { .. } => NO_SUCH_CONVERSATION,
             Self::NoRuntime(_) => NO_RUNTIME,
             Self::NotStarted { .. } => NOT_STARTED,
+            Self::NoStore => NO_STORE,
             Self::TooLittleText { .. } => TOO_LITTLE_TEXT,
             Self::Output(_) | Self::BrokenPipe => OUTPUT,
             Self::Reported { code, .. } => *code,

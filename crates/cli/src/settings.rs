@@ -92,6 +92,12 @@ pub fn effective(args: &SettingArgs, environment: &Environment) -> Result<Effect
     Effective::of(built_in, &sources).map_err(|error| failure(&error))
 }
 
+/// Returns the gateway's store file.
+pub fn default_store(environment: &Environment) -> Result<PathBuf, Failure> {
+    let effective = effective(&SettingArgs::default(), environment)?;
+    effective.config.store.ok_or(Failure::NoStore)
+}
+
 /// Returns the configuration file's name and text; `None` if none was named and none exists.
 fn file(
     flag: Option<&Path>,

@@ -19,6 +19,7 @@ pub mod replay;
 pub mod serve;
 pub mod sim;
 pub mod statusline;
+pub mod store;
 pub mod wrap;
 
 use tokio::runtime::Runtime;
@@ -55,6 +56,7 @@ pub fn run(
         Command::Compact(args) => compact::run(args, console),
         Command::Inspect(args) => inspect::run(args, console),
         Command::Sim(args) => sim::run(args, console),
+        Command::Store(args) => store::run(args, environment, console),
         Command::Purge(args) => purge::run(args, environment, console),
         Command::Docs(args) => docs::run(args, console),
     }

@@ -11,10 +11,11 @@ use lab::figures;
 use crate::console::Console;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
+use crate::settings::default_store;
 
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "ebbtide purge --store <PATH> [--yes] WHAT...",
+    override_usage = "ebbtide purge [--store <PATH>] [--yes] WHAT...",
     after_help = "\
 WHAT is --all, or at least one of --older-than, --conversation and --tenant.
 Several conditions combine with AND: --tenant ID --older-than 30d deletes that
@@ -27,7 +28,7 @@ for those that another conversation shares. The freed space in the file is
 overwritten and returned to the file system. The gateway may keep running.
 
 Examples:
-  ebbtide purge --store ebbtide.db --older-than 30d
+  ebbtide purge --older-than 30d
   ebbtide purge --store ebbtide.db --older-than 30d --yes
   ebbtide purge --store ebbtide.db --conversation 5f0c2a...e1 --yes
   ebbtide purge --store ebbtide.db --all --yes"
@@ -35,9 +36,9 @@ Examples:
 #[command(group = ArgGroup::new("what").required(true).multiple(true)
     .args(["older_than", "conversation", "tenant", "all"]))]
 pub struct PurgeArgs {
-    /// Store file
+    /// Store file [default: the gateway's]
     #[arg(long, value_name = "PATH")]
-    pub store: PathBuf,
+    pub store: Option<PathBuf>,
     /// Delete conversations with no request for this long, such as 12h, 30d or 8w
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub older_than: Option<SignedDuration>,
@@ -74,8 +75,12 @@ pub fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let failed = |error| Failure::of_store(&error, &args.store);
-    let store = Sqlite::open_existing(&args.store, Limits::NONE).map_err(failed)?;
+    let path = match &args.store {
+        Some(path) => path.clone(),
+        None => default_store(environment)?,
+    };
+    let failed = |error| Failure::of_store(&error, &path);
+    let store = Sqlite::open_existing(&path, Limits::NONE).map_err(failed)?;
     let what = Purge {
         tenant: args.tenant,
         conversation: args.conversation,
@@ -86,7 +91,6 @@ pub fn run(
     if let Some(id) = args.conversation
         && !is_there(&store, id, args.tenant).map_err(failed)?
     {
-        let path = args.store.clone();
         return Err(Failure::NoSuchConversation { path, id });
     }
     if args.yes {

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use context::coded::Coded as _;
 use gateway::config::{Config, Effective, Mode, SETTINGS};
 use gateway::{Gateway, Running};
-use history::{Engine, Limits, MemoryEngine};
+use history::{Engine, HistoryError, Limits, MemoryEngine};
 use history_sqlite::Sqlite;
 use tokio::net::TcpListener;
 
@@ -57,7 +58,7 @@ pub fn run(
     prepare(&mut effective, console)?;
     logs::start(args.log, environment);
     runtime()?.block_on(async {
-        let running = start(&effective).await?;
+        let running = start(&effective, console).await?;
         console.lines(introduction(&running, &effective))?;
         console.flush()?;
         interrupted().await;
@@ -85,8 +86,13 @@ pub fn prepare(effective: &mut Effective, console: &mut Console) -> Result<(), F
 }
 
 /// Starts a gateway with this configuration.
-pub async fn start(effective: &Effective) -> Result<Running, Failure> {
+pub async fn start(effective: &Effective, console: &mut Console) -> Result<Running, Failure> {
     let engine = engine(effective.config.store.as_deref())?;
+    if let Some(reason) = engine.state().instead_of_file {
+        console.note(format!(
+            "warning: {reason}: conversations are kept in memory and lost on exit"
+        ));
+    }
     let unusable = |source| Failure::Unlistenable {
         address: effective.config.listen,
         source,
@@ -110,8 +116,15 @@ fn engine(store: Option<&Path>) -> Result<Arc<dyn Engine>, Failure> {
             .at(&file.display())
             .exiting(Exit::Failed)
     };
-    let store = Sqlite::open(file, Limits::NONE).map_err(failed)?;
-    Ok(Arc::new(store))
+    match Sqlite::open(file, Limits::NONE) {
+        Ok(store) => Ok(Arc::new(store)),
+        // Requests must pass, whatever the disk says. Health says it too.
+        Err(error @ HistoryError::NoSpace) => {
+            let reason = format!("{error} ({})", error.code());
+            Ok(Arc::new(MemoryEngine::instead_of_file(random(), reason)))
+        }
+        Err(error) => Err(failed(error)),
+    }
 }
 
 /// The lines printed at the start: the address, the client variables, the configuration.

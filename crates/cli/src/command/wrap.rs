@@ -58,7 +58,7 @@ pub fn run(
         let (own, url) = match answers(&address).await {
             true => (None, address),
             false => {
-                let running = serve::start(&effective).await?;
+                let running = serve::start(&effective, console).await?;
                 let url = running.url();
                 (Some(running), url)
             }

@@ -34,6 +34,7 @@ mod serve;
 mod sessions;
 #[cfg(unix)]
 mod sim;
+mod store;
 
 #[path = "../../../lab/tests/corpus/locate.rs"]
 mod locate;

@@ -1,5 +1,6 @@
 //! The health check.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +40,9 @@ fn touch(store: &mut dyn Store, now: Timestamp) -> Result<(), HistoryError> {
 }
 
 /// Reports the gateway's health. The HTTP status is always 200, since the gateway forwards requests even
-/// without a working store. `status` is `degraded` and `store` is `failing` if the store fails.
+/// without a working store. `status` is `degraded` if the store fails (`store` is `failing`), if records of it are
+/// damaged and left out (`damaged` counts them by kind), or if its file could not be opened and everything is kept in
+/// memory (`instead_of_file` says why).
 pub(super) async fn health(State(gateway): State<Arc<Gateway>>) -> Json<Value> {
     let engine = Arc::clone(&gateway.core.parts().engine);
     let now = (gateway.clock)();
@@ -47,12 +50,20 @@ pub(super) async fn health(State(gateway): State<Arc<Gateway>>) -> Json<Value> {
     let written = matches!(timeout(PATIENCE, write).await, Ok(Ok(Ok(()))));
     // On a full disk this small write may succeed where a message does not.
     let well = written && !gateway.core.is_forgetting();
+    let state = gateway.core.parts().engine.state();
+    let is_whole = state.damaged.is_empty() && state.instead_of_file.is_none();
+    let damaged = state.damaged.iter();
+    let damaged: BTreeMap<_, _> = damaged
+        .map(|(kind, count)| (kind.as_str(), count))
+        .collect();
     let config = &gateway.config;
     Json(json!({
-        "status": if well { "ok" } else { "degraded" },
+        "status": if well && is_whole { "ok" } else { "degraded" },
         "version": env!("CARGO_PKG_VERSION"),
         "mode": config.mode_name(),
         "store": if well { "ok" } else { "failing" },
+        "damaged": damaged,
+        "instead_of_file": state.instead_of_file,
         "upstreams": {"anthropic": config.upstream.anthropic, "openai": config.upstream.openai},
     }))
 }

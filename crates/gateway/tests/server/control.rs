@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gateway::config::Secret;
+use history::conformance::sample;
 use history::{
     Engine, HistoryError, Limits, MemoryEngine, Purge, Purged, ReadWork, Tenant, WriteWork,
 };
@@ -75,6 +76,43 @@ async fn health_writes_to_the_store_and_leaves_nothing_there() {
     assert_eq!(health.json()["store"], "ok");
     assert!(log() > before, "nothing was written");
     assert_eq!(engine.tenants().expect("tenants"), []);
+    gateway.shutdown().await;
+}
+
+#[tokio::test]
+async fn health_tells_that_records_are_damaged_and_that_nothing_outlasts_the_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("history.sqlite");
+    let tenant = Tenant::from_bytes([1; 16]);
+    let said = sample::line(&["a question", "words that stand in one place"]);
+    let engine = Sqlite::open(&file, Limits::NONE).expect("a store");
+    let kept = engine.write(tenant, &mut |store| store.record(&said).map(drop));
+    kept.expect("it is kept");
+    engine.settle().expect("one file");
+    drop(engine);
+    let mut bytes = std::fs::read(&file).expect("a file");
+    let words = b"words that stand in one place";
+    let mut places = bytes.windows(words.len());
+    let at = places.position(|it| it == words).expect("the words");
+    bytes[at] ^= 1;
+    std::fs::write(&file, bytes).expect("it is written");
+
+    let engine = Arc::new(Sqlite::open(&file, Limits::NONE).expect("it opens"));
+    let read = engine.read(tenant, &mut |store| {
+        store.path(sample::head(&said)).map(drop)
+    });
+    assert!(read.is_err(), "a damaged turn is not read");
+    let gateway = keeping(engine, "http://127.0.0.1:9", |_| {}).await;
+    let health = call(&gateway.url(), "GET /ebbtide/health", &[], "").await;
+    assert_eq!(health.json()["status"], "degraded");
+    assert_eq!(health.json()["damaged"], serde_json::json!({"turns": 1}));
+    gateway.shutdown().await;
+
+    let engine = MemoryEngine::instead_of_file([7; 32], "no space left".to_owned());
+    let gateway = keeping(Arc::new(engine), "http://127.0.0.1:9", |_| {}).await;
+    let health = call(&gateway.url(), "GET /ebbtide/health", &[], "").await;
+    assert_eq!(health.json()["status"], "degraded");
+    assert_eq!(health.json()["instead_of_file"], "no space left");
     gateway.shutdown().await;
 }
 

@@ -1,0 +1,128 @@
+//! `ebbtide store`: checks, repairs and copies a store.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use history::{Limits, Record};
+use history_sqlite::{Sqlite, repair};
+
+use lab::figures;
+
+use crate::console::Console;
+use crate::environment::Environment;
+use crate::failure::{Exit, Failure};
+use crate::settings::default_store;
+
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Check every record against its checksum
+    #[command(after_help = "\
+The gateway may keep running. The exit status is 1 if something is damaged.")]
+    Check(FileArgs),
+    /// Copy everything that is intact into a new file, which takes the old one's place
+    #[command(after_help = "\
+Stop the gateway first. The damaged file stays beside the new one. A turn that
+follows a damaged turn is left out with it; the client's next request brings
+both again.")]
+    Repair(FileArgs),
+    /// Copy the store, as it is at one moment, into one new file
+    #[command(after_help = "\
+The gateway may keep running. An existing file is not overwritten.")]
+    Backup(BackupArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct FileArgs {
+    /// Store file [default: the gateway's]
+    #[arg(long, value_name = "PATH")]
+    pub store: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    #[command(flatten)]
+    pub file: FileArgs,
+    /// The new file
+    #[arg(value_name = "FILE")]
+    pub to: PathBuf,
+}
+
+impl FileArgs {
+    fn path(&self, environment: &Environment) -> Result<PathBuf, Failure> {
+        match &self.store {
+            Some(path) => Ok(path.clone()),
+            None => default_store(environment),
+        }
+    }
+}
+
+pub fn run(
+    args: &StoreArgs,
+    environment: &Environment,
+    console: &mut Console,
+) -> Result<Exit, Failure> {
+    match &args.action {
+        Action::Check(args) => check(&args.path(environment)?, console),
+        Action::Repair(args) => mend(&args.path(environment)?, console),
+        Action::Backup(args) => {
+            let path = args.file.path(environment)?;
+            let failed = |error| Failure::of_store(&error, &path);
+            let store = Sqlite::open_existing(&path, Limits::NONE).map_err(failed)?;
+            let copied = store.backup(&args.to);
+            let bytes = copied.map_err(|error| Failure::of_store(&error, &args.to))?;
+            let size = figures::bytes(bytes);
+            console.line(format!("wrote {} ({size})", args.to.display()))?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+fn check(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
+    let failed = |error| Failure::of_store(&error, path);
+    let store = Sqlite::open_existing(path, Limits::NONE).map_err(failed)?;
+    let found = store.check().map_err(failed)?;
+    console.line(format!("{} checked", listed(&found.records)))?;
+    if found.damaged.is_empty() {
+        console.line("No damage found.")?;
+        return Ok(Exit::Success);
+    }
+    console.line(format!("damaged: {}", listed(&found.damaged)))?;
+    console.note(format!(
+        "What is damaged is left out; the rest works. To remove it, stop the gateway and run\n  \
+         ebbtide store repair --store {}",
+        path.display()
+    ));
+    Ok(Exit::Failed)
+}
+
+fn mend(path: &Path, console: &mut Console) -> Result<Exit, Failure> {
+    let repaired = repair(path).map_err(|error| Failure::of_store(&error, path))?;
+    console.line(format!("kept {}", listed(&repaired.kept)))?;
+    if repaired.lost.is_empty() {
+        console.line("Nothing was damaged.")?;
+    } else {
+        console.line(format!("left out {}", listed(&repaired.lost)))?;
+    }
+    let before = repaired.before.display();
+    console.line(format!("The old file is {before}."))?;
+    Ok(Exit::Success)
+}
+
+/// The counts of records, such as `30 turns, 2 pins`.
+fn listed(counts: &BTreeMap<Record, u64>) -> String {
+    let counts = counts.iter().filter(|(_, count)| **count > 0);
+    let list: Vec<String> = counts
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    match list.is_empty() {
+        true => "no records".to_owned(),
+        false => list.join(", "),
+    }
+}
