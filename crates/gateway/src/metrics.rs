@@ -25,6 +25,8 @@ pub enum Failure {
     TooLong,
     /// Recording the conversation.
     Keeping,
+    /// Recording it while the client waits: the record came later.
+    StoringInTime,
     /// The strategy: the default strategy replaced it in that conversation.
     Strategy,
 }
@@ -36,6 +38,7 @@ impl Failure {
             Self::Watching => "watching",
             Self::TooLong => "too_long",
             Self::Keeping => "keeping",
+            Self::StoringInTime => "keeping_in_time",
             Self::Strategy => "strategy",
         }
     }

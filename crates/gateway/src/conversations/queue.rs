@@ -190,10 +190,19 @@ impl Shared {
         while self.wait() {
             let _turn = lock(&self.writing);
             let mut batch = lock(&self.waiting).next();
+            let mut held = Vec::new();
             each_tenant(&mut batch, |tenant, group| {
                 let together = self.engine.write(tenant, &mut |store| all_of(group, store));
-                self.answer(tenant, group, &together);
+                // Another process holds the file. At the end nobody can wait for it any longer.
+                if matches!(together, Err(HistoryError::Busy)) && !lock(&self.waiting).is_closed {
+                    self.remember(&together);
+                    held.push(tenant);
+                } else {
+                    self.answer(tenant, group, &together);
+                }
             });
+            batch.retain(|write| held.contains(&write.tenant));
+            self.put_back(batch);
         }
     }
 
@@ -248,11 +257,16 @@ impl Shared {
             self.answer(tenant, &mut batch, &together);
             return true;
         }
-        // Not begun: it goes back to its place.
+        // Not begun.
+        self.put_back(batch);
+        false
+    }
+
+    /// Puts writes that were taken back into their place, before all that came since.
+    fn put_back(&self, mut batch: Vec<Write>) {
         let mut waiting = lock(&self.waiting);
         batch.append(&mut waiting.writes);
         waiting.writes = batch;
-        false
     }
 
     /// Answers the callers of writes that were committed together. If that failed, commits them one by

@@ -330,7 +330,11 @@ impl Inner {
                     let size = batch.size();
                     let work = super::writer::work(batch);
                     let receipt = self.writer.write_little(shared.tenant, work, size).await;
-                    if let Err(failure) = receipt.kept().await {
+                    let kept = timeout(self.writer.patience(), receipt.kept()).await;
+                    if kept.is_err() {
+                        self.parts.metrics.failed(Failure::StoringInTime);
+                    }
+                    if let Ok(Err(failure)) = kept {
                         // It is right in memory; only a restart would not know of it.
                         let now = (self.parts.clock)();
                         self.not_stored(&shared, &failure, now);

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use history::HistoryError;
 use http::{HeaderMap, StatusCode, header};
 use jiff::Timestamp;
+use tokio::time::timeout;
 use wire::api::{Failure, Reply, Request, Stop};
 
 use super::exchange::{Generation, Heard, Remedy};
@@ -239,7 +240,8 @@ impl Ticket {
         }
     }
 
-    /// The answer has come whole. What was said is stored when this returns.
+    /// The answer has come whole. What was said is stored when this returns, unless the store takes too
+    /// long: that goes on then, and the client does not wait for it.
     pub async fn finished(mut self, now: Timestamp) -> Option<Generation> {
         let passage = self.passage.take()?;
         let (reply, proof) = self.hearing.end(passage.flight.dialect());
@@ -249,7 +251,18 @@ impl Ticket {
             stop: reply.stop.as_ref().map(word),
             usage: Some(reply.usage.clone()),
         });
-        passage.landed(reply, proof, now).await;
+        let inner = Arc::clone(&passage.inner);
+        let mut landing = Box::pin(passage.landed(reply, proof, now));
+        if timeout(inner.writer.patience(), &mut landing)
+            .await
+            .is_err()
+        {
+            inner
+                .parts
+                .metrics
+                .failed(crate::metrics::Failure::StoringInTime);
+            inner.jobs.tracker.spawn(landing);
+        }
         generation
     }
 }

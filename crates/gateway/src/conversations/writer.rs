@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::conversation::Batch;
 use history::{Engine, HistoryError, Store, Tenant};
@@ -9,6 +10,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::spawn_blocking;
 
 use super::queue::{Queue, When, Work, Write};
+
+/// The longest that a request or the end of an answer waits for the store, and the same while it fails anyway. What it
+/// has not taken by then stays in the queue, in order.
+const PATIENCE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_millis(20));
 
 /// The number of writes that may wait; a caller with one more waits for room.
 const WAITING: usize = 4_096;
@@ -76,6 +81,12 @@ impl Writer {
     /// Returns true if the newest write failed because of the store.
     pub(super) fn is_failing(&self) -> bool {
         self.queue.is_failing()
+    }
+
+    /// The longest that a request or the end of an answer waits for the store.
+    pub(super) fn patience(&self) -> Duration {
+        let (usual, failing) = PATIENCE;
+        if self.is_failing() { failing } else { usual }
     }
 
     /// Gives something to be written. Waits only where too much is waiting already.

@@ -12,6 +12,7 @@ mod control;
 mod encodings;
 mod forwarding;
 mod harness;
+mod held;
 mod limits;
 mod memory;
 mod overflow;

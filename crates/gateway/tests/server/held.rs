@@ -1,0 +1,74 @@
+//! Tests of a store that another process holds.
+
+use std::sync::{Arc, mpsc};
+
+use history::{Engine, Limits, Tenant};
+use history_sqlite::Sqlite;
+use serde_json::json;
+use wire::api::{Dialect, Request};
+
+use crate::harness::{anthropic, ask, keeping, sim};
+
+/// The number of conversations.
+const MANY: usize = 6;
+
+fn body(messages: &[serde_json::Value]) -> String {
+    json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": messages}).to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_answer_waits_for_it_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("history.db");
+    let engine = Arc::new(Sqlite::open(&file, Limits::NONE).expect("a store"));
+    let secret = engine.secret().expect("a secret");
+    let sim = sim().await;
+    let gateway = keeping(engine, &sim.url(), |_| {}).await;
+    let url = gateway.url();
+
+    // Another process has begun to write, and does not end.
+    let (begun, begins) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let other = Sqlite::open(&file, Limits::NONE).expect("the same store");
+    let holds = tokio::task::spawn_blocking(move || {
+        other.write(Tenant::ANONYMOUS, &mut |_| {
+            let _ = begun.send(());
+            let _ = released.recv();
+            Ok(())
+        })
+    });
+    begins.recv().expect("it has begun");
+
+    let mut said = vec![Vec::new(); MANY];
+    for round in 0..3 {
+        for (number, messages) in said.iter_mut().enumerate() {
+            let words = format!("conversation {number}, round {round}");
+            messages.push(json!({"role": "user", "content": words}));
+            let came = ask(anthropic(&url, "/v1/messages", body(messages))).await;
+            assert_eq!(came.status, 200, "{came:?}");
+            let answer = came.json()["content"].clone();
+            messages.push(json!({"role": "assistant", "content": answer}));
+        }
+    }
+    // All of these answers have ended while the store was held.
+    assert!(!holds.is_finished());
+    release.send(()).expect("it waits");
+    holds.await.expect("it ends").expect("it writes");
+    gateway.shutdown().await;
+
+    let engine = Sqlite::open(&file, Limits::NONE).expect("a store");
+    let tenant = Tenant::of(&secret, b"key-of-a-test");
+    for messages in &said {
+        let body = body(messages);
+        let request = Request::parse(Dialect::Anthropic, body.as_bytes()).expect("a request");
+        let turns = request.turns(&context::Heuristic);
+        let mut known = 0;
+        let read = engine.read(tenant, &mut |store| {
+            known = store.known(&turns)?;
+            Ok(())
+        });
+        read.expect("it reads");
+        assert_eq!(known, turns.len(), "{body}");
+    }
+    sim.shutdown().await;
+}
