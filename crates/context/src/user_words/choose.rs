@@ -1,6 +1,6 @@
 //! The choice of units where not all words fit.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::message::Message;
 use super::unit::{Unit, units};
@@ -16,6 +16,8 @@ const PER_TOKEN: f64 = 3.2;
 const FRAME: f64 = 4.0;
 /// The number of times the choice is made again with less room.
 const TRIES: usize = 12;
+/// In so many messages, sentences that differ in their digits alone are a formula.
+const FORMULA: usize = 3;
 
 /// A unit with its message and its rank.
 struct Ranked {
@@ -87,6 +89,7 @@ fn ranked(divided: &[Divided<'_>]) -> Vec<Ranked> {
     let mut out = Vec::new();
     let count = divided.len();
     let mut said = HashSet::new();
+    let forms = forms(divided);
     for (number, it) in divided.iter().enumerate() {
         let age = (count - number - 1) as f64 / count.max(1) as f64;
         for (at, unit) in it.units.iter().enumerate() {
@@ -95,7 +98,14 @@ fn ranked(divided: &[Divided<'_>]) -> Vec<Ranked> {
             if !said.insert(text) {
                 continue;
             }
-            let rank = rank(unit, text, it) - age + place(number, count);
+            let mut rank = rank(unit, text, it) - age + place(number, count);
+            // The same request for one part after the other: the newest tells of the others.
+            if forms
+                .get(&form(text))
+                .is_some_and(|times| *times >= FORMULA)
+            {
+                rank -= 1.5;
+            }
             out.push(Ranked {
                 message: number,
                 unit: at,
@@ -105,6 +115,28 @@ fn ranked(divided: &[Divided<'_>]) -> Vec<Ranked> {
         }
     }
     out
+}
+
+/// A sentence as it is said of something else: its digits are the same.
+fn form(text: &str) -> String {
+    let digit = |letter: char| if letter.is_ascii_digit() { '0' } else { letter };
+    text.chars().map(digit).collect()
+}
+
+/// The number of messages in which each form of a sentence is said.
+fn forms(divided: &[Divided<'_>]) -> HashMap<String, usize> {
+    let mut forms = HashMap::new();
+    for it in divided {
+        let texts = it
+            .units
+            .iter()
+            .filter_map(|unit| it.text.get(unit.range.clone()));
+        let own: HashSet<String> = texts.map(form).collect();
+        for form in own {
+            *forms.entry(form).or_default() += 1;
+        }
+    }
+    forms
 }
 
 /// The newest request is what the agent works on, the first is what it is all about.

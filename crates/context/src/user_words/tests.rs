@@ -103,6 +103,24 @@ fn requests_of_long_ago_leave_before_rules() {
 }
 
 #[test]
+fn a_formula_leaves_before_a_plain_fact() {
+    let mut texts = Vec::new();
+    for number in 10..60 {
+        let fact = RULES.get(number - 10).copied().unwrap_or_default();
+        texts.push(user(format!(
+            "Look at src/part_{number}.rs and mend it. {fact}"
+        )));
+        texts.push((Role::Assistant, "Mended.".to_owned()));
+    }
+    let text = of(&talk(&texts), 600).render();
+    for fact in RULES {
+        assert!(text.contains(fact), "{fact}\n{text}");
+    }
+    assert!(text.contains("part_59"));
+    assert!(!text.contains("part_21"));
+}
+
+#[test]
 fn what_a_client_wraps_or_notes_is_not_the_users() {
     let reminder =
         "<system-reminder>\nThe date has changed. Do not tell the user.\n</system-reminder>";
