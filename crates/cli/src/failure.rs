@@ -149,7 +149,7 @@ context::error_codes! {
     SEVERAL_SESSIONS = "E0011", "a file holds several sessions, and the command needs one",
         "Select one with --session N; `ebbtide inspect FILE` lists them.";
     UNLISTENABLE = "E0012", "the program cannot listen on an address",
-        "Another program may be using the port. Choose another port, or 0 for any free one.";
+        "Choose another port, or 0 for any free one: this one may be taken, or (below 1024) reserved for the system.";
     DEMO_BROKEN = "E0013", "the demo failed",
         "This is a bug in Ebbtide. Please report it and include the message.";
     NO_SUCH_PROCESS = "E0014", "a program has no process with that name",
