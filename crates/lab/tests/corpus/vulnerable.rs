@@ -72,7 +72,7 @@ fn shares(corpus: &Path, kind: &str, place: Place) -> [f64; 4] {
 }
 
 #[test]
-fn what_shows_vulnerability_survives_and_pins_help_where_the_words_find_no_room() {
+fn what_shows_vulnerability_survives_in_any_words_even_among_many_requests() {
     let Some(corpus) = corpus() else { return };
     for kind in ["plain", "oblique"] {
         let [bare, prepared, pinning, vulnerable] = shares(&corpus, kind, Place::Early);
@@ -82,9 +82,10 @@ fn what_shows_vulnerability_survives_and_pins_help_where_the_words_find_no_room(
         );
         assert_eq!([prepared, pinning, vulnerable], [1.0; 3], "there is room");
     }
-    let [_, prepared, _, vulnerable] = shares(&corpus, "plain", Place::Crowded);
-    assert!(prepared < 1.0, "{prepared}: not all words find room");
-    assert_eq!(vulnerable, 1.0, "pins do");
-    let [_, prepared, _, vulnerable] = shares(&corpus, "oblique", Place::Crowded);
-    assert_eq!(vulnerable, prepared, "other words are not recognized");
+    // The requests around them differ in a number, and leave first.
+    for kind in ["plain", "oblique"] {
+        let [bare, rest @ ..] = shares(&corpus, kind, Place::Crowded);
+        assert!(bare < 0.5, "{bare}");
+        assert_eq!(rest, [1.0; 3], "{kind}");
+    }
 }
