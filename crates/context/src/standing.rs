@@ -11,7 +11,7 @@
 //! - later, every text that begins like one of those (a newer version);
 //! - later, every text that is wrapped as a whole, while it is short;
 //! - the texts behind a call of a skill, up to the next answer;
-//! - results that load tools (`tool_reference`), with their calls.
+//! - results that load tools (`tool_reference`, `tool_search_output`), with their calls.
 //!
 //! System messages between others stand too, where the dialect does not keep all of them in front anyway. Later
 //! ones have limited room, which the newest take first: a hook may print another text at every turn.
@@ -25,8 +25,8 @@ use crate::user_words::{Apart, PartOf};
 
 /// The share of the window that standing matter may have.
 const SHARE: f64 = 0.25;
-/// The kind of the block by which a result loads a tool.
-const LOADS: &str = "tool_reference";
+/// The kinds of the blocks by which a result loads tools: Anthropic's and OpenAI's.
+const LOADS: [&str; 2] = ["tool_reference", "tool_search_output"];
 /// The longest text that stands because it is wrapped, where nothing like it stood in the beginning.
 const LATE: Tokens = Tokens::new(1_000);
 /// The room for all of those.
@@ -397,7 +397,7 @@ fn entry(turn: usize, matter: Matter, tokens: Tokens, text: &str) -> Entry {
 fn loads(turn: &Turn) -> bool {
     turn.parts()
         .iter()
-        .any(|part| matches!(part, Part::Opaque(block) if &*block.kind == LOADS))
+        .any(|part| matches!(part, Part::Opaque(block) if LOADS.contains(&&*block.kind)))
 }
 
 /// Returns whether a text holds wrapped lines, and whether it holds typed ones.

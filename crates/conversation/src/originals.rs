@@ -1,8 +1,8 @@
 //! What left the model's sight, and the way back to it.
 
-use context::Turn;
 use context::extract::receipt::{Kind, Receipt};
 use context::recall::{self, Hit};
+use context::{Role, Turn};
 use serde_json::Value;
 use wire::api::Request;
 
@@ -28,10 +28,11 @@ pub fn is_call_of(name: &str, tool: &str) -> bool {
 #[must_use]
 pub(crate) fn offers(request: &Request<'_>, tool: &str) -> bool {
     let tools = request.tools();
-    let searches = tools
-        .as_ref()
-        .is_some_and(|tools| tools.value.contains(SEARCH));
-    if searches && is_deferred(request, tool) {
+    let searches = |search: &str| tools.as_ref().is_some_and(|it| it.value.contains(search));
+    if searches(SEARCH) && is_deferred(request, tool) {
+        return true;
+    }
+    if searches(CODEX_SEARCH) && is_found(request, tool) {
         return true;
     }
     let tools = tools
@@ -56,6 +57,19 @@ pub(crate) fn offers(request: &Request<'_>, tool: &str) -> bool {
 
 /// Claude Code's tool that loads others.
 const SEARCH: &str = r#""ToolSearch""#;
+
+/// Codex's tool that does.
+const CODEX_SEARCH: &str = r#""tool_search""#;
+
+/// Returns true if a search of the model has found our tool.
+fn is_found(request: &Request<'_>, tool: &str) -> bool {
+    let name = format!(r#""{tool}""#);
+    let messages = (0..request.len()).filter_map(|index| request.message(index));
+    messages
+        .filter(|message| message.role() == Role::Tool)
+        .map(|message| message.raw())
+        .any(|raw| raw.contains("tool_search_output") && is_ours(raw) && raw.contains(&name))
+}
 
 /// Returns true if a message of the client lists our tool among those that a search loads: on a line of its own.
 fn is_deferred(request: &Request<'_>, tool: &str) -> bool {
@@ -127,6 +141,9 @@ mod tests {
         check("Read", listed, false);
         let body = r#"{"tools":[{"type":"namespace","name":"mcp__ebbtide","tools":[{"name":"expand"}]}],"input":"Hello."}"#;
         let request = Request::parse(Dialect::Responses, body.as_bytes()).unwrap();
+        assert!(offers(&request, "expand") && !offers(&request, "lost"));
+        let found = r#"{"tools":[{"type":"tool_search"}],"input":[{"type":"tool_search_call","call_id":"a","arguments":{}},{"type":"tool_search_output","call_id":"a","tools":[{"type":"namespace","name":"mcp__ebbtide","tools":[{"name":"expand"}]}]}]}"#;
+        let request = Request::parse(Dialect::Responses, found.as_bytes()).unwrap();
         assert!(offers(&request, "expand") && !offers(&request, "lost"));
     }
 }

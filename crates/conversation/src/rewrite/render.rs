@@ -167,8 +167,13 @@ impl<'r> List<'r> {
                     self.pieces.extend(written.map(Piece::Written));
                 }
                 Matter::Loads => {
-                    let calls = self.message(index.saturating_sub(1))?;
-                    if let Some(loads) = calls.loads(&message) {
+                    // Other results may stand between the calls and this one.
+                    let is_call = |at: &usize| {
+                        let message = self.request.message(*at);
+                        message.is_some_and(|message| message.role() == Role::Assistant)
+                    };
+                    let calls = (0..index).rev().find(is_call).unwrap_or_default();
+                    if let Some(loads) = self.message(calls)?.loads(&message) {
                         self.pieces.push(Piece::Written(loads.calls.into()));
                         self.pieces.push(Piece::Written(loads.results.into()));
                     }

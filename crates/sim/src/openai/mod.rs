@@ -5,6 +5,7 @@ mod chat;
 mod diagnostics;
 mod items;
 mod models;
+mod offered;
 mod responses;
 mod rules;
 mod speech;

@@ -10,7 +10,7 @@ use super::items::{Call, Item, parse, sealed};
 use super::speech::{Speech, asks_in_words, fit, speak, summarise};
 use super::stored::Stored;
 use super::write_responses::{self, Output, Reply};
-use super::{diagnostics, rules, unknown};
+use super::{diagnostics, offered, rules, unknown};
 use crate::config::Compaction;
 use crate::exchange::{Answer, Body, Incoming};
 use crate::faults::Fault;
@@ -114,7 +114,7 @@ pub(super) fn create(
     let mut reply = reply(provider, &call, &taken, incoming);
     reply.reasoning = speech.reasoning();
     reply.cut = speech.cut;
-    outputs.extend(said(provider, speech));
+    outputs.extend(said(provider, &call, speech));
     reply.outputs = outputs;
     account::book(
         provider,
@@ -154,7 +154,8 @@ fn compaction(provider: &Provider, text: &str) -> Value {
 }
 
 /// The pieces of an answer as items.
-fn said(provider: &Provider, speech: Speech) -> Vec<Output> {
+fn said(provider: &Provider, call: &Call, speech: Speech) -> Vec<Output> {
+    let tools = offered::tools(call);
     let pieces = speech.says.into_iter().enumerate();
     let mut items: Vec<Output> = pieces
         .map(|(at, (say, tokens))| {
@@ -172,14 +173,10 @@ fn said(provider: &Provider, speech: Speech) -> Vec<Output> {
                     "role": "assistant",
                     "content": [{"type": "output_text", "text": text, "annotations": []}],
                 }),
-                Say::Call { name, input } => json!({
-                    "type": "function_call",
-                    "id": provider.id("fc_", salt),
-                    "call_id": provider.id("call_", salt),
-                    "name": name,
-                    "arguments": input.to_string(),
-                    "status": "completed",
-                }),
+                Say::Call { name, input } => {
+                    let ids = (provider.id("fc_", salt), provider.id("call_", salt));
+                    offered::item(&tools, &name, &input, ids)
+                }
             };
             (item, tokens)
         })

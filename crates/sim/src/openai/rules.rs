@@ -254,8 +254,10 @@ fn pairs(call: &Call) -> Result<(), Refusal> {
         }
         let id = item.text("call_id");
         match item.kind() {
-            "function_call" | "custom_tool_call" => open.push(id),
-            "function_call_output" | "custom_tool_call_output" => {
+            // The provider's own search.
+            "tool_search_call" | "tool_search_output" if id.is_empty() => {}
+            "function_call" | "custom_tool_call" | "tool_search_call" => open.push(id),
+            "function_call_output" | "custom_tool_call_output" | "tool_search_output" => {
                 let Some(place) = open.iter().position(|call| *call == id) else {
                     return Err(Refusal::invalid(format!(
                         "No tool call found for function call output with call_id {id}."

@@ -1,10 +1,10 @@
 //! The content of an answer, cut to its limits, before it is written.
 
 use context::Heuristic;
-use serde_json::Value;
 use wire::api::Request;
 
 use super::items::Call;
+use super::offered::tools;
 use crate::faults::Fault;
 use crate::form::asked_for;
 use crate::provider::Provider;
@@ -81,7 +81,7 @@ pub(super) fn speak(
     } else {
         newest(request)
     };
-    let tools = tools(call);
+    let tools: Vec<String> = tools(call).into_iter().map(|tool| tool.called).collect();
     let says = provider.script().next(&Prompt {
         model: &call.known.asked,
         turns: &turns,
@@ -94,18 +94,6 @@ pub(super) fn speak(
         Say::Text(text) | Say::Think(text) => !text.is_empty(),
     };
     fit(call, says.into_iter().filter(can), room)
-}
-
-/// The names of the tools, in either form.
-fn tools(call: &Call) -> Vec<String> {
-    let list = call.field("tools").and_then(Value::as_array);
-    list.into_iter()
-        .flatten()
-        .filter_map(|tool| {
-            let inner = tool.get("function").unwrap_or(tool);
-            inner.get("name")?.as_str().map(str::to_owned)
-        })
-        .collect()
 }
 
 /// Cuts the pieces to a number of tokens.

@@ -2,13 +2,18 @@
 
 use std::borrow::Cow;
 
+use super::dialect::ResultPlace;
 use super::json::scan::{Kind, Span};
-use super::json::tree::Value;
+use super::json::tree::{Tree, Value};
 use super::message::Message;
 use super::message_edit::{cut, splice};
 
 /// The type of the blocks by which a result loads tools.
 const LOADS: &str = "tool_reference";
+/// The type of a Responses item by which the model searches for tools.
+pub(super) const SEARCH: &str = "tool_search_call";
+/// The type of the item with the tools that the client found.
+pub(super) const FOUND: &str = "tool_search_output";
 
 /// Two messages that load tools: the calls, and the results that name the tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +52,35 @@ impl<'r> Message<'r> {
     /// The calls in `self` and the results in `answers` that load tools. `None` where there are none.
     #[must_use]
     pub fn loads(&self, answers: &Self) -> Option<Loads> {
+        match self.dialect.facts().layout.results {
+            ResultPlace::Blocks => self.blocks_that_load(answers),
+            ResultPlace::Messages => self.items_that_load(answers),
+        }
+    }
+
+    fn items_that_load(&self, answers: &Self) -> Option<Loads> {
+        let of_kind = |message: &Self, kind: &str| {
+            let items = message.trees().into_iter();
+            items
+                .filter(|item| item.root().get("type").is_some_and(|it| it.is(kind)))
+                .collect::<Vec<_>>()
+        };
+        let id = |item: &Tree<'_>| item.root().get_text("call_id").map(Cow::into_owned);
+        let results = of_kind(answers, FOUND);
+        let ids: Vec<String> = results.iter().filter_map(id).collect();
+        let mut calls = of_kind(self, SEARCH);
+        calls.retain(|call| id(call).is_some_and(|id| ids.contains(&id)));
+        let joined = |items: &[Tree<'_>]| {
+            let items: Vec<&str> = items.iter().map(|item| item.root().raw()).collect();
+            (!items.is_empty()).then(|| items.join(","))
+        };
+        Some(Loads {
+            calls: joined(&calls)?,
+            results: joined(&results)?,
+        })
+    }
+
+    fn blocks_that_load(&self, answers: &Self) -> Option<Loads> {
         let trees = answers.trees();
         let content = trees.first()?.root().get("content")?;
         let loading = |block: Value<'_>| {
@@ -158,5 +192,22 @@ mod tests {
             r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"tool_reference","tool_name":"Web"}]}]}"#
         );
         assert_eq!(results.loads(&calls), None);
+    }
+    #[test]
+    fn searches_for_tools_go_with_what_they_found() {
+        let body = r#"{"input":[{"type":"reasoning","id":"r"},{"type":"tool_search_call","call_id":"a","execution":"client","arguments":{"query":"pin"}},{"type":"function_call","call_id":"b","name":"f","arguments":"{}"},
+        {"type":"tool_search_output","call_id":"a","tools":[{"type":"namespace","name":"mcp__x"}]},{"type":"function_call_output","call_id":"b","output":"ok"}]}"#;
+        let request = Request::parse(Dialect::Responses, body.as_bytes()).unwrap();
+        let (calls, found) = (request.message(0).unwrap(), request.message(1).unwrap());
+        let loads = calls.loads(&found).unwrap();
+        assert_eq!(
+            loads.calls,
+            r#"{"type":"tool_search_call","call_id":"a","execution":"client","arguments":{"query":"pin"}}"#
+        );
+        assert_eq!(
+            loads.results,
+            r#"{"type":"tool_search_output","call_id":"a","tools":[{"type":"namespace","name":"mcp__x"}]}"#
+        );
+        assert_eq!(calls.loads(&request.message(2).unwrap()), None);
     }
 }

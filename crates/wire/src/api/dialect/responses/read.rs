@@ -6,6 +6,7 @@ use context::{Part, Role, Text, TurnDraft};
 use crate::api::json::scan::Kind;
 use crate::api::json::tree::{Tree, Value};
 use crate::api::parts;
+use crate::api::portion::{FOUND, SEARCH};
 
 /// The role of an item by its `type` and `role`. Items that the model made are the assistant's,
 /// answers to its calls are a tool's.
@@ -48,24 +49,27 @@ pub(super) fn results(item: Value<'_>) -> Vec<Option<Value<'_>>> {
 
 /// Calls that the client answers: the item's type, the name where the item has none, the key of
 /// the arguments.
-const CALLS: [(&str, &str, &str); 6] = [
+const CALLS: [(&str, &str, &str); 7] = [
     ("function_call", "", "arguments"),
     ("custom_tool_call", "", "input"),
     ("local_shell_call", "local_shell", "action"),
     ("shell_call", "shell", "action"),
     ("apply_patch_call", "apply_patch", "operation"),
     ("computer_call", "computer", "action"),
+    (SEARCH, "tool_search", "arguments"),
 ];
 
-/// Returns `true` for a call that the client answers.
+/// Returns `true` for a call that the client answers. The provider's own search for tools has no call ID.
 pub(super) fn is_call(item: Value<'_>) -> bool {
     let kind = item.get_text("type").unwrap_or_default();
-    CALLS.iter().any(|(call, _, _)| *call == kind)
+    let by_client = kind != SEARCH || item.get("call_id").is_some_and(|id| id.text().is_some());
+    by_client && CALLS.iter().any(|(call, _, _)| *call == kind)
 }
 
 pub(super) fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
     let kind = item.get_text("type").unwrap_or_default();
-    if let Some((_, name, arguments)) = CALLS.iter().find(|(call, _, _)| *call == kind) {
+    let form = CALLS.iter().find(|(call, _, _)| *call == kind);
+    if let Some((_, name, arguments)) = form.filter(|_| is_call(item)) {
         let own = parts::text_of(item, "name");
         let name = if own.is_empty() {
             Text::from(*name)
@@ -87,6 +91,14 @@ pub(super) fn push_item(out: &mut Vec<Part>, item: Value<'_>) {
             let (text, others) = parts::flatten(item.get("output"), binary_or_opaque);
             out.push(parts::result(&call_id(item), text, Outcome::Succeeded));
             out.extend(others);
+        }
+        FOUND if item.get("call_id").is_some_and(|id| id.text().is_some()) => {
+            out.push(parts::result(
+                &call_id(item),
+                Text::default(),
+                Outcome::Succeeded,
+            ));
+            out.push(parts::opaque(item));
         }
         _ => out.push(parts::opaque(item)),
     }
