@@ -6,6 +6,7 @@
 
 mod conformance;
 pub mod install;
+mod memory;
 mod process;
 mod real;
 

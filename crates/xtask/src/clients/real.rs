@@ -2,7 +2,7 @@
 //!
 //! A rule stands in the file that each of them puts into its messages. The provider's log shows that the rule is in
 //! every request, however often a summary was swapped in. Codex also compacts by itself, before a provider that has
-//! no compaction, and before one that speaks Chat Completions only.
+//! no compaction, and before one that speaks Chat Completions only. Then each uses its memory ([`memory`]).
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
 
+use super::memory;
 use super::process::Process;
 use crate::command::{self, program, say};
 
@@ -49,6 +50,11 @@ const ANSWERS: Way = Way {
     word: "answered",
     ..SWAPS
 };
+/// The client is connected by `ebbtide connect`, and its model uses the memory tools.
+const MEMORY: Way = Way {
+    name: "memory",
+    ..SWAPS
+};
 const WAYS: [Way; 4] = [
     SWAPS,
     Way {
@@ -65,21 +71,27 @@ const WAYS: [Way; 4] = [
 ];
 
 /// A client, and the window in which its instructions and tools take about half.
-struct Client {
-    name: &'static str,
+pub(super) struct Client {
+    pub(super) name: &'static str,
     window: &'static str,
+    /// The window in which it uses its memory.
+    pub(super) roomy: &'static str,
+    /// The call that loads the memory tools.
+    pub(super) search: &'static str,
     /// `true` for a client that compacts through its provider's interface.
     compacts: bool,
     /// The call that reads a file.
-    call: fn(&Path) -> String,
+    pub(super) call: fn(&Path) -> String,
     /// The client's next run on a prompt; the first one begins the conversation.
-    run: fn(&Bench, &str, bool) -> Command,
+    pub(super) run: fn(&Bench, &str, bool) -> Command,
 }
 
 const CLIENTS: [Client; 2] = [
     Client {
         name: "claude",
         window: "44000",
+        roomy: "52000",
+        search: r#"ToolSearch {"query":"select:mcp__ebbtide__pin,mcp__ebbtide__expand"}"#,
         compacts: false,
         call: |file| format!("Read {{\"file_path\":\"{}\"}}", file.display()),
         run: Bench::claude,
@@ -87,6 +99,8 @@ const CLIENTS: [Client; 2] = [
     Client {
         name: "codex",
         window: "20000",
+        roomy: "40000",
+        search: r#"tool_search {"query":"pin expand memory"}"#,
         compacts: true,
         call: |file| format!("exec_command {{\"cmd\":\"cat {}\"}}", file.display()),
         run: Bench::codex,
@@ -115,16 +129,21 @@ pub fn run(root: &Path) -> anyhow::Result<()> {
             let bench = Bench::new(&folder, &ebbtide, (client.name, way))?;
             bench.converse(client, way)?;
         }
+        memory::run(
+            &Bench::new(&folder, &ebbtide, (client.name, &MEMORY))?,
+            client,
+        )?;
     }
     Ok(())
 }
 
 /// A folder for one client on one route, and its servers.
-struct Bench {
-    ebbtide: PathBuf,
+pub(super) struct Bench {
+    pub(super) ebbtide: PathBuf,
     programs: PathBuf,
-    folder: PathBuf,
-    gateway: String,
+    pub(super) folder: PathBuf,
+    /// The gateway's URL, unless the client's settings name it.
+    gateway: Option<String>,
     /// The size from which the client compacts by itself.
     limit: Option<&'static str>,
 }
@@ -159,12 +178,12 @@ impl Bench {
             ebbtide: ebbtide.to_owned(),
             programs: root.join("node_modules/.bin"),
             folder,
-            gateway: String::new(),
+            gateway: None,
             limit: way.own.map(|(limit, _)| limit),
         })
     }
 
-    fn server(&self, name: &str, window: &str) -> Command {
+    pub(super) fn server(&self, name: &str, window: &str) -> Command {
         let mut server = Command::new(&self.ebbtide);
         server.args([name, "--listen", "127.0.0.1:0", "--window", window]);
         server.current_dir(&self.folder);
@@ -183,7 +202,7 @@ impl Bench {
         gateway.args(["--anthropic-url", url, "--openai-url", url]);
         gateway.args(["--store", "memory", "--route", way.route]);
         let gateway = Process::start(gateway, self.folder.join("gateway.txt"))?;
-        gateway.url().clone_into(&mut self.gateway);
+        self.gateway = Some(gateway.url().to_owned());
         for file in 0..FILES {
             let path = self.folder.join(format!("project/note{file}.txt"));
             let call = (client.call)(&path);
@@ -213,11 +232,18 @@ impl Bench {
         Ok(())
     }
 
+    /// Sets where the client and `ebbtide connect` keep their files.
+    pub(super) fn at_home(&self, program: &mut Command) {
+        program.env("HOME", self.folder.join("home"));
+        program.env("CODEX_HOME", self.folder.join("codex"));
+        program.env("XDG_DATA_HOME", self.folder.join("data"));
+    }
+
     /// Runs a client to its end. Its output goes to a file.
-    fn finish(&self, mut client: Command) -> anyhow::Result<()> {
+    pub(super) fn finish(&self, mut client: Command) -> anyhow::Result<()> {
         let file = self.folder.join("client.txt");
         let file = File::options().create(true).append(true).open(file)?;
-        client.env("HOME", self.folder.join("home"));
+        self.at_home(&mut client);
         client.env("NO_PROXY", "127.0.0.1");
         client.current_dir(self.folder.join("project"));
         client
@@ -236,9 +262,11 @@ impl Bench {
 
     fn claude(&self, prompt: &str, begins: bool) -> Command {
         let mut claude = Command::new(self.programs.join("claude"));
-        claude.args(["-p", "--model", "claude-sonnet-4-5", "--allowedTools=Read"]);
+        let tools = "--allowedTools=Read,mcp__ebbtide__pin,mcp__ebbtide__expand";
+        claude.args(["-p", "--model", "claude-sonnet-4-5", tools]);
         claude.args((!begins).then_some("--continue")).arg(prompt);
-        claude.env("ANTHROPIC_BASE_URL", &self.gateway);
+        let url = self.gateway.iter();
+        claude.envs(url.map(|url| ("ANTHROPIC_BASE_URL", url)));
         claude.env("ANTHROPIC_API_KEY", "any");
         claude.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
         claude
@@ -253,14 +281,15 @@ impl Bench {
             "--skip-git-repo-check",
             "--dangerously-bypass-approvals-and-sandbox",
         ]);
-        let url = format!("openai_base_url=\"{}/v1\"", self.gateway);
-        codex.args(["-m", "gpt-5.5", "-c", &url]);
+        codex.args(["-m", "gpt-5.5"]);
+        if let Some(url) = &self.gateway {
+            codex.args(["-c", &format!("openai_base_url=\"{url}/v1\"")]);
+        }
         if let Some(limit) = self.limit {
             codex.arg("-c");
             codex.arg(format!("model_auto_compact_token_limit={limit}"));
         }
         codex.arg(prompt);
-        codex.env("CODEX_HOME", self.folder.join("codex"));
         codex.env("CODEX_API_KEY", "any");
         codex
     }
