@@ -8,15 +8,27 @@
 use std::collections::HashMap;
 
 use crate::summary::is_summary;
-use crate::turn::{Provenance, Role, Turn};
+use crate::turn::{Part, Provenance, Role, Turn};
 
 /// The lines that a user typed in a turn, trimmed, empty ones left out. None where the turn is not
 /// the user's.
 pub fn lines(turn: &Turn) -> impl Iterator<Item = &str> {
+    lines_of_parts(turn, |_| true)
+}
+
+/// Like [`lines`], of those parts only whose index `is_own` accepts.
+pub(crate) fn lines_of_parts(
+    turn: &Turn,
+    is_own: impl Fn(usize) -> bool,
+) -> impl Iterator<Item = &str> {
     let own = turn.role() == Role::User && turn.provenance() == Provenance::Said;
-    own.then(|| turn.texts().flat_map(typed))
-        .into_iter()
-        .flatten()
+    let parts = own.then(|| turn.parts().iter().enumerate());
+    let texts = parts.into_iter().flatten();
+    let texts = texts.filter_map(move |(part, it)| match it {
+        Part::Text(text) if is_own(part) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.flat_map(typed)
 }
 
 /// The lines that a user certainly typed, trimmed: the only ones in which a directive is obeyed.

@@ -16,7 +16,9 @@ use crate::identifiers;
 use crate::quality::is_unspaced;
 use crate::sentence::sentences;
 use crate::spoken;
+use crate::standing::Standing;
 use crate::turn::Role;
+use crate::units::Tokens;
 
 /// The longest quotation, in bytes.
 const LONGEST: usize = 300;
@@ -70,13 +72,17 @@ pub(super) fn candidates(
     out
 }
 
-/// The user's sentences, newest first.
+/// The user's sentences, newest first. What a client says beside them is not among them.
 fn constraints(known: &Known<'_>) -> Vec<(Kind, usize, String)> {
+    let elsewhere = &Standing::of(known.old, Tokens::new(u64::MAX))
+        .apart()
+        .elsewhere;
     let turns = known.old.iter().enumerate().rev();
     turns
         .filter(|(_, turn)| turn.role() == Role::User)
         .flat_map(|(index, turn)| {
-            let said = spoken::lines(turn).flat_map(sentences);
+            let own = move |part| !elsewhere.contains(&(index, part));
+            let said = spoken::lines_of_parts(turn, own).flat_map(sentences);
             // A client's notice in its user's place, such as `[Request interrupted by user]`.
             let is_notice = |text: &str| text.starts_with('[') && text.ends_with(']');
             let said =

@@ -2,7 +2,9 @@
 
 use super::{Kind, MOST, Receipt};
 use crate::counter::Heuristic;
-use crate::turn::{Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId};
+use crate::turn::{
+    Digest, Opaque, Outcome, Part, Role, ToolCall, ToolResult, Turn, TurnDraft, TurnId,
+};
 
 fn placed(drafts: impl IntoIterator<Item = TurnDraft>) -> Vec<Turn> {
     let mut parent = TurnId::ROOT;
@@ -137,4 +139,22 @@ fn a_clients_notice_is_no_constraint() {
     let receipt = Receipt::of(&turns, &[], "");
     let texts: Vec<&str> = receipt.lost.iter().map(|loss| &*loss.text).collect();
     assert_eq!(texts, ["Never touch the schema of users."]);
+}
+
+#[test]
+fn a_clients_remark_beside_loaded_tools_is_no_constraint() {
+    let reference = Part::Opaque(Opaque {
+        kind: "tool_reference".into(),
+        bytes: 40,
+        digest: Digest::of(b"WebSearch"),
+    });
+    let mut drafts = vec![TurnDraft::text(Role::User, "Mend the importer of rows.")];
+    drafts.extend(step("ToolSearch", "{}", "", Outcome::Succeeded));
+    let loaded = drafts.last_mut().unwrap();
+    loaded.role = Role::User;
+    loaded.parts.push(reference);
+    loaded.parts.push(Part::Text("Tool loaded.".into()));
+    let receipt = Receipt::of(&placed(drafts), &[], "");
+    let texts: Vec<&str> = receipt.lost.iter().map(|loss| &*loss.text).collect();
+    assert_eq!(texts, ["Mend the importer of rows."]);
 }
