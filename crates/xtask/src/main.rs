@@ -1,9 +1,11 @@
-//! `cargo xtask`: CI, tidiness checks, generated pages, licences, client tests, fuzzing and storms.
+//! `cargo xtask`: CI, tidiness checks, generated pages, licences, client tests, packages,
+//! fuzzing and storms.
 
 mod browser;
 mod ci;
 mod clients;
 mod command;
+mod dist;
 mod docs;
 mod fuzz;
 mod licences;
@@ -32,6 +34,8 @@ cargo xtask COMMAND
   python                        build the wheel and run its tests, with the newest and the
                                 oldest frameworks; needs python3 and access to its registry
   python --write                write the generated pages of docs/python
+  dist [--quick]                build the packages of this platform into target/dist; with
+                                --quick the debug build, and no wheel
   licences                      check the licences of all dependencies
   advisories                    check for known vulnerabilities; needs cargo-deny and
                                 network access
@@ -67,6 +71,8 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
         Some((&"clients", ["--conformance"])) => clients::run_conformance(&root()?),
         Some((&"python", [])) => python::run(&root()?),
         Some((&"python", ["--write"])) => python::write(&root()?),
+        Some((&"dist", [])) => dist::run(&root()?, false),
+        Some((&"dist", ["--quick"])) => dist::run(&root()?, true),
         Some((&"licences", [])) => licences::run(&root()?),
         Some((&"advisories", [])) => licences::advisories(&root()?),
         None | Some((&("help" | "--help" | "-h"), _)) => {

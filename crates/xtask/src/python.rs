@@ -46,6 +46,29 @@ pub fn write(root: &Path) -> anyhow::Result<()> {
     bench.python(&["compare.py", "--write"])
 }
 
+/// The interpreter with the newest versions of the frameworks, and maturin.
+pub fn environment(root: &Path) -> anyhow::Result<PathBuf> {
+    environment_of(root, "newest")
+}
+
+fn environment_of(root: &Path, name: &str) -> anyhow::Result<PathBuf> {
+    let list = root.join(format!("python/requirements/{name}.txt"));
+    install::environment(root, &list, &root.join("target/python").join(name))
+        .with_context(|| format!("cannot install python/requirements/{name}.txt"))
+}
+
+/// A build of the wheel in `folder` for every Linux since 2014, to which the profile and the place are to be added.
+pub fn maturin(python: &Path, root: &Path, folder: &Path) -> Command {
+    let mut maturin = Command::new(python);
+    maturin.args(["-m", "maturin", "build", "--quiet", "--zig"]);
+    maturin.args(["--compatibility", "manylinux2014"]);
+    maturin.current_dir(folder);
+    maturin.env("CARGO_TARGET_DIR", root.join("target"));
+    // Zig is a package of the environment; maturin looks for it with the Python in the path.
+    maturin.env("CARGO_ZIGBUILD_PYTHON_PATH", python);
+    maturin
+}
+
 /// The paths of a run.
 struct Bench {
     root: PathBuf,
@@ -61,14 +84,9 @@ impl Bench {
     /// Creates the environments, again whenever the requirements change.
     fn new(root: &Path) -> anyhow::Result<Self> {
         let folder = root.join("python");
-        let environment = |name: &str| {
-            let list = folder.join(format!("requirements/{name}.txt"));
-            install::environment(root, &list, &root.join("target/python").join(name))
-                .with_context(|| format!("cannot install python/requirements/{name}.txt"))
-        };
         Ok(Self {
-            newest: environment("newest")?,
-            oldest: environment("oldest")?,
+            newest: environment(root)?,
+            oldest: environment_of(root, "oldest")?,
             root: root.to_owned(),
             folder,
         })
@@ -84,14 +102,8 @@ impl Bench {
         if wheels.exists() {
             fs::remove_dir_all(&wheels).context("cannot empty target/python/wheels")?;
         }
-        let mut maturin = Command::new(&self.newest);
-        let form = ["build", "--quiet", "--profile", "dev", "--zig"];
-        maturin.args(["-m", "maturin"]).args(form);
-        maturin.args(["--compatibility", "manylinux2014", "--out"]);
-        maturin.arg(&wheels).current_dir(&self.folder);
-        maturin.env("CARGO_TARGET_DIR", self.root.join("target"));
-        // Zig is a package of the environment; maturin looks for it with the Python in the path.
-        maturin.env("CARGO_ZIGBUILD_PYTHON_PATH", &self.newest);
+        let mut maturin = maturin(&self.newest, &self.root, &self.folder);
+        maturin.args(["--profile", "dev", "--out"]).arg(&wheels);
         // The crate is compiled and linted at once.
         maturin.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
         command::run(maturin)?;

@@ -11,6 +11,7 @@ use crate::cli::Cli;
 use crate::codes;
 use crate::command::connect::address::Address;
 use crate::command::connect::client;
+use crate::command::manual;
 use crate::console::Console;
 use crate::failure::{Exit, Failure};
 
@@ -39,6 +40,8 @@ pub enum Page {
     ClaudeHooks,
     /// MCP server of the plugin for Claude Code
     ClaudeMcp,
+    /// Manual page of every command, for `man`
+    Man,
 }
 
 pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
@@ -51,6 +54,7 @@ pub fn run(args: &DocsArgs, console: &mut Console) -> Result<Exit, Failure> {
         Page::Mem => plumb::commands::mem_module(),
         Page::ClaudeHooks => claude_hooks(),
         Page::ClaudeMcp => claude_server(),
+        Page::Man => manual::page().map_err(Failure::from_stdout)?,
     };
     console.data(page.as_bytes())?;
     Ok(Exit::Success)

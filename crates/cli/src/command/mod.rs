@@ -11,6 +11,7 @@ pub mod discover;
 pub mod docs;
 pub mod doctor;
 pub mod inspect;
+pub mod manual;
 pub mod mcp;
 pub mod pin;
 pub mod plumb;
