@@ -4,18 +4,18 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::command::{self, cargo, say};
-use crate::{browser, clients, docs, fuzz, licences, needs, python, storm, tidy};
+use crate::{browser, clients, dist, docs, fuzz, licences, needs, python, storm, tidy};
 
 /// A step's name and function.
 type Step = (&'static str, fn(&Path) -> anyhow::Result<()>);
 
 /// The fast steps come first, so that common mistakes show early.
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     ("needs", needs::run),
     ("format", |root| cargo_line("fmt --all --check", root)),
     ("tidy", tidy::run),
     ("licences", licences::run),
-    ("packages", packages),
+    ("crate packages", packages),
     ("clippy", |root| {
         cargo_line(
             "clippy --quiet --workspace --all-targets --locked -- -D warnings",
@@ -30,6 +30,7 @@ const STEPS: [Step; 15] = [
     ("generated pages", |root| docs::run(root, docs::Mode::Check)),
     ("clients", clients::run),
     ("python", python::run),
+    ("packages to install", |root| dist::run(root, true)),
     ("fuzz", |root| fuzz::run(root, &["--runs", "1"])),
     ("storm", |root| {
         storm::run(root, &["--seconds", "60", "--seed", "1"])
