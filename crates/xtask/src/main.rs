@@ -34,7 +34,7 @@ cargo xtask COMMAND
   python                        build the wheel and run its tests, with the newest and the
                                 oldest frameworks; needs python3 and access to its registry
   python --write                write the generated pages of docs/python
-  dist [--quick]                build the packages of this platform into target/dist; with
+  dist [--quick]                build the packages of this platform into target/packages; with
                                 --quick the debug build, and no wheel
   licences                      check the licences of all dependencies
   advisories                    check for known vulnerabilities; needs cargo-deny and

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: builds the packages of this platform, with checksums, into `target/dist`.
+//! `cargo xtask dist`: builds the packages of this platform, with checksums, into `target/packages`.
 //!
 //! Each package is installed into an empty folder, and the program that it brings is started from there.
 
@@ -68,7 +68,10 @@ pub fn run(root: &Path, quick: bool) -> anyhow::Result<()> {
 
 impl Bench {
     fn new(root: &Path) -> anyhow::Result<Self> {
-        let (out, work) = (root.join("target/dist"), root.join("target/dist-work"));
+        let (out, work) = (
+            root.join("target/packages"),
+            root.join("target/packages-work"),
+        );
         for folder in [&out, &work] {
             if folder.exists() {
                 fs::remove_dir_all(folder)?;
@@ -184,7 +187,7 @@ impl Bench {
         let mut sums = program("sha256sum", &self.out);
         sums.args(&names);
         fs::write(self.out.join("SHA256SUMS"), command::output(sums)?)?;
-        say(&format!("{} files in target/dist", names.len() + 1));
+        say(&format!("{} files in target/packages", names.len() + 1));
         Ok(())
     }
 }

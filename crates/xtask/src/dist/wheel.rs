@@ -19,7 +19,9 @@ pub(super) fn build(bench: &Bench) -> anyhow::Result<PathBuf> {
     maturin.args(["--profile", "dist", "--out"]).arg(&bench.out);
     command::run(maturin)?;
     let mut built = fs::read_dir(&bench.out)?.filter_map(|entry| Some(entry.ok()?.path()));
-    let wheel = built.next().context("maturin built no wheel")?;
+    let wheel = built
+        .find(|file| file.extension().is_some_and(|it| it == "whl"))
+        .context("maturin built no wheel")?;
     let there = bench.folder("from-wheel")?;
     let mut venv = Command::new(&python);
     venv.args(["-m", "venv"]).arg(&there);
