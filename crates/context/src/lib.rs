@@ -48,6 +48,7 @@ pub mod store;
 pub mod summary;
 pub mod text;
 pub mod threshold;
+pub mod title;
 pub mod turn;
 pub mod units;
 pub mod user_words;

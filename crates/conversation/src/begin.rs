@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use context::pin::{Pin, PinId, PinLimits};
-use context::{Tokens, Turn, TurnId};
+use context::title::title;
+use context::{Text, Tokens, Turn, TurnId};
 use history::{
     Conversation as Record, ConversationId, HistoryError, Labels, Mark, Pinned, Route, Standing,
     Store, Tenant, Totals,
@@ -105,6 +106,10 @@ impl Stored {
         if record.labels == Labels::default() {
             record.labels = incoming.labels.clone();
         }
+        // Earlier versions kept none.
+        record.title = record
+            .title
+            .or_else(|| title(incoming.turns()).map(Text::from));
         Some(Self {
             wanted: Wanted {
                 of: (record.id, standing.compactions),
@@ -184,6 +189,7 @@ impl Conversation {
             head: TurnId::ROOT,
             turns: 0,
             labels: incoming.labels.clone(),
+            title: title(turns).map(Text::from),
             model: incoming.name.clone(),
             standing: Standing::WHOLE,
             strategy: None,

@@ -153,6 +153,7 @@ fn kept(turn: &Turn, now: Timestamp) -> Conversation {
         head: turn.id(),
         turns: 1,
         labels: Labels::default(),
+        title: None,
         model: Text::default(),
         standing: Standing::WHOLE,
         strategy: None,

@@ -179,6 +179,8 @@ pub struct Overview {
 pub struct Line {
     /// The conversation's id in hexadecimal.
     pub id: String,
+    /// What people know it by: its folder and its user's first words; or empty.
+    pub title: String,
     /// The client's name for it, or empty.
     pub name: String,
     /// The id of the conversation that started it or that it branched off from.

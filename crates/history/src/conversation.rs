@@ -85,6 +85,8 @@ pub struct Conversation {
     pub turns: u64,
     /// The client's names for it.
     pub labels: Labels,
+    /// What people know it by, if its first request says it.
+    pub title: Option<Text>,
     /// The model of its last request.
     pub model: Text,
     /// The current view.

@@ -112,6 +112,7 @@ fn they_are_kept() {
         head: TurnId::ROOT,
         turns: 0,
         labels: Labels::default(),
+        title: None,
         model: Text::from("m"),
         standing: Standing::WHOLE,
         strategy: None,

@@ -18,7 +18,7 @@ const ROWS: usize = 100;
 /// The part of the list to show, according to the address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
-    /// Shows only conversations whose name, model or id contains this text.
+    /// Shows only conversations whose title, name, model or id contains this text.
     pub find: String,
     /// The index of the first row, from 0.
     pub from: usize,
@@ -168,14 +168,26 @@ fn figures_of(line: &Line) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Returns the client's name, or the start of the id.
+/// Returns the client's name, unless it is a session id: then the title; else the start of the id.
 pub fn name(line: &Line) -> String {
-    let name = one_line(&line.name, 80);
+    let title = one_line(&line.title, 100);
+    let name = match title.is_empty() || !is_session_id(&line.name) {
+        true => one_line(&line.name, 80),
+        false => title,
+    };
     if name.is_empty() {
         format!("conversation {}", line.id.get(..8).unwrap_or(&line.id))
     } else {
         name
     }
+}
+
+/// Returns true for no name, and for one that begins with a long number in hexadecimal, such as a UUID.
+fn is_session_id(name: &str) -> bool {
+    const DIGITS: usize = 32;
+    let first = name.split(' ').next().unwrap_or_default();
+    let mut digits = first.chars().filter(|it| *it != '-');
+    name.is_empty() || (first.len() >= DIGITS && digits.all(|it| it.is_ascii_hexdigit()))
 }
 
 /// Formats an amount of money; zero is `$0`.
@@ -279,7 +291,7 @@ fn found<'a>(lines: &'a [Line], find: &str) -> Vec<&'a Line> {
         .iter()
         .filter(|line| {
             find.is_empty()
-                || [&line.name, &line.model, &line.id]
+                || [&line.title, &line.name, &line.model, &line.id]
                     .iter()
                     .any(|text| text.to_lowercase().contains(&find))
         })

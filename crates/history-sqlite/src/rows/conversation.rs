@@ -19,7 +19,7 @@ use crate::timestamp;
 /// The columns that [`read`] expects and [`SAVE`] writes.
 const COLUMNS: &str = "id, parent, head, turns, session, agent, parent_agent, user, model, \
      shown_from, cleared, stripped, mark, compactions, strategy, requests, fresh, cache_read, \
-     cache_write, output, micros, micros_without, stalls_avoided, began, seen";
+     cache_write, output, micros, micros_without, stalls_avoided, began, seen, title";
 
 /// The beginning of a query of conversations.
 fn select() -> String {
@@ -52,6 +52,7 @@ fn salvage(row: &Row<'_>) -> rusqlite::Result<Option<(Conversation, bool)>> {
         head: TurnId::from_bytes(row.get("head")?),
         turns: row.get("turns").map_or(0, i64::cast_unsigned),
         labels: Labels::default(),
+        title: None,
         model: Text::default(),
         standing: Standing::WHOLE,
         strategy: None,
@@ -83,6 +84,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Conversation> {
             parent_agent: text("parent_agent")?,
             user: text("user")?,
         },
+        title: text("title")?,
         model: text("model")?.unwrap_or_default(),
         standing: Standing {
             from: turn("shown_from")?,
@@ -145,6 +147,7 @@ impl TenantStore<'_> {
                 ":agent": labels.agent.as_deref(),
                 ":parent_agent": labels.parent_agent.as_deref(),
                 ":user": labels.user.as_deref(),
+                ":title": conversation.title.as_deref(),
                 ":model": conversation.model.as_str(),
                 ":shown_from": standing.from.as_bytes(),
                 ":cleared": standing.cleared.as_bytes(),

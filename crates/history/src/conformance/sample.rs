@@ -126,6 +126,7 @@ pub fn conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
         head,
         turns: 1,
         labels: Labels::default(),
+        title: None,
         model: Text::from("claude-sonnet-5"),
         standing: Standing::WHOLE,
         strategy: None,
@@ -147,6 +148,7 @@ pub fn full_conversation(n: u8, head: TurnId, seen: Timestamp) -> Conversation {
             parent_agent: text("parent \0 agent"),
             user: text("\u{1F30A}"),
         },
+        title: text("ledger: the parser"),
         standing: Standing {
             from: TurnId::from_bytes([3; 16]),
             cleared: TurnId::from_bytes([4; 16]),

@@ -1,5 +1,6 @@
 //! Facts about the session that is replayed.
 
+use context::title::{first_words, folder_name, titled};
 use context::{Role, Tokens, Turn};
 use wire::session::{Format, Session};
 
@@ -52,33 +53,14 @@ pub(super) fn of(scene: &Scene<'_>) -> SessionFacts {
     }
 }
 
-/// The longest label, in characters.
-const LABEL: usize = 72;
-
 /// A name for people: the product's own, or else the first line that the user typed, behind the folder's
 /// name. `None` if the log has none of them.
 fn label(session: &Session) -> Option<String> {
-    let typed = || {
-        let lines = session.turns.iter().flat_map(context::typed_lines);
-        // Commands such as `/model` say nothing about the task.
-        lines
-            .map(str::trim)
-            .find(|line| line.len() > 2 && !line.starts_with('/'))
-    };
     let name = session.name.as_ref().map(|name| name.as_str().trim());
-    let said = name.filter(|name| !name.is_empty()).or_else(typed)?;
-    let mut words: String = said.chars().take(LABEL).collect();
-    if words.len() < said.len() {
-        words.push('…');
-    }
-    let folder = session.folder.as_deref().and_then(|path| {
-        let mut parts = path.split(['/', '\\']).filter(|part| !part.is_empty());
-        parts.next_back()
-    });
-    Some(match folder {
-        Some(folder) => format!("{folder}: {words}"),
-        None => words,
-    })
+    let name = name.filter(|name| !name.is_empty()).map(str::to_owned);
+    let words = name.or_else(|| first_words(&session.turns))?;
+    let folder = session.folder.as_deref().and_then(folder_name);
+    Some(titled(folder, &words))
 }
 
 fn product_compactions(scene: &Scene<'_>) -> Vec<ProductCompaction> {

@@ -52,6 +52,7 @@ pub(super) fn described(record: &Conversation) -> Line {
         .join(" · ");
     Line {
         id: record.id.to_string(),
+        title: record.title.as_deref().unwrap_or_default().to_owned(),
         name,
         parent: record.parent.map(|parent| parent.to_string()),
         model: record.model.to_string(),

@@ -126,3 +126,22 @@ fn a_long_list_has_pages_and_can_be_searched() {
     assert_eq!(rows("SESSION 22", 0), (11, false, false));
     assert_eq!(rows("no such", 0), (0, false, false));
 }
+
+#[test]
+fn a_session_id_gives_way_to_the_title() {
+    let shown = |name: &str, title: &str| {
+        super::name(&Line {
+            id: "0123456789abcdef".to_owned(),
+            name: name.to_owned(),
+            title: title.to_owned(),
+            ..Line::default()
+        })
+    };
+    let id = "0b9a7c1e-5f3d-4f0e-9c55-1d2e3f4a5b6c";
+    assert_eq!(shown(id, "shop: Mend it."), "shop: Mend it.");
+    assert_eq!(shown(&format!("{id} · a1"), "Look."), "Look.");
+    assert_eq!(shown("nightly", "Look."), "nightly");
+    assert_eq!(shown("", "Look."), "Look.");
+    assert_eq!(shown(id, ""), id);
+    assert_eq!(shown("", ""), "conversation 01234567");
+}

@@ -37,6 +37,7 @@ pub fn line(id: u8, parent: Option<u8>) -> Line {
     let id_of = |id: u8| format!("{id:032x}");
     Line {
         id: id_of(id),
+        title: String::new(),
         name: format!("session {id}"),
         parent: parent.map(id_of),
         model: "claude-sonnet-5".to_owned(),

@@ -1,0 +1,9 @@
+-- What people know a conversation by.
+ALTER TABLE conversation ADD COLUMN title TEXT;
+-- A damaged row stays one.
+UPDATE conversation SET sum = row_sum('conversation', tenant, id, parent, head, turns, session, agent,
+        parent_agent, user, model, shown_from, cleared, stripped, mark, compactions, strategy, requests,
+        fresh, cache_read, cache_write, output, micros, micros_without, stalls_avoided, began, seen, title)
+WHERE sum IS row_sum('conversation', tenant, id, parent, head, turns, session, agent, parent_agent, user,
+        model, shown_from, cleared, stripped, mark, compactions, strategy, requests, fresh, cache_read,
+        cache_write, output, micros, micros_without, stalls_avoided, began, seen);
