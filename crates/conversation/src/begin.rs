@@ -18,7 +18,7 @@ use crate::conversation::{Conversation, Flights, Said, Supervisor};
 use crate::homunculus::hosted::StoredStrategy;
 use crate::homunculus::{Extent, Homunculus, Path, Restored, When};
 use crate::incoming::Incoming;
-use crate::journal::{Happened, Journal};
+use crate::journal::{Happened, Journal, journal_key};
 use crate::ledger::Beside;
 use crate::overlay::{Overlay, Wanted, pins_key};
 use crate::pins::PinBook;
@@ -88,6 +88,7 @@ pub struct Recovered {
     overlay: Overlay,
     pins: Vec<Pinned>,
     made: Option<(Mark, Beside)>,
+    journal: Option<Text>,
 }
 
 impl Stored {
@@ -134,6 +135,7 @@ impl Stored {
             made: self.newest_mark(store)?,
             overlay: self.wanted.load(store)?,
             pins: store.pins(self.record.id)?,
+            journal: store.chunk(journal_key(self.record.id))?,
         })
     }
 
@@ -257,6 +259,9 @@ impl Conversation {
             if let Some(index) = live.place_of(turn).checked_sub(1) {
                 live.pins.stands_in(id, index);
             }
+        }
+        if let Some(text) = &recovered.journal {
+            live.journal = Journal::read(text);
         }
         live.journal.note(incoming.now, Happened::CameBack);
         if live.record.model == incoming.name {

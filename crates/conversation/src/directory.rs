@@ -7,11 +7,13 @@ mod search;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use history::Tenant;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::batch::Batch;
 use crate::commons::Commons;
 use crate::continuation::Answers;
-use crate::effect::Input;
+use crate::effect::{Effect, Input};
 use crate::lineage::Lineages;
 use crate::terms::Terms;
 
@@ -29,6 +31,15 @@ pub struct Room {
     pub most: usize,
     /// The time after the last request for which one stays.
     pub idle: SignedDuration,
+}
+
+/// What conversations at rest leave behind.
+#[derive(Debug, Default)]
+pub struct Rested {
+    /// The number of pins of those in memory.
+    pub pins: usize,
+    /// Journals that the store does not have yet.
+    pub to_store: Vec<(Tenant, Batch)>,
 }
 
 /// The conversations of one process, each with something of the driver's beside it.
@@ -65,22 +76,35 @@ impl<X> Directory<X> {
         }
     }
 
-    /// Lets the texts of conversations at rest leave memory, and idle conversations altogether. Returns
-    /// the number of pins of those that stay.
-    pub fn let_rest(&self, now: Timestamp) -> usize {
+    /// Lets the texts of conversations at rest leave memory, and idle conversations altogether.
+    pub fn let_rest(&self, now: Timestamp) -> Rested {
         self.registry.sweep(now, self.room);
         self.commons.elements().sweep();
         self.lineages.sweep(now, self.room.idle);
         let rest = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
         let oldest = now.as_millisecond().saturating_sub(rest);
-        let mut pins = 0;
+        self.rest_before(oldest, now)
+    }
+
+    /// Lets all conversations rest, at the end.
+    pub fn let_all_rest(&self, now: Timestamp) -> Rested {
+        self.rest_before(i64::MAX, now)
+    }
+
+    fn rest_before(&self, oldest: i64, now: Timestamp) -> Rested {
+        let mut rested = Rested::default();
         for shared in self.registry.all(None) {
             let mut conversation = shared.lock();
-            pins += conversation.pins().iter().count();
-            if shared.seen() < oldest && !conversation.is_busy() {
-                conversation.on(Input::Rest, now);
+            rested.pins += conversation.pins().iter().count();
+            if shared.seen() >= oldest || conversation.is_busy() {
+                continue;
+            }
+            for effect in conversation.on(Input::Rest, now) {
+                if let Effect::Store(batch) = effect {
+                    rested.to_store.push((shared.tenant, batch));
+                }
             }
         }
-        pins
+        rested
     }
 }

@@ -10,7 +10,7 @@ use crate::effect::{Effect, Input, NotPinned};
 use crate::homunculus::{Extent, Limits, Path, StopReason, Writing};
 use crate::identity::{Known, Uncounted, compare};
 use crate::incoming::Incoming;
-use crate::journal::{Happened, Journal, Sent};
+use crate::journal::{Happened, Journal, Sent, journal_key};
 use crate::pins::PinBook;
 use crate::rewrite::ClientCompaction;
 use crate::view::View;
@@ -76,7 +76,13 @@ impl Conversation {
             }
             Input::Rest => {
                 self.rest();
-                Vec::new()
+                let key = journal_key(self.record.id);
+                let written = self.journal.take_written().map(|text| (key, text));
+                let batch = |text| Batch {
+                    texts: vec![text],
+                    ..Batch::default()
+                };
+                written.into_iter().map(batch).map(Effect::Store).collect()
             }
         };
         // What came up on the way comes first: a swap is told before the request that shows it.

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use context::Tokens;
 use context::coded::Coded;
 use context::pin::PinId;
 use context::regret::Kind;
-use history::Route;
+use context::{Text, Tokens};
+use history::{ConversationId, Route};
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::adaptive::SoftMoved;
 use crate::seal::SealRefusal;
@@ -28,6 +29,8 @@ pub enum Happened {
     GoesOn,
     /// Branched off from another conversation after this many turns.
     Branched(usize),
+    /// What happened before the conversation left memory, as it was told then.
+    Earlier(String),
     /// Came back from the store.
     CameBack,
     /// The client went back to an earlier turn.
@@ -100,6 +103,7 @@ impl fmt::Display for Happened {
             Self::Began => f.write_str("began"),
             Self::GoesOn => f.write_str("goes on with a conversation that its client compacted"),
             Self::Branched(turns) => write!(f, "branched off after {turns} messages"),
+            Self::Earlier(told) => f.write_str(told),
             Self::CameBack => f.write_str("came back from the store"),
             Self::WentBack => f.write_str("the client went back to an earlier message"),
             Self::Preparing(route, turns) => {
@@ -226,6 +230,27 @@ impl Sent {
 pub struct Journal {
     entries: VecDeque<(Timestamp, Happened)>,
     sent: VecDeque<Sent>,
+    /// True if it says more than what the store has.
+    is_new: bool,
+}
+
+/// A journal as it stands in the store. The formats of other versions are not read.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    entries: Vec<(i64, String)>,
+    /// Time, view, conversation, and whether a summary was swapped in.
+    sent: Vec<(u32, u32, u32, bool)>,
+}
+
+/// The key of a conversation's journal in the store.
+#[must_use]
+pub fn journal_key(of: ConversationId) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"journal");
+    hasher.update(of.as_bytes());
+    let mut key = [0; 16];
+    hasher.finalize_xof().fill(&mut key);
+    key
 }
 
 impl Journal {
@@ -250,6 +275,7 @@ impl Journal {
         if self.entries.len() >= ENTRIES {
             self.entries.pop_front();
         }
+        self.is_new = true;
         self.entries.push_back((at, happened));
     }
 
@@ -258,7 +284,53 @@ impl Journal {
         if self.sent.len() >= SAMPLES {
             self.sent.pop_front();
         }
+        self.is_new = true;
         self.sent.push_back(sent);
+    }
+
+    /// The text for the store, if it says more than the last one.
+    pub(crate) fn take_written(&mut self) -> Option<Text> {
+        if !std::mem::take(&mut self.is_new) {
+            return None;
+        }
+        let entries = self.entries.iter();
+        let written = Written {
+            entries: entries
+                .map(|(at, happened)| (at.as_millisecond(), happened.to_string()))
+                .collect(),
+            sent: self
+                .sent
+                .iter()
+                .map(|it| (it.at, it.tokens, it.unchanged, it.swapped))
+                .collect(),
+        };
+        serde_json::to_string(&written).ok().map(Text::from)
+    }
+
+    /// The journal of a text from the store; empty where it cannot be read.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let Ok(written) = serde_json::from_str::<Written>(text) else {
+            return Self::default();
+        };
+        let entries = written.entries.into_iter().filter_map(|(at, told)| {
+            let at = Timestamp::from_millisecond(at).ok()?;
+            Some((at, Happened::Earlier(told)))
+        });
+        let sent = written.sent.into_iter();
+        Self {
+            entries: entries.take(ENTRIES).collect(),
+            sent: sent
+                .map(|(at, tokens, unchanged, swapped)| Sent {
+                    at,
+                    tokens,
+                    unchanged,
+                    swapped,
+                })
+                .take(SAMPLES)
+                .collect(),
+            is_new: false,
+        }
     }
 
     /// The events, newest first.
@@ -286,9 +358,30 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
+    use context::Tokens;
+    use jiff::{SignedDuration, Timestamp};
 
     use super::{ENTRIES, Happened, Journal, SAMPLES, Sent};
+
+    #[test]
+    fn what_was_written_says_the_same_again() {
+        let mut journal = Journal::default();
+        journal.note(Timestamp::UNIX_EPOCH, Happened::Began);
+        let (view, all) = (Tokens::new(7), Tokens::new(9));
+        journal.sent(Sent::new(SignedDuration::from_secs(3), (view, all), true));
+        let told = |journal: &Journal| {
+            let entries = journal.entries();
+            entries
+                .map(|(at, it)| (*at, it.to_string()))
+                .collect::<Vec<_>>()
+        };
+        let written = journal.take_written().unwrap();
+        let read = Journal::read(&written);
+        assert_eq!(told(&read), told(&journal));
+        assert!(read.samples().eq(journal.samples()));
+        assert_eq!(journal.take_written(), None);
+        assert_eq!(Journal::read("{").entries().count(), 0);
+    }
 
     #[test]
     fn it_is_bounded_and_says_a_thing_once() {

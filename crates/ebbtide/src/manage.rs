@@ -316,7 +316,10 @@ impl Engine {
     /// Lets conversations without a recent request leave memory. Call it now and then; they come back
     /// from the store.
     pub fn rest(&self, now: Timestamp) {
-        self.directory.let_rest(now);
+        for (tenant, batch) in self.directory.let_rest(now).to_store {
+            // Without it, a conversation that comes back has no journal of before.
+            let _ = self.write(tenant, &batch);
+        }
     }
 }
 

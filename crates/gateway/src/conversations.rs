@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ::conversation::directory::{Directory, Room};
+use ::conversation::directory::{Directory, Rested, Room};
 use ::conversation::words::Did;
 use ::conversation::{Effect, Input, Notice};
 use history::{Engine, HistoryError, Tenant};
@@ -175,7 +175,9 @@ impl Conversations {
                 }
                 let Some(inner) = inner.upgrade() else { return };
                 let now = (inner.parts.clock)();
-                let pins = inner.directory.let_rest(now);
+                let rested = inner.directory.let_rest(now);
+                let pins = rested.pins;
+                inner.store(rested);
                 let live = inner.directory.registry.count();
                 inner.parts.metrics.holds(live, pins);
                 inner.forget(&mut retention, now).await;
@@ -190,11 +192,22 @@ impl Conversations {
         jobs.tracker.close();
         // One that does not notice is not waited for.
         let _ = timeout(GRACE, jobs.tracker.wait()).await;
+        let now = (self.inner.parts.clock)();
+        self.inner.store(self.inner.directory.let_all_rest(now));
         self.inner.writer.flush().await;
     }
 }
 
 impl Inner {
+    /// Stores what conversations at rest leave behind: the dashboard shows it then.
+    fn store(&self, rested: Rested) {
+        for (tenant, batch) in rested.to_store {
+            let size = batch.size();
+            // Nobody waits for it, and without it only the dashboard knows less.
+            drop(self.writer.write_soon(tenant, writer::work(batch), size));
+        }
+    }
+
     /// Carries out the effects that concern only this process; the others.
     fn settle(&self, shared: &Shared, key: u64, effects: Vec<Effect>) -> Vec<Effect> {
         let now = || (self.parts.clock)();

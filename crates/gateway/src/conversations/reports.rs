@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use ::conversation::journal::{Journal, journal_key};
 use ::conversation::{Effect, Input, NotPinned, PinBook};
 use context::original::{Handle, Section};
 use context::pin::{Origin, Pin, PinId, Pins, Subject};
@@ -17,8 +18,8 @@ use super::writer::StoreFailure;
 use super::{Conversations, Inner};
 use crate::config::Mode;
 use crate::report::{
-    Detail, Entry, Expanded, Gauge, Line, Lost, Order, Original, Overview, PinReport, Recalled,
-    Replaced, Report, ReportError, Reports, Viewer, WindowAt,
+    Detail, Expanded, Gauge, Line, Lost, Order, Original, Overview, PinReport, Recalled, Replaced,
+    Report, ReportError, Reports, Viewer, WindowAt,
 };
 
 mod figures;
@@ -27,7 +28,9 @@ mod window;
 
 pub(super) use originals::Receipts;
 
-use figures::{all, classes, covered, described, line_of, mark_report, money, pin_report, sample};
+use figures::{
+    all, classes, covered, described, entries, line_of, mark_report, money, pin_report, sample,
+};
 
 /// The number of conversations outside memory that are reported.
 const STORED: usize = 200;
@@ -139,6 +142,8 @@ struct Past {
     path: Vec<Turn>,
     marks: Vec<Mark>,
     pins: Vec<Pinned>,
+    /// What happened, of a conversation that is not in memory.
+    journal: Journal,
 }
 
 impl Inner {
@@ -261,7 +266,17 @@ impl Inner {
                 marks.extend(store.marks_at(turn.id())?);
             }
             let pins = store.pins(id)?;
-            Ok(Past { path, marks, pins })
+            let journal = match is_live {
+                true => None,
+                false => store.chunk(journal_key(id))?,
+            };
+            let journal = journal.map(|text| Journal::read(&text));
+            Ok(Past {
+                path,
+                marks,
+                pins,
+                journal: journal.unwrap_or_default(),
+            })
         });
         Ok(read.await?)
     }
@@ -289,6 +304,8 @@ impl Inner {
                     .collect(),
                 marks,
                 dropped,
+                pressure: past.journal.samples().map(sample).collect(),
+                journal: entries(&past.journal),
                 line: found.line,
                 ..Detail::default()
             });
@@ -304,14 +321,7 @@ impl Inner {
             pins: pins
                 .map(|pin| pin_report(pin, live.pins().is_removable(pin.id)))
                 .collect(),
-            journal: live
-                .journal()
-                .entries()
-                .map(|(at, happened)| Entry {
-                    at: at.to_string(),
-                    text: happened.to_string(),
-                })
-                .collect(),
+            journal: entries(live.journal()),
         })
     }
 

@@ -1,7 +1,7 @@
 //! Conversations, summaries and pins as the reports put them.
 
 use ::conversation::Conversation as Live;
-use ::conversation::journal::Sent;
+use ::conversation::journal::{Journal, Sent};
 use context::pin::Pin;
 use context::regret::Kind;
 use context::{Role, Tokens, Turn};
@@ -9,7 +9,7 @@ use history::{Conversation, Mark, Route, Totals};
 use jiff::Timestamp;
 
 use super::{Found, Past};
-use crate::report::{Gauge, Line, MarkReport, Money, PinReport, Regrets, Sample, Share};
+use crate::report::{Entry, Gauge, Line, MarkReport, Money, PinReport, Regrets, Sample, Share};
 
 pub(super) fn line_of(live: &Live, now: Timestamp) -> Line {
     let limits = live.limits();
@@ -93,6 +93,15 @@ pub(super) fn all<'t>(totals: impl Iterator<Item = &'t Totals>) -> Totals {
         micros_without: sum.micros_without + one.micros_without,
         stalls_avoided: sum.stalls_avoided + one.stalls_avoided,
     })
+}
+
+/// The entries of a journal, newest first.
+pub(super) fn entries(journal: &Journal) -> Vec<Entry> {
+    let entries = journal.entries().map(|(at, happened)| Entry {
+        at: at.to_string(),
+        text: happened.to_string(),
+    });
+    entries.collect()
 }
 
 pub(super) fn sample(sent: &Sent) -> Sample {
