@@ -2,7 +2,7 @@
 
 use context::pin::PinId;
 use context::{Part, Text, Turn, TurnId};
-use history::{Conversation, Edition, HistoryError, Mark, Pinned, Store};
+use history::{Conversation, ConversationId, Edition, HistoryError, Mark, Pinned, Store};
 use jiff::Timestamp;
 use wire::api::Request;
 
@@ -30,6 +30,8 @@ pub struct Batch {
     pub(crate) unpinned: Vec<PinId>,
     /// The conversation as it is now.
     pub(crate) conversation: Option<Conversation>,
+    /// A conversation's journal.
+    pub(crate) journal: Option<(ConversationId, String)>,
 }
 
 impl Default for Batch {
@@ -44,6 +46,7 @@ impl Default for Batch {
             pins: Vec::new(),
             unpinned: Vec::new(),
             conversation: None,
+            journal: None,
         }
     }
 }
@@ -123,6 +126,7 @@ impl Batch {
         self.pins.extend(more.pins);
         self.unpinned.extend(more.unpinned);
         self.conversation = more.conversation.or(self.conversation.take());
+        self.journal = more.journal.or(self.journal.take());
     }
 
     /// Returns true if there is nothing to write.
@@ -135,6 +139,7 @@ impl Batch {
             && self.pins.is_empty()
             && self.unpinned.is_empty()
             && self.conversation.is_none()
+            && self.journal.is_none()
     }
 
     /// The approximate size in the store in bytes: rows with their indexes, and texts.
@@ -146,7 +151,8 @@ impl Batch {
         let tokens = turns.chain(self.marks.iter().map(|mark| mark.tokens.get()));
         let tokens = usize::try_from(tokens.sum::<u64>()).unwrap_or(usize::MAX);
         let originals = self.originals.iter().map(|(_, message)| message.len());
-        let texts = self.texts.iter().map(|(_, text)| text.len());
+        let journal = self.journal.iter().map(|(_, text)| text.len());
+        let texts = self.texts.iter().map(|(_, text)| text.len()).chain(journal);
         let rows = self.turns.len()
             + self.originals.len()
             + self.marks.len()
@@ -178,6 +184,9 @@ impl Batch {
         }
         for (key, text) in &self.texts {
             store.keep_chunk(*key, text)?;
+        }
+        if let Some((of, text)) = &self.journal {
+            store.keep_journal(*of, text)?;
         }
         if let Some(conversation) = &self.conversation {
             store.save(conversation)?;

@@ -18,7 +18,7 @@ use crate::conversation::{Conversation, Flights, Said, Supervisor};
 use crate::homunculus::hosted::StoredStrategy;
 use crate::homunculus::{Extent, Homunculus, Path, Restored, When};
 use crate::incoming::Incoming;
-use crate::journal::{Happened, Journal, journal_key};
+use crate::journal::{Happened, Journal};
 use crate::ledger::Beside;
 use crate::overlay::{Overlay, Wanted, pins_key};
 use crate::pins::PinBook;
@@ -135,7 +135,7 @@ impl Stored {
             made: self.newest_mark(store)?,
             overlay: self.wanted.load(store)?,
             pins: store.pins(self.record.id)?,
-            journal: store.chunk(journal_key(self.record.id))?,
+            journal: store.journal(self.record.id)?,
         })
     }
 

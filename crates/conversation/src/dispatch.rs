@@ -10,7 +10,7 @@ use crate::effect::{Effect, Input, NotPinned};
 use crate::homunculus::{Extent, Limits, Path, StopReason, Writing};
 use crate::identity::{Known, Uncounted, compare};
 use crate::incoming::Incoming;
-use crate::journal::{Happened, Journal, Sent, journal_key};
+use crate::journal::{Happened, Journal, Sent};
 use crate::pins::PinBook;
 use crate::rewrite::ClientCompaction;
 use crate::view::View;
@@ -76,13 +76,12 @@ impl Conversation {
             }
             Input::Rest => {
                 self.rest();
-                let key = journal_key(self.record.id);
-                let written = self.journal.take_written().map(|text| (key, text));
+                let written = self.journal.take_written().into_iter();
                 let batch = |text| Batch {
-                    texts: vec![text],
+                    journal: Some((self.record.id, text)),
                     ..Batch::default()
                 };
-                written.into_iter().map(batch).map(Effect::Store).collect()
+                written.map(batch).map(Effect::Store).collect()
             }
         };
         // What came up on the way comes first: a swap is told before the request that shows it.

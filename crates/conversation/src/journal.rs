@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use context::Tokens;
 use context::coded::Coded;
 use context::pin::PinId;
 use context::regret::Kind;
-use context::{Text, Tokens};
-use history::{ConversationId, Route};
+use history::Route;
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::adaptive::SoftMoved;
 use crate::seal::SealRefusal;
@@ -234,25 +234,6 @@ pub struct Journal {
     is_new: bool,
 }
 
-/// A journal as it stands in the store. The formats of other versions are not read.
-#[derive(Serialize, Deserialize)]
-struct Written {
-    entries: Vec<(i64, String)>,
-    /// Time, view, conversation, and whether a summary was swapped in.
-    sent: Vec<(u32, u32, u32, bool)>,
-}
-
-/// The key of a conversation's journal in the store.
-#[must_use]
-pub fn journal_key(of: ConversationId) -> [u8; 16] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(b"journal");
-    hasher.update(of.as_bytes());
-    let mut key = [0; 16];
-    hasher.finalize_xof().fill(&mut key);
-    key
-}
-
 impl Journal {
     /// Notes what happened; the oldest entry goes. The same again is noted once; of commands that are
     /// refused, which may come in turns with each request, while the first entry stands.
@@ -289,46 +270,39 @@ impl Journal {
     }
 
     /// The text for the store, if it says more than the last one.
-    pub(crate) fn take_written(&mut self) -> Option<Text> {
+    pub(crate) fn take_written(&mut self) -> Option<String> {
         if !std::mem::take(&mut self.is_new) {
             return None;
         }
         let entries = self.entries.iter();
-        let written = Written {
-            entries: entries
-                .map(|(at, happened)| (at.as_millisecond(), happened.to_string()))
-                .collect(),
-            sent: self
-                .sent
-                .iter()
-                .map(|it| (it.at, it.tokens, it.unchanged, it.swapped))
-                .collect(),
-        };
-        serde_json::to_string(&written).ok().map(Text::from)
+        let entries = entries.map(|(at, it)| json!([at.as_millisecond(), it.to_string()]));
+        let sent = self.sent.iter();
+        let sent = sent.map(|it| json!([it.at, it.tokens, it.unchanged, it.swapped]));
+        let (entries, sent): (Vec<Value>, Vec<Value>) = (entries.collect(), sent.collect());
+        Some(json!({"entries": entries, "sent": sent}).to_string())
     }
 
-    /// The journal of a text from the store; empty where it cannot be read.
+    /// The journal of a text from the store; without what cannot be read.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        let Ok(written) = serde_json::from_str::<Written>(text) else {
-            return Self::default();
-        };
-        let entries = written.entries.into_iter().filter_map(|(at, told)| {
-            let at = Timestamp::from_millisecond(at).ok()?;
-            Some((at, Happened::Earlier(told)))
+        let written: Value = serde_json::from_str(text).unwrap_or_default();
+        let list = |key: &str| written.get(key).and_then(Value::as_array);
+        let number = |row: &Value, at: usize| u32::try_from(row.get(at)?.as_u64()?).ok();
+        let entries = list("entries").into_iter().flatten().filter_map(|row| {
+            let at = Timestamp::from_millisecond(row.get(0)?.as_i64()?).ok()?;
+            Some((at, Happened::Earlier(row.get(1)?.as_str()?.to_owned())))
         });
-        let sent = written.sent.into_iter();
+        let sent = list("sent").into_iter().flatten().filter_map(|row| {
+            Some(Sent {
+                at: number(row, 0)?,
+                tokens: number(row, 1)?,
+                unchanged: number(row, 2)?,
+                swapped: row.get(3)?.as_bool()?,
+            })
+        });
         Self {
             entries: entries.take(ENTRIES).collect(),
-            sent: sent
-                .map(|(at, tokens, unchanged, swapped)| Sent {
-                    at,
-                    tokens,
-                    unchanged,
-                    swapped,
-                })
-                .take(SAMPLES)
-                .collect(),
+            sent: sent.take(SAMPLES).collect(),
             is_new: false,
         }
     }

@@ -201,6 +201,9 @@ impl Conversations {
 impl Inner {
     /// Stores what conversations at rest leave behind: the dashboard shows it then.
     fn store(&self, rested: Rested) {
+        if self.writer.is_failing() {
+            return;
+        }
         for (tenant, batch) in rested.to_store {
             let size = batch.size();
             // Nobody waits for it, and without it only the dashboard knows less.

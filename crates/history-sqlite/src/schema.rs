@@ -20,7 +20,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/2_around.sql"),
     include_str!("schema/3_strategy.sql"),
     include_str!("schema/4_sums.sql"),
-    include_str!("schema/5_title.sql"),
+    include_str!("schema/5_people.sql"),
 ];
 
 /// The contents of a file.

@@ -60,6 +60,9 @@ pub const PIN: &str = "row_sum('pin', pin.tenant, ?2, pin.id, pin.origin, pin.at
 /// The value of `chunk.sum`, for the hash `?2`.
 pub const CHUNK: &str = "row_sum('chunk', chunk.tenant, ?2, chunk.summary)";
 
+/// The value of `journal.sum`.
+pub const JOURNAL: &str = "row_sum('journal', tenant, conversation, text)";
+
 /// The value of `conversation.place`: what says which conversation it is and where it stands.
 pub const PLACE: &str = "row_sum('place', tenant, id, head)";
 

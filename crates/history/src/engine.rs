@@ -33,6 +33,13 @@ pub trait ConversationStore {
         before: Timestamp,
         most: usize,
     ) -> Result<Vec<Conversation>, HistoryError>;
+
+    /// Keeps a conversation's journal in place of its last one. It leaves with the conversation; without one,
+    /// nothing is kept. It is short, and counts toward no limit.
+    fn keep_journal(&mut self, of: ConversationId, text: &str) -> Result<(), HistoryError>;
+
+    /// Returns a conversation's journal.
+    fn journal(&self, of: ConversationId) -> Result<Option<Text>, HistoryError>;
 }
 
 /// A pin and the place where its text was said.

@@ -31,13 +31,20 @@ pub struct Memory {
     nodes: HashTrieMapSync<TurnId, Node>,
     marks: HashTrieMapSync<MarkId, Mark>,
     marks_at: HashTrieMapSync<TurnId, Vec<MarkId>>,
-    conversations: HashTrieMapSync<ConversationId, Conversation>,
+    conversations: HashTrieMapSync<ConversationId, Kept>,
     heads: HashTrieMapSync<TurnId, Vec<ConversationId>>,
     pins: HashTrieMapSync<ConversationId, Vec<Pinned>>,
     editions: HashTrieMapSync<TurnId, Vec<Numbered>>,
     originals: HashTrieMapSync<TurnId, Arc<[u8]>>,
     chunks: HashTrieMapSync<[u8; 16], Text>,
     next_edition: u64,
+}
+
+/// A conversation and its journal.
+#[derive(Clone, Debug)]
+struct Kept {
+    conversation: Conversation,
+    journal: Option<Text>,
 }
 
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ::conversation::journal::{Journal, journal_key};
+use ::conversation::journal::Journal;
 use ::conversation::{Effect, Input, NotPinned, PinBook};
 use context::original::{Handle, Section};
 use context::pin::{Origin, Pin, PinId, Pins, Subject};
@@ -268,7 +268,7 @@ impl Inner {
             let pins = store.pins(id)?;
             let journal = match is_live {
                 true => None,
-                false => store.chunk(journal_key(id))?,
+                false => store.journal(id)?,
             };
             let journal = journal.map(|text| Journal::read(&text));
             Ok(Past {

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rusqlite::{Params, Row, named_params};
 
 use super::{NO_ROW, TenantStore};
-use crate::sum::{CONVERSATION, PLACE};
+use crate::sum::{CONVERSATION, JOURNAL, PLACE};
 use crate::timestamp;
 
 /// The columns that [`read`] expects and [`SAVE`] writes.
@@ -236,5 +236,26 @@ impl ConversationStore for TenantStore<'_> {
         );
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.salvaged(&sql, (self.tenant(), timestamp::to_sql(before), most))
+    }
+
+    fn keep_journal(&mut self, of: ConversationId, text: &str) -> Result<(), HistoryError> {
+        self.run(
+            "INSERT OR REPLACE INTO journal (tenant, conversation, text, sum) \
+             SELECT ?1, ?2, ?3, row_sum('journal', ?1, ?2, ?3) \
+             FROM conversation WHERE tenant = ?1 AND id = ?2",
+            (self.tenant(), of.as_bytes(), text),
+        )
+        .map(drop)
+    }
+
+    fn journal(&self, of: ConversationId) -> Result<Option<Text>, HistoryError> {
+        let sql = format!(
+            "SELECT n, sum IS {JOURNAL}, text FROM journal WHERE tenant = ?1 AND conversation = ?2"
+        );
+        let params = (self.tenant(), of.as_bytes());
+        let found = self.intact(Record::Conversation, (&sql, params), |row| {
+            Ok(Some(Text::from(row.get_ref(2)?.as_str()?)))
+        })?;
+        Ok(found.into_iter().next())
     }
 }

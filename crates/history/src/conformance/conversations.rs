@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::{Broken, Check, ONE, read, same, sample, write};
 use crate::conversation::Conversation;
-use crate::engine::Engine;
+use crate::engine::{Engine, Purge};
 
 pub(super) const CHECKS: &[Check] = &[
     Check(
@@ -17,6 +17,10 @@ pub(super) const CHECKS: &[Check] = &[
         headed,
     ),
     Check("conversations are paged, most recently seen first", paged),
+    Check(
+        "the last journal of a conversation stays with it, and leaves with it",
+        journals,
+    ),
 ];
 
 const A: TurnId = TurnId::from_bytes([1; 16]);
@@ -86,4 +90,32 @@ fn paged(engine: &dyn Engine) -> Result<(), Broken> {
     })?;
     same("after the last page", &after, &Vec::new())?;
     same("a page of none", &none, &Vec::new())
+}
+
+fn journals(engine: &dyn Engine) -> Result<(), Broken> {
+    let (first, other) = (
+        sample::conversation(1, A, sample::moment(1)),
+        sample::conversation(2, B, sample::moment(2)),
+    );
+    save(engine, &[&first])?;
+    let journal = |id| read(engine, ONE, |store| store.journal(id));
+    same("none yet", &journal(first.id)?, &None)?;
+    for text in ["began", "began, swapped"] {
+        write(engine, ONE, |store| {
+            store.keep_journal(first.id, text)?;
+            store.keep_journal(other.id, text)
+        })?;
+        same("the last one", &journal(first.id)?, &Some(text.into()))?;
+    }
+    same("without a conversation", &journal(other.id)?, &None)?;
+    save(engine, &[&first])?;
+    let last = Some("began, swapped".into());
+    same("saved again", &journal(first.id)?, &last)?;
+    engine.purge(Purge {
+        tenant: Some(ONE),
+        conversation: Some(first.id),
+        before: None,
+    })?;
+    save(engine, &[&first])?;
+    same("after a purge", &journal(first.id)?, &None)
 }

@@ -16,6 +16,7 @@ impl Memory {
         let gone: Vec<(ConversationId, TurnId)> = self
             .conversations
             .values()
+            .map(|kept| &kept.conversation)
             .filter(|conversation| is_selected(conversation, what))
             .map(|conversation| (conversation.id, conversation.head))
             .collect();
@@ -50,8 +51,8 @@ impl Memory {
     /// The turns that some conversation's head leads to.
     fn reachable(&self) -> HashSet<TurnId> {
         let mut kept = HashSet::new();
-        for conversation in self.conversations.values() {
-            let mut at = conversation.head;
+        for whole in self.conversations.values() {
+            let mut at = whole.conversation.head;
             while let Some(node) = self.nodes.get(&at) {
                 if !kept.insert(at) {
                     break;

@@ -8,7 +8,7 @@ use context::pin::PinId;
 use context::{Text, TurnId};
 use jiff::Timestamp;
 
-use super::{Memory, Numbered, pushed};
+use super::{Kept, Memory, Numbered, pushed};
 use crate::conversation::{Conversation, ConversationId};
 use crate::edition::Edition;
 use crate::engine::{ConversationStore, EditionStore, PinStore, Pinned};
@@ -18,7 +18,9 @@ use crate::store::Stored;
 impl ConversationStore for Memory {
     fn save(&mut self, conversation: &Conversation) -> Result<(), HistoryError> {
         let id = conversation.id;
-        match self.conversations.get(&id).map(|known| known.head) {
+        let known = self.conversations.get(&id);
+        let journal = known.and_then(|known| known.journal.clone());
+        match known.map(|known| known.conversation.head) {
             Some(head) if head == conversation.head => {}
             Some(head) => {
                 self.forget_head(head, id);
@@ -29,12 +31,17 @@ impl ConversationStore for Memory {
                 pushed(&mut self.heads, conversation.head, id);
             }
         }
-        self.conversations.insert_mut(id, conversation.clone());
+        let kept = Kept {
+            conversation: conversation.clone(),
+            journal,
+        };
+        self.conversations.insert_mut(id, kept);
         Ok(())
     }
 
     fn conversation(&self, id: ConversationId) -> Result<Option<Conversation>, HistoryError> {
-        Ok(self.conversations.get(&id).cloned())
+        let found = self.conversations.get(&id);
+        Ok(found.map(|kept| kept.conversation.clone()))
     }
 
     fn headed(&self, heads: &[TurnId]) -> Result<Vec<Conversation>, HistoryError> {
@@ -45,6 +52,7 @@ impl ConversationStore for Memory {
             .copied()
             .collect();
         let found = ids.iter().filter_map(|id| self.conversations.get(id));
+        let found = found.map(|kept| &kept.conversation);
         Ok(newest_first(found.collect(), usize::MAX))
     }
 
@@ -53,9 +61,23 @@ impl ConversationStore for Memory {
         before: Timestamp,
         most: usize,
     ) -> Result<Vec<Conversation>, HistoryError> {
-        let found = self.conversations.values();
+        let found = self.conversations.values().map(|kept| &kept.conversation);
         let found = found.filter(|conversation| conversation.seen < before);
         Ok(newest_first(found.collect(), most))
+    }
+
+    fn keep_journal(&mut self, of: ConversationId, text: &str) -> Result<(), HistoryError> {
+        if let Some(kept) = self.conversations.get_mut(&of) {
+            kept.journal = Some(Text::from(text));
+        }
+        Ok(())
+    }
+
+    fn journal(&self, of: ConversationId) -> Result<Option<Text>, HistoryError> {
+        Ok(self
+            .conversations
+            .get(&of)
+            .and_then(|kept| kept.journal.clone()))
     }
 }
 
