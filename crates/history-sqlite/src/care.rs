@@ -13,7 +13,7 @@ use crate::error::{from_sqlite, from_sqlite_ref};
 use crate::file::{self, Missing};
 use crate::rows::{mark, node};
 use crate::schema;
-use crate::sum::{CHUNK, CONVERSATION, EDITION, ORIGINAL, PIN, PLACE};
+use crate::sum::{CHUNK, CONVERSATION, EDITION, JOURNAL, ORIGINAL, PIN, PLACE};
 use crate::{checkpoint, engine::Sqlite};
 
 /// The findings of a check.
@@ -325,6 +325,13 @@ fn copy(source: &mut Connection, fresh: &Path) -> Result<(Counts, Counts), Histo
             Ok(())
         })?;
     }
+    let journals = format!(
+        "INSERT INTO fresh.journal SELECT * FROM main.journal WHERE sum IS {JOURNAL} \
+         AND EXISTS (SELECT 1 FROM fresh.conversation AS kept \
+                     WHERE kept.tenant = journal.tenant AND kept.id = journal.conversation)"
+    );
+    // Where they cannot be read, people know less of what happened, and nothing else is lost.
+    let _ = source.execute_batch(&journals);
     let recount = format!("{COUNT}; COMMIT; DETACH fresh");
     source.execute_batch(&recount).map_err(from_sqlite)?;
     Ok((kept, lost))
