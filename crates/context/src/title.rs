@@ -1,4 +1,4 @@
-//! What people know a conversation by: the folder that its client works in, and the user's first words.
+//! The title of a conversation: the folder that its client works in, and the user's first words.
 
 use crate::spoken::lines_of_parts;
 use crate::standing::Standing;

@@ -33,7 +33,7 @@ pub struct Room {
     pub idle: SignedDuration,
 }
 
-/// What conversations at rest leave behind.
+/// The result of letting conversations rest.
 #[derive(Debug, Default)]
 pub struct Rested {
     /// The number of pins of those in memory.

@@ -29,7 +29,7 @@ pub enum Happened {
     GoesOn,
     /// Branched off from another conversation after this many turns.
     Branched(usize),
-    /// What happened before the conversation left memory, as it was told then.
+    /// An entry from before the conversation left memory, in its words of then.
     Earlier(String),
     /// Came back from the store.
     CameBack,

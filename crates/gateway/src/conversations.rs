@@ -199,7 +199,7 @@ impl Conversations {
 }
 
 impl Inner {
-    /// Stores what conversations at rest leave behind: the dashboard shows it then.
+    /// Stores the journals of conversations at rest, for the dashboard.
     fn store(&self, rested: Rested) {
         if self.writer.is_failing() {
             return;

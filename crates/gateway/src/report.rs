@@ -179,7 +179,7 @@ pub struct Overview {
 pub struct Line {
     /// The conversation's id in hexadecimal.
     pub id: String,
-    /// What people know it by: its folder and its user's first words; or empty.
+    /// Its title: its client's folder and its user's first words; or empty.
     pub title: String,
     /// The client's name for it, or empty.
     pub name: String,

@@ -85,7 +85,7 @@ pub struct Conversation {
     pub turns: u64,
     /// The client's names for it.
     pub labels: Labels,
-    /// What people know it by, if its first request says it.
+    /// Its title for people, if its first request names a folder or says something.
     pub title: Option<Text>,
     /// The model of its last request.
     pub model: Text,

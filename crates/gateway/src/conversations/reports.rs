@@ -142,7 +142,7 @@ struct Past {
     path: Vec<Turn>,
     marks: Vec<Mark>,
     pins: Vec<Pinned>,
-    /// What happened, of a conversation that is not in memory.
+    /// The journal of a conversation that is not in memory.
     journal: Journal,
 }
 

@@ -1,4 +1,4 @@
--- What people know a conversation by.
+-- The title of a conversation.
 ALTER TABLE conversation ADD COLUMN title TEXT;
 -- A damaged row stays one.
 UPDATE conversation SET sum = row_sum('conversation', tenant, id, parent, head, turns, session, agent,
@@ -8,7 +8,7 @@ WHERE sum IS row_sum('conversation', tenant, id, parent, head, turns, session, a
         model, shown_from, cleared, stripped, mark, compactions, strategy, requests, fresh, cache_read,
         cache_write, output, micros, micros_without, stalls_avoided, began, seen);
 
--- What happened in a conversation, for people. Replacing a row of "conversation" leaves it, removing one does not.
+-- The events of a conversation, for people. Replacing a row of "conversation" leaves it, removing one does not.
 CREATE TABLE journal (
     n INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,

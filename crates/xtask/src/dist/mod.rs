@@ -36,7 +36,7 @@ const PLATFORMS: [Platform; 2] = [
     },
 ];
 
-/// What the packages are made of, and where they go.
+/// The content of the packages, and the folders that they are made in.
 struct Bench {
     root: PathBuf,
     /// Receives the packages.
