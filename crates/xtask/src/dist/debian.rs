@@ -6,8 +6,8 @@ use std::process::Command;
 use super::Bench;
 use crate::command::{self, program, say};
 
-/// Each file's source, seen from the folder for work or from the checkout, and its place.
-const FILES: [(&str, &str); 5] = [
+/// The files from the folder for work, and their places.
+const FILES: [(&str, &str); 6] = [
     ("ebbtide.1", "usr/share/man/man1/ebbtide.1"),
     (
         "ebbtide.bash",
@@ -19,7 +19,15 @@ const FILES: [(&str, &str); 5] = [
         "usr/share/fish/vendor_completions.d/ebbtide.fish",
     ),
     ("changelog", "usr/share/doc/ebbtide/changelog"),
+    ("NEWS", "usr/share/doc/ebbtide/NEWS"),
 ];
+/// Those that Debian wants compressed.
+const COMPRESSED: [&str; 3] = [
+    "usr/share/man/man1/ebbtide.1",
+    "usr/share/doc/ebbtide/changelog",
+    "usr/share/doc/ebbtide/NEWS",
+];
+const MAINTAINER: &str = "The Ebbtide contributors <ebbtide@users.noreply.github.com>";
 const COPYRIGHT: &str = "\
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: ebbtide
@@ -28,6 +36,11 @@ Source: https://github.com/ebbtide/ebbtide
 Files: *
 Copyright: the Ebbtide contributors
 License: MIT or Apache-2.0
+
+License: Apache-2.0
+ The full text is in /usr/share/common-licenses/Apache-2.0.
+
+License: MIT
 ";
 
 pub(super) fn build(bench: &Bench) -> anyhow::Result<()> {
@@ -38,26 +51,23 @@ pub(super) fn build(bench: &Bench) -> anyhow::Result<()> {
     let tree = bench.folder("debian")?;
     let program_file = tree.join("usr/bin/ebbtide");
     bench.put(&bench.program, &program_file)?;
-    bench.put(
-        &bench.root.join("CHANGELOG.md"),
-        &bench.work.join("changelog"),
-    )?;
+    bench.put(&bench.root.join("CHANGELOG.md"), &bench.work.join("NEWS"))?;
+    fs::write(bench.work.join("changelog"), changelog(bench)?)?;
     for (file, place) in FILES {
         bench.put(&bench.work.join(file), &tree.join(place))?;
     }
-    for compressed in [FILES[0].1, FILES[4].1] {
+    for compressed in COMPRESSED {
         let mut gzip = program("gzip --best --no-name", &tree);
         gzip.arg(compressed);
         command::run(gzip)?;
     }
     let unit = bench.root.join("packaging/ebbtide.service");
     bench.put(&unit, &tree.join("usr/lib/systemd/system/ebbtide.service"))?;
-    let mut copyright = COPYRIGHT.to_owned();
-    for (name, file) in [("MIT", "LICENSE-MIT"), ("Apache-2.0", "LICENSE-APACHE")] {
-        let text = fs::read_to_string(bench.root.join(file))?;
-        copyright.push_str(&format!("\nLicense: {name}\n{}", indented(&text)));
-    }
-    fs::write(tree.join("usr/share/doc/ebbtide/copyright"), copyright)?;
+    let mit = fs::read_to_string(bench.root.join("LICENSE-MIT"))?;
+    fs::write(
+        tree.join("usr/share/doc/ebbtide/copyright"),
+        format!("{COPYRIGHT}{}", indented(&mit)),
+    )?;
     fs::create_dir_all(tree.join("DEBIAN"))?;
     let size = fs::metadata(&bench.program)?.len() / 1024;
     fs::write(tree.join("DEBIAN/control"), control(bench, size))?;
@@ -75,12 +85,22 @@ pub(super) fn build(bench: &Bench) -> anyhow::Result<()> {
     bench.starts(Command::new(there.join("usr/bin/ebbtide")), &package)
 }
 
+/// A changelog in Debian's form, with the time of the newest commit. The project's own stands in NEWS.
+fn changelog(bench: &Bench) -> anyhow::Result<String> {
+    let at = command::output(program("git log -1 --format=%aD", &bench.root))?;
+    let version = &bench.version;
+    Ok(format!(
+        "ebbtide ({version}) unstable; urgency=medium\n\n  * See NEWS.gz.\n\n -- {MAINTAINER}  {}\n",
+        at.trim()
+    ))
+}
+
 fn control(bench: &Bench, size: u64) -> String {
     format!(
         "Package: ebbtide\n\
          Version: {}\n\
          Architecture: {}\n\
-         Maintainer: The Ebbtide contributors <ebbtide@users.noreply.github.com>\n\
+         Maintainer: {MAINTAINER}\n\
          Section: net\n\
          Priority: optional\n\
          Installed-Size: {size}\n\
