@@ -66,9 +66,8 @@ fn is_found(request: &Request<'_>, tool: &str) -> bool {
     let name = format!(r#""{tool}""#);
     let messages = (0..request.len()).filter_map(|index| request.message(index));
     messages
-        .filter(|message| message.role() == Role::Tool)
-        .map(|message| message.raw())
-        .any(|raw| raw.contains("tool_search_output") && is_ours(raw) && raw.contains(&name))
+        .filter(|message| message.role() == Role::Tool && message.contains("tool_search_output"))
+        .any(|found| is_ours(found.raw()) && found.contains(&name))
 }
 
 /// Returns true if a message of the client lists our tool among those that a search loads: on a line of its own.
