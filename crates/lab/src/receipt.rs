@@ -1,11 +1,11 @@
 //! The worth of a receipt: of what the agent needed later and could no longer see, the share that its first entries
 //! name.
 //!
-//! Sessions are cut where compactions fall: where the product compacted them, and where they first hold 60,000
-//! tokens. *Needed* are identifiers, by the rules of [`crate::recall`], and decisions: entries of the kinds
-//! constraint, decision and open task most of whose words the agent writes in one line of its next 40 messages.
-//! Names of tools and of their arguments are never lost: the model has them from the tools' definitions. What the
-//! summary or the tail says is not lost. An identifier is held where an entry names it.
+//! Sessions are cut where the product compacted them, and at every 30,000 tokens. *Needed* are identifiers, by the
+//! rules of [`crate::recall`], and decisions: entries of the kinds constraint, decision and open task most of whose
+//! words the agent writes in one line of its next 40 messages. Names of tools and of their arguments are never lost:
+//! the model has them from the tools' definitions. What the summary or the tail says is not lost. An identifier is
+//! held where an entry names it.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -20,6 +20,10 @@ use crate::recall::{Cut, Needed, Rules, needed_later};
 
 /// The entries that a person reads.
 pub const FIRST: usize = 20;
+/// A session is cut every so many tokens.
+const EVERY: u64 = 30_000;
+/// The most cuts of a session.
+const MOST: u64 = 20;
 /// The fewest words of a decision that can be said again.
 const WORDS: usize = 4;
 /// The share of a decision's words that one line of the agent must have.
@@ -33,7 +37,7 @@ pub enum Beside {
     Product,
     /// An extractive one of the same size, in the same place.
     SameSize,
-    /// An extractive one of 2,000 tokens at 60,000, with the newest 8,000 verbatim.
+    /// An extractive one of 2,000 tokens at every 30,000, with the newest 8,000 verbatim.
     Fixed,
 }
 
@@ -44,7 +48,7 @@ impl Beside {
         match self {
             Self::Product => "the product's summaries",
             Self::SameSize => "ours, of the same size",
-            Self::Fixed => "ours, 2,000 of 60,000 tokens",
+            Self::Fixed => "ours, 2,000 tokens every 30,000",
         }
     }
 }
@@ -101,12 +105,15 @@ pub fn measure(sessions: &[Session], counter: &dyn TokenCounter) -> BTreeMap<Bes
 /// The worth at each place of a session.
 #[must_use]
 pub fn places(session: &Session, counter: &dyn TokenCounter) -> Vec<(Beside, Worth)> {
-    let (size, tail) = (Tokens::new(60_000), Tokens::new(8_000));
-    let mut out = Vec::new();
-    if let Some(cut) = Cut::at_tokens(&session.turns, size, tail) {
-        let front = extract(cut.old, cut.tail, Tokens::new(2_000), counter).render();
-        out.push((Beside::Fixed, worth(&cut, &front)));
-    }
+    let tail = Tokens::new(8_000);
+    let sizes = (1..=MOST).map(|step| Tokens::new(step * EVERY));
+    let cuts = sizes.map_while(|size| Cut::at_tokens(&session.turns, size, tail));
+    let mut out: Vec<(Beside, Worth)> = cuts
+        .map(|cut| {
+            let front = extract(cut.old, cut.tail, Tokens::new(2_000), counter).render();
+            (Beside::Fixed, worth(&cut, &front))
+        })
+        .collect();
     for compaction in &session.compactions {
         let cut = Cut::before(&session.turns, compaction.before, Tokens::ZERO);
         out.push((Beside::Product, worth(&cut, &compaction.summary)));
