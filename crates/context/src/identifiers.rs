@@ -203,6 +203,7 @@ impl<'a> Iterator for Scan<'a> {
                 continue;
             }
             let (start, end, bits) = self.next_run()?;
+            let end = self.before_line_number(start, end, bits);
             if let Some(found) = self.classify(start, end, bits) {
                 return Some(found);
             }
@@ -314,6 +315,33 @@ impl<'a> Scan<'a> {
         self.at = end;
         self.pieces = end;
         Some((start, end, bits))
+    }
+
+    /// The end of the file name in what `grep` prints for a line of context, `src/lib.rs-12-fn main`; else `end`.
+    fn before_line_number(&mut self, start: usize, end: usize, bits: u8) -> usize {
+        /// The most digits of a line number; `app.log-20240131` is a file name.
+        const DIGITS: usize = 5;
+        let needed = DOT | DASH | DIGIT;
+        if bits & needed != needed {
+            return end;
+        }
+        let run = self.slice(start, end);
+        let is_file = |&(at, _): &(usize, &str)| {
+            let (name, rest) = run.split_at_checked(at).unwrap_or_default();
+            let rest = rest.trim_start_matches('-');
+            let number = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
+            let digits = rest.len() - number.len();
+            let extension = name.rsplit_once('.').map_or("", |(_, it)| it);
+            is_extension(extension)
+                && (1..=DIGITS).contains(&digits)
+                && (number.is_empty() || number.starts_with('-'))
+        };
+        let Some((at, _)) = run.match_indices('-').find(is_file) else {
+            return end;
+        };
+        self.at = start + at;
+        self.pieces = self.at;
+        self.at
     }
 
     /// Classifies a whole run. If it is of no kind as a whole, its words are classified next.

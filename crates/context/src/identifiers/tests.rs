@@ -34,6 +34,25 @@ fn paths_and_file_names() {
 }
 
 #[test]
+fn a_line_number_of_grep_is_no_part_of_a_file_name() {
+    use Kind::{Name, Path};
+    check("src/lib.rs-12-", &[("src/lib.rs", Path)]);
+    check(
+        "src/lib.rs-12-    fn doIt() {",
+        &[("src/lib.rs", Path), ("doIt", Name)],
+    );
+    check(
+        "a-b/lib.rs-7-mayFail();",
+        &[("a-b/lib.rs", Path), ("mayFail", Name)],
+    );
+    check(
+        "logs/old/app.log-20240131",
+        &[("logs/old/app.log-20240131", Path)],
+    );
+    check("a/b-2.rs c/v1.2-3", &[("a/b-2.rs", Path)]);
+}
+
+#[test]
 fn urls_and_addresses() {
     use Kind::{Email, Url};
     check(
