@@ -3,8 +3,10 @@
 //! The same analysis that fills a summary finds the candidates: the user's sentences, decisions, tasks, failed
 //! attempts, actions, and quotations around identifiers. What the summary, the texts in front of it or the
 //! turns behind it say stays out. The rest is ranked by budgeted coverage, as the quotations of a summary are:
-//! an entry is worth what its kind is worth, the more the newer it is, and the chances that its identifiers are
-//! needed again, each counted for the first entry that names it. Identifiers of one place share an entry.
+//! an entry is worth what its kind is worth and the chances that its identifiers are needed again, each counted
+//! for the first entry that names it. Entries fade with age: a summary names the likeliest identifiers, and of
+//! what it leaves out, the newer is needed more often than its chance says. Identifiers of one place share an
+//! entry.
 
 mod candidates;
 mod groups;
@@ -79,12 +81,12 @@ impl Kind {
     /// The worth of a new entry, in the unit of an identifier that is certainly needed.
     const fn worth(self) -> f32 {
         match self {
-            Self::Constraint => 0.9,
-            Self::OpenTask => 0.7,
-            Self::Decision => 0.5,
-            Self::FailedAttempt => 0.35,
-            Self::Action => 0.15,
-            Self::ClosedTask => 0.1,
+            Self::Constraint => 0.4,
+            Self::OpenTask => 0.3,
+            Self::Decision => 0.2,
+            Self::FailedAttempt => 0.15,
+            Self::Action => 0.06,
+            Self::ClosedTask => 0.04,
             Self::Identifier => 0.0,
         }
     }
@@ -152,8 +154,9 @@ impl Receipt {
             steps: &steps::steps(old),
         };
         let seen = Seen::of(&shown, front);
-        let found = candidates(&known, (&census, &values), (&shown, &seen));
-        let (lost, left_out) = ranked(found, (&ages, &values));
+        let fades: Vec<f32> = ages.iter().map(|&age| fade(age)).collect();
+        let found = candidates(&known, (&census, &values, &fades), (&shown, &seen));
+        let (lost, left_out) = ranked(found, (&fades, &values));
         Self {
             turns: old.len(),
             tokens: old.iter().map(Turn::tokens).sum(),
@@ -169,32 +172,33 @@ impl Receipt {
     }
 }
 
+/// The share of its worth that an entry keeps at an age in thousands of tokens.
+fn fade(age: f32) -> f32 {
+    LASTS + (1.0 - LASTS) * (-age / FADES).exp()
+}
+
 /// The candidates in the order in which each adds most to those before it, and the number of those beyond
 /// [`MOST`]. A quotation whose identifiers stand above adds nothing.
-fn ranked(found: Vec<Candidate>, (ages, values): (&[f32], &[f32])) -> (Vec<Loss>, usize) {
+fn ranked(mut open: Vec<Candidate>, (fades, values): (&[f32], &[f32])) -> (Vec<Loss>, usize) {
     let mut needed = values.to_vec();
-    let own = |candidate: &Candidate| {
-        let age = ages.get(candidate.turn).copied().unwrap_or(0.0);
-        candidate.kind.worth() * (LASTS + (1.0 - LASTS) * (-age / FADES).exp())
-    };
-    let mut open: Vec<(f32, Candidate)> = found.into_iter().map(|it| (own(&it), it)).collect();
     let mut out: Vec<Loss> = Vec::new();
     loop {
         let lists = out.iter().filter(|loss| loss.kind == Kind::Identifier);
         let is_full = (lists.count() + 1) * EVERY > (out.len() + 1) * (EVERY - 1);
-        let gain = |own: f32, candidate: &Candidate| {
+        let gain = |candidate: &Candidate| {
             let members = candidate.members.iter();
             let values = members.filter_map(|&member| needed.get(member));
-            own + values.sum::<f32>()
+            let fade = fades.get(candidate.turn).copied().unwrap_or(0.0);
+            fade * (candidate.kind.worth() + values.sum::<f32>())
         };
-        open.retain(|(own, it)| it.kind != Kind::Identifier || gain(*own, it) > 0.0);
-        let worth = |index: &usize| open.get(*index).map_or(0.0, |(own, it)| gain(*own, it));
+        open.retain(|it| it.kind != Kind::Identifier || gain(it) > 0.0);
+        let worth = |index: &usize| open.get(*index).map_or(0.0, gain);
         let first_of_best = |one: &usize, other: &usize| {
             let by_worth = worth(one).total_cmp(&worth(other));
             by_worth.then(other.cmp(one))
         };
         let of_kind = |index: &usize| {
-            let kind = open.get(*index).map(|(_, it)| it.kind);
+            let kind = open.get(*index).map(|it| it.kind);
             !is_full || kind != Some(Kind::Identifier)
         };
         let others = (0..open.len()).filter(of_kind).max_by(first_of_best);
@@ -202,7 +206,7 @@ fn ranked(found: Vec<Candidate>, (ages, values): (&[f32], &[f32])) -> (Vec<Loss>
         let Some(index) = best.filter(|_| out.len() < MOST) else {
             return (out, open.len());
         };
-        let (_, candidate) = open.remove(index);
+        let candidate = open.remove(index);
         for &member in &candidate.members {
             if let Some(value) = needed.get_mut(member) {
                 *value = 0.0;

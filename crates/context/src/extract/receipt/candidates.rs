@@ -41,7 +41,7 @@ pub(super) struct Candidate {
 /// The candidates that the model cannot see, each text once.
 pub(super) fn candidates(
     known: &Known<'_>,
-    (census, values): (&Census<'_>, &[f32]),
+    (census, values, fades): (&Census<'_>, &[f32], &[f32]),
     (shown, seen): (&Shown<'_>, &Seen),
 ) -> Vec<Candidate> {
     let mut said = HashSet::new();
@@ -68,7 +68,7 @@ pub(super) fn candidates(
             members,
         });
     }
-    out.extend(groups(known, census, values));
+    out.extend(groups(known, census, (values, fades)));
     out
 }
 
@@ -94,18 +94,25 @@ fn constraints(known: &Known<'_>) -> Vec<(Kind, usize, String)> {
 }
 
 /// Returns true if a sentence of the user's is one: what is pasted from a log, a terminal or a listing has few plain
-/// words, begins with a sign, or only announces what follows.
+/// words, names a second of the day, begins with a sign, or only announces what follows.
 fn is_prose(sentence: &str) -> bool {
     let sentence = sentence.trim();
     let begins = sentence.trim_start_matches(['"', '\'', '(', '*', '-', ' ', '#', '„', '“', '«']);
     let is_word = |word: &&str| {
-        let bare = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        let bare = word.trim_matches(|sign: char| !sign.is_alphanumeric() && sign != '|');
         let inner = |letter: char| letter.is_alphabetic() || matches!(letter, '\'' | '’' | '-');
         !bare.is_empty() && (bare.chars().all(inner) || bare.contains(is_unspaced))
     };
+    // As in `09:07:20.570`: two colons between digits.
+    let is_second = |word: &str| {
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        let colons = word.bytes().filter(|&byte| byte == b':').count();
+        colons == 2 && digits >= 5
+    };
     let words = sentence.split_whitespace();
     let plain = words.clone().filter(is_word).count();
-    begins.starts_with(char::is_alphanumeric)
+    !words.clone().any(is_second)
+        && begins.starts_with(char::is_alphanumeric)
         && !sentence.ends_with(':')
         && plain * 5 >= words.count() * 3
 }

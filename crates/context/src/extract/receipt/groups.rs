@@ -23,8 +23,8 @@ use crate::summary::one_line;
 const IDENTIFIERS: usize = 1_200;
 /// The most entries.
 const GROUPS: usize = 120;
-/// The longest entry, in bytes.
-const LONGEST: usize = 300;
+/// The longest entry, in bytes: several paths, or twenty names.
+const LONGEST: usize = 500;
 /// The longest quotation in front of other names, in bytes.
 const QUOTED: usize = 140;
 
@@ -33,13 +33,19 @@ struct Places<'a> {
     known: &'a Known<'a>,
     census: &'a Census<'a>,
     values: &'a [f32],
+    /// For each turn, the share of its worth that an entry keeps.
+    fades: &'a [f32],
     /// The identifiers of each piece, the likeliest first.
     of_piece: HashMap<usize, Vec<usize>>,
 }
 
 /// The entries that name identifiers, the worthiest first. No two name the same.
-pub(super) fn groups(known: &Known<'_>, census: &Census<'_>, values: &[f32]) -> Vec<Candidate> {
-    let places = Places::of(known, census, values);
+pub(super) fn groups(
+    known: &Known<'_>,
+    census: &Census<'_>,
+    (values, fades): (&[f32], &[f32]),
+) -> Vec<Candidate> {
+    let places = Places::of(known, census, (values, fades));
     let mut named = HashSet::new();
     let mut out = Vec::new();
     while out.len() < GROUPS
@@ -58,7 +64,11 @@ pub(super) fn groups(known: &Known<'_>, census: &Census<'_>, values: &[f32]) -> 
 }
 
 impl<'a> Places<'a> {
-    fn of(known: &'a Known<'a>, census: &'a Census<'a>, values: &'a [f32]) -> Self {
+    fn of(
+        known: &'a Known<'a>,
+        census: &'a Census<'a>,
+        (values, fades): (&'a [f32], &'a [f32]),
+    ) -> Self {
         let value = |entry: usize| values.get(entry).copied().unwrap_or(0.0);
         let told = of_tools(known.steps);
         // A number among other names says nothing.
@@ -85,6 +95,7 @@ impl<'a> Places<'a> {
             known,
             census,
             values,
+            fades,
             of_piece,
         }
     }
@@ -111,7 +122,9 @@ impl<'a> Places<'a> {
                 fits
             });
             let values = fitting.filter_map(|member| self.values.get(member));
-            values.sum::<f32>()
+            let turn = self.known.pieces.get(piece).map(|piece| piece.turn);
+            let fade = turn.and_then(|turn| self.fades.get(turn));
+            fade.copied().unwrap_or(0.0) * values.sum::<f32>()
         };
         let pieces = self.of_piece.keys().copied();
         let valued = pieces.map(|piece| (worth(&piece), piece));
