@@ -71,6 +71,26 @@ fn at_128k_prepared_never_waits_and_loses_no_pin() {
     }
 }
 
+/// The manual's page of measures holds what the commands print.
+#[test]
+fn the_manual_has_the_tables_of_receipts_and_regret() {
+    let Some(corpus) = locate::corpus() else {
+        return;
+    };
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/replay.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let folders = ["entire-cli", "pi-mono"].map(|it| corpus.join(it).display().to_string());
+    for measure in ["receipt", "regret"] {
+        let ran = ebbtide(&["bench", measure, &folders[0], &folders[1]]);
+        assert_eq!(ran.exit, 0, "{}", ran.stderr);
+        assert!(
+            page.contains(ran.stdout.trim_end()),
+            "docs/replay.md says otherwise:\n{}",
+            ran.stdout
+        );
+    }
+}
+
 #[test]
 fn every_format_is_compacted_into_itself() {
     let Some(corpus) = locate::corpus() else {
