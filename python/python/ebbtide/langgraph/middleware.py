@@ -79,6 +79,11 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
 
     state_schema = EbbtideState
 
+    def __new__(cls, *_: Any, **settings: Any) -> EbbtideMiddleware:
+        """A middleware that shortens nothing has no hook for tools: LangChain builds the agent by a class's hooks."""
+        shortens = settings.get("max_tool_result", 0) is not None
+        return super().__new__(cls if shortens or cls is not EbbtideMiddleware else _WithoutTools)
+
     def __init__(
         self,
         engine: Engine | None = None,
@@ -155,7 +160,9 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             self._remember(engine, key, view)
             written = written[len(head) :]
             seen = self._seen(engine, request, view, written)
-            shows = request.override(messages=seen.messages)
+            # Middlewares and handlers may add to the list of an unchanged request: it is the state's own.
+            is_changed = view.changed or seen.hidden > 0
+            shows = request.override(messages=seen.messages) if is_changed else request
             return _Step(shows, list(request.messages), engine, view, written, seen, key)
         except Exception as error:
             threads.log.warning("the request goes out unchanged: %s", error)
@@ -367,3 +374,14 @@ def _said(response: Any) -> AIMessage | None:
         return response
     inner = response.model_response if isinstance(response, ExtendedModelResponse) else response
     return next((message for message in inner.result if isinstance(message, AIMessage)), None)
+
+
+class _WithoutTools(EbbtideMiddleware):
+    """The middleware as it is with `max_tool_result=None`."""
+
+    wrap_tool_call = AgentMiddleware.wrap_tool_call
+    awrap_tool_call = AgentMiddleware.awrap_tool_call
+
+    @property
+    def name(self) -> str:
+        return EbbtideMiddleware.__name__
