@@ -124,6 +124,7 @@ impl Bench {
         self.python(&["reference.py", "--check"])?;
         self.python(&["-m", "pytest", "--quiet"])?;
         self.python(&["compare.py", "--check"])?;
+        self.python(&["contract"])?;
         install(&self.oldest, wheel)?;
         let mut oldest = Command::new(&self.oldest);
         oldest.args(["-m", "pytest", "--quiet"]).args(OLDEST);
