@@ -215,6 +215,34 @@ def test_a_summarizer_that_fails_keeps_the_answer(script: Script) -> None:
         supervisor.invoke({"messages": [HumanMessage(words(3))]}, config())
 
 
+def test_the_first_examples_run_as_printed(script: Script, capsys: pytest.CaptureFixture[str]) -> None:
+    """The lines that this interface was first shown with, but for the import."""
+    memory = InMemorySaver()
+    supervisor_agent = chat_agent(script, memory)
+
+    compacting_supervisor = CompactingSupervisor(
+        agent=supervisor_agent,
+        history_manager=HistoryManager(memory_saver=memory),
+    )
+    response = compacting_supervisor.invoke(
+        {"messages": [HumanMessage(content="Hello")]},
+        config={"configurable": {"thread_id": "my-thread"}}
+    )
+    assert response["messages"][-1].content == "Answer 1: the work goes on."
+    for number in range(6):
+        for chunk in compacting_supervisor.stream(
+            {"messages": [HumanMessage(content=words(number))]},
+            config={"configurable": {"thread_id": "my-thread"}}
+        ):
+            if chunk["type"] == "token":
+                print(chunk["content"], end="")
+        assert capsys.readouterr().out == f"Answer {number + 2}: the work goes on."
+    # The limit is 500 tokens where none is given.
+    assert compacting_supervisor.token_limit == 500 and compacting_supervisor.compaction_ratio == 0.5
+    state = compacting_supervisor.get_state(config("my-thread")).values["messages"]
+    assert any(message.content.startswith(MARKER) for message in state)
+
+
 def test_streamed_as_the_readme_prints_it(script: Script, saver: Any) -> None:
     supervisor = CompactingSupervisor(chat_agent(script, saver), HistoryManager(saver), token_limit=1_200)
     for number in range(10):
