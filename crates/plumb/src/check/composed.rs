@@ -115,7 +115,26 @@ impl Drafter<'_, '_> {
                 };
                 self.mentioned(inner, stand, statement, found);
             }
-            _ => {}
+            Wire::Keep(_, inner) => {
+                let stand = Stand {
+                    first: false,
+                    last: false,
+                };
+                self.mentioned(inner, stand, statement, found);
+            }
+            Wire::Id(_)
+            | Wire::Copy(_)
+            | Wire::Merge(_)
+            | Wire::Discard(_)
+            | Wire::Empty(_)
+            | Wire::Once(..)
+            | Wire::Barrier(_)
+            | Wire::Map(..)
+            | Wire::Filter(..)
+            | Wire::Project(..)
+            | Wire::Tag(..)
+            | Wire::Step(_)
+            | Wire::Broken(_) => {}
         }
     }
 

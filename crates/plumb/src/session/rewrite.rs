@@ -167,7 +167,18 @@ impl<'a> Rewrite<'a> {
                 self.shared(path, stand);
                 wire.clone()
             }
-            _ => wire.clone(),
+            Wire::Id(_)
+            | Wire::Copy(_)
+            | Wire::Merge(_)
+            | Wire::Discard(_)
+            | Wire::Empty(_)
+            | Wire::Once(..)
+            | Wire::Barrier(_)
+            | Wire::Map(..)
+            | Wire::Filter(..)
+            | Wire::Project(..)
+            | Wire::Tag(..)
+            | Wire::Broken(_) => wire.clone(),
         }
     }
 

@@ -391,7 +391,15 @@ impl<'a> Walk<'a> {
                     }
                 }
             }
-            _ => {}
+            Wire::Keep(_, inner) => self.wire(inner),
+            Wire::Id(_)
+            | Wire::Copy(_)
+            | Wire::Merge(_)
+            | Wire::Discard(_)
+            | Wire::Empty(_)
+            | Wire::Barrier(_)
+            | Wire::Project(..)
+            | Wire::Broken(_) => {}
         }
     }
 

@@ -163,6 +163,11 @@ fn a_statement_composes_a_process_with_itself() {
         ("input ; bot@input  bot ; output", &[]),
         // Which of the two is meant elsewhere?
         ("input ; inc ; inc ; output  inc ; output", &["P0511"]),
+        ("input ; keep(inc) ; project(1) ; output", &[]),
+        (
+            "input ; inc ; keep(inc) ; project(1) ; output  inc ; output",
+            &["P0511"],
+        ),
         ("input ; bot  bot ; bot  bot ; output", &["P0511"]),
         (
             "spawn bot(input, output)  input ; bot ; bot ; output",
