@@ -18,6 +18,8 @@ mod weather;
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::thread;
     use std::time::{Duration, Instant};
 
     use crate::vessel::{self, asked};
@@ -25,6 +27,8 @@ mod tests {
 
     /// The runs of an ordinary test.
     const FEW: u64 = 2;
+    /// The runs at a time: most of a run is waiting.
+    const ABREAST: u64 = 8;
 
     #[test]
     #[expect(
@@ -35,18 +39,32 @@ mod tests {
         let number = |name: &str| asked(name).and_then(|text| text.parse::<u64>().ok());
         let first = number("SEED").unwrap_or(1);
         let seconds = number("SECONDS").map(Duration::from_secs);
-        let (began, mut tally) = (Instant::now(), Tally::default());
-        let goes_on = |runs: u64| match seconds {
+        let abreast = number("ABREAST").unwrap_or(ABREAST).max(1);
+        let (began, next) = (Instant::now(), AtomicU64::new(0));
+        let goes_on = |run: u64| match seconds {
             Some(seconds) => began.elapsed() < seconds,
-            None => runs < FEW,
+            None => run < FEW,
         };
-        while goes_on(tally.runs) {
-            let seed = first + tally.runs;
-            println!("seed {seed}");
-            tally.add(&voyage::run(seed));
-        }
-        println!("{tally}");
-        assert!(tally.answered > 0, "{tally}");
+        let sail = || {
+            let mut tally = Tally::default();
+            loop {
+                let run = next.fetch_add(1, Ordering::Relaxed);
+                if !goes_on(run) {
+                    return tally;
+                }
+                println!("seed {}", first + run);
+                tally.add(&voyage::run(first + run));
+            }
+        };
+        let mut all = Tally::default();
+        thread::scope(|scope| {
+            let sails: Vec<_> = (0..abreast).map(|_| scope.spawn(sail)).collect();
+            sails
+                .into_iter()
+                .for_each(|it| all.add(&it.join().unwrap()));
+        });
+        println!("{all}");
+        assert!(all.answered > 0, "{all}");
     }
 
     /// The gateway that the storm starts, kills and starts again. Without being told where to serve, it shows that

@@ -6,18 +6,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use context::Tokens;
 use gateway::config::{Config, RouteChoice, Upstreams};
 use gateway::server::{Gateway, serve as serve_on};
-use history::{Engine, Limits};
+use history::{Engine, Limits, Purge};
 use history_sqlite::Sqlite;
 use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
+use tokio::task::spawn_blocking;
 
 use crate::dice::Dice;
+use crate::talker::LONGEST;
 
 /// The window, of the provider and the gateway alike.
 pub const WINDOW: u64 = 6_000;
@@ -90,7 +92,8 @@ impl Vessel {
             .env("EBBTIDE_STORM_STORE", &self.store)
             .env("EBBTIDE_STORM_UPSTREAM", &self.upstream)
             .stdout(Stdio::piped())
-            .stdin(Stdio::null())
+            // When it closes, the process ends in order.
+            .stdin(Stdio::piped())
             .spawn()
             .unwrap();
         match told(child.stdout.take().unwrap()) {
@@ -113,6 +116,32 @@ impl Vessel {
         ran
     }
 
+    /// Has the process end in order. Returns how long that took.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "whoever stops a process waits only so long"
+    )]
+    pub fn stop(&mut self) -> Duration {
+        let began = Instant::now();
+        let Some((mut child, _)) = self.running.take() else {
+            return Duration::ZERO;
+        };
+        drop(child.stdin.take());
+        while child.try_wait().unwrap().is_none() && began.elapsed() < LONGEST {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let took = began.elapsed();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        took
+    }
+
+    /// The bytes of the store's log.
+    pub fn log(&self) -> u64 {
+        let log = format!("{}-wal", self.store.display());
+        fs::metadata(log).map_or(0, |log| log.len())
+    }
+
     /// Holds the store as another program would.
     #[expect(
         clippy::disallowed_methods,
@@ -129,6 +158,21 @@ impl Vessel {
                 thread::sleep(time);
                 other.execute_batch("ROLLBACK").unwrap();
             }
+        })
+    }
+
+    /// Looks for what is old, as `ebbtide purge` would; nothing is.
+    pub fn purge(&self) -> thread::JoinHandle<()> {
+        let store = self.store.clone();
+        thread::spawn(move || {
+            let what = Purge {
+                tenant: None,
+                conversation: None,
+                before: Some(Timestamp::UNIX_EPOCH),
+            };
+            let open = Sqlite::open_existing(&store, Limits::NONE);
+            // There is none yet, or it is damaged.
+            let _either_way = open.and_then(|store| store.purge(what));
         })
     }
 
@@ -222,7 +266,9 @@ pub fn serve() -> bool {
             }
         };
         println!("{READY}{}", running.url());
-        std::future::pending::<()>().await;
+        let closed = spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
+        let _either_way = closed.await;
+        running.shutdown().await;
     });
     true
 }
