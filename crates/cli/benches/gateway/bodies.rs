@@ -86,3 +86,15 @@ pub fn messages(turns: &[Turn], bytes: usize) -> Vec<String> {
         .cloned()
         .collect()
 }
+
+/// First requests of conversations of about 0.8 MB that have nothing in common but their words.
+pub fn first(turns: &[Turn], most: usize) -> Vec<Bytes> {
+    let list = messages(turns, 800_000).join(",");
+    (0..most)
+        .map(|conversation| {
+            Bytes::from(format!(
+                r#"{{"model":"{MODEL}","max_tokens":1024,"messages":[{{"role":"user","content":"conversation {conversation}"}},{list}]}}"#
+            ))
+        })
+        .collect()
+}

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{Request, header};
 use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -32,13 +33,8 @@ impl Client {
 
     /// Sends one request and reads the answer to its end.
     pub async fn send(&self, url: &str, body: &Bytes) -> Result<Taken, Failed> {
-        let request = Request::post(format!("{url}/v1/messages"))
-            .header(header::CONTENT_TYPE, "application/json")
-            .header("x-api-key", "bench")
-            .header("anthropic-version", "2023-06-01")
-            .body(Full::new(body.clone()))?;
         let start = Instant::now();
-        let answer = self.0.request(request).await?;
+        let answer = self.0.request(request(url, body)?).await?;
         let status = answer.status();
         let did = answer.headers().get("x-ebbtide-did");
         let did = did
@@ -53,4 +49,21 @@ impl Client {
         let answer = body;
         Ok(Taken { time, did, answer })
     }
+
+    /// Sends one request and returns the body of the answer to come.
+    pub async fn open(&self, url: &str, body: &Bytes) -> Result<Incoming, Failed> {
+        let answer = self.0.request(request(url, body)?).await?;
+        if !answer.status().is_success() {
+            return Err(format!("{url}: {}", answer.status()).into());
+        }
+        Ok(answer.into_body())
+    }
+}
+
+fn request(url: &str, body: &Bytes) -> Result<Request<Full<Bytes>>, http::Error> {
+    Request::post(format!("{url}/v1/messages"))
+        .header(header::CONTENT_TYPE, "application/json")
+        .header("x-api-key", "bench")
+        .header("anthropic-version", "2023-06-01")
+        .body(Full::new(body.clone()))
 }

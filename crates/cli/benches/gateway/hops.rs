@@ -50,17 +50,25 @@ impl Hop {
         self.child.id()
     }
 
-    /// The CPU time of its threads, from the Linux scheduler; zero on other systems. Unlike latency, it
-    /// does not depend on other load.
+    /// The CPU time of its threads and of the processes that it started (nginx works in one), from the Linux
+    /// scheduler; zero on other systems. Unlike latency, it does not depend on other load.
     pub fn ran(&self) -> Duration {
-        let threads = std::fs::read_dir(format!("/proc/{}/task", self.id()));
-        let ran = |thread: std::fs::DirEntry| -> Option<u64> {
-            let told = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-            told.split(' ').next()?.parse().ok()
-        };
-        let threads = threads.into_iter().flatten().flatten();
-        Duration::from_nanos(threads.filter_map(ran).sum())
+        Duration::from_nanos(ran(self.id()))
     }
+}
+
+fn ran(process: u32) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let ran = |thread: std::fs::DirEntry| -> Option<u64> {
+        let told = |file| std::fs::read_to_string(thread.path().join(file));
+        let own: u64 = told("schedstat").ok()?.split(' ').next()?.parse().ok()?;
+        let children = told("children").unwrap_or_default();
+        let children = children.split_ascii_whitespace();
+        let children = children.filter_map(|child| Some(self::ran(child.parse().ok()?)));
+        Some(own + children.sum::<u64>())
+    };
+    threads.filter_map(ran).sum()
 }
 
 /// Starts a process and reads its address from the first line of output that has one.
@@ -206,7 +214,7 @@ pub fn proxy(to: &str) -> Result<(), Failed> {
     })
 }
 
-fn serve<S, F, B, E>(service: S) -> Result<(), Failed>
+pub fn serve<S, F, B, E>(service: S) -> Result<(), Failed>
 where
     S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
     F: Future<Output = Result<Response<B>, E>> + Send + 'static,

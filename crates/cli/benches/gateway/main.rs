@@ -4,7 +4,8 @@
 //! load on the machine affects them equally. The conversation is a recorded session with about 0.8 MB per
 //! request, which grows by one turn per request.
 //!
-//! `cargo bench -p ebbtide-cli --bench gateway`; add `-- overhead`, `-- boundary` or `-- many` for one part.
+//! `cargo bench -p ebbtide-cli --bench gateway`; add `-- overhead`, `-- streams`, `-- boundary`, `-- many` or
+//! `-- purge` for one part.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -20,8 +21,13 @@ mod client;
 mod hops;
 mod many;
 mod measure;
+mod purge;
+mod streams;
 
 use std::process::ExitCode;
+
+/// What is measured, each part by its name.
+const PARTS: [&str; 5] = ["overhead", "streams", "boundary", "many", "purge"];
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
@@ -31,6 +37,7 @@ fn main() -> ExitCode {
     let done = match role.as_slice() {
         ["upstream"] => hops::upstream(),
         ["proxy", to] => hops::proxy(to),
+        ["events"] => streams::provider(),
         ["provider"] => hops::provider(boundary::WINDOW, boundary::LATENCY),
         words => run(words),
     };
@@ -44,20 +51,21 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &[&str]) -> Result<(), Failed> {
-    let all = !words
-        .iter()
-        .any(|word| matches!(*word, "overhead" | "boundary" | "many"));
+    let named = words.iter().any(|word| PARTS.contains(word));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    if all || words.contains(&"overhead") {
-        runtime.block_on(measure::overhead())?;
-    }
-    if all || words.contains(&"boundary") {
-        runtime.block_on(boundary::boundary())?;
-    }
-    if all || words.contains(&"many") {
-        runtime.block_on(many::many())?;
+    for part in PARTS {
+        if named && !words.contains(&part) {
+            continue;
+        }
+        match part {
+            "overhead" => runtime.block_on(measure::overhead())?,
+            "streams" => runtime.block_on(streams::streams())?,
+            "boundary" => runtime.block_on(boundary::boundary())?,
+            "many" => runtime.block_on(many::many())?,
+            _ => runtime.block_on(purge::purge())?,
+        }
     }
     Ok(())
 }

@@ -13,6 +13,8 @@ use crate::{Failed, bodies, hops};
 
 const REQUESTS: usize = 200;
 const WARM: usize = 10;
+/// First requests of conversations.
+const FIRST: usize = 60;
 
 /// A route from the client to the provider.
 struct Way<'h> {
@@ -46,7 +48,9 @@ pub async fn overhead() -> Result<(), Failed> {
         "\n{} requests of {mean} bytes on average, conversations of twelve exchanges",
         small.len()
     );
-    compare(&small, &["--window", "10000000"]).await
+    compare(&small, &["--window", "10000000"]).await?;
+    println!("\nfirst requests of conversations, 0.8 MB each: nothing of them is known yet");
+    compare(&bodies::first(&turns, FIRST), &["--window", "10000000"]).await
 }
 
 async fn compare(requests: &[Bytes], options: &[&str]) -> Result<(), Failed> {
@@ -64,11 +68,10 @@ async fn compare(requests: &[Bytes], options: &[&str]) -> Result<(), Failed> {
         Way::new("hyper proxy", &proxy.url, Some(&proxy)),
         Way::new("ebbtide", &ours.url, Some(&ours)),
     ];
-    // nginx works in a process of its own beside the one that was started.
     ways.extend(
         nginx
             .as_ref()
-            .map(|nginx| Way::new("nginx", &nginx.url, None)),
+            .map(|nginx| Way::new("nginx", &nginx.url, Some(nginx))),
     );
     let client = Client::new();
     for (index, body) in requests.iter().enumerate() {
