@@ -22,6 +22,7 @@
 
 mod care;
 mod checkpoint;
+mod claim;
 mod connection;
 mod damage;
 mod encoding;
@@ -35,4 +36,5 @@ mod sum;
 mod timestamp;
 
 pub use care::{Checked, Repaired, repair};
+pub use claim::Claim;
 pub use engine::Sqlite;

@@ -8,7 +8,7 @@ use context::coded::Coded as _;
 use gateway::config::{Config, Effective, Mode, SETTINGS};
 use gateway::{Gateway, Running};
 use history::{Engine, HistoryError, Limits, MemoryEngine};
-use history_sqlite::Sqlite;
+use history_sqlite::{Claim, Sqlite};
 use tokio::net::TcpListener;
 
 use crate::command::runtime;
@@ -58,7 +58,7 @@ pub fn run(
     prepare(&mut effective, console)?;
     logs::start(args.log, environment);
     runtime()?.block_on(async {
-        let running = start(&effective, console).await?;
+        let (running, _claim) = start(&effective, console).await?;
         console.lines(introduction(&running, &effective))?;
         console.flush()?;
         interrupted().await;
@@ -85,9 +85,14 @@ pub fn prepare(effective: &mut Effective, console: &mut Console) -> Result<(), F
     Ok(())
 }
 
-/// Starts a gateway with this configuration.
-pub async fn start(effective: &Effective, console: &mut Console) -> Result<Running, Failure> {
-    let engine = engine(effective.config.store.as_deref())?;
+/// Starts a gateway with this configuration. The claim is on its store, for as long as the gateway runs.
+pub async fn start(
+    effective: &Effective,
+    console: &mut Console,
+) -> Result<(Running, Option<Claim>), Failure> {
+    let store = effective.config.store.as_deref();
+    let engine = engine(store)?;
+    let claim = claim(store, console);
     if let Some(reason) = engine.state().instead_of_file {
         console.note(format!(
             "warning: {reason}: conversations are kept in memory and lost on exit"
@@ -104,7 +109,26 @@ pub async fn start(effective: &Effective, console: &mut Console) -> Result<Runni
         clock: clock(),
     };
     let running = gateway::serve(listener.map_err(unusable)?, gateway);
-    running.map_err(|error| Failure::of(&error))
+    let running = running.map_err(|error| Failure::of(&error))?;
+    Ok((running, claim))
+}
+
+/// Claims the store, and warns where another gateway has.
+fn claim(store: Option<&Path>, console: &mut Console) -> Option<Claim> {
+    let store = store?;
+    match Claim::of(store) {
+        Ok(None) => {
+            console.note(format!(
+                "warning: another gateway is running on {}: each keeps conversations in its memory and does not see \
+                 what the other one decides. Give one of them another file with --store",
+                store.display()
+            ));
+            None
+        }
+        Ok(claim) => claim,
+        // The folder may not exist yet, or the file system may have no locks; opening the store says more.
+        Err(_) => None,
+    }
 }
 
 fn engine(store: Option<&Path>) -> Result<Arc<dyn Engine>, Failure> {

@@ -58,17 +58,18 @@ pub fn run(
         let (own, url) = match answers(&address).await {
             true => (None, address),
             false => {
-                let running = serve::start(&effective, console).await?;
-                let url = running.url();
-                (Some(running), url)
+                let started = serve::start(&effective, console).await?;
+                let url = started.0.url();
+                (Some(started), url)
             }
         };
         let token = environment.setting("EBBTIDE_ADMIN_TOKEN");
         let before = Tally::at(&url, token).await;
         let status = run_client(&args.command, &url).await;
         let after = Tally::at(&url, token).await;
-        console.note(told(&after.since(before), own.as_ref(), &effective));
-        if let Some(running) = own {
+        let running = own.as_ref().map(|(running, _)| running);
+        console.note(told(&after.since(before), running, &effective));
+        if let Some((running, _claim)) = own {
             running.shutdown().await;
         }
         Ok(exit(status?))

@@ -140,3 +140,19 @@ fn what_is_refused() {
         assert!(ran.stderr.contains(code), "{arguments:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn a_second_gateway_on_a_store_is_warned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("history.db");
+    let store = store.to_str().expect("UTF-8");
+    let start = || Listening::start(&["serve", "--listen", "127.0.0.1:0", "--store", store]);
+    let (first, second) = (start(), start());
+    let warning = "warning: another gateway is running on";
+    let (said, _) = second.end();
+    assert!(said.contains(warning), "{said}");
+    let (said, _) = first.end();
+    assert!(!said.contains(warning), "{said}");
+    let (said, _) = start().end();
+    assert!(!said.contains(warning), "{said}");
+}
