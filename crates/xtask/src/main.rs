@@ -1,5 +1,5 @@
 //! `cargo xtask`: CI, tidiness checks, generated pages, licences, client tests, packages,
-//! fuzzing and storms.
+//! fuzzing, storms and the first hour.
 
 mod browser;
 mod ci;
@@ -12,6 +12,7 @@ mod licences;
 mod needs;
 mod python;
 mod storm;
+mod stranger;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -43,6 +44,8 @@ cargo xtask COMMAND
        [--runs N]               (60), or with the same N inputs every time
   storm [--seconds N]           let everything fail at random for N seconds (60): the
         [--seed S]              provider, the process, the store, what is said
+  stranger                      follow README in a fresh clone with an empty home and cache;
+                                prints times and disk
   help                          print this help
 ";
 
@@ -62,6 +65,7 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
     match arguments.split_first() {
         Some((&"fuzz", rest)) => fuzz::run(&root()?, rest),
         Some((&"storm", rest)) => storm::run(&root()?, rest),
+        Some((&"stranger", [])) => stranger::run(&root()?),
         Some((&"ci", [])) => ci::run(&root()?),
         Some((&"tidy", [])) => tidy::run(&root()?),
         Some((&"docs", [])) => docs::run(&root()?, docs::Mode::Write),
