@@ -424,7 +424,16 @@ impl Pins {
     ) -> Result<PinId, PinError> {
         match directive {
             Directive::Pin(text) => match self.add(text, Origin::User, at, counter)? {
-                Pinned::Added(id) | Pinned::Already(id) => Ok(id),
+                Pinned::Added(id) => Ok(id),
+                Pinned::Already(id) => {
+                    // What the agent pinned for itself is a person's word from now on.
+                    let mut pins = self.pins.iter_mut();
+                    if let Some(pin) = pins.find(|pin| pin.id == id && pin.origin == Origin::Agent)
+                    {
+                        pin.origin = Origin::User;
+                    }
+                    Ok(id)
+                }
             },
             Directive::Unpin(named) => {
                 let by_id = PinId::parse(named).filter(|id| self.get(*id).is_some());

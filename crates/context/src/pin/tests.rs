@@ -181,6 +181,20 @@ fn what_the_agent_pinned_does_not_pass_for_the_users_word() {
 }
 
 #[test]
+fn what_the_agent_pinned_becomes_the_users_when_the_user_pins_it() {
+    let mut pins = Pins::default();
+    pins.add("never delete anything", Origin::Agent, None, &Heuristic)
+        .unwrap();
+    let said = Directive::Pin("never delete anything".into());
+    pins.obey(&said, None, &Heuristic).unwrap();
+    let restated = pins.turn().unwrap().after(TurnId::ROOT, &Heuristic);
+    assert_eq!(
+        restated.readable(),
+        "[Pinned, in full:]\n- never delete anything"
+    );
+}
+
+#[test]
 fn a_text_is_not_taken_for_another_of_the_same_id() {
     let mut seen = std::collections::HashMap::new();
     let (one, two) = (0..)
