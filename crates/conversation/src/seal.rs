@@ -109,7 +109,7 @@ impl Seals {
     /// Why it is not believed; a provider's own is [`SealRefusal::Foreign`].
     pub fn open(&self, sealed: &Sealed<'_>) -> Result<Vec<String>, SealRefusal> {
         let Some(rest) = sealed.seal.strip_prefix(VERSION) else {
-            return Err(match sealed.seal.starts_with(OURS) {
+            return Err(match is_ours(&sealed.seal) {
                 true => SealRefusal::Version,
                 false => SealRefusal::Foreign,
             });
@@ -130,6 +130,14 @@ impl Seals {
         let texts: Vec<String> = serde_json::from_slice(&inside).ok().filter(|_| fits)?;
         texts.iter().any(|text| !text.is_empty()).then_some(texts)
     }
+}
+
+/// Returns true for a seal of any version: the word, a number and a point. A provider's own may begin so by chance.
+fn is_ours(seal: &str) -> bool {
+    let version = seal
+        .strip_prefix(OURS)
+        .and_then(|rest| rest.split_once('.'));
+    version.is_some_and(|(number, _)| number.parse::<u16>().is_ok())
 }
 
 /// The texts of a summary as one.
@@ -173,6 +181,8 @@ mod tests {
         assert_eq!(open(&seals(1, 1), Some("x")), Err(SealRefusal::Beside));
         for (seal, refusal) in [
             ("ebb2.x", SealRefusal::Version),
+            ("ebbAAAAB.x", SealRefusal::Foreign),
+            ("ebb", SealRefusal::Foreign),
             ("ebb1.", SealRefusal::Changed),
             ("ebb1.a.b", SealRefusal::Changed),
             ("gAAAA", SealRefusal::Foreign),
