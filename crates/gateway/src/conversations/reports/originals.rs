@@ -7,7 +7,7 @@ use context::extract::receipt::Receipt;
 use context::original::{Handle, Section};
 use context::{Tokens, Turn};
 use conversation::originals;
-use history::{ConversationId, Labels, Mark, MarkId};
+use history::{ConversationId, Labels, Mark, MarkId, Tenant};
 
 use super::figures::{covered, line_of, readable};
 use super::{Found, Inner, Past};
@@ -24,8 +24,9 @@ impl Inner {
     ) -> Result<Lost, ReportError> {
         let found = self.find(asker, id).await?;
         let past = self.past(&found, id).await?;
-        // What the client compacted itself goes on elsewhere, so its receipt is the newest here.
-        if let (None, Some(own)) = (mark, self.receipts.of(id)) {
+        // What the client compacted itself goes on elsewhere. Where it goes on here all the same, that summary is
+        // not what its model sees.
+        if let (None, Some(own)) = (mark, self.receipts.of(id, Some(past.path.len()))) {
             return Ok(own);
         }
         let Some(wanted) = mark.or(found.standing) else {
@@ -45,7 +46,9 @@ impl Inner {
     async fn lost_without_mark(&self, found: &Found, past: &Past) -> Lost {
         let cut = hidden(found, past);
         if cut == 0 {
-            let own = found.before.and_then(|before| self.receipts.of(before));
+            let own = found
+                .before
+                .and_then(|before| self.receipts.of(before, None));
             return own.unwrap_or_default();
         }
         let pins: Vec<&str> = past.pins.iter().map(|it| &*it.pin.text).collect();
@@ -101,7 +104,12 @@ impl Inner {
             conversation: Some(id.to_string()),
             ..lost(None, &receipt)
         };
-        self.receipts.keep(id, lost.clone());
+        self.receipts.keep(Kept {
+            tenant: found.tenant,
+            conversation: id,
+            turns: past.path.len(),
+            lost: lost.clone(),
+        });
         Ok(lost)
     }
 
@@ -140,7 +148,9 @@ impl Inner {
             .marks
             .iter()
             .find(|mark| Some(mark.id()) == found.standing);
-        let cut = standing.map_or(0, |mark| covered(mark, &past.path));
+        let covered = standing.map_or(0, |mark| covered(mark, &past.path));
+        // A strategy hides turns without a summary, too.
+        let cut = covered.max(hidden(&found, &past));
         let work = || originals::recall(&past.path, &query, most);
         let hits = self.reading.of(bytes(&past.path), work).await;
         let one = |hit: context::recall::Hit| Recollection {
@@ -164,23 +174,42 @@ impl Inner {
 
 /// The receipts of the clients' own summaries, of the conversations that compacted last.
 #[derive(Debug, Default)]
-pub(in crate::conversations) struct Receipts(Mutex<VecDeque<(ConversationId, Lost)>>);
+pub(in crate::conversations) struct Receipts(Mutex<VecDeque<Kept>>);
+
+/// The receipt of a client's own summary.
+#[derive(Debug)]
+struct Kept {
+    tenant: Tenant,
+    conversation: ConversationId,
+    /// The turns of the conversation when it was compacted.
+    turns: usize,
+    lost: Lost,
+}
 
 impl Receipts {
     /// The most that are kept.
-    const MOST: usize = 64;
+    const MOST: usize = 256;
+    /// The most of one tenant, so that nobody's go because of others.
+    const EACH: usize = 32;
 
-    fn keep(&self, id: ConversationId, lost: Lost) {
+    fn keep(&self, new: Kept) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|(other, _)| *other != id);
+        let mut own = 0;
+        kept.retain(|one| {
+            own += usize::from(one.tenant == new.tenant);
+            let is_old = one.tenant == new.tenant && own >= Self::EACH;
+            one.conversation != new.conversation && !is_old
+        });
         kept.truncate(Self::MOST - 1);
-        kept.push_front((id, lost));
+        kept.push_front(new);
     }
 
-    fn of(&self, id: ConversationId) -> Option<Lost> {
+    /// The receipt of a conversation, if it has no more turns than these.
+    fn of(&self, id: ConversationId, turns: Option<usize>) -> Option<Lost> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().find(|(other, _)| *other == id);
-        found.map(|(_, lost)| lost.clone())
+        let found = kept.iter().find(|one| one.conversation == id)?;
+        let is_past = turns.is_some_and(|turns| turns > found.turns);
+        (!is_past).then(|| found.lost.clone())
     }
 }
 
@@ -231,4 +260,48 @@ fn front(mark: &Mark, past: &Past) -> String {
 
 fn bytes(turns: &[Turn]) -> usize {
     turns.iter().map(Turn::readable_length).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use history::{ConversationId, Tenant};
+
+    use super::{Kept, Receipts};
+    use crate::report::Lost;
+
+    fn keep(receipts: &Receipts, tenant: u8, conversation: u8, turns: usize) -> ConversationId {
+        let id = ConversationId::from_bytes([conversation; 16]);
+        receipts.keep(Kept {
+            tenant: Tenant::from_bytes([tenant; 16]),
+            conversation: id,
+            turns,
+            lost: Lost {
+                turns,
+                ..Lost::default()
+            },
+        });
+        id
+    }
+
+    #[test]
+    fn a_receipt_holds_until_its_conversation_goes_on() {
+        let receipts = Receipts::default();
+        let id = keep(&receipts, 1, 1, 8);
+        let turns = |now| receipts.of(id, now).map(|lost| lost.turns);
+        assert_eq!(turns(Some(8)), Some(8));
+        assert_eq!(turns(Some(9)), None);
+        assert_eq!(turns(None), Some(8));
+    }
+
+    #[test]
+    fn nobody_loses_one_because_of_others() {
+        let receipts = Receipts::default();
+        let first = keep(&receipts, 1, 200, 1);
+        for conversation in 0..100 {
+            keep(&receipts, 2, conversation, 1);
+        }
+        assert!(receipts.of(first, None).is_some());
+        let kept = receipts.0.lock().unwrap();
+        assert_eq!(kept.len(), 1 + Receipts::EACH);
+    }
 }
