@@ -6,7 +6,7 @@
 //! | `PostCompact` | keeps a receipt of what the client's own summary leaves out |
 //! | `SessionStart` after a compaction | quotes the receipt, with handles |
 //!
-//! Anything else, and any error, gets an empty answer: the client goes on as without the hook.
+//! Anything else, what happens in a subagent, and any error gets an empty answer: the client goes on as without the hook.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ struct Event {
     source: Option<String>,
     trigger: Option<String>,
     compact_summary: Option<String>,
+    /// Names the subagent in which it happened. Its conversation is another one than its session's.
+    agent_id: Option<String>,
 }
 
 /// Answers an event of Claude Code.
@@ -45,8 +47,8 @@ pub(super) async fn claude(
 ) -> Response {
     let reports = &*gateway.control.reports;
     let answer = match serde_json::from_slice::<Event>(&body) {
-        Ok(event) => answer(reports, viewer, &event).await,
-        Err(_) => Ok(json!({})),
+        Ok(event) if event.agent_id.is_none() => answer(reports, viewer, &event).await,
+        _ => Ok(json!({})),
     };
     let answer = answer.unwrap_or_else(|error| {
         tracing::debug!(%error, "a hook has no answer");
