@@ -27,7 +27,9 @@ const INTERNAL: i64 = -32_603;
 #[command(after_help = "\
 Clients that speak MCP over HTTP need no process: give them the address
 http://127.0.0.1:4000/mcp. This command is for those that start a process.
-If the gateway requires an admin token, set EBBTIDE_ADMIN_TOKEN.
+If the gateway requires a token, set EBBTIDE_KEY to the API key that the agent
+uses: then its tools see the conversations of that key and no others. Without
+it, EBBTIDE_ADMIN_TOKEN is sent, which shows the agent all tenants.
 
 Example of a client's settings:
   {\"mcpServers\": {\"ebbtide\": {\"command\": \"ebbtide\", \"args\": [\"mcp\"]}}}")]
@@ -42,7 +44,10 @@ pub fn run(
     environment: &Environment,
     console: &mut Console,
 ) -> Result<Exit, Failure> {
-    let token = environment.setting("EBBTIDE_ADMIN_TOKEN").map(Secret::new);
+    // An agent gets no more to see than its key shows.
+    let key = environment.setting("EBBTIDE_KEY");
+    let token = key.or_else(|| environment.setting("EBBTIDE_ADMIN_TOKEN"));
+    let token = token.map(Secret::new);
     let remote =
         Remote::new(&args.url, token).map_err(|error| Failure::of(&error).exiting(Exit::Failed))?;
     let runtime = runtime()?;
@@ -50,18 +55,27 @@ pub fn run(
     let mut version = None;
     loop {
         let mut line = Vec::new();
-        let read = (&mut input).take(LONGEST).read_until(b'\n', &mut line);
-        let read = read.map_err(|source| Failure::Unreadable {
+        let unreadable = |source| Failure::Unreadable {
             path: "-".into(),
             source,
-        })?;
-        if read == 0 {
+        };
+        let read = (&mut input).take(LONGEST).read_until(b'\n', &mut line);
+        if read.map_err(unreadable)? == 0 {
             return Ok(Exit::Success);
+        }
+        let is_too_long = line.len() as u64 == LONGEST && !line.ends_with(b"\n");
+        if is_too_long {
+            // Its rest is no message of its own.
+            input.skip_until(b'\n').map_err(unreadable)?;
         }
         if line.trim_ascii().is_empty() {
             continue;
         }
-        if let Some(answer) = runtime.block_on(answer(&remote, &line, &mut version)) {
+        let answer = match is_too_long {
+            true => Some(too_long(&line)),
+            false => runtime.block_on(answer(&remote, &line, &mut version)),
+        };
+        if let Some(answer) = answer {
             console.line(answer.to_string())?;
             console.flush()?;
         }
@@ -102,6 +116,18 @@ async fn answer(remote: &Remote, line: &[u8], version: &mut Option<String>) -> O
     }
 }
 
+/// The answer to a message that is too long. Its id mostly stands near its beginning.
+fn too_long(line: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(line);
+    let id = text.split_once("\"id\":").and_then(|(_, rest)| {
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter();
+        let id: Value = values.next()?.ok()?;
+        (id.is_number() || id.is_string()).then_some(id)
+    });
+    let message = format!("the message is longer than {LONGEST} bytes");
+    error(&id.unwrap_or_default(), INTERNAL, &message)
+}
+
 /// The words of an error, with its code and what to do.
 fn told(failed: &RemoteError) -> String {
     use context::coded::Coded;
@@ -111,4 +137,27 @@ fn told(failed: &RemoteError) -> String {
 
 fn error(id: &Value, code: i64, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::too_long;
+
+    #[test]
+    fn who_sent_too_much_is_told() {
+        for (line, id) in [
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"na"#,
+                json!(7),
+            ),
+            (r#"{"id": "a-1", "params": "xxxx"#, json!("a-1")),
+            (r#"{"params": "xxxx"#, json!(null)),
+        ] {
+            let answer = too_long(line.as_bytes());
+            assert_eq!(answer["id"], id, "{line}");
+            assert_eq!(answer["error"]["code"], -32_603);
+        }
+    }
 }
