@@ -12,6 +12,8 @@ use super::process::Process;
 use super::real::{Bench, Client};
 use crate::command::say;
 
+/// The fewest swaps to cross.
+const SWAPS: usize = 3;
 /// The number of files that are read after the one that is pinned.
 const READ: usize = 7;
 /// The settings that a person had before.
@@ -63,6 +65,7 @@ pub(super) fn run(bench: &Bench, client: &Client) -> anyhow::Result<()> {
         "{}, memory: pinned over MCP, {swaps} swaps, {told}, settings as before",
         client.name
     ));
+    ensure!(swaps >= SWAPS, "{swaps} swaps, fewer than {SWAPS}");
     ensure!(super::rejected(&totals) == Some(0), "{totals}");
     Ok(())
 }
