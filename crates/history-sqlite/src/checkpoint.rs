@@ -71,15 +71,20 @@ impl Checkpoints {
             .spawn(run);
         *running = thread.ok();
     }
+
+    /// Waits for the checkpoint under way.
+    pub fn wait(&self) {
+        let running = lock(&self.running).take();
+        if let Some(thread) = running {
+            let _ = thread.join();
+        }
+    }
 }
 
 impl Drop for Checkpoints {
     /// Waits for the thread, so that nothing has the file open afterwards.
     fn drop(&mut self) {
-        let running = lock(&self.running).take();
-        if let Some(thread) = running {
-            let _ = thread.join();
-        }
+        self.wait();
     }
 }
 

@@ -134,23 +134,33 @@ fn others_write_beside_a_purge_and_lose_nothing() {
 
 #[test]
 fn what_is_settled_is_in_the_one_file() {
+    check_settled(1, 1_000);
+}
+
+/// Each write starts a checkpoint of its own then.
+#[test]
+fn long_logs_are_settled_too() {
+    check_settled(8, 600_000);
+}
+
+/// Settles after each of some conversations, with a turn of so many times 11 bytes.
+fn check_settled(conversations: u8, times: usize) {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("store.db");
     let engine = open(&place);
-    let head = keep(&engine, 1, &["a", &"many words ".repeat(1_000)]);
-    engine.settle().unwrap();
-    assert_eq!(
-        fs::metadata(folder.path().join("store.db-wal"))
-            .unwrap()
-            .len(),
-        0
-    );
-    let copy = folder.path().join("copy.db");
-    fs::copy(&place, &copy).unwrap();
-    open(&copy)
-        .read(TENANT, &mut |store| {
-            assert_eq!(store.path(head)?.len(), 2);
-            Ok(())
-        })
-        .unwrap();
+    for n in 0..conversations {
+        let long = format!("{n} {}", "many words ".repeat(times));
+        let head = keep(&engine, n, &["a", &long]);
+        engine.settle().unwrap();
+        let log = fs::metadata(folder.path().join("store.db-wal")).unwrap();
+        assert_eq!(log.len(), 0, "conversation {n}");
+        let copy = folder.path().join(format!("copy-{n}.db"));
+        fs::copy(&place, &copy).unwrap();
+        open(&copy)
+            .read(TENANT, &mut |store| {
+                assert_eq!(store.path(head)?.len(), 2);
+                Ok(())
+            })
+            .unwrap();
+    }
 }
