@@ -185,16 +185,18 @@ impl Conversations {
         });
     }
 
-    /// Ends what is under way: no new preparation begins, and everything is stored when this returns.
+    /// Ends what is under way: no new preparation begins, and everything is stored when this returns, unless
+    /// another process holds the store. That is waited for no longer than [`GRACE`], and told.
     pub async fn close(&self) {
         let jobs = &self.inner.jobs;
         jobs.cancel.cancel();
         jobs.tracker.close();
+        self.inner.writer.end();
         // One that does not notice is not waited for.
         let _ = timeout(GRACE, jobs.tracker.wait()).await;
         let now = (self.inner.parts.clock)();
         self.inner.store(self.inner.directory.let_all_rest(now));
-        self.inner.writer.flush().await;
+        self.inner.end_writing().await;
     }
 }
 
@@ -208,6 +210,20 @@ impl Inner {
             let size = batch.size();
             // Nobody waits for it, and without it only the dashboard knows less.
             drop(self.writer.write_soon(tenant, writer::work(batch), size));
+        }
+    }
+
+    /// Waits for what was given to the store, and says so if it does not take it.
+    async fn end_writing(&self) {
+        let flushed = timeout(GRACE, self.writer.flush()).await;
+        let lost = self.writer.lost();
+        if flushed.is_err() {
+            tracing::warn!("shut down before everything was stored: the store does not answer");
+        } else if lost > 0 {
+            tracing::warn!(
+                writes = lost,
+                "shut down before everything was stored: another process holds the store"
+            );
         }
     }
 

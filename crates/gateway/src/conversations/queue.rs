@@ -1,7 +1,7 @@
 //! The queue of writes. One writer at a time takes from it: a thread, or a caller that brings a
 //! small write while nothing else is being written.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -51,7 +51,13 @@ pub(super) struct Write {
 #[derive(Default)]
 struct Waiting {
     writes: Vec<Write>,
+    /// Those who wait until nothing waits to be written.
+    flushes: Vec<oneshot::Sender<()>>,
     is_asleep: bool,
+    /// True at the end: a store that another process holds is waited for once more.
+    is_ending: bool,
+    /// True if the store was held then. No more is written.
+    is_given_up: bool,
     is_closed: bool,
 }
 
@@ -62,6 +68,8 @@ struct Shared {
     engine: Arc<dyn Engine>,
     waiting: Mutex<Waiting>,
     given: Condvar,
+    /// The writes that were given up at the end.
+    lost: AtomicUsize,
     /// Held from before writes are taken until they are kept: they are kept in order.
     writing: Mutex<()>,
     is_failing: AtomicBool,
@@ -79,6 +87,7 @@ impl Queue {
             engine,
             waiting: Mutex::default(),
             given: Condvar::new(),
+            lost: AtomicUsize::new(0),
             writing: Mutex::default(),
             is_failing: AtomicBool::new(false),
         });
@@ -96,6 +105,28 @@ impl Queue {
     /// Returns true if the newest write failed because of the store.
     pub(super) fn is_failing(&self) -> bool {
         self.0.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// Returns a receiver that is told once nothing waits to be written, or that is closed with the queue.
+    pub(super) fn flush(&self) -> oneshot::Receiver<()> {
+        let (flush, flushed) = oneshot::channel();
+        let mut waiting = lock(&self.0.waiting);
+        if !waiting.is_closed {
+            waiting.flushes.push(flush);
+        }
+        drop(waiting);
+        self.0.given.notify_one();
+        flushed
+    }
+
+    /// Waits for a store that another process holds only once more; what cannot be written by then is given up.
+    pub(super) fn end(&self) {
+        lock(&self.0.waiting).is_ending = true;
+    }
+
+    /// The number of writes that were given up at the end.
+    pub(super) fn lost(&self) -> usize {
+        self.0.lost.load(Ordering::Relaxed)
     }
 
     /// Gives something to the thread.
@@ -124,7 +155,10 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        lock(&self.0.waiting).is_closed = true;
+        let mut waiting = lock(&self.0.waiting);
+        waiting.is_closed = true;
+        waiting.is_ending = true;
+        drop(waiting);
         self.0.given.notify_one();
     }
 }
@@ -137,6 +171,7 @@ impl Drop for Closing {
         let mut waiting = lock(&self.0.waiting);
         waiting.is_closed = true;
         waiting.writes.clear();
+        waiting.flushes.clear();
     }
 }
 
@@ -156,7 +191,9 @@ impl Waiting {
 
     fn urgency(&self) -> Urgency {
         let is_patient = |write: &Write| write.when == When::Soon;
-        if self.writes.is_empty() {
+        if !self.flushes.is_empty() {
+            Urgency::Now
+        } else if self.writes.is_empty() {
             Urgency::None
         } else if self.is_closed
             || self.writes.len() >= TOGETHER
@@ -192,9 +229,13 @@ impl Shared {
             let mut batch = lock(&self.waiting).next();
             let mut held = Vec::new();
             each_tenant(&mut batch, |tenant, group| {
-                let together = self.engine.write(tenant, &mut |store| all_of(group, store));
+                let is_given_up = lock(&self.waiting).is_given_up;
+                let together = match is_given_up {
+                    true => Err(HistoryError::Busy),
+                    false => self.engine.write(tenant, &mut |store| all_of(group, store)),
+                };
                 // Another process holds the file. At the end nobody can wait for it any longer.
-                if matches!(together, Err(HistoryError::Busy)) && !lock(&self.waiting).is_closed {
+                if matches!(together, Err(HistoryError::Busy)) && !self.gives_up(group) {
                     self.remember(&together);
                     held.push(tenant);
                 } else {
@@ -203,7 +244,30 @@ impl Shared {
             });
             batch.retain(|write| held.contains(&write.tenant));
             self.put_back(batch);
+            self.flushed();
         }
+    }
+
+    /// Tells those who wait until nothing waits to be written, if that is so. Called in turn, so nothing is being
+    /// written elsewhere.
+    fn flushed(&self) {
+        let mut waiting = lock(&self.waiting);
+        if waiting.writes.is_empty() {
+            for flush in waiting.flushes.drain(..) {
+                // The caller may be gone.
+                let _ = flush.send(());
+            }
+        }
+    }
+
+    /// The store is held: returns true if these writes and all that follow are given up.
+    fn gives_up(&self, group: &[Write]) -> bool {
+        let mut waiting = lock(&self.waiting);
+        waiting.is_given_up = waiting.is_ending;
+        if waiting.is_given_up {
+            self.lost.fetch_add(group.len(), Ordering::Relaxed);
+        }
+        waiting.is_given_up
     }
 
     /// Waits until something is to be written; `false` where nothing will be any more.
@@ -270,13 +334,17 @@ impl Shared {
     }
 
     /// Answers the callers of writes that were committed together. If that failed, commits them one by
-    /// one, so that one bad write does not undo the others.
+    /// one, so that one bad write does not undo the others; but a store that another process holds would let
+    /// each of them wait.
     fn answer(&self, tenant: Tenant, group: &mut [Write], together: &Result<(), HistoryError>) {
+        let mut is_held = matches!(together, Err(HistoryError::Busy));
         for write in group {
             let kept = match together {
                 Ok(()) => Ok(()),
+                Err(_) if is_held => Err(HistoryError::Busy),
                 Err(_) => self.engine.write(tenant, &mut |store| (write.work)(store)),
             };
+            is_held |= matches!(kept, Err(HistoryError::Busy));
             self.remember(&kept);
             let (done, _) = oneshot::channel();
             // The caller may be gone.

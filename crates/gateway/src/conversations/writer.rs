@@ -160,11 +160,20 @@ impl Writer {
         Ok(found.map_err(|_| StoreFailure::Closed)??)
     }
 
-    /// Waits until everything given so far is written.
+    /// Waits for a store that another process holds only once more, from now on.
+    pub(super) fn end(&self) {
+        self.queue.end();
+    }
+
+    /// The number of writes that were given up since.
+    pub(super) fn lost(&self) -> usize {
+        self.queue.lost()
+    }
+
+    /// Waits until nothing waits to be written.
     pub(super) async fn flush(&self) {
-        let nothing = Box::new(|_: &mut dyn Store| Ok(()));
         // Callers have heard of their failed writes.
-        let _ = self.write(Tenant::ANONYMOUS, nothing).await.kept().await;
+        let _ = self.queue.flush().await;
     }
 }
 

@@ -1,16 +1,53 @@
 //! Tests of a store that another process holds.
 
+use std::path::Path;
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
-use history::{Engine, Limits, Tenant};
+use history::{Engine, HistoryError, Limits, Tenant};
 use history_sqlite::Sqlite;
 use serde_json::json;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::timeout;
 use wire::api::{Dialect, Request};
 
 use crate::harness::{anthropic, ask, keeping, sim};
 
 /// The number of conversations.
 const MANY: usize = 6;
+
+/// The longest that a shutdown waits for a store: once for what is under way, and once for what is left.
+const SHUTDOWN: Duration = Duration::from_secs(11);
+
+/// Another process that has begun to write, and does not end.
+struct Other {
+    release: mpsc::Sender<()>,
+    holds: JoinHandle<Result<(), HistoryError>>,
+}
+
+impl Other {
+    fn holding(file: &Path) -> Self {
+        let (begun, begins) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let other = Sqlite::open(file, Limits::NONE).expect("the same store");
+        let holds = spawn_blocking(move || {
+            other.write(Tenant::ANONYMOUS, &mut |_| {
+                let _ = begun.send(());
+                let _ = released.recv();
+                Ok(())
+            })
+        });
+        begins.recv().expect("it has begun");
+        Self { release, holds }
+    }
+
+    /// Ends it, which had not ended before.
+    async fn ends(self) {
+        assert!(!self.holds.is_finished());
+        self.release.send(()).expect("it waits");
+        self.holds.await.expect("it ends").expect("it writes");
+    }
+}
 
 fn body(messages: &[serde_json::Value]) -> String {
     json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "messages": messages}).to_string()
@@ -26,19 +63,7 @@ async fn no_answer_waits_for_it_and_nothing_is_lost() {
     let gateway = keeping(engine, &sim.url(), |_| {}).await;
     let url = gateway.url();
 
-    // Another process has begun to write, and does not end.
-    let (begun, begins) = mpsc::channel();
-    let (release, released) = mpsc::channel::<()>();
-    let other = Sqlite::open(&file, Limits::NONE).expect("the same store");
-    let holds = tokio::task::spawn_blocking(move || {
-        other.write(Tenant::ANONYMOUS, &mut |_| {
-            let _ = begun.send(());
-            let _ = released.recv();
-            Ok(())
-        })
-    });
-    begins.recv().expect("it has begun");
-
+    let other = Other::holding(&file);
     let mut said = vec![Vec::new(); MANY];
     for round in 0..3 {
         for (number, messages) in said.iter_mut().enumerate() {
@@ -51,9 +76,7 @@ async fn no_answer_waits_for_it_and_nothing_is_lost() {
         }
     }
     // All of these answers have ended while the store was held.
-    assert!(!holds.is_finished());
-    release.send(()).expect("it waits");
-    holds.await.expect("it ends").expect("it writes");
+    other.ends().await;
     gateway.shutdown().await;
 
     let engine = Sqlite::open(&file, Limits::NONE).expect("a store");
@@ -70,5 +93,24 @@ async fn no_answer_waits_for_it_and_nothing_is_lost() {
         read.expect("it reads");
         assert_eq!(known, turns.len(), "{body}");
     }
+    sim.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shutdown_waits_for_it_some_seconds_and_no_longer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("history.db");
+    let engine = Arc::new(Sqlite::open(&file, Limits::NONE).expect("a store"));
+    let sim = sim().await;
+    let gateway = keeping(engine, &sim.url(), |_| {}).await;
+    let other = Other::holding(&file);
+    for number in 0..MANY {
+        let said = json!({"role": "user", "content": format!("conversation {number}")});
+        let came = ask(anthropic(&gateway.url(), "/v1/messages", body(&[said]))).await;
+        assert_eq!(came.status, 200, "{came:?}");
+    }
+    let ended = timeout(SHUTDOWN, gateway.shutdown()).await;
+    assert!(ended.is_ok(), "it waits for longer");
+    other.ends().await;
     sim.shutdown().await;
 }
