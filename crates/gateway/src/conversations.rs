@@ -32,6 +32,7 @@ mod reports;
 mod request;
 mod retention;
 mod running;
+mod settling;
 mod slots;
 mod ticket;
 mod unknowing;
@@ -49,7 +50,7 @@ use writer::StoreFailure;
 /// Tells the time. Only the binary knows a real one.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// The interval at which idle conversations are looked for.
+/// The interval at which idle conversations are looked for, and an idle store is settled.
 const ROUND: Duration = Duration::from_secs(15);
 
 /// The time that preparations have to notice that they are no longer wanted.
@@ -168,6 +169,7 @@ impl Conversations {
         let cancel = self.inner.jobs.cancel.clone();
         self.inner.jobs.tracker.spawn(async move {
             let mut retention = retention::Due::default();
+            let mut seen = settling::Seen::default();
             loop {
                 tokio::select! {
                     () = cancel.cancelled() => return,
@@ -181,6 +183,7 @@ impl Conversations {
                 let live = inner.directory.registry.count();
                 inner.parts.metrics.holds(live, pins);
                 inner.forget(&mut retention, now).await;
+                inner.settle_at_rest(&mut seen).await;
             }
         });
     }
@@ -197,6 +200,8 @@ impl Conversations {
         let now = (self.inner.parts.clock)();
         self.inner.store(self.inner.directory.let_all_rest(now));
         self.inner.end_writing().await;
+        // The store is one file then, which can be copied.
+        self.inner.settle_engine().await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! The queue of writes. One writer at a time takes from it: a thread, or a caller that brings a
 //! small write while nothing else is being written.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -68,6 +68,8 @@ struct Shared {
     engine: Arc<dyn Engine>,
     waiting: Mutex<Waiting>,
     given: Condvar,
+    /// The writes that were kept.
+    written: AtomicU64,
     /// The writes that were given up at the end.
     lost: AtomicUsize,
     /// Held from before writes are taken until they are kept: they are kept in order.
@@ -87,6 +89,7 @@ impl Queue {
             engine,
             waiting: Mutex::default(),
             given: Condvar::new(),
+            written: AtomicU64::new(0),
             lost: AtomicUsize::new(0),
             writing: Mutex::default(),
             is_failing: AtomicBool::new(false),
@@ -105,6 +108,11 @@ impl Queue {
     /// Returns true if the newest write failed because of the store.
     pub(super) fn is_failing(&self) -> bool {
         self.0.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// The number of writes that were kept so far.
+    pub(super) fn written(&self) -> u64 {
+        self.0.written.load(Ordering::Relaxed)
     }
 
     /// Returns a receiver that is told once nothing waits to be written, or that is closed with the queue.
@@ -346,6 +354,9 @@ impl Shared {
             };
             is_held |= matches!(kept, Err(HistoryError::Busy));
             self.remember(&kept);
+            if kept.is_ok() {
+                self.written.fetch_add(1, Ordering::Relaxed);
+            }
             let (done, _) = oneshot::channel();
             // The caller may be gone.
             let _ = std::mem::replace(&mut write.done, done).send(kept);

@@ -1,6 +1,7 @@
 //! What one conversation takes, and which conversation a request belongs to.
 
 mod resting;
+mod settling;
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use ::conversation::directory::Room;
 use ::conversation::homunculus::hosted::StrategyProgram;
 use ::conversation::journal::{SAMPLES, Sent};
 use bytes::Bytes;
-use history::{Limits, MemoryEngine, Tenant};
+use history::{Engine, Limits, MemoryEngine, Tenant};
 use http::HeaderMap;
 use jiff::Timestamp;
 use plumb::modules::BuiltIn;
@@ -24,9 +25,14 @@ fn core() -> Conversations {
 }
 
 fn core_of(config: Config) -> Conversations {
+    let engine = MemoryEngine::new([7; 32], Limits::default());
+    core_with(config, Arc::new(engine))
+}
+
+fn core_with(config: Config, engine: Arc<dyn Engine>) -> Conversations {
     Conversations::new(Parts {
         config: Arc::new(config),
-        engine: Arc::new(MemoryEngine::new([7; 32], Limits::default())),
+        engine,
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),
         metrics: Arc::new(Metrics::default()),
     })

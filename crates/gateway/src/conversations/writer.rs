@@ -160,6 +160,11 @@ impl Writer {
         Ok(found.map_err(|_| StoreFailure::Closed)??)
     }
 
+    /// The number of writes that were kept so far.
+    pub(super) fn written(&self) -> u64 {
+        self.queue.written()
+    }
+
     /// Waits for a store that another process holds only once more, from now on.
     pub(super) fn end(&self) {
         self.queue.end();
