@@ -34,6 +34,7 @@ mod retention;
 mod running;
 mod settling;
 mod slots;
+mod storing;
 mod ticket;
 mod unknowing;
 mod writer;

@@ -209,8 +209,11 @@ impl Passage {
             return;
         };
         if let Some(kept) = self.remember_answer(&reply, now) {
-            let inner = Arc::clone(self.inner());
-            inner.links_kept(self.shared.tenant, kept).await;
+            let (inner, tenant) = (Arc::clone(self.inner()), self.shared.tenant);
+            let links = Arc::clone(&inner);
+            inner
+                .in_time(async move { links.links_kept(tenant, kept).await })
+                .await;
         }
     }
 }

@@ -284,7 +284,9 @@ impl Inner {
         let made = self.reading.of(bytes, piece).await;
         if let Some((piece, sealed)) = made {
             let shared = Arc::clone(&passage.shared);
-            self.remember(arrival.tenant, (shared.id, true), (&sealed.parts(), now))
+            let (inner, tenant, of) = (Arc::clone(self), arrival.tenant, (shared.id, true));
+            let parts = sealed.parts();
+            self.in_time(async move { inner.remember(tenant, of, (&parts, now)).await })
                 .await;
             shared.lock().on(Input::ClientCompacted(&own), now);
             outgoing.prefix = Some(piece);

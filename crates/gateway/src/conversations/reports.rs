@@ -9,7 +9,9 @@ use ::conversation::{Effect, Input, NotPinned, PinBook};
 use context::original::{Handle, Section};
 use context::pin::{Origin, Pin, PinId, Pins, Subject};
 use context::{Tokens, Turn, TurnId};
-use history::{Conversation, ConversationId, Mark, MarkId, Pinned, Store, Tenant, Totals};
+use history::{
+    Conversation, ConversationId, HistoryError, Mark, MarkId, Pinned, Store, Tenant, Totals,
+};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -39,6 +41,7 @@ impl From<StoreFailure> for ReportError {
     fn from(failure: StoreFailure) -> Self {
         match failure {
             StoreFailure::Store(error) => Self::Store(error),
+            StoreFailure::Crowded => Self::Store(HistoryError::Busy),
             StoreFailure::Closed => Self::NoConversation,
         }
     }

@@ -212,8 +212,10 @@ impl Inner {
         let (shared, now) = (Arc::clone(&passage.shared), incoming.now);
         shared.was_answered();
         passage.hand_over();
-        let (of, parts) = ((shared.id, true), (&*answered.parts, now));
-        self.remember(incoming.tenant, of, parts).await;
+        let (inner, tenant, of) = (Arc::clone(self), incoming.tenant, (shared.id, true));
+        let parts = answered.parts;
+        self.in_time(async move { inner.remember(tenant, of, (&parts, now)).await })
+            .await;
         let effects = shared.lock().on(Input::ClientCompacted(own), now);
         self.carry_out(&mut passage, effects).await;
         let mut direct = answered.direct;
@@ -326,21 +328,7 @@ impl Inner {
         let mut decided = None;
         for effect in self.settle(&shared, passage.model_key(), effects) {
             match effect {
-                Effect::Store(batch) => {
-                    let size = batch.size();
-                    let work = super::writer::work(batch);
-                    let receipt = self.writer.write_little(shared.tenant, work, size).await;
-                    let kept = timeout(self.writer.patience(), receipt.kept()).await;
-                    if kept.is_err() {
-                        self.parts.metrics.failed(Failure::StoringInTime);
-                    }
-                    if let Ok(Err(failure)) = kept {
-                        // It is right in memory; only a restart would not know of it.
-                        let now = (self.parts.clock)();
-                        self.not_stored(&shared, &failure, now);
-                        shared.lock().on(Input::Unkept, now);
-                    }
-                }
+                Effect::Store(batch) => self.store_in_time(&shared, batch).await,
                 Effect::Send(sending) => decided = Some(Decided::Send(Box::new(sending))),
                 Effect::Overtaken => decided = Some(Decided::Overtaken),
                 Effect::Prepare(order, Start::Now) if decided.is_none() => {

@@ -12,7 +12,6 @@ use bytes::Bytes;
 use history::HistoryError;
 use http::{HeaderMap, StatusCode, header};
 use jiff::Timestamp;
-use tokio::time::timeout;
 use wire::api::{Failure, Reply, Request, Stop};
 
 use super::exchange::{Generation, Heard, Remedy};
@@ -252,17 +251,7 @@ impl Ticket {
             usage: Some(reply.usage.clone()),
         });
         let inner = Arc::clone(&passage.inner);
-        let mut landing = Box::pin(passage.landed(reply, proof, now));
-        if timeout(inner.writer.patience(), &mut landing)
-            .await
-            .is_err()
-        {
-            inner
-                .parts
-                .metrics
-                .failed(crate::metrics::Failure::StoringInTime);
-            inner.jobs.tracker.spawn(landing);
-        }
+        inner.in_time(passage.landed(reply, proof, now)).await;
         generation
     }
 }

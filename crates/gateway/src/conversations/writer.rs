@@ -8,6 +8,7 @@ use ::conversation::Batch;
 use history::{Engine, HistoryError, Store, Tenant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use super::queue::{Queue, When, Work, Write};
 
@@ -15,7 +16,7 @@ use super::queue::{Queue, When, Work, Write};
 /// has not taken by then stays in the queue, in order.
 const PATIENCE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_millis(20));
 
-/// The number of writes that may wait; a caller with one more waits for room.
+/// The number of writes that may wait. One more is dropped if no room comes in time.
 const WAITING: usize = 4_096;
 
 /// The number of concurrent reads for each core. Each has a thread, which keeps caches of megabytes
@@ -37,17 +38,18 @@ impl fmt::Debug for Writer {
     }
 }
 
-/// A write under way.
+/// A write under way; `None` if there was no place for it.
 #[derive(Debug)]
-pub(super) struct Receipt(oneshot::Receiver<Result<(), HistoryError>>);
+pub(super) struct Receipt(Option<oneshot::Receiver<Result<(), HistoryError>>>);
 
 impl Receipt {
     /// Waits until it is kept.
     ///
     /// # Errors
-    /// What the store says, and where it is closed.
+    /// What the store says, where it is closed, and where the write was dropped.
     pub(super) async fn kept(self) -> Result<(), StoreFailure> {
-        let kept = self.0.await.map_err(|_| StoreFailure::Closed)?;
+        let under_way = self.0.ok_or(StoreFailure::Crowded)?;
+        let kept = under_way.await.map_err(|_| StoreFailure::Closed)?;
         Ok(kept?)
     }
 }
@@ -58,6 +60,9 @@ pub(super) enum StoreFailure {
     /// The store says so.
     #[error(transparent)]
     Store(#[from] HistoryError),
+    /// So many writes wait already that this one was dropped.
+    #[error("too many writes wait for the store")]
+    Crowded,
     /// The core is closed, or the store panicked.
     #[error("the store is closed")]
     Closed,
@@ -89,38 +94,43 @@ impl Writer {
         if self.is_failing() { failing } else { usual }
     }
 
-    /// Gives something to be written. Waits only where too much is waiting already.
+    /// Gives something to be written. Waits only where too much is waiting already, and no longer than
+    /// [`patience`](Self::patience).
     pub(super) async fn write(&self, tenant: Tenant, work: Work) -> Receipt {
-        let place = self.place().await;
-        let (write, receipt) = queued(tenant, work, When::Now);
-        self.queue.give(Write { place, ..write });
+        let Some(place) = self.place().await else {
+            return Receipt(None);
+        };
+        let (write, receipt) = queued((tenant, place), work, When::Now);
+        self.queue.give(write);
         receipt
     }
 
     /// Like [`write`](Self::write), for a write of about `size` bytes. If it is small and nothing
     /// else is being written, it is committed when this returns.
     pub(super) async fn write_little(&self, tenant: Tenant, work: Work, size: usize) -> Receipt {
-        let place = self.place().await;
-        let (write, receipt) = queued(tenant, work, When::Now);
-        self.queue.write(Write {
-            place,
-            size,
-            ..write
-        });
+        let Some(place) = self.place().await else {
+            return Receipt(None);
+        };
+        let (write, receipt) = queued((tenant, place), work, When::Now);
+        self.queue.write(Write { size, ..write });
         receipt
     }
 
     /// Like [`write`](Self::write), for a write whose receipt is awaited only after a later one: it
-    /// is committed together with that one, or a moment later. It takes no permit: each request
-    /// makes one such write, and requests are bounded.
+    /// is committed together with that one, or a moment later. It does not wait for room.
     pub(super) fn write_soon(&self, tenant: Tenant, work: Work, size: usize) -> Receipt {
-        let (write, receipt) = queued(tenant, work, When::Soon);
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            return Receipt(None);
+        };
+        let (write, receipt) = queued((tenant, place), work, When::Soon);
         self.queue.give(Write { size, ..write });
         receipt
     }
 
+    /// A place among the writes that wait. `None` if none is free in time.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).acquire_owned().await.ok()
+        let free = Arc::clone(&self.places).acquire_owned();
+        timeout(self.patience(), free).await.ok()?.ok()
     }
 
     /// Reads from a tenant's store, on a thread that may wait.
@@ -187,8 +197,12 @@ pub(super) fn work(batch: Batch) -> Work {
     Box::new(move |store| batch.write(store))
 }
 
-/// A write of unknown size, and its receipt.
-fn queued(tenant: Tenant, work: Work, when: When) -> (Write, Receipt) {
+/// A write of unknown size with its place, and its receipt.
+fn queued(
+    (tenant, place): (Tenant, OwnedSemaphorePermit),
+    work: Work,
+    when: When,
+) -> (Write, Receipt) {
     let (done, receipt) = oneshot::channel();
     let write = Write {
         tenant,
@@ -196,7 +210,7 @@ fn queued(tenant: Tenant, work: Work, when: When) -> (Write, Receipt) {
         when,
         size: usize::MAX,
         done,
-        place: None,
+        place: Some(place),
     };
-    (write, Receipt(receipt))
+    (write, Receipt(Some(receipt)))
 }
