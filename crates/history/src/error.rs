@@ -23,9 +23,10 @@ context::error_codes! {
     NO_SPACE = "E0514", "the disk is full",
         "Free some space, for example with `ebbtide purge`; no partial data was written.";
     BUSY = "E0515", "another process locked the store for too long",
-        "Try again when it finishes; two gateways cannot share one file under heavy load.";
+        "Try again when it finishes. A gateway that starts meanwhile keeps conversations in memory.";
     CORRUPT = "E0516", "the store file is damaged",
-        "Restore the file from a copy, or move it away: Ebbtide creates a new store, and records \
+        "Stop the gateway and run `ebbtide store repair`, which keeps what is intact. If it cannot read \
+         the file, restore a copy or move the file away; Ebbtide then creates a new store, and records \
          conversations again as clients resend them.";
 }
 

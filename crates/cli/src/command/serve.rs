@@ -142,12 +142,18 @@ fn engine(store: Option<&Path>) -> Result<Arc<dyn Engine>, Failure> {
     };
     match Sqlite::open(file, Limits::NONE) {
         Ok(store) => Ok(Arc::new(store)),
+        // Named by mistake: nothing is lost if it is told before the start.
+        Err(error @ (HistoryError::NotAStore { .. } | HistoryError::Newer { .. })) => {
+            Err(failed(error))
+        }
         // Requests must pass, whatever the disk says. Health says it too.
-        Err(error @ HistoryError::NoSpace) => {
-            let reason = format!("{error} ({})", error.code());
+        Err(error) => {
+            let mut reason = format!("{error} ({})", error.code());
+            if matches!(error, HistoryError::Corrupt { .. }) {
+                reason.push_str("; `ebbtide store repair` keeps what is intact");
+            }
             Ok(Arc::new(MemoryEngine::instead_of_file(random(), reason)))
         }
-        Err(error) => Err(failed(error)),
     }
 }
 
@@ -169,7 +175,9 @@ fn introduction(running: &Running, effective: &Effective) -> Vec<String> {
         Mode::On => "on",
         Mode::Observe => "observe (requests pass through unchanged)",
     };
-    let store = store.as_ref().map_or_else(
+    let state = running.core().parts().engine.state();
+    let file = store.as_ref().filter(|_| state.instead_of_file.is_none());
+    let store = file.map_or_else(
         || "in memory (lost on exit)".to_owned(),
         |file| file.display().to_string(),
     );

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use history::{Engine as _, Limits};
+use history_sqlite::Sqlite;
+
 use crate::listening::Listening;
 use crate::{ebbtide, program, run};
 
@@ -79,6 +82,88 @@ fn a_request_goes_through_and_is_kept_without_its_key() {
     assert!(holds(folder.path(), "peculiar"), "the history is kept");
     assert!(!holds(folder.path(), "sk-secret"), "the key is not");
     sim.end();
+}
+
+#[test]
+fn after_the_end_the_store_is_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("history.db");
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    let (url, place) = (sim.url(), store.display().to_string());
+    let gateway = serve(&["--anthropic-url", &url, "--store", &place]);
+    let answer = gateway.ask("POST /v1/messages", BODY);
+    assert!(answer.contains("You said: a peculiar sentence"), "{answer}");
+    let (said, exit) = gateway.end();
+    assert_eq!(exit, Some(0), "{said}");
+    let log = std::fs::metadata(folder.path().join("history.db-wal"));
+    assert_eq!(log.map_or(0, |log| log.len()), 0, "{said}");
+    let alone = tempfile::tempdir().expect("a folder");
+    let copy = alone.path().join("copy.db");
+    std::fs::copy(&store, &copy).expect("a file");
+    let copied = Sqlite::open(&copy, Limits::NONE).expect("a store");
+    let tenants = copied.tenants().expect("it reads");
+    assert_eq!(tenants.len(), 1);
+    let read = copied.read(tenants[0], &mut |store| {
+        let kept = store.conversations(jiff::Timestamp::MAX, 10)?;
+        assert_eq!(kept.len(), 1);
+        assert_eq!(store.path(kept[0].head)?.len(), 2);
+        Ok(())
+    });
+    read.expect("it reads");
+    sim.end();
+}
+
+/// A store whose first page is damaged does not keep requests from passing.
+#[test]
+fn a_damaged_store_is_told_of_and_requests_pass() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("history.db");
+    drop(Sqlite::open(&store, Limits::NONE).expect("a store"));
+    let mut bytes = std::fs::read(&store).expect("a file");
+    bytes[..16].fill(0xaa);
+    bytes[100..1_024].fill(0xaa);
+    std::fs::write(&store, &bytes).expect("it is written");
+    let sim = Listening::start(&["sim", "--listen", "127.0.0.1:0"]);
+    let (url, place) = (sim.url(), store.display().to_string());
+    let gateway = serve(&["--anthropic-url", &url, "--store", &place]);
+    let answer = gateway.ask("POST /v1/messages", BODY);
+    assert!(answer.contains("You said: a peculiar sentence"), "{answer}");
+    let health = gateway.ask("GET /ebbtide/health", "");
+    let (said, exit) = gateway.end();
+    assert_eq!(exit, Some(0), "{said}");
+    for told in [&health, &said] {
+        assert!(told.contains("E0516"), "{told}");
+        assert!(told.contains("ebbtide store repair"), "{told}");
+    }
+    assert!(health.contains(r#""status":"degraded""#), "{health}");
+    assert!(said.contains("kept in memory and lost on exit"), "{said}");
+    assert!(said.contains("  store      in memory"), "{said}");
+    let after = std::fs::read(&store).expect("a file");
+    assert!(after == bytes, "the file is as it was");
+    sim.end();
+}
+
+/// What is no store of this version was named by mistake.
+#[test]
+fn another_file_is_refused_and_a_folder_without_a_store_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let other = folder.path().join("notes.txt");
+    std::fs::write(&other, "notes ".repeat(100)).expect("it is written");
+    let ran = ebbtide(&["serve", "--store", &other.display().to_string()]);
+    assert_eq!(ran.exit, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("E0512"), "{}", ran.stderr);
+    // Not even root can make a folder there.
+    let gateway = serve(&["--store", "/proc/ebbtide/history.db"]);
+    let health = gateway.ask("GET /ebbtide/health", "");
+    assert!(health.contains("E0511"), "{health}");
+    let (said, exit) = gateway.end();
+    assert_eq!(exit, Some(0), "{said}");
+    assert!(said.contains("kept in memory and lost on exit"), "{said}");
+}
+
+/// A gateway with these arguments.
+fn serve(arguments: &[&str]) -> Listening {
+    Listening::start(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat())
 }
 
 #[test]
