@@ -61,6 +61,9 @@ pub enum ReportError {
     /// The store failed.
     #[error("the store failed: {0}")]
     Store(#[from] HistoryError),
+    /// The store is writing the change, and has not said that it is kept.
+    #[error("the store takes too long; the change may still be kept")]
+    Late,
 }
 
 impl ReportError {
@@ -82,7 +85,7 @@ impl Coded for ReportError {
             Self::NotKept => error::PIN_NOT_KEPT,
             Self::NoMark => error::NO_MARK,
             Self::Refused { code, .. } => *code,
-            Self::Store(_) => error::STORE,
+            Self::Store(_) | Self::Late => error::STORE,
         }
     }
 }

@@ -42,6 +42,7 @@ impl From<StoreFailure> for ReportError {
         match failure {
             StoreFailure::Store(error) => Self::Store(error),
             StoreFailure::Crowded => Self::Store(HistoryError::Busy),
+            StoreFailure::Late => Self::Late,
             StoreFailure::Closed => Self::NoConversation,
         }
     }
@@ -426,8 +427,9 @@ impl Inner {
             };
             store.set_pin(id, &pinned).map(drop)
         });
-        let kept = self.writer.write(found.tenant, work).await.kept().await;
-        if let (Err(_), Some(shared)) = (&kept, &found.shared) {
+        let kept = self.writer.write_or_take_back(found.tenant, work).await;
+        let is_unkept = matches!(&kept, Err(failure) if !matches!(failure, StoreFailure::Late));
+        if let (true, Some(shared)) = (is_unkept, &found.shared) {
             // What is not kept is not promised.
             shared.lock().on(Input::Unpin(pin.id), now);
         }
@@ -442,6 +444,11 @@ impl Inner {
         pin: PinId,
     ) -> Result<bool, ReportError> {
         let found = self.find(asker, id).await?;
+        let stored = self.past(&found, id).await?.pins;
+        let there = stored.iter().any(|pinned| pinned.pin.id == pin);
+        let work = Box::new(move |store: &mut dyn Store| store.remove_pin(id, pin).map(drop));
+        // In memory only afterwards: it stays in force if the client hears that nothing was removed.
+        self.writer.write_or_take_back(found.tenant, work).await?;
         let in_memory = found.shared.as_ref();
         let now = (self.parts.clock)();
         let removed = in_memory.is_some_and(|shared| {
@@ -449,10 +456,6 @@ impl Inner {
             let is_removed = |effect: &Effect| matches!(effect, Effect::Unpinned(true));
             effects.iter().any(is_removed)
         });
-        let stored = self.past(&found, id).await?.pins;
-        let there = stored.iter().any(|pinned| pinned.pin.id == pin);
-        let work = Box::new(move |store: &mut dyn Store| store.remove_pin(id, pin).map(drop));
-        self.writer.write(found.tenant, work).await.kept().await?;
         Ok(removed || there)
     }
 

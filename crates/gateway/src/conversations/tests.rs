@@ -1,5 +1,6 @@
 //! What one conversation takes, and which conversation a request belongs to.
 
+mod held;
 mod resting;
 mod settling;
 

@@ -1,7 +1,7 @@
 //! The way to the store: what is said is given to it in order, and what was said is read from it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ::conversation::Batch;
@@ -54,6 +54,13 @@ impl Receipt {
     }
 }
 
+/// What becomes of a write that its caller may take back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Begun,
+    TakenBack,
+}
+
 /// Why something was not kept or read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreFailure {
@@ -63,6 +70,9 @@ pub(super) enum StoreFailure {
     /// So many writes wait already that this one was dropped.
     #[error("too many writes wait for the store")]
     Crowded,
+    /// It is being written, and that takes too long to wait for.
+    #[error("the store takes too long; the change may still be kept")]
+    Late,
     /// The core is closed, or the store panicked.
     #[error("the store is closed")]
     Closed,
@@ -125,6 +135,47 @@ impl Writer {
         let (write, receipt) = queued((tenant, place), work, When::Soon);
         self.queue.give(Write { size, ..write });
         receipt
+    }
+
+    /// Gives something to be written, and waits until it is kept, but no longer than twice the usual patience. A
+    /// write that has not begun after half of that is taken back.
+    ///
+    /// # Errors
+    /// What the store says. Nothing is changed then, except perhaps after [`StoreFailure::Late`].
+    pub(super) async fn write_or_take_back(
+        &self,
+        tenant: Tenant,
+        mut work: Work,
+    ) -> Result<(), StoreFailure> {
+        let fate = Arc::new(OnceLock::new());
+        let decided = Arc::clone(&fate);
+        let work =
+            Box::new(
+                move |store: &mut dyn Store| match decided.get_or_init(|| Fate::Begun) {
+                    Fate::Begun => work(store),
+                    Fate::TakenBack => Ok(()),
+                },
+            );
+        let (patience, _) = PATIENCE;
+        let mut kept = Box::pin(self.write(tenant, work).await.kept());
+        if let Ok(kept) = timeout(patience, &mut kept).await {
+            return kept;
+        }
+        match fate.get_or_init(|| Fate::TakenBack) {
+            Fate::TakenBack => Err(StoreFailure::Store(HistoryError::Busy)),
+            Fate::Begun => timeout(patience, kept)
+                .await
+                .unwrap_or(Err(StoreFailure::Late)),
+        }
+    }
+
+    /// Takes all places, as if so many writes were waiting.
+    #[cfg(test)]
+    pub(super) fn take_places(&self) -> OwnedSemaphorePermit {
+        let all = u32::try_from(WAITING).unwrap();
+        Arc::clone(&self.places)
+            .try_acquire_many_owned(all)
+            .unwrap()
     }
 
     /// A place among the writes that wait. `None` if none is free in time.

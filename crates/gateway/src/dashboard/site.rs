@@ -318,7 +318,9 @@ impl Call<'_> {
             ReportError::Refused { .. } | ReportError::AtRest | ReportError::NotKept => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "Not done")
             }
-            ReportError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "Unavailable"),
+            ReportError::Store(_) | ReportError::Late => {
+                (StatusCode::SERVICE_UNAVAILABLE, "Unavailable")
+            }
         };
         let text = format!("{}: {error}.", error.code());
         let (text, link) = (text.as_str(), "Back");

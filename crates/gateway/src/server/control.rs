@@ -136,7 +136,9 @@ impl Problem {
             Self::Report(
                 ReportError::Refused { .. } | ReportError::AtRest | ReportError::NotKept,
             ) => StatusCode::CONFLICT,
-            Self::Report(ReportError::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Report(ReportError::Store(_) | ReportError::Late) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Bad(_) => StatusCode::BAD_REQUEST,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::Denied(denied) => denied.status(),

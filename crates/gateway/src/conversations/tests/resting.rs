@@ -46,7 +46,7 @@ async fn asks(
 }
 
 /// How many turns the store has of a conversation, and how many pins.
-fn kept(core: &Conversations, id: ConversationId) -> Option<(usize, usize)> {
+pub(super) fn kept(core: &Conversations, id: ConversationId) -> Option<(usize, usize)> {
     let mut kept = None;
     let tenant = Tenant::from_bytes([1; 16]);
     let engine = &core.parts().engine;
