@@ -18,6 +18,7 @@ use model::{ChunksOfTenant, Endpoint, Made, ModelError, Order, Routes, Sent, Sho
 use tokens::Model;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use wire::api::{Dialect, Request};
@@ -27,7 +28,7 @@ use super::request::stored;
 use super::running::{Reins, Shared};
 use super::slots::Vacancy;
 use super::ticket::Passage;
-use super::writer::work;
+use super::writer::{StoreFailure, work};
 use crate::config::Summariser;
 use crate::metrics;
 
@@ -347,11 +348,11 @@ impl Inner {
                 let route = made.route.as_str();
                 let summary = summary(made, lost, now);
                 // Before it can be shown: a summary that is shown must survive a restart.
-                let receipt = self
-                    .writer
-                    .write(shared.tenant, work(summary.batch(order)))
-                    .await;
-                let kept = receipt.kept().await;
+                let batch = summary.batch(order);
+                let receipt = self.writer.write(shared.tenant, work(batch)).await;
+                // A request may wait for it. Kept late it is kept again, which changes nothing.
+                let kept = timeout(self.writer.patience(), receipt.kept()).await;
+                let kept = kept.unwrap_or(Err(StoreFailure::Late));
                 if let Err(failure) = &kept {
                     self.not_stored(shared, failure, now);
                 }
