@@ -4,17 +4,22 @@ use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use gateway::metrics::Failure;
 use history::{Engine, HistoryError, Limits, Tenant};
 use history_sqlite::Sqlite;
+use http::Request;
 use serde_json::json;
 use tokio::task::{JoinHandle, spawn_blocking};
-use tokio::time::timeout;
-use wire::api::{Dialect, Request};
+use tokio::time::{Instant, timeout};
+use wire::api::{self, Dialect};
 
-use crate::harness::{anthropic, ask, keeping, sim};
+use crate::harness::{anthropic, ask, keeping, sim, whole};
 
 /// The number of conversations.
 const MANY: usize = 6;
+
+/// The longest that an answer takes, though the store is waited for.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// The longest that a shutdown waits for a store: once for what is under way, and once for what is left.
 const SHUTDOWN: Duration = Duration::from_secs(11);
@@ -69,13 +74,24 @@ async fn no_answer_waits_for_it_and_nothing_is_lost() {
         for (number, messages) in said.iter_mut().enumerate() {
             let words = format!("conversation {number}, round {round}");
             messages.push(json!({"role": "user", "content": words}));
+            let begun = Instant::now();
             let came = ask(anthropic(&url, "/v1/messages", body(messages))).await;
             assert_eq!(came.status, 200, "{came:?}");
+            let took = begun.elapsed();
+            assert!(
+                took < ANSWER,
+                "round {round}, conversation {number}: {took:?}"
+            );
             let answer = came.json()["content"].clone();
             messages.push(json!({"role": "assistant", "content": answer}));
         }
     }
-    // All of these answers have ended while the store was held.
+    // All of these answers have ended while the store was held, and are kept later.
+    assert!(gateway.metrics().failures(Failure::StoringInTime) > 0);
+    let health = Request::get(format!("{url}/ebbtide/health")).body(whole(""));
+    let health = ask(health.expect("a request")).await;
+    assert_eq!(health.json()["status"], "degraded", "{health:?}");
+    assert_eq!(health.json()["store"], "failing", "{health:?}");
     other.ends().await;
     gateway.shutdown().await;
 
@@ -83,7 +99,7 @@ async fn no_answer_waits_for_it_and_nothing_is_lost() {
     let tenant = Tenant::of(&secret, b"key-of-a-test");
     for messages in &said {
         let body = body(messages);
-        let request = Request::parse(Dialect::Anthropic, body.as_bytes()).expect("a request");
+        let request = api::Request::parse(Dialect::Anthropic, body.as_bytes()).expect("a request");
         let turns = request.turns(&context::Heuristic);
         let mut known = 0;
         let read = engine.read(tenant, &mut |store| {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use context::TurnId;
 use history::conformance::sample;
@@ -16,6 +17,17 @@ const ALL: Purge = Purge {
     conversation: None,
     before: None,
 };
+
+/// The longest that a write waits beside a purge. It is measured with other tests running.
+const BESIDE: Duration = Duration::from_secs(1);
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a write waits is what is measured"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
 
 fn open(place: &Path) -> Sqlite {
     Sqlite::open(place, Limits::NONE).unwrap()
@@ -66,9 +78,9 @@ fn others_write_beside_a_purge_and_lose_nothing() {
     // As in another process.
     let other = open(&place);
     let is_over = AtomicBool::new(false);
-    let (purged, beside) = std::thread::scope(|scope| {
+    let (purged, beside, longest) = std::thread::scope(|scope| {
         let writing = scope.spawn(|| {
-            let mut heads = Vec::new();
+            let (mut heads, mut longest) = (Vec::new(), Duration::ZERO);
             while !is_over.load(Ordering::Acquire) || heads.is_empty() {
                 let n = heads.len();
                 // On turns that the purge is about to remove, and on its own.
@@ -80,15 +92,17 @@ fn others_write_beside_a_purge_and_lose_nothing() {
                 let mut id = [0xbe; 16];
                 id[..8].copy_from_slice(&n.to_le_bytes());
                 saved.id = history::ConversationId::from_bytes(id);
+                let begun = now();
                 other
                     .write(TENANT, &mut |store| {
                         store.record(&said)?;
                         store.save(&saved)
                     })
                     .unwrap();
+                longest = longest.max(begun.elapsed());
                 heads.push((said, saved));
             }
-            heads
+            (heads, longest)
         });
         let old = Purge {
             before: Some(sample::moment(1)),
@@ -104,10 +118,12 @@ fn others_write_beside_a_purge_and_lose_nothing() {
             purged += engine.purge(one).unwrap();
         }
         is_over.store(true, Ordering::Release);
-        (purged, writing.join().unwrap())
+        let (beside, longest) = writing.join().unwrap();
+        (purged, beside, longest)
     });
     assert_eq!(purged.conversations, 40);
     assert!(beside.len() > 5, "{} writes beside it", beside.len());
+    assert!(longest < BESIDE, "a write waited {longest:?}");
     engine
         .read(TENANT, &mut |store| {
             for (said, saved) in &beside {
