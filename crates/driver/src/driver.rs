@@ -52,13 +52,13 @@ pub struct Surroundings {
     /// The maximum number of model calls by all agents together; `None` is unlimited. Nothing else bounds a
     /// loop of agents.
     pub max_calls: Option<u64>,
-    /// The maximum number of commands in a row that the agents of a network carry out without a message between
-    /// them: an input, or an answer.
+    /// The maximum number of commands in a row that the agents of a network carry out without anything between
+    /// them: an input, an answer, or a timer of a second or more.
     pub max_commands: u64,
 }
 
 /// The usual maximum of commands in a row.
-const COMMANDS: u64 = 10_000;
+pub const COMMANDS: u64 = 10_000;
 
 impl Surroundings {
     /// A folder and a clock, without keys.

@@ -105,6 +105,12 @@ pub enum FailureReason {
         /// The maximum number of commands.
         most: u64,
     },
+    /// An agent or a tool has failed as often in a row as it may.
+    #[error("{most} messages in a row failed, without an answer or an input between them")]
+    FailuresSpent {
+        /// The setting `max_failures`.
+        most: u32,
+    },
     /// The network has come to rest, and messages wait for an agent that is paused.
     #[error(
         "{} for an agent that is paused, and nothing is left that could resume it",
@@ -137,6 +143,7 @@ impl FailureReason {
             Self::Tool(_) => "tool_failed",
             Self::TimedOut { .. } => "timed_out",
             Self::CommandsSpent { .. } => "commands_spent",
+            Self::FailuresSpent { .. } => "failures_spent",
             Self::Paused { .. } => "paused",
         }
     }
@@ -150,7 +157,9 @@ impl FailureReason {
             Self::CallsSpent { .. } => Category::Denied,
             Self::Model(error) => category(error),
             Self::NoAnswer(_) | Self::Tool(_) | Self::TimedOut { .. } => Category::Unavailable,
-            Self::Paused { .. } | Self::CommandsSpent { .. } => Category::Internal,
+            Self::Paused { .. } | Self::CommandsSpent { .. } | Self::FailuresSpent { .. } => {
+                Category::Internal
+            }
         }
     }
 }

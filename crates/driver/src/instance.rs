@@ -14,6 +14,7 @@ use crate::error::{Problem, SetupError};
 use crate::memory::Memory;
 use crate::network::Log;
 use crate::report::Control;
+use crate::settings::max_failures;
 use crate::state::{self, Entry, StateError};
 use crate::tool::Tool;
 
@@ -61,6 +62,26 @@ impl Body {
     }
 }
 
+/// The failures in a row that the program handles itself. A failure may lead to the next message, and so to the
+/// next failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failures {
+    /// The number since the last answer, input or pause.
+    pub count: u32,
+    /// The setting `max_failures`.
+    pub most: u32,
+}
+
+impl Failures {
+    pub const fn are_spent(self) -> bool {
+        self.count >= self.most
+    }
+
+    pub const fn end(&mut self) {
+        self.count = 0;
+    }
+}
+
 /// A node that stands for an agent or a tool.
 #[derive(Debug)]
 pub(crate) struct Instance {
@@ -74,6 +95,7 @@ pub(crate) struct Instance {
     /// The memory of an agent from before the message that it is busy with.
     before: Option<Memory>,
     pub log: Log,
+    pub failures: Failures,
     inputs: Box<[Arc<str>]>,
     outputs: Box<[Arc<str>]>,
     pub commands: VecDeque<Asked>,
@@ -102,6 +124,10 @@ impl Instance {
             declared: state::declaration(declared, &answers),
             before: None,
             log,
+            failures: Failures {
+                count: 0,
+                most: max_failures(declared),
+            },
             inputs: names(&declared.inputs),
             outputs: names(&declared.outputs),
             commands: VecDeque::new(),

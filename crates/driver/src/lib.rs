@@ -53,7 +53,7 @@ mod telemetry;
 mod tool;
 
 pub use account::Account;
-pub use driver::{Clock, Driver, Surroundings};
+pub use driver::{COMMANDS, Clock, Driver, Surroundings};
 pub use error::{CODES, FailureReason, Problem, SetupError};
 pub use network::Network;
 pub use report::{Control, Report};

@@ -43,7 +43,7 @@ pub struct Network {
     effects: VecDeque<Effect>,
     reports: VecDeque<Report>,
     log: UnboundedReceiver<Report>,
-    /// The number of commands carried out since the last message.
+    /// The number of commands carried out since the last message or pause.
     commands: u64,
 }
 
@@ -68,8 +68,8 @@ impl Plan {
 enum Done {
     /// An agent or a tool with a message.
     Answered(NodeId, Asked, Box<(Body, AgentAnswer)>),
-    /// A wait, unless it was called off.
-    Waited(EffectId),
+    /// A wait, unless it was called off, and how long it was.
+    Waited(EffectId, Duration),
 }
 
 impl fmt::Debug for Network {
@@ -200,7 +200,7 @@ impl Network {
     /// it is full ([`Refusal::Full`]) there may be room after the next report.
     pub fn push(&mut self, port: u32, message: Value) -> Result<(), Refused> {
         let step = self.machine.push(port, message)?;
-        self.commands = 0;
+        self.replenish();
         self.absorb(step);
         Ok(())
     }
@@ -373,12 +373,12 @@ impl Network {
                 }
             }
             Request::Wait { milliseconds, .. } => {
-                let time = tokio::time::sleep(Duration::from_millis(milliseconds));
-                let (wait, handle) = abortable(time);
+                let time = Duration::from_millis(milliseconds);
+                let (wait, handle) = abortable(tokio::time::sleep(time));
                 self.waits.insert(id, handle);
                 self.work.push(Box::pin(async move {
                     let _ = wait.await;
-                    Done::Waited(id)
+                    Done::Waited(id, time)
                 }));
             }
             Request::Cancel => {
@@ -405,28 +405,35 @@ impl Network {
         if instance.commands.is_empty() || instance.body.is_none() {
             return self.begin(node);
         }
-        if self.commands >= self.driver.max_commands() {
-            self.stop_commands(node);
+        let most = self.driver.max_commands();
+        if self.commands >= most {
+            self.stop(node, FailureReason::CommandsSpent { most });
             return false;
         }
         self.commands += 1;
         instance.obey()
     }
 
-    /// Stops the network: its commands lead to commands without end.
-    fn stop_commands(&mut self, node: NodeId) {
+    /// Stops the network: what it does leads to the same without end.
+    fn stop(&mut self, node: NodeId, why: FailureReason) {
         if let Some(instance) = self.instances.get(&node) {
             self.reports.push_back(Report::Problem(Problem {
                 at: instance.at.clone(),
                 span: instance.span,
-                why: FailureReason::CommandsSpent {
-                    most: self.driver.max_commands(),
-                },
+                why,
                 message: None,
             }));
         }
         let step = self.machine.stop();
         self.absorb(step);
+    }
+
+    /// Starts to count commands and failures anew: something came from outside.
+    fn replenish(&mut self) {
+        self.commands = 0;
+        for instance in self.instances.values_mut() {
+            instance.failures.end();
+        }
     }
 
     /// Passes the acts of an agent or a tool to the machine while there is room. Returns true if any was taken.
@@ -472,7 +479,16 @@ impl Network {
             if let Ok(step) = told {
                 self.absorb(step);
             }
+            if let Some(most) = self.failures_spent(node) {
+                self.stop(node, FailureReason::FailuresSpent { most });
+            }
         }
+    }
+
+    /// The most failures in a row of an agent or a tool, where there were more.
+    fn failures_spent(&self, node: NodeId) -> Option<u32> {
+        let failures = self.instances.get(&node)?.failures;
+        (!self.machine.stopped() && failures.are_spent()).then_some(failures.most)
     }
 
     /// Reports a failure that nothing in the program takes.
@@ -488,7 +504,8 @@ impl Network {
             .retain(|fault| fault.kind != FaultKind::Unanswered);
         if step.errors.len() < before {
             self.reports.push_back(Report::Problem(problem));
-        } else if let Some(instance) = self.instances.get(&node) {
+        } else if let Some(instance) = self.instances.get_mut(&node) {
+            instance.failures.count += 1;
             instance.log.tell(Control::Failed {
                 code: Arc::clone(&failure.code),
             });
@@ -529,20 +546,26 @@ impl Network {
         while let Ok(report) = self.log.try_recv() {
             self.reports.push_back(report);
         }
-        if !matches!(done, Done::Waited(_)) {
+        if !matches!(done, Done::Waited(..)) {
             self.busy = self.busy.saturating_sub(1);
             self.commands = 0;
         }
         match done {
-            Done::Waited(effect) => {
-                // One that was called off is not there any more.
-                if self.waits.remove(&effect).is_some()
-                    && let Ok(step) = self.machine.finished(effect)
-                {
-                    self.absorb(step);
-                }
-            }
+            Done::Waited(effect, time) => self.waited(effect, time),
             Done::Answered(node, asked, done) => self.answered(node, asked, *done),
+        }
+    }
+
+    fn waited(&mut self, effect: EffectId, time: Duration) {
+        // One that was called off is not there any more.
+        if self.waits.remove(&effect).is_none() {
+            return;
+        }
+        if time >= PAUSE {
+            self.replenish();
+        }
+        if let Ok(step) = self.machine.finished(effect) {
+            self.absorb(step);
         }
     }
 
@@ -559,6 +582,7 @@ impl Network {
         instance.body = Some(body);
         let last = match answer {
             Ok(answer) => {
+                instance.failures.end();
                 instance.log.tell(Control::Answered {
                     port: "output".into(),
                 });
@@ -590,6 +614,9 @@ enum Moved {
     /// Some things have moved, and more may.
     Some,
 }
+
+/// The shortest wait behind which commands and failures are counted anew: what pauses is no busy loop.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The rounds of moves between two looks at the rest of the world.
 const ROUNDS: usize = 64;

@@ -94,6 +94,16 @@ pub(crate) struct Sampling {
     pub thinking: Option<u64>,
 }
 
+/// The usual maximum of failures in a row.
+const FAILURES: u32 = 10_000;
+
+/// The maximum number of failures in a row of an agent or a tool that the program handles.
+pub(crate) fn max_failures(declared: &External) -> u32 {
+    let mut settings = declared.settings.iter();
+    let own = settings.find(|(key, _)| &**key == "max_failures");
+    own.and_then(|(_, value)| small(value)).unwrap_or(FAILURES)
+}
+
 /// A program that serves tools: its name and arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Command {

@@ -1,7 +1,12 @@
 //! Networks as a whole: order, time, room, fuel.
 
-use driver::Report;
+use std::sync::Arc;
+
+use driver::{Driver, Report, Surroundings};
+use jiff::Timestamp;
+use plumb::check::check;
 use plumb::machine::Refusal;
+use plumb::modules::BuiltIn;
 use plumb::value::Value;
 
 use crate::{Shown, block_on, check_run, driver, folder, lines, ran};
@@ -153,6 +158,94 @@ let main : !string -> !string = plumb(input, output) {
                  them; nothing ends the loop";
     assert!(shown.iter().any(|line| line == spent), "{shown:?}");
     assert!(network.stopped() && network.ended());
+}
+
+/// The outputs of `main` on these messages, where at most ten commands in a row are carried out, and whether it
+/// was stopped.
+fn outputs(text: &str, messages: i64) -> (usize, bool) {
+    let folder = folder(&[]);
+    let clock = Arc::new(|| Timestamp::UNIX_EPOCH);
+    let surroundings = Surroundings {
+        max_commands: 10,
+        ..Surroundings::new(folder.path(), clock)
+    };
+    let checked = check("test.plumb", text, &BuiltIn);
+    assert!(checked.is_sound(), "{:?}", checked.diagnostics);
+    let mut network = Driver::new(checked, surroundings).network("main").unwrap();
+    let messages = (0..messages).map(Value::Int).collect();
+    let reports = block_on(ran(&mut network, messages));
+    let outputs = reports.iter();
+    let outputs = outputs.filter(|report| matches!(report, Report::Output { .. }));
+    (outputs.count(), network.stopped())
+}
+
+#[test]
+fn commands_are_counted_anew_after_an_input_and_after_a_pause() {
+    let bot = "use mem
+let bot : (!string, !CtrlCmd) -> (!string, !CtrlResp) = agent { provider: \"eliza\" }";
+    let talk = "input ; filter(value < 0) ; map(\"never\") ; bot\n";
+    let six = "input ; map({ resume: true }) ; bot@ctrl_in\n".repeat(6);
+    let inputs = format!(
+        "{bot} let main : !int -> !int = plumb(input, output) {{
+  {talk} {six} bot@ctrl_out ; map(1) ; output
+}}"
+    );
+    assert_eq!(outputs(&inputs, 20), (120, false));
+    // Thirty commands, each behind a timer.
+    let timed = |milliseconds: u32| {
+        format!(
+            "{bot}
+let wait : {{ run: int, step: int, ms: int }} -> {{ run: int, step: int, ms: int }} = tool {{ timer: true }}
+let main : !int -> !int = plumb(input, output) {{
+  let left : !int = channel
+  {talk} input ; map(30) ; left
+  left ; filter(value > 0) ; map({{ run: value - 1, step: 0, ms: {milliseconds} }}) ; wait
+  wait.run ; left
+  wait ; map({{ resume: true }}) ; bot@ctrl_in
+  bot@ctrl_out ; map(1) ; output
+}}"
+        )
+    };
+    assert_eq!(outputs(&timed(1_000), 1), (30, false));
+    assert_eq!(outputs(&timed(10), 1), (10, true));
+}
+
+/// Runs a program whose agents have a script each, and fail at most five times in a row.
+#[track_caller]
+fn check_failing(wires: &str, script: &str, messages: &str, expected: &[&str]) {
+    let settings = "max_retries: 0, max_failures: 5";
+    let program = format!(
+        r#"
+let p : !string -> !int = agent {{ provider: "script", model: "p.jsonl", {settings} }}
+let q : !string -> !(int | Failed) = agent {{ provider: "script", model: "q.jsonl", {settings} }}
+let main : !string -> (!int, !string) = plumb(input, output, failed) {{ {wires} }}
+"#
+    );
+    let files = [("p.jsonl", script), ("q.jsonl", script)];
+    check_run(&program, &files, messages, Shown::Results, expected);
+}
+
+#[test]
+fn failures_in_a_row_are_bounded() {
+    let spent = |name: &str| {
+        let why = "5 messages in a row failed, without an answer or an input between them";
+        format!("problem failures_spent: {name}: {why}")
+    };
+    let port = "input ; p ; output  p@error.code ; p  empty ; failed";
+    check_failing(port, "", "\"x\"", &[&spent("p")]);
+    let kind = "let all : !(int | Failed) = channel  input ; q ; all
+        all ; filter(is(value, int)) ; output
+        all ; filter(is(value, Failed)) ; map(code) ; q  empty ; failed";
+    check_failing(kind, "", "\"x\"", &[&spent("q")]);
+    // An answer of its own begins a new count, and so does each input.
+    let wrong = "\"no\"\n".repeat(4);
+    let script = format!("{wrong}1\n{wrong}2\n");
+    check_failing(port, &script, "\"x\"", &["1"]);
+    let back = "input ; p ; output  p ; map(\"again\") ; p  p@error.code ; p  empty ; failed";
+    check_failing(back, &script, "\"x\"", &["1", "2", &spent("p")]);
+    let each = "input ; p ; output  p@error.code ; failed";
+    let ended = ["1: \"script_ended\""; 9];
+    check_failing(each, "", &"\"x\" ".repeat(9), &ended);
 }
 
 #[test]

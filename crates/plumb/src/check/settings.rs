@@ -57,6 +57,7 @@ const OF_AGENTS: &[(&str, Wanted)] = &[
     ("mcp", Wanted::Servers),
     ("timeout", Wanted::Seconds),
     ("max_restarts", Wanted::Whole(0)),
+    ("max_failures", Wanted::Whole(1)),
 ];
 
 /// The longest time that a setting can give, in seconds: a day.
@@ -70,6 +71,7 @@ const OF_TOOLS: &[(&str, Wanted)] = &[
     ("timer", Wanted::Bool),
     ("timeout", Wanted::Seconds),
     ("max_restarts", Wanted::Whole(0)),
+    ("max_failures", Wanted::Whole(1)),
 ];
 
 /// The settings that an agent or a tool may have, each with its kind of value.

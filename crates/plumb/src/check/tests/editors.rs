@@ -202,6 +202,7 @@ fn what_could_stand_there() {
     let rest = [
         "amnesiac",
         "endpoint",
+        "max_failures",
         "max_messages",
         "max_restarts",
         "max_retries",
@@ -273,7 +274,7 @@ fn what_could_stand_there() {
         (
             tool("¦"),
             CompletionKind::Field,
-            "description max_restarts mcp name process timeout timer",
+            "description max_failures max_restarts mcp name process timeout timer",
         ),
         (tool("process: ¦"), CompletionKind::Process, "f"),
     ];
