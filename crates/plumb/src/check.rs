@@ -23,6 +23,7 @@ mod live;
 mod notes;
 mod once;
 mod process;
+mod received;
 mod scope;
 mod settings;
 mod size;

@@ -21,6 +21,7 @@ use super::kept;
 use super::live::{Passes, Streams};
 use super::notes::{Notes, Shows};
 use super::process::{Process, ProcessId, Role, declared};
+use super::received;
 use super::scope::Watched;
 use super::settings::settings;
 use super::size;
@@ -131,12 +132,14 @@ fn whole<'a>(
         let Some(Some((draft, ports))) = drafts.get(process) else {
             continue;
         };
+        let watch = watch(context, watched, process).unwrap_or(&no_sessions);
+        received::check(draft, ports, watch, out);
         let mut streams = Streams {
             draft,
             ports,
             context,
             lively: &lively,
-            watch: watch(context, watched, process).unwrap_or(&no_sessions),
+            watch,
             out,
         };
         streams.check();

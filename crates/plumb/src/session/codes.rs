@@ -33,7 +33,7 @@ code_table! {
     pub DOUBLE_STEP = "P0617": "a step that is fed twice",
         "Merge the streams in one channel, and feed the step from it.";
     pub COPIED_STEP = "P0618": "a step whose payload is read twice",
-        "Send what it receives to a channel, and read that.";
+        "Read it once: split it with filters, or make a message of your own of it with `map`.";
     pub SHARED_STREAM = "P0619": "the stream that a session receives from is read by something else as well",
         "Split the stream with filters into channels, and bind the session to one of them.";
     pub NOT_CARRIED = "P0620": "a step sends messages that the session's stream does not carry",
@@ -61,7 +61,7 @@ mistakes! {
         "the session `{session}` never starts: its trigger waits for a run",
         "Trigger it from something that does not wait for the session.";
     error copied_message() = COPIED_STEP: "the message of this step is copied",
-        "What a step receives is used once: send it to a channel of the program and read that.";
+        "It is used once: split it with filters, or make a message of your own with `map`.";
     error unknown_protocol(name) = UNKNOWN_PROTOCOL: "no protocol is called `{name}`";
     error unknown_jump(name) = UNKNOWN_PROTOCOL:
         "`{name}` is neither a variable of a `rec` around it nor a protocol";

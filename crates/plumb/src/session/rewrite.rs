@@ -7,7 +7,7 @@ use super::wiring::{EndpointId, Session};
 use super::{Scope, codes};
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;
-use crate::syntax::ast::{Bind, Endpoint, Name, Path, Wire};
+use crate::syntax::ast::{Bind, Name, Path, Wire};
 
 /// The position of a wire in a statement.
 #[derive(Clone, Copy)]
@@ -92,25 +92,7 @@ impl<'a> Rewrite<'a> {
             first: true,
             last: true,
         };
-        self.copied(wire);
         self.wire(wire, stand)
-    }
-
-    /// Reports a received message that the statement copies.
-    fn copied(&mut self, wire: &Wire) {
-        let Wire::Sequence(parts) = wire else {
-            return;
-        };
-        let Some((Wire::Step(step), rest)) = parts.split_first() else {
-            return;
-        };
-        let passes = |wire: &&Wire| matches!(wire, Wire::Id(_) | Wire::Filter(..));
-        let copy = rest.iter().find(|wire| !passes(wire));
-        let received = matches!(step.endpoint, Endpoint::Recv(..) | Endpoint::Offer(..));
-        if let (Some(Wire::Copy(span)), true) = (copy, received) {
-            let told = codes::copied_message(*span).label(step.span, "received here");
-            self.diagnostics.push(told);
-        }
     }
 
     fn wire(&mut self, wire: &Wire, stand: WirePosition) -> Wire {

@@ -49,6 +49,8 @@ enum Gives {
     Started,
     /// When this step is done.
     Step(usize),
+    /// What this step receives.
+    Received(usize),
     /// When the other side chooses this arm.
     Arm(usize, usize),
     /// What the session sends.
@@ -101,7 +103,9 @@ impl Watch {
                 Action::Send(..) => {
                     sinks.insert((index, 0), channel(EndpointId::Send(index)));
                 }
-                Action::Recv(..) => gives.push((EndpointId::Recv(index), Gives::Step(index))),
+                Action::Recv(..) => {
+                    gives.push((EndpointId::Recv(index), Gives::Received(index)));
+                }
                 Action::Select(arms) => {
                     let arms = 0..arms.len();
                     sinks.extend(
@@ -139,6 +143,19 @@ impl Watch {
         &self.sessions
     }
 
+    /// Returns true for a channel on which messages come that a session received.
+    pub(crate) fn receives(&self, channel: &str) -> bool {
+        let gives = self.gates.get(channel).map(|(_, gives)| gives);
+        matches!(gives, Some(Gives::Received(_) | Gives::Arm(..)))
+    }
+
+    /// Returns true for the channel of a trigger.
+    pub(crate) fn starts(&self, channel: &str) -> bool {
+        self.sessions
+            .iter()
+            .any(|session| *session.trigger == *channel)
+    }
+
     /// Returns false if nothing can come on a channel yet, since it waits for a session.
     pub(crate) fn opens(&self, channel: &str, progress: &Progress) -> bool {
         let Some((number, gives)) = self.gates.get(channel) else {
@@ -146,7 +163,7 @@ impl Watch {
         };
         match *gives {
             Gives::Started => progress.started.contains(number),
-            Gives::Step(step) => progress.steps.contains(&(*number, step)),
+            Gives::Step(step) | Gives::Received(step) => progress.steps.contains(&(*number, step)),
             Gives::Arm(step, arm) => progress.arms.contains(&(*number, step, arm)),
             Gives::Sent => self.sessions.get(*number).is_some_and(|session| {
                 let steps = session.steps.steps.iter().enumerate();

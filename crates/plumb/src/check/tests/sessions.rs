@@ -164,6 +164,44 @@ fn what_is_received_is_not_copied() {
             &["P0618"],
         ),
     ]);
+    // Channels that are not named would be told, too.
+    let channels = |statements: &str| {
+        let mut words = statements.split([' ', '(', ')', '\n']);
+        let declared = match words.any(|word| word == "d") {
+            true => "let c : !string = channel  let d : !string = channel",
+            false => "let c : !string = channel",
+        };
+        bound(&format!("{declared}  {statements}"))
+    };
+    let copied = [
+        "s@recv(string) ; c  c ; text  c ; map(len(value)) ; out",
+        "s@recv(string) ; c  c ; d  c ; text  d ; text",
+        "s@recv(string) ; c  c ; d  d ; text  d ; id ; text",
+        "s@recv(string) ; c  c ; copy ; (text * d)  d ; discard",
+        "s@recv(string) ; c  c ; filter(value != \"\") ; d  d ; text  d ; map(1) ; out",
+        "(s@recv(string) * more) ; (copy * id) ; (text * c * out)  c ; discard",
+        "((s@recv(string) ; copy) * more) ; (text * c * out)  c ; discard",
+        "(s@recv(string) * once(\"\")) ; merge ; c  c ; text  c ; d  d ; text",
+    ];
+    for statements in copied {
+        check(&[(one, &channels(statements), &["P0618"])]);
+    }
+    let used_once = [
+        "s@recv(string) ; c  c ; d  d ; text",
+        "s@recv(string) ; c  c ; text  c ; discard  d ; discard  once(\"\") ; d",
+        "s@recv(string) ; c  c ; filter(value = \"a\") ; text  c ; filter(value != \"a\") ; d
+         d ; text",
+        "s@recv(string) ; c  c ; map(value) ; d  d ; text  d ; map(len(value)) ; out",
+        "s@recv(string) ; keep(map(len(value))) ; map(value.1) ; out  once(\"\") ; text
+         once(\"\") ; c  c ; discard",
+    ];
+    for statements in used_once {
+        check(&[(one, &channels(statements), &[])]);
+    }
+    let triggers = "(a, b) <-> P as s  more ; out  go ; a  b ; discard
+        let begin : !json = channel  go ; begin  begin ; s@trigger
+        let c : !string = channel  s@recv(string) ; c  c ; text  c ; begin";
+    check(&[(one, triggers, &[])]);
 }
 
 #[test]
