@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wire::api::LONGEST_STREAM;
+
 /// Timeouts, retries and size limits of model calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -9,7 +11,8 @@ pub struct Settings {
     pub timeouts: Timeouts,
     /// Repeated requests.
     pub retries: Retries,
-    /// The longest answer that is read, in bytes, and the longest event of a stream.
+    /// The longest answer that is put together, in bytes, whole or as a stream, and the longest event of a
+    /// stream.
     pub longest_answer: usize,
 }
 
@@ -44,12 +47,12 @@ pub struct Retries {
 }
 
 impl Default for Settings {
-    /// 64 MiB, and the defaults of the others.
+    /// [`LONGEST_STREAM`], and the defaults of the others.
     fn default() -> Self {
         Self {
             timeouts: Timeouts::default(),
             retries: Retries::default(),
-            longest_answer: 64 << 20,
+            longest_answer: LONGEST_STREAM,
         }
     }
 }

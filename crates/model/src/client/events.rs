@@ -21,6 +21,7 @@ pub struct Events {
     body: Incoming,
     decoder: Decoder,
     waiting: VecDeque<Event>,
+    limit: usize,
     timeouts: Timeouts,
     deadline: Instant,
     begun: Begun,
@@ -50,6 +51,7 @@ impl Events {
             body,
             decoder: Decoder::with_limit(settings.longest_answer),
             waiting: VecDeque::new(),
+            limit: settings.longest_answer,
             timeouts: settings.timeouts,
             deadline,
             begun: Begun::No,
@@ -90,11 +92,17 @@ impl Events {
         }
     }
 
-    /// Reads to the end and puts the events together.
+    /// Reads to the end and puts the events together, as long as they are within the limit together.
     pub(super) async fn whole(mut self) -> Result<(Reply, HeaderMap), ModelError> {
         let mut answer = Accumulator::new(self.dialect);
+        let mut length = 0_usize;
         while let Some(event) = self.next().await {
-            answer.accept(&event?)?;
+            let event = event?;
+            length = length.saturating_add(event.name.len() + event.data.len());
+            if length > self.limit {
+                return Err(ModelError::TooLong { limit: self.limit });
+            }
+            answer.accept(&event)?;
             if answer.is_complete() {
                 break;
             }

@@ -270,3 +270,26 @@ async fn an_answer_that_is_too_long_is_not_read() {
         .await;
     assert_eq!(error.unwrap_err(), ModelError::TooLong { limit: 100 });
 }
+
+#[tokio::test]
+async fn a_stream_that_is_too_long_together_is_not_read() {
+    let url = server(|mut stream| async move {
+        let delta = r#"{"id":"c","choices":[{"index":0,"delta":{"content":"on and on"}}]}"#;
+        let body = format!("data: {delta}\n\n").repeat(20);
+        write(&mut stream, "text/event-stream", &body).await;
+    })
+    .await;
+    let settings = model::Settings {
+        longest_answer: 1_000,
+        ..model::Settings::default()
+    };
+    let call = Client::new(settings);
+    let endpoint = endpoint(Dialect::Chat, &url);
+    let body = saying(Dialect::Chat, "hello", true);
+    let call = call.reply(&endpoint, body, Restart::Never);
+    let error = tokio::time::timeout(Duration::from_secs(5), call).await;
+    assert_eq!(
+        error.unwrap().unwrap_err(),
+        ModelError::TooLong { limit: 1_000 }
+    );
+}

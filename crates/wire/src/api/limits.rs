@@ -4,6 +4,13 @@
 /// nested values; this bounds the stack they need.
 pub const DEEPEST: usize = 1_024;
 
+/// The longest body of an answer that is held, in bytes: 16 MiB.
+pub const LONGEST_BODY: usize = 16 << 20;
+
+/// The longest event stream whose text is held, in bytes: 64 MiB. Events are several times as long as what they
+/// say.
+pub const LONGEST_STREAM: usize = 64 << 20;
+
 /// Limits beyond which reading returns an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -42,7 +42,7 @@ pub use error::{ApiError, CODES, Position};
 pub use failure::Failure;
 pub use insertion::{Insertion, SystemMessages};
 pub use json::scan::Span;
-pub use limits::{DEEPEST, Limits};
+pub use limits::{DEEPEST, LONGEST_BODY, LONGEST_STREAM, Limits};
 pub use message::Message;
 pub use message_edit::MessageEdit;
 pub use overflow::Overflow;

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::Dialect;
+use super::limits::LONGEST_BODY;
 use super::sse::{Decoder, Event};
 
 /// Changes an answer on its way, piece by piece.
@@ -32,6 +33,8 @@ pub struct Prefixed {
 enum Form {
     Stream(Box<Decoder>),
     Body(Vec<u8>),
+    /// A body that is too long to be held: it goes on as it is.
+    Through,
 }
 
 impl fmt::Debug for Prefixed {
@@ -83,7 +86,14 @@ impl Remake for Prefixed {
     fn piece(&mut self, bytes: &[u8]) -> Vec<u8> {
         match &mut self.form {
             Form::Stream(decoder) => decoder.push(bytes),
+            Form::Body(body) if body.len() + bytes.len() > LONGEST_BODY => {
+                let mut body = std::mem::take(body);
+                body.extend_from_slice(bytes);
+                self.form = Form::Through;
+                return body;
+            }
             Form::Body(body) => body.extend_from_slice(bytes),
+            Form::Through => return bytes.to_vec(),
         }
         self.ready()
     }
@@ -102,6 +112,7 @@ impl Remake for Prefixed {
                 self.prefix.body(&mut value);
                 value.to_string().into_bytes()
             }
+            Form::Through => Vec::new(),
         }
     }
 }

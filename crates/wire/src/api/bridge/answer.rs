@@ -4,13 +4,15 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{Bridge, status, usage};
+use super::{Bridge, status, too_long, usage};
+use crate::api::limits::LONGEST_BODY;
 use crate::api::prefix::Remake;
 
 /// Reads a body to its end.
 pub(super) struct Whole {
     bridge: Bridge,
     body: Vec<u8>,
+    is_too_long: bool,
 }
 
 impl fmt::Debug for Whole {
@@ -25,7 +27,16 @@ impl Whole {
         Self {
             bridge,
             body: Vec::new(),
+            is_too_long: false,
         }
+    }
+
+    fn failed(&self) -> Value {
+        let mut response = self.bridge.response("failed", &[], &Value::Null);
+        if let Some(response) = response.as_object_mut() {
+            response.insert("error".to_owned(), too_long(LONGEST_BODY));
+        }
+        response
     }
 
     fn response(&self, completion: &Value) -> Option<Value> {
@@ -57,12 +68,19 @@ impl Whole {
 
 impl Remake for Whole {
     fn piece(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.body.extend_from_slice(bytes);
+        self.is_too_long |= self.body.len() + bytes.len() > LONGEST_BODY;
+        match self.is_too_long {
+            true => self.body = Vec::new(),
+            false => self.body.extend_from_slice(bytes),
+        }
         Vec::new()
     }
 
-    /// A body that is no completion stays as it is.
+    /// A body that is no completion stays as it is. One that is too long becomes a response that failed.
     fn end(&mut self) -> Vec<u8> {
+        if self.is_too_long {
+            return self.failed().to_string().into_bytes();
+        }
         let body = std::mem::take(&mut self.body);
         let completion: Option<Value> = serde_json::from_slice(&body).ok();
         let response = completion.and_then(|completion| self.response(&completion));

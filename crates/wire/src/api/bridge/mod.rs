@@ -208,6 +208,11 @@ impl Bridge {
     }
 }
 
+/// The error of an answer that the provider makes longer than is held.
+fn too_long(limit: usize) -> Value {
+    json!({"code": "server_error", "message": format!("the answer has more than {limit} bytes")})
+}
+
 fn output_text(text: &str) -> Value {
     json!({"type": "output_text", "text": text, "annotations": []})
 }

@@ -4,9 +4,13 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::{Bridge, output_text, status, usage};
+use super::{Bridge, output_text, status, too_long, usage};
+use crate::api::limits::LONGEST_STREAM;
 use crate::api::prefix::Remake;
 use crate::api::sse::{Decoder, Event};
+
+/// What an item takes beside its text, in bytes; many small ones must not take more than a long one.
+const ITEM: usize = 1 << 10;
 
 /// Reads chunks and writes events.
 pub(super) struct Streamed {
@@ -17,6 +21,8 @@ pub(super) struct Streamed {
     finish: Option<String>,
     usage: Option<Value>,
     number: u64,
+    /// The bytes that have come, of which the text that is held is a part, and those of the items.
+    bytes: usize,
     is_over: bool,
 }
 
@@ -54,6 +60,7 @@ impl Streamed {
             finish: None,
             usage: None,
             number: 0,
+            bytes: 0,
             is_over: false,
         }
     }
@@ -232,6 +239,7 @@ impl Streamed {
         let done = json!({"output_index": place, "item": item});
         self.push(out, "response.output_item.done", done);
         self.output.push(item);
+        self.bytes = self.bytes.saturating_add(ITEM);
         self.open = Open::Nothing;
     }
 
@@ -277,6 +285,17 @@ impl Streamed {
         self.push(out, "response.failed", json!({"response": response}));
     }
 
+    /// Ends an answer that is too long. What is held of it is forgotten, and not told again.
+    fn overflow(&mut self) -> Vec<u8> {
+        let mut out = String::new();
+        self.begin(&mut out);
+        self.open = Open::Nothing;
+        self.output = Vec::new();
+        self.decoder = Decoder::default();
+        self.fail(&mut out, &too_long(LONGEST_STREAM));
+        out.into_bytes()
+    }
+
     fn ready(&mut self) -> Vec<u8> {
         let mut out = String::new();
         while let Some(event) = self.decoder.next_event() {
@@ -290,6 +309,13 @@ impl Streamed {
 
 impl Remake for Streamed {
     fn piece(&mut self, bytes: &[u8]) -> Vec<u8> {
+        if self.is_over {
+            return Vec::new();
+        }
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        if self.bytes > LONGEST_STREAM {
+            return self.overflow();
+        }
         self.decoder.push(bytes);
         self.ready()
     }

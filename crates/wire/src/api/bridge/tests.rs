@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::Bridge;
-use crate::api::{Accumulator, Decoder, Dialect, Reply, Request, Response, Stop};
+use crate::api::{
+    Accumulator, Decoder, Dialect, LONGEST_BODY, LONGEST_STREAM, Reply, Request, Response, Stop,
+};
 
 fn bridge(request: &Value) -> (Value, Bridge) {
     let bridge = Bridge::new(request.to_string().as_bytes(), 7).unwrap();
@@ -227,4 +229,60 @@ fn what_goes_wrong_is_told() {
     // A body that is no completion stays as it is.
     let body = r#"{"error":{"message":"no"}}"#;
     assert_eq!(read(false, body).1, body);
+}
+
+/// Gives an answer this piece again and again until it has failed, and returns its last events and the bytes
+/// that it took.
+fn overflown(piece: &str) -> (String, usize) {
+    let mut answer = bridge(&tools()).1.answer(true);
+    let mut taken = 0;
+    loop {
+        taken += piece.len();
+        assert!(taken <= LONGEST_STREAM + piece.len(), "it goes on");
+        let out = String::from_utf8(answer.piece(piece.as_bytes())).unwrap();
+        if out.contains("response.failed") {
+            let more = answer.piece(piece.as_bytes());
+            assert!(more.is_empty() && answer.end().is_empty());
+            return (out, taken);
+        }
+    }
+}
+
+#[test]
+fn a_stream_without_end_fails() {
+    let text = "x".repeat(1 << 20);
+    let call = json!({"index": 0, "function": {"name": "read", "arguments": text}});
+    for delta in [
+        json!({"content": text}),
+        json!({"tool_calls": [call]}),
+        // Nothing is said.
+        json!({"reasoning_content": text}),
+    ] {
+        let (failed, _) = overflown(&chunk(delta, None));
+        assert!(failed.len() < 2_000, "{}", failed.len());
+        assert!(failed.contains("the answer has more than 67108864 bytes"));
+    }
+    // Calls of which each is small.
+    let calls: Vec<Value> = (0..1_000)
+        .map(|index| json!({"index": index, "id": index.to_string()}))
+        .collect();
+    let (failed, taken) = overflown(&chunk(json!({"tool_calls": calls}), None));
+    assert!(failed.len() < 2_000, "{}", failed.len());
+    assert!(taken < LONGEST_STREAM / 8, "{taken}");
+}
+
+#[test]
+fn a_body_without_end_fails() {
+    let mut answer = bridge(&tools()).1.answer(false);
+    let piece = vec![b'x'; LONGEST_BODY / 2 + 1];
+    for _ in 0..3 {
+        assert!(answer.piece(&piece).is_empty());
+    }
+    let body = answer.end();
+    let response = Response::parse(Dialect::Responses, &body).unwrap();
+    let failure = response.reply().failure.unwrap();
+    assert_eq!(
+        failure.message,
+        "the answer has more than 16777216 bytes".into()
+    );
 }

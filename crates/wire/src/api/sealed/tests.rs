@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Asked, Closed, Opened, Sealed};
-use crate::api::{Accumulator, Decoder, Dialect, Prefixed, Remake, Request};
+use crate::api::{Accumulator, Decoder, Dialect, LONGEST_BODY, Prefixed, Remake, Request};
 
 /// Opens `good` with two texts and leaves `bad` out; anything else stays.
 fn open(sealed: &Sealed<'_>) -> Opened {
@@ -311,4 +311,15 @@ fn a_summary_stands_in_front_of_an_answer() {
     };
     let count = numbers.len() as u64;
     assert_eq!(numbers, (0..count).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_body_that_is_too_long_goes_on_as_it_is() {
+    let block = r#"{"type": "compaction", "content": "c", "signature": "s"}"#;
+    let mut prefixed = Prefixed::new(Dialect::Anthropic, block, false).unwrap();
+    let half = vec![b' '; LONGEST_BODY / 2 + 1];
+    assert!(prefixed.piece(&half).is_empty());
+    assert_eq!(prefixed.piece(&half).len(), 2 * half.len());
+    assert_eq!(prefixed.piece(b"{}"), b"{}");
+    assert!(prefixed.end().is_empty());
 }
