@@ -1,13 +1,8 @@
 //! Hears an answer, piece by piece: a whole body or an event stream.
 
-use wire::api::{Accumulator, Decoder, Dialect, Reply, Response};
+use wire::api::{Accumulator, Decoder, Dialect, LONGEST_BODY, LONGEST_STREAM, Reply, Response};
 
 use crate::proof::Proof;
-
-/// The longest answer that is read where it is no stream, in bytes.
-const LONGEST: usize = 16 << 20;
-/// The longest event stream that is read, in bytes: events are several times as long as what they say.
-const LONGEST_STREAM: usize = 64 << 20;
 
 /// An answer that is being heard.
 #[derive(Default)]
@@ -84,7 +79,7 @@ impl Hearing {
                 answer.is_complete()
             }
             As::Body(body, length) => {
-                if body.len() + bytes.len() > LONGEST {
+                if body.len() + bytes.len() > LONGEST_BODY {
                     self.0 = As::GivenUp;
                     return false;
                 }
@@ -114,7 +109,7 @@ impl Hearing {
 mod tests {
     use wire::api::Dialect;
 
-    use super::{Hearing, LONGEST, LONGEST_STREAM};
+    use super::{Hearing, LONGEST_BODY, LONGEST_STREAM};
 
     /// Hears pieces of this text until the end, and returns how many bytes were heard when it gave up.
     fn given_up(mut hearing: Hearing, piece: &str) -> Option<usize> {
@@ -143,6 +138,9 @@ mod tests {
             "{stream:?}"
         );
         let body = given_up(Hearing::body(None), &delta);
-        assert!(body.is_some_and(|heard| heard <= most(LONGEST)), "{body:?}");
+        assert!(
+            body.is_some_and(|heard| heard <= most(LONGEST_BODY)),
+            "{body:?}"
+        );
     }
 }
