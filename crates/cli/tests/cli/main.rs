@@ -27,6 +27,8 @@ mod plugin;
 mod plumb;
 mod plumb_run;
 mod plumb_state;
+#[cfg(unix)]
+mod plumb_stop;
 mod purge;
 mod replay;
 #[cfg(unix)]

@@ -234,120 +234,6 @@ let main : !string -> !string = plumb(input, output) {
     );
 }
 
-#[cfg(unix)]
-mod interrupted {
-    use std::fs;
-    use std::io::{BufRead, BufReader, Write};
-    use std::process::{Child, Command};
-
-    use tempfile::TempDir;
-
-    use crate::program;
-
-    /// Starts a program, with `--log`.
-    fn start(text: &str) -> (TempDir, Child) {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("main.plumb"), text).expect("a file");
-        let mut command = program(&["plumb", "run", "main.plumb", "--log"]);
-        let child = command.current_dir(folder.path()).spawn();
-        (folder, child.expect("the program starts"))
-    }
-
-    fn interrupt(child: &Child) {
-        let mut kill = Command::new("kill");
-        let told = kill.args(["-INT", &child.id().to_string()]);
-        assert!(told.status().expect("kill").success());
-    }
-
-    #[track_caller]
-    fn expect(lines: &mut impl Iterator<Item = std::io::Result<String>>, start: &str) {
-        let line = lines.next().expect("a line").expect("UTF-8");
-        assert!(line.starts_with(start), "{line}");
-    }
-
-    #[test]
-    fn the_input_ends_and_nothing_is_lost() {
-        let (_folder, mut child) =
-            start("let main : !string -> !string = agent { provider: \"eliza\" }");
-        let mut stdin = child.stdin.take().expect("a pipe");
-        let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        writeln!(stdin, "I need a rest.").expect("it reads");
-        expect(&mut said, "\"What would change if you had a rest?\"");
-        interrupt(&child);
-        assert_eq!(child.wait().expect("it ends").code(), Some(0));
-        assert!(said.next().is_none());
-        drop(stdin);
-    }
-
-    /// Starts a program without a log, its standard output a pipe that nothing reads.
-    fn unread(text: &str) -> (TempDir, Child) {
-        let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join("main.plumb"), text).expect("a file");
-        let mut command = program(&["plumb", "run", "main.plumb"]);
-        let child = command.current_dir(folder.path()).spawn();
-        (folder, child.expect("the program starts"))
-    }
-
-    #[test]
-    fn what_is_under_way_is_abandoned_and_counted() {
-        // It starts, and answers nothing.
-        let (_folder, mut child) =
-            start("let main : string -> string = tool { mcp: \"sleep 600\" }");
-        let mut stdin = child.stdin.take().expect("a pipe");
-        let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        writeln!(stdin, "a").expect("it reads");
-        expect(&mut log, r#"{"at":"main","asked":"input"}"#);
-        interrupt(&child);
-        expect(&mut log, "Stopped.");
-        expect(&mut log, r#"{"error":"abandoned","code":"P0812","#);
-        assert_eq!(child.wait().expect("it ends").code(), Some(1));
-        drop(stdin);
-    }
-
-    /// What it says goes back to it for ever.
-    const CIRCLE: &str =
-        "let bot : !string -> !string = agent { provider: \"eliza\", max_messages: 2 }
-let main : !string -> !string = plumb(input, output) {
-  let said : !string = channel
-  input ; said
-  said ; bot ; said
-  bot ; output
-}";
-
-    #[test]
-    fn a_loop_that_never_waits_is_stopped() {
-        let (_folder, mut child) = start(CIRCLE);
-        let mut stdin = child.stdin.take().expect("a pipe");
-        let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        writeln!(stdin, "I need a rest.").expect("it reads");
-        let reads = std::thread::Builder::new()
-            .spawn(move || said.by_ref().count())
-            .expect("a thread");
-        let begun = log.by_ref().take(40).count();
-        assert_eq!(begun, 40);
-        interrupt(&child);
-        let stopped = |line: std::io::Result<String>| line.is_ok_and(|line| line == "Stopped.");
-        assert!(log.any(stopped), "it was not told to stop");
-        assert_eq!(child.wait().expect("it ends").code(), Some(1));
-        assert!(reads.join().expect("it reads") > 0);
-        drop(stdin);
-    }
-
-    #[test]
-    fn a_run_whose_output_nobody_reads_is_stopped() {
-        let (_folder, mut child) = unread(CIRCLE);
-        let mut stdin = child.stdin.take().expect("a pipe");
-        writeln!(stdin, "I need a rest.").expect("it reads");
-        // More than a pipe holds.
-        let mut pause = Command::new("sleep");
-        assert!(pause.arg("1").status().expect("sleep").success());
-        interrupt(&child);
-        assert_eq!(child.wait().expect("it ends").code(), Some(1));
-        drop(stdin);
-    }
-}
-
 const BOTH: &str =
     "let main : (!int, !int) -> !(int, int) = plumb(a, b, o) { (a * b) ; barrier ; o }";
 
@@ -405,6 +291,30 @@ let main : !string -> !string = plumb(input, output) {
         "{}",
         ran.stderr
     );
+    let ran = run_text(text, &["--max-commands", "7"], "I need a rest.\n");
+    let spent = "bot: 7 commands in a row without a message between them";
+    assert!(ran.stderr.contains(spent), "{}", ran.stderr);
+    assert_eq!(ran.exit, 1);
+}
+
+#[test]
+fn failures_that_lead_to_failures_end_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("none.jsonl"), "").expect("a file");
+    let text = r#"
+let p : !string -> !int = agent { provider: "script", model: "none.jsonl", max_failures: 7 }
+let main : !string -> !int = plumb(input, output) {
+  input ; p ; output
+  p@error ; map(error) ; p
+}
+"#;
+    fs::write(folder.path().join("main.plumb"), text).expect("a file");
+    let mut command = program(&["plumb", "run", "main.plumb"]);
+    command.current_dir(folder.path());
+    let ran = run(command, b"q\n");
+    let spent = r#"{"error":"failures_spent","category":"internal","detail":"p: 7 messages in a row failed"#;
+    assert!(ran.stderr.starts_with(spent), "{}", ran.stderr);
+    assert_eq!(ran.exit, 1);
 }
 
 #[test]

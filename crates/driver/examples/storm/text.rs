@@ -78,10 +78,37 @@ impl Parts<'_> {
 
     /// A body that gives one output for each input.
     fn exact(&mut self, depth: usize) -> String {
-        match self.dice.below(4) {
+        match self.dice.below(5) {
             0 => self.numbered(depth),
+            1 => {
+                let before = self.steady(depth);
+                format!("{before} ; {}", self.talk("map({ id, v: v + 3, hops })"))
+            }
             _ => self.steady(depth),
         }
+    }
+
+    /// Two ends of a conversation in one body, of which one answers what the other sends. An answer may be made
+    /// by something that fails; then the conversation stands, and what came after waits to its end.
+    fn talk(&mut self, answer: &str) -> String {
+        if !self.declared.contains("protocol Talk") {
+            self.declare("protocol Talk = send M . recv M . loop");
+        }
+        let name = self.name("talk");
+        self.declare(&format!(
+            "let {name} : !M -> !M = plumb(input, output) {{
+  let there : !json = channel
+  let back : !json = channel
+  (back, there) <-> Talk as asker
+  (there, back) <-> dual Talk as answerer
+  once(null) ; asker@trigger
+  asker@trigger ; answerer@trigger
+  input ; asker@send(M)
+  answerer@recv(M) ; map(value) ; {answer} ; answerer@send(M)
+  asker@recv(M) ; output
+}}"
+        ));
+        name
     }
 
     /// A wire that makes one message of each, as far as nothing fails.
@@ -169,9 +196,10 @@ impl Parts<'_> {
     /// A body with filters, merges and loops.
     fn any(&mut self, depth: usize) -> String {
         let (one, two) = (self.steady(depth), self.steady(depth));
-        match self.dice.below(4) {
+        match self.dice.below(5) {
             0 => format!("{one} ; filter(v < 9) ; {two}"),
             1 => format!("copy ; (({one}) * ({two} ; filter(v > 2))) ; merge"),
+            3 => format!("{two} ; {}", self.talk(&one)),
             2 => {
                 let joined = joined("value.0", "value.1");
                 format!(

@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::vec::IntoIter;
 
 use clap::Args;
-use driver::{Driver, Network, Surroundings};
+use driver::{COMMANDS, Driver, Network, Surroundings};
 use plumb::value::Value;
 
 use super::source;
@@ -75,6 +75,10 @@ pub struct RunArgs {
     /// Limit the model calls of all agents together; each call beyond the limit is an error
     #[arg(long, value_name = "N")]
     pub max_calls: Option<u64>,
+    /// End the run after this many commands to agents in a row, without an input, an answer or a pause
+    /// between them
+    #[arg(long, value_name = "N", default_value_t = COMMANDS)]
+    pub max_commands: u64,
     /// Keep the memories of agents in this file from run to run
     #[arg(long, value_name = "FILE")]
     pub state: Option<PathBuf>,
@@ -96,6 +100,7 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
         anthropic: account("ANTHROPIC"),
         openai: account("OPENAI"),
         max_calls: args.max_calls,
+        max_commands: args.max_commands,
         ..Surroundings::new(folder, clock())
     };
     let driver = Driver::new(checked, surroundings);
@@ -137,7 +142,7 @@ pub fn run(args: &RunArgs, console: &mut Console) -> Result<Exit, Failure> {
 }
 
 /// The longest time from an interrupt to the end of the process.
-const LONGEST_END: Duration = Duration::from_millis(900);
+const LONGEST_END: Duration = Duration::from_millis(750);
 
 /// The time that programs that serve tools get to exit after an interrupt.
 const GRACE: Duration = Duration::from_millis(500);
