@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from conftest import WINDOW, Script, call, words
+from conftest import WINDOW, Script, call, fresh, words
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from langgraph_supervisor import create_supervisor
@@ -191,6 +196,19 @@ def test_a_turn_that_came_meanwhile_is_kept(script: Script, saver: Any) -> None:
         if state[0].content.startswith(MARKER):
             break
     assert [m.id for m in state].count("late") == 1 and state[-1].content.startswith("Answer")
+
+
+def test_a_turn_from_an_earlier_checkpoint_is_kept(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, saver), HistoryManager(saver), token_limit=None)
+    for number in range(8):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    early = next(s for s in supervisor.get_state_history(config()) if len(s.values["messages"]) == 12 and not s.next)
+    supervisor.token_limit = 900
+    out = supervisor.invoke({"messages": [HumanMessage("Another way.")]}, early.config)
+    assert [m.content for m in out["messages"][-2:]] == ["Another way.", "Answer 9: the work goes on."]
+    state = supervisor.get_state(config()).values["messages"]
+    assert [m.id for m in state] == [m.id for m in out["messages"]] and state[0].content.startswith(MARKER)
+    assert words(7) not in str(state)
 
 
 def test_without_a_thread_nothing_is_compacted(script: Script) -> None:

@@ -160,6 +160,7 @@ class CompactingSupervisor:
         """Compacts a thread that is too long. A failure leaves it as it is."""
         if threads.thread(config)[0] is None:
             return None, 0
+        config = _thread_config(config)
         try:
             state = self.agent.get_state(config)
             due, tokens = self._is_due(state)
@@ -174,6 +175,7 @@ class CompactingSupervisor:
     async def _aafter(self, config: Any) -> tuple[Compaction | None, int]:
         if threads.thread(config)[0] is None:
             return None, 0
+        config = _thread_config(config)
         try:
             state = await self.agent.aget_state(config)
             due, tokens = self._is_due(state)
@@ -227,14 +229,14 @@ class CompactingSupervisor:
         merged = self._merged(state, self.agent.get_state(config), made)
         if merged is None:
             return None
-        self.agent.update_state(_thread_config(config), {"messages": _replacing(merged.messages)})
+        self.agent.update_state(config, {"messages": _replacing(merged.messages)})
         return merged
 
     async def _awritten(self, config: Any, state: Any, made: Compaction) -> Compaction | None:
         merged = self._merged(state, await self.agent.aget_state(config), made)
         if merged is None:
             return None
-        await self.agent.aupdate_state(_thread_config(config), {"messages": _replacing(merged.messages)})
+        await self.agent.aupdate_state(config, {"messages": _replacing(merged.messages)})
         return merged
 
     def _merged(self, state: Any, now: Any, made: Compaction) -> Compaction | None:
@@ -251,6 +253,7 @@ class CompactingSupervisor:
 
     def compact(self, config: Any) -> Compaction:
         """Compacts a thread now, whatever its size."""
+        config = _thread_config(config)
         state = self.agent.get_state(config)
         if state.next:
             return Compaction(_messages(state), reason="the thread is interrupted")
@@ -259,6 +262,7 @@ class CompactingSupervisor:
 
     def undo(self, config: Any) -> bool:
         """Takes the newest compaction back. Returns False where there is none, or the thread is interrupted."""
+        config = _thread_config(config)
         state = self.agent.get_state(config)
         messages = _messages(state)
         told = _told(messages)
@@ -267,7 +271,7 @@ class CompactingSupervisor:
         before = _messages(self.agent.get_state(_at(config, told["before"])))
         known = {message.id for message in [*before, *messages[: _place(messages) + 1]]}
         late = [message for message in messages if message.id not in known]
-        self.agent.update_state(_thread_config(config), {"messages": _replacing([*before, *late])})
+        self.agent.update_state(config, {"messages": _replacing([*before, *late])})
         return True
 
     def explain(self, config: Any) -> list[dict[str, Any]]:
@@ -355,6 +359,7 @@ def _behind(before: list[Any], messages: list[Any], earlier: list[Any]) -> list[
 
 
 def _thread_config(config: Any) -> Any:
+    """The config without the checkpoint that a run began at: the thread's newest one counts after it."""
     configurable = {k: v for k, v in config["configurable"].items() if k != "checkpoint_id"}
     return {**config, "configurable": configurable}
 
