@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from conftest import WINDOW, Script, call, words
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.tools import tool
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from ebbtide import Engine
-from ebbtide.langgraph import EbbtideMiddleware
+from ebbtide.langgraph import EbbtideMiddleware, pre_model_hook, threads
+from ebbtide.langgraph.messages import Encoder
 
 TURNS = 24
 
@@ -54,7 +56,7 @@ def check_whole(agent: Any, script: Script, turns: int = TURNS, thread: str = "t
     # The last answer was not there yet.
     assert every[:-1][-len(tail) :] == tail
     mark = state["_ebbtide"]
-    assert set(mark) == {"id", "after", "hash", "edition", "front"} and mark["edition"] >= 1
+    assert set(mark) == {"id", "after", "hash", "edition", "front", "base"} and mark["edition"] >= 1
     assert mark["after"] in every and mark["after"] not in tail
 
 
@@ -191,6 +193,10 @@ def test_an_oversized_result_never_enters_the_state() -> None:
     assert "step 3998" not in out["messages"][-2].content
 
 
+def lines_of(number: int) -> str:
+    return "".join(f"step {line} is done\n" for line in range(number))
+
+
 def test_an_earlier_message_is_expanded_by_its_place(script: Script) -> None:
     agent = agent_of(script, InMemorySaver())
     for number in range(TURNS):
@@ -292,11 +298,132 @@ def test_a_new_process_shows_the_same_summary(script: Script, saver: Any) -> Non
     assert len(after) == len(before) + 2
 
 
-def test_a_refusal_as_too_long_is_answered_with_a_smaller_request(script: Script) -> None:
+def texts(messages: list[Any]) -> list[str]:
+    return [f"{message.type}: {message.content}" for message in messages]
+
+
+def check_the_next_process(script: Script, saver: Any, make: Any, turns: int = TURNS) -> None:
+    """Another process with nothing but the checkpoints shows what this one did, and what comes next."""
+    agent_of(script, saver, make()).invoke(ask(turns), config())
+    before, other = script.seen[-2], agent_of(script, saver, make())
+    assert texts(script.seen[-1])[: len(before)] == texts(before)
+    for number in range(turns + 1, turns + 3):
+        before = script.seen[-1]
+        other.invoke(ask(number), config())
+        assert texts(script.seen[-1])[: len(before)] == texts(before)
+        assert len(script.seen[-1]) == len(before) + 2
+
+
+def until_compacted(agent: Any, script: Script, more: int = 1) -> int:
+    """Asks until a summary is shown, and some questions more. Returns the number of questions."""
+    number = 0
+    while not agent.get_state(config()).values.get("_ebbtide"):
+        agent.invoke(ask(number), config())
+        number += 1
+    for _ in range(more):
+        agent.invoke(ask(number), config())
+        number += 1
+    return number
+
+
+def test_a_new_process_with_the_same_window_goes_on_with_the_summary(script: Script, saver: Any) -> None:
+    def make() -> EbbtideMiddleware:
+        return EbbtideMiddleware(window=WINDOW, pins=["Never touch src/part_3.rs."])
+
+    agent = agent_of(script, saver, make())
+    turns = until_compacted(agent, script)
+    mark = agent.get_state(config()).values["_ebbtide"]
+    check_the_next_process(script, saver, make, turns)
+    assert agent.get_state(config()).values["_ebbtide"] == mark
+    # It makes summaries of its own, which a third process goes on with.
+    other = agent_of(script, saver, make())
+    for number in range(turns + 3, turns + 3 + TURNS):
+        other.invoke(ask(number), config())
+    later = agent.get_state(config()).values["_ebbtide"]
+    assert later["edition"] > mark["edition"] and later["base"]["id"] == mark["id"]
+    assert len(script.seen[-1]) < TURNS and words(turns + 2 + TURNS) == script.seen[-1][-1].content
+    state = agent.get_state(config()).values["messages"]
+    assert len(state) == 2 * (turns + 3 + TURNS)
+
+
+def test_a_shortened_result_in_the_tail_hides_nothing(script: Script, saver: Any) -> None:
+    @tool
+    def build(part: int) -> str:
+        """Builds a part."""
+        return lines_of(300)
+
+    def make() -> EbbtideMiddleware:
+        return EbbtideMiddleware(Engine(window=WINDOW, notes=False, shrink=200), max_tool_result=None)
+
+    agent = agent_of(script, saver, make(), tools=[build])
+    script.answers = [call("build", "c0", part=0), "Built."]
+    agent.invoke({"messages": [HumanMessage("Build it.")]}, config())
+    state = agent.get_state(config()).values
+    assert len(str(script.seen[-1])) < len(lines_of(300)) and not state.get("_ebbtide")
+    shortened = script.seen[-1][-1]
+    assert isinstance(shortened, ToolMessage) and shortened.id == state["messages"][-2].id
+    turns = until_compacted(agent, script, more=0)
+    script.answers = [call("build", "c1", part=1), "Built again."]
+    agent.invoke({"messages": [HumanMessage("Build it again.")]}, config())
+    state = agent.get_state(config()).values
+    assert len(str(script.seen[-1][-1].content)) < len(lines_of(300)) / 2
+    covered = [m.id for m in state["messages"]].index(state["_ebbtide"]["after"]) + 1
+    seen = [m.id for m in script.seen[-1]]
+    assert [m.id for m in state["messages"][covered:-1]] == seen[2:]
+    before = script.seen[-1]
+    other = agent_of(script, saver, make(), tools=[build])
+    other.invoke(ask(turns), config())
+    assert texts(script.seen[-1])[: len(before)] == texts(before)
+    assert len(script.seen[-1]) == len(before) + 2
+
+
+def test_messages_that_no_summary_covers_are_never_hidden(script: Script, saver: Any) -> None:
+    def make(window: int) -> EbbtideMiddleware:
+        return EbbtideMiddleware(Engine(window=window, strategy="truncate", notes=False), max_tool_result=None)
+
+    agent = agent_of(script, saver, make(WINDOW))
+    for number in range(TURNS):
+        agent.invoke(ask(number), config())
+    assert len(script.seen[-1]) < TURNS and not agent.get_state(config()).values.get("_ebbtide")
+    agent_of(script, saver, make(200_000)).invoke(ask(TURNS), config())
+    assert len(script.seen[-1]) == 2 * TURNS + 2
+
+
+def test_a_system_message_in_the_state_is_always_shown(script: Script, saver: Any) -> None:
+    agent = agent_of(script, saver)
+    agent.invoke({"messages": [HumanMessage("Begin."), SystemMessage("Answer in French.", id="s")]}, config())
+    turns = until_compacted(agent, script)
+    assert [m.content for m in script.seen[-1]].count("Answer in French.") == 1
+    before = script.seen[-1]
+    agent_of(script, saver).invoke(ask(turns), config())
+    assert texts(script.seen[-1])[: len(before)] == texts(before)
+
+
+class ContextOverflowError(ValueError):
+    """As LangChain's own."""
+
+
+class TheirOverflow(ContextOverflowError):
+    """As an integration's own."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("prompt is too long: 5000 tokens > 4000 maximum"),
+        # Gemini
+        ValueError("400 The input token count (5000) exceeds the maximum number of tokens allowed (4000)."),
+        # Bedrock
+        ValueError("ValidationException: Input is too long for requested model."),
+        TheirOverflow("no words"),
+    ],
+    ids=["anthropic", "gemini", "bedrock", "langchain"],
+)
+def test_a_refusal_as_too_long_is_answered_with_a_smaller_request(error: Exception, script: Script) -> None:
     agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=200_000))
     for number in range(TURNS):
         agent.invoke(ask(number), config())
-    script.error = ValueError("prompt is too long: 5000 tokens > 4000 maximum")
+    script.error = error
     out = agent.invoke(ask(TURNS), config())
     assert out["messages"][-1].content.startswith("Answer")
     assert len(script.seen[-1]) < len(script.seen[-2])
@@ -307,7 +434,7 @@ def test_a_refusal_as_too_long_is_answered_with_a_smaller_request(script: Script
 
 def test_an_engine_that_fails_leaves_the_request_alone(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     middleware = EbbtideMiddleware(window=WINDOW)
-    monkeypatch.setattr(middleware._encoder, "body", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(middleware._encoder, "lines", lambda *a, **k: 1 / 0)
     agent = agent_of(script, InMemorySaver(), middleware)
     for number in range(4):
         agent.invoke(ask(number), config())

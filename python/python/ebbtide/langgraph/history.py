@@ -14,7 +14,7 @@ from langgraph.checkpoint.base.id import uuid6
 
 from ebbtide import Digest, EbbtideError, Engine
 from ebbtide.langgraph import threads
-from ebbtide.langgraph.messages import Encoder, digest
+from ebbtide.langgraph.messages import body, digest, encode
 
 MARKER = "[COMPACTED SUMMARY OF EARLIER CONVERSATION]"
 
@@ -45,12 +45,14 @@ class HistoryManager:
     model: str = ""
 
     def __post_init__(self) -> None:
-        self._encoder = Encoder()
         self._chat = self.engine.with_client(dialect="chat")
 
     def count(self, messages: Sequence[BaseMessage]) -> int:
         """Counts the tokens of messages, tool calls and results included."""
-        return self._chat.count(self._encoder.body(self.model, messages)[0])
+        return self._chat.count(self._body(messages))
+
+    def _body(self, messages: Sequence[BaseMessage]) -> bytes:
+        return body(self.model, [encode(message) for message in messages])
 
     def compact_messages(
         self, messages: Sequence[BaseMessage], compaction_ratio: float = 0.5
@@ -85,7 +87,7 @@ class HistoryManager:
         before = self.count(everything)
         if len(said) < 2:
             return Compaction(everything, before=before, after=before, reason="fewer than two messages")
-        cut = self._chat.digest(self._encoder.body(self.model, said)[0], ratio=ratio, keep=keep)
+        cut = self._chat.digest(self._body(said), ratio=ratio, keep=keep)
         if cut is None:
             return Compaction(everything, before=before, after=before, reason="no cut leaves both parts whole")
         kept = said[cut.kept_from :]
@@ -108,14 +110,14 @@ class HistoryManager:
         self, source: Sequence[BaseMessage], kept: Sequence[BaseMessage], room: int | None, again: bool
     ) -> Iterator[str]:
         """The text of a summary; then shorter ones, without a model."""
-        body = self._encoder.body(self.model, [*source, *kept])[0]
-        first = self._chat.digest(body, at=len(source), room=room)
+        whole = self._body([*source, *kept])
+        first = self._chat.digest(whole, at=len(source), room=room)
         if first is None:
             return
         yield self._text(first)
         size = min(room or first.tokens, first.tokens)
         for part in (2, 4, 8) if again else ():
-            smaller = self._chat.digest(body, at=len(source), room=size // part)
+            smaller = self._chat.digest(whole, at=len(source), room=size // part)
             if smaller is not None:
                 yield smaller.extract()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ebbtide import Engine
 from ebbtide.langgraph import threads
-from ebbtide.langgraph.messages import Encoder, shown
+from ebbtide.langgraph.messages import Encoder, body, shown
 
 
 def pre_model_hook(
@@ -25,8 +25,8 @@ def pre_model_hook(
         try:
             key = threads.thread()
             own = threads.engine_of(engine, *key)
-            body, written = encoder.body(model, messages)
-            came = own.view(body)
+            written = encoder.lines(messages)
+            came = own.view(body(model, written))
             view = threads.let_go(own, came, lambda work: threads.make(own, work, summarizer))
             # The hook does not see the answer; it stands in the next state.
             work = own.observe(view)

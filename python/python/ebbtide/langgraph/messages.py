@@ -20,11 +20,12 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-__all__ = ["Encoder", "Shown", "answer", "digest", "encode", "made", "shown", "text_of"]
+from ebbtide._aligned import Line, aligned, dump
+
+__all__ = ["Encoder", "Shown", "answer", "body", "digest", "encode", "made", "shown", "text_of"]
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 _SAID_ELSEWHERE = {"tool_use", "tool_call", "tool_call_chunk", "function_call", "server_tool_call_chunk"}
-_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 
 class Encoder:
@@ -52,14 +53,11 @@ class Encoder:
             out.append(line)
         return out
 
-    def body(
-        self, model: str, messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()
-    ) -> tuple[bytes, list[bytes]]:
-        """Returns the body of a request, and the JSON of each message in it."""
-        written = self.lines(messages)
-        offered = f',"tools":{_dump([_tool(tool) for tool in tools])}'.encode() if tools else b""
-        name = _dump(model).encode()
-        return b'{"model":%b%b,"messages":[%b]}' % (name, offered, b",".join(written)), written
+
+def body(model: str, written: Sequence[bytes], *, tools: Sequence[Any] = ()) -> bytes:
+    """Returns the body of a request with messages that are written already."""
+    offered = f',"tools":{dump([_tool(tool) for tool in tools])}'.encode() if tools else b""
+    return b'{"model":%b%b,"messages":[%b]}' % (dump(model).encode(), offered, b",".join(written))
 
 
 def encode(message: BaseMessage) -> bytes:
@@ -79,11 +77,11 @@ def encode(message: BaseMessage) -> bytes:
             {
                 "id": call.get("id") or "",
                 "type": "function",
-                "function": {"name": call["name"], "arguments": _dump(call["args"])},
+                "function": {"name": call["name"], "arguments": dump(call["args"])},
             }
             for call in message.tool_calls
         ]
-    return _dump(out).encode()
+    return dump(out).encode()
 
 
 def _content(content: Any) -> tuple[str, Any]:
@@ -138,48 +136,44 @@ def answer(message: AIMessage, model: str) -> bytes:
             "total_tokens": usage["total_tokens"],
             "prompt_tokens_details": {"cached_tokens": details.get("cache_read") or 0},
         }
-    return _dump(out).encode()
+    return dump(out).encode()
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What the model sees: messages, and the number of older ones that it does not see."""
+    """What the model sees.
+
+    The first `hidden` messages are not shown, but for the operator's; what stands in their place is `front`.
+    """
 
     messages: list[AnyMessage]
     hidden: int
     front: list[dict[str, Any]]
 
 
-def shown(body: bytes, messages: Sequence[BaseMessage], written: Sequence[bytes]) -> Shown:
+def shown(view: bytes, messages: Sequence[BaseMessage], written: Sequence[bytes]) -> Shown:
     """Maps what an engine shows back to the messages that it was given.
 
-    A message that is shown unchanged is the same object. The others are new: the summary, pins, and texts that
-    were shortened.
+    A message that is shown unchanged is the same object. One that the engine changed, by shortening it or by
+    adding to it, keeps its place and its ID.
     """
-    last = len(written) - 1
-    out: list[Any] = []
-    first = len(messages)
-    for said in reversed(json.loads(body)["messages"]):
-        line = _dump(said).encode()
-        at = last
-        while at >= 0 and written[at] != line:
-            at -= 1
-        if at < 0:
-            out.append(said)
-        else:
-            out.append(messages[at])
-            if at == first - 1:
-                first = at
-            last = at - 1
-    out.reverse()
-    front = [said for said in out if isinstance(said, dict)]
-    return Shown([made(said) if isinstance(said, dict) else said for said in out], first, front)
+    found = aligned(view, written)
+    lines = [*found.operators, *found.front, *found.tail]
+    front = [line.said for line in found.front]
+    return Shown([_of(line, messages) for line in lines], found.hidden, front)
+
+
+def _of(line: Line, messages: Sequence[BaseMessage]) -> Any:
+    if line.at is None:
+        return made(line.said)
+    message = messages[line.at]
+    return message.model_copy(update={"content": line.said.get("content") or ""}) if line.is_changed else message
 
 
 def made(said: dict[str, Any]) -> AnyMessage:
     """A message that the engine wrote."""
     content = said.get("content") or ""
-    identity = "ebbtide-" + digest([_dump(said).encode()])[:16]
+    identity = "ebbtide-" + digest([dump(said).encode()])[:16]
     marked: dict[str, Any] = {"id": identity, "additional_kwargs": {"lc_source": "ebbtide"}}
     if said["role"] == "tool":
         return ToolMessage(content=content, tool_call_id=said.get("tool_call_id") or "", **marked)

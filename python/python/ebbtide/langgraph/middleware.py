@@ -21,26 +21,30 @@ from langgraph.types import Command
 from typing_extensions import NotRequired, TypedDict
 
 from ebbtide import EbbtideError, Engine, View, Work
+from ebbtide._aligned import dump, is_operator
 from ebbtide.langgraph import threads
-from ebbtide.langgraph.messages import Encoder, Shown, answer, digest, made, shown
+from ebbtide.langgraph.messages import Encoder, Shown, answer, body, digest, made, shown
 
 __all__ = ["EbbtideMiddleware", "EbbtideState", "Mark"]
 
-_TOO_LONG = ("prompt is too long", "context_length_exceeded", "maximum context length", "exceed context limit")
-
-
-class Mark(TypedDict):
-    """What stands in for the older messages of a thread.
+class Base(TypedDict):
+    """The summary that stands in for the older messages of a thread.
 
     `after` is the ID of the last message that is not shown, `hash` is over all messages up to it. Where either
-    differs, the mark does not count.
+    differs, the mark does not count. `front` is shown in their place.
     """
 
     id: str
     after: str
     hash: str
-    edition: int
     front: list[dict[str, Any]]
+
+
+class Mark(Base):
+    """The summary that is shown. `base` is the one that its engine's history began with, if any."""
+
+    edition: int
+    base: Base | None
 
 
 def _newest(_: Any, new: Any) -> Any:
@@ -59,20 +63,35 @@ class _Step:
 
     request: ModelRequest[Any]
     messages: list[Any]
+    given: _Given
     engine: Engine
     view: View
-    written: list[bytes]
     seen: Shown
     key: tuple[str | None, str]
+
+
+@dataclass
+class _Given:
+    """The messages that the engine is given: those of the state, or those behind a mark that it does not know."""
+
+    messages: list[Any]
+    written: list[bytes]
+    # The messages of the system prompt, which the state does not hold.
+    head: int = 0
+    base: Base | None = None
+    # The number of the state's messages that the base stands for.
+    covered: int = 0
+    # The number of messages in front of the others: the operator's, and the base's own.
+    front: int = 0
 
 
 class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
     """Shows the model a summary and the newest messages; the state keeps every message.
 
     The summary is prepared ahead of the limit. `summarizer` makes it: a chat model, a function of the system
-    prompt and the source, or `"agent"` for the agent's own model, in the background. Without one, the engine
-    makes it from the messages alone, in milliseconds. Tool results of more than `max_tool_result` tokens are
-    shortened before they enter the state; the model gets the tool `expand` for the originals.
+    prompt and the source, or `"agent"` for the agent's own model, in the background. Without
+    one, the engine makes it from the messages alone, in milliseconds. Tool results of more than `max_tool_result`
+    tokens are shortened before they enter the state; the model gets the tool `expand` for the originals.
 
     An `engine` that is passed in has its own settings: with a summarizer, open it with `summaries="caller"`.
     """
@@ -112,6 +131,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         self._kitchen = threads.Kitchen()
         self._conversations = threads.Latest()
         self._pinned = threads.Latest()
+        self._known = threads.Latest()
 
     # The model's calls.
 
@@ -152,68 +172,75 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         try:
             key = threads.thread()
             engine = threads.engine_of(self.engine, *key)
-            head: list[BaseMessage] = [request.system_message] if request.system_message else []
-            messages = [*head, *request.messages]
-            body, written = self._encoder.body(_name(request.model), messages, tools=request.tools)
-            came = engine.view(body)
+            given = self._given(engine, key, request)
+            came = engine.view(body(_name(request.model), given.written, tools=request.tools))
             view = threads.let_go(engine, came, lambda work: self._make(engine, work, request.model))
             self._remember(engine, key, view)
-            written = written[len(head) :]
-            seen = self._seen(engine, request, view, written)
+            seen = self._seen(given, view.body if view.changed else None)
             # Middlewares and handlers may add to the list of an unchanged request: it is the state's own.
-            is_changed = view.changed or seen.hidden > 0
+            is_changed = view.changed or given.base is not None
             shows = request.override(messages=seen.messages) if is_changed else request
-            return _Step(shows, list(request.messages), engine, view, written, seen, key)
+            return _Step(shows, list(request.messages), given, engine, view, seen, key)
         except Exception as error:
             threads.log.warning("the request goes out unchanged: %s", error)
             return None
 
-    def _seen(self, engine: Engine, request: ModelRequest[Any], view: View, written: list[bytes]) -> Shown:
+    def _given(self, engine: Engine, key: tuple[str | None, str], request: ModelRequest[Any]) -> _Given:
+        """The messages for the engine.
+
+        Where its history was in a process that ended, it goes on behind the summary in the state.
+        """
+        head: list[Any] = [request.system_message] if request.system_message else []
         messages: list[Any] = list(request.messages)
-        if view.changed:
-            head = [request.system_message] if request.system_message else []
-            lines = self._encoder.lines(head) + written
-            seen = shown(view.body, [*head, *messages], lines)
-            first = len(head)
-            shows_head = seen.messages[:first] == head
-            return Shown(
-                seen.messages[first:] if shows_head else seen.messages, max(seen.hidden - first, 0), seen.front
-            )
+        written = self._encoder.lines([*head, *messages])
         mark: Any = request.state.get("_ebbtide")
-        if mark and "undone" not in view.did:
-            kept = self._kept(engine, view, mark, messages, written)
-            if kept is not None:
-                return Shown([*map(made, mark["front"]), *messages[kept:]], kept, mark["front"])
-        return Shown(messages, 0, [])
+        base = None if not mark else mark.get("base") if self._knows(engine, key, mark["id"]) else _base(mark)
+        own = written[len(head) :]
+        at = None if base is None else _covered(base, messages, own)
+        if base is None or at is None:
+            return _Given([*head, *messages], written, len(head))
+        operators = [message for message, line in zip(messages[:at], own) if is_operator(line)]
+        front = [*operators, *map(made, base["front"])]
+        shown_of = [*head, *front, *messages[at:]]
+        written = self._encoder.lines(shown_of)
+        return _Given(shown_of, written, len(head), base, at, len(front))
 
-    def _kept(
-        self, engine: Engine, view: View, mark: Mark, messages: list[Any], written: list[bytes]
-    ) -> int | None:
-        """The first message behind a mark that the engine does not know: its history was in a process that ended."""
-        at = next((i for i, message in enumerate(messages) if message.id == mark["after"]), None)
-        if at is None or digest(written[: at + 1]) != mark["hash"] or view.conversation is None:
-            return None
-        known = engine.explain(view.conversation).summaries if self._was_stored(engine, view) else []
-        return None if any(summary.id == mark["id"] for summary in known) else at + 1
+    def _knows(self, engine: Engine, key: tuple[str | None, str], summary: str) -> bool:
+        """True if the engine has made a summary itself."""
+        before = self._known.get(key)
+        if before is not None and before[0] == summary:
+            return bool(before[1])
+        found = any(
+            one.id == summary
+            for conversation in engine.conversations()
+            for one in engine.explain(conversation.id).summaries
+        )
+        self._known.put(key, (summary, found))
+        return found
 
-    def _was_stored(self, engine: Engine, view: View) -> bool:
-        return any(one.id == view.conversation for one in engine.conversations())
+    def _seen(self, given: _Given, shows: bytes | None) -> Shown:
+        """What the model sees of the state's messages, without the system prompt."""
+        front = given.base["front"] if given.base is not None else []
+        if shows is None:
+            return Shown(given.messages[given.head :], given.covered, front)
+        seen = shown(shows, given.messages, given.written)
+        head = given.messages[: given.head]
+        messages = seen.messages[given.head :] if seen.messages[: given.head] == head else seen.messages
+        hidden = seen.hidden - given.head - given.front
+        if hidden > 0:
+            return Shown(messages, given.covered + hidden, seen.front)
+        return Shown(messages, given.covered, front)
 
     def _again(self, step: _Step, error: Exception) -> ModelRequest[Any] | None:
         """The request to send once more, where the provider refused it as too long."""
-        text = str(error)
-        if type(error).__name__ != "ContextOverflowError" and not any(it in text.lower() for it in _TOO_LONG):
+        is_overflow = any(kind.__name__ == "ContextOverflowError" for kind in type(error).__mro__)
+        code = "context_length_exceeded" if is_overflow else None
+        # The engine knows the wordings of the providers.
+        refusal = dump({"error": {"message": str(error), "code": code}}).encode()
+        smaller = step.engine.refused(step.view, 400, refusal)
+        if smaller is None:
             return None
-        refusal = b'{"error":{"message":"prompt is too long","code":"context_length_exceeded"}}'
-        body = step.engine.refused(step.view, 400, refusal)
-        if body is None:
-            return None
-        head = [step.request.system_message] if step.request.system_message else []
-        lines = self._encoder.lines(head) + step.written
-        original: list[Any] = [*head, *step.messages]
-        seen = shown(body, original, lines)
-        messages = [message for message in seen.messages if message not in head]
-        return step.request.override(messages=messages)
+        return step.request.override(messages=self._seen(step.given, smaller).messages)
 
     def _end(self, step: _Step, response: Any) -> Any:
         """Takes the answer, and gives it on with the mark where that changed."""
@@ -240,22 +267,29 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
     def _mark(self, step: _Step) -> tuple[bool, Mark | None]:
         """The mark for the state, and if it is another than before."""
         before: Any = step.request.state.get("_ebbtide")
-        hidden = step.seen.hidden
-        if hidden == 0:
-            return bool(before), None
-        after = str(step.messages[hidden - 1].id or "")
-        if before and before.get("after") == after and before["front"] == step.seen.front:
+        hidden, base = step.seen.hidden, step.given.base
+        after = str(step.messages[hidden - 1].id or "") if hidden else ""
+        if before and before["after"] == after and before["front"] == step.seen.front:
             # The engine has compared all that the summary covers.
             return False, before
-        covered = digest(step.written[:hidden])
+        if hidden == 0:
+            return bool(before), None
         summaries = step.engine.explain(step.view.conversation).summaries if step.view.conversation else []
         standing = next((summary for summary in summaries if summary.is_shown), None)
+        edition = (before["edition"] if before else 0) + 1
+        if base is not None and (standing is None or hidden == step.given.covered):
+            return before["id"] != base["id"], {**base, "edition": edition, "base": None}
+        if standing is None:
+            # The next process shows messages again that no summary stands for.
+            return bool(before), None
+        self._known.put(step.key, (standing.id, True))
         return True, {
-            "id": standing.id if standing else "",
+            "id": standing.id,
             "after": after,
-            "hash": covered,
-            "edition": (before["edition"] if before else 0) + 1,
+            "hash": digest(self._encoder.lines(step.messages[:hidden])),
+            "edition": edition,
             "front": step.seen.front,
+            "base": base,
         }
 
     def _remember(self, engine: Engine, key: tuple[str | None, str], view: View) -> None:
@@ -333,7 +367,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
 
     def _expanded(self, handle: str, section: str | None) -> str:
         key = threads.thread()
-        engine = threads.engine_of(self.engine, key[0])
+        engine = threads.engine_of(self.engine)
         try:
             if ":" in handle:
                 # The tool runs in a node beside the model's.
@@ -359,6 +393,16 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             if found is not None:
                 return threads.engine_of(self.engine, thread_id, agent), found
         return None
+
+
+def _base(mark: Mark) -> Base:
+    return {"id": mark["id"], "after": mark["after"], "hash": mark["hash"], "front": mark["front"]}
+
+
+def _covered(base: Base, messages: Sequence[BaseMessage], written: Sequence[bytes]) -> int | None:
+    """The number of messages that a summary stands for, where they are still the same."""
+    at = next((i + 1 for i, message in enumerate(messages) if message.id == base["after"]), 0)
+    return at if at and digest(written[:at]) == base["hash"] else None
 
 
 def _name(model: Any) -> str:
