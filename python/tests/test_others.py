@@ -22,16 +22,29 @@ from agents import ModelResponse as AgentsResponse
 from agents import RunConfig, Runner, SQLiteSession, Usage
 from agents.models.interface import Model as AgentsModel
 from anthropic import Anthropic, AsyncAnthropic
+from openai import AsyncOpenAI, OpenAI
 from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 from pydantic_ai import Agent
-from pydantic_ai.messages import CompactionPart, ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    BinaryContent,
+    CachePoint,
+    CompactionPart,
+    ImageUrl,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from ebbtide import replay
 from ebbtide.httpx import EbbtideTransport as OldTransport
 from ebbtide.httpx2 import AsyncEbbtideTransport, EbbtideTransport
 from ebbtide.openai_agents import EbbtideSession, model_input_filter
-from ebbtide.pydantic_ai import EbbtideMemory
+from ebbtide.pydantic_ai import EbbtideMemory, _part
 
 TURNS = 24
 
@@ -57,6 +70,76 @@ async def test_pydantic_ai_keeps_the_history_and_shows_less() -> None:
     shown = [p for m in seen[-1] for p in m.parts if isinstance(p, CompactionPart)]
     assert len(shown) == 1 and "Summary of earlier conversation" in str(shown[0].content)
     assert len(seen[-1]) < 1.2 * TURNS and seen[-1][-1].parts[-1].content == words(TURNS - 1)
+
+
+async def test_pydantic_ai_keeps_a_shortened_result_in_its_place() -> None:
+    seen: list[list[ModelMessage]] = []
+    log = "".join(f"step {line} is done\n" for line in range(400))
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        seen.append(messages)
+        asked = messages[-1].parts[-1]
+        if isinstance(asked, UserPromptPart) and "Build" in str(asked.content):
+            return ModelResponse(parts=[ToolCallPart("build", {}, tool_call_id=f"c{len(seen)}")])
+        return ModelResponse(parts=[TextPart(f"Answer {len(seen)}: the work goes on.")])
+
+    engine = Engine(window=2_000, notes=False, shrink=100)
+    agent = Agent(FunctionModel(answer, model_name="script"), capabilities=[EbbtideMemory(engine)])
+
+    @agent.tool_plain
+    def build() -> str:
+        return log
+
+    history: list[ModelMessage] = []
+    for number in range(TURNS):
+        ask = f"Build it, {number}." if number % 3 == 0 else words(number)
+        history = (await agent.run(ask, message_history=history)).all_messages()
+    fronts = 0
+    for messages in seen:
+        calls = [p.tool_call_id for m in messages for p in m.parts if isinstance(p, ToolCallPart)]
+        results = [p for m in messages for p in m.parts if isinstance(p, ToolReturnPart)]
+        assert [result.tool_call_id for result in results] == calls
+        assert all(isinstance(r.content, str) and len(r.content) < len(log) / 2 for r in results)
+        front = [(m, p) for m in messages for p in m.parts if isinstance(p, CompactionPart)]
+        assert all("Summary of earlier" in str(p.content) and "step 399" not in str(p.content) for _, p in front)
+        assert len(front) <= 1 and all(m is messages[0] for m, _ in front)
+        fronts += len(front)
+    assert fronts and "interrupted" not in str(seen)
+    kept = [p for m in history for p in m.parts if isinstance(p, ToolReturnPart)]
+    assert len(kept) == TURNS // 3 and all(part.content == log for part in kept)
+
+
+async def test_pydantic_ai_counts_an_image_as_an_image() -> None:
+    sizes: list[int] = []
+
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return ModelResponse(parts=[TextPart("A picture.")])
+
+    engine = Engine(window=WINDOW, notes=False)
+    memory = EbbtideMemory(engine, session="s")
+    agent = Agent(FunctionModel(answer, model_name="script"), capabilities=[memory])
+    image = BinaryContent(bytes(range(256)) * 1_000, media_type="image/png")
+    asked = ["What is this?", image, ImageUrl("https://example.org/a.png"), CachePoint()]
+    history: list[ModelMessage] = []
+    for _ in range(2):
+        history = (await agent.run(asked, message_history=history)).all_messages()
+    for one in engine.with_client(tenant="\x1fs").conversations():
+        sizes.append(one.tokens or 0)
+    assert sizes and 1_000 < sizes[0] < 10_000
+    parts = [part for message in history if isinstance(message, ModelRequest) for part in message.parts]
+    assert all(len(str(_part(part))) < 2_000 for part in parts)
+
+
+async def test_pydantic_ai_keeps_nothing_of_a_run_that_failed() -> None:
+    def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        raise ValueError("no credit")
+
+    memory = EbbtideMemory(Engine(window=WINDOW, notes=False))
+    agent = Agent(FunctionModel(answer, model_name="script"), capabilities=[memory])
+    for _ in range(3):
+        with pytest.raises(ValueError, match="credit"):
+            await agent.run("Hello")
+    assert not memory._under_way
 
 
 class AgentsScript(AgentsModel):

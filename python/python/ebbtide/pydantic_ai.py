@@ -6,7 +6,6 @@ newest messages.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -15,12 +14,17 @@ from typing import Any
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
+    BinaryContent,
+    CachePoint,
     CompactionPart,
+    ImageUrl,
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    RetryFeedbackPart,
     RetryPromptPart,
     SystemPromptPart,
+    TextContent,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -30,11 +34,11 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext
 
 from ebbtide import Engine, Held, View
+from ebbtide._aligned import aligned, dump, text_of_line
 
 __all__ = ["EbbtideMemory"]
 
 log = logging.getLogger("ebbtide")
-_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 
 @dataclass
@@ -59,9 +63,9 @@ class EbbtideMemory(AbstractCapability[Any]):
                 tenant=f"{self.engine.tenant}\x1f{owner}", dialect="chat", session=owner or None
             )
             pieces = _pieces(request_context.messages)
-            lines = ",".join(line for *_, line in pieces)
-            name = _dump(request_context.model.model_name)
-            came: View | Held = own.view(f'{{"model":{name},"messages":[{lines}]}}'.encode())
+            name = dump(request_context.model.model_name).encode()
+            lines = b",".join(piece.line for piece in pieces)
+            came: View | Held = own.view(b'{"model":%b,"messages":[%b]}' % (name, lines))
             while isinstance(came, Held):
                 if came.work is None:
                     return request_context
@@ -69,7 +73,7 @@ class EbbtideMemory(AbstractCapability[Any]):
                 came = own.resume(came)
             self._under_way[str(ctx.run_id)] = (own, came)
             if came.changed:
-                messages = _shown(request_context.messages, pieces, json.loads(came.body)["messages"])
+                messages = _shown(request_context.messages, pieces, came.body)
                 return replace(request_context, messages=messages)
         except Exception as error:
             log.warning("the request goes out unchanged: %s", error)
@@ -79,6 +83,16 @@ class EbbtideMemory(AbstractCapability[Any]):
         if self.session is None:
             return str(ctx.conversation_id or "")
         return self.session if isinstance(self.session, str) else self.session(ctx)
+
+    async def wrap_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: Any
+    ) -> ModelResponse:
+        """Forgets a request that failed or was cancelled."""
+        try:
+            response: ModelResponse = await handler(request_context)
+            return response
+        finally:
+            self._under_way.pop(str(ctx.run_id), None)
 
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
@@ -96,17 +110,22 @@ class EbbtideMemory(AbstractCapability[Any]):
         return response
 
 
-# A message's index, its part's index where it is a request, and the line that the engine reads.
-_Piece = tuple[int, int, str]
+@dataclass(frozen=True)
+class _Piece:
+    """A response, or a part of a request, and the line that the engine reads."""
+
+    message: int
+    part: int
+    line: bytes
 
 
 def _pieces(messages: list[ModelMessage]) -> list[_Piece]:
     out: list[_Piece] = []
     for at, message in enumerate(messages):
         if isinstance(message, ModelResponse):
-            out.append((at, 0, _dump(_said(message))))
+            out.append(_Piece(at, 0, dump(_said(message)).encode()))
         else:
-            out += ((at, index, _dump(_part(part))) for index, part in enumerate(message.parts))
+            out += (_Piece(at, index, dump(_part(part)).encode()) for index, part in enumerate(message.parts))
     return out
 
 
@@ -114,18 +133,39 @@ def _part(part: Any) -> dict[str, Any]:
     if isinstance(part, SystemPromptPart):
         return {"role": "system", "content": part.content}
     if isinstance(part, ToolReturnPart):
-        return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response_str()}
+        text = part.model_response_str()
+        content: Any = [{"type": "text", "text": text}, *map(_block, part.files)] if part.files else text
+        return {"role": "tool", "tool_call_id": part.tool_call_id, "content": content}
     if isinstance(part, RetryPromptPart) and part.tool_name:
         return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response()}
     if isinstance(part, UserPromptPart):
-        if isinstance(part.content, str):
-            return {"role": "user", "content": part.content}
-        blocks = [
-            {"type": "text", "text": one} if isinstance(one, str) else {"type": type(one).__name__, "data": str(one)}
-            for one in part.content
-        ]
-        return {"role": "user", "content": blocks}
-    return {"role": "user", "content": str(getattr(part, "content", None) or part)}
+        return {"role": "user", "content": part.content if isinstance(part.content, str) else _blocks(part)}
+    if isinstance(part, (RetryPromptPart, RetryFeedbackPart)):
+        return {"role": "user", "content": part.model_response()}
+    content = getattr(part, "content", None)
+    return {"role": "user", "content": content if isinstance(content, str) else repr(part)}
+
+
+def _blocks(part: UserPromptPart) -> list[dict[str, Any]]:
+    content = [part.content] if isinstance(part.content, str) else part.content
+    return [_block(one) for one in content if not isinstance(one, CachePoint)]
+
+
+def _block(one: Any) -> dict[str, Any]:
+    """A piece of a prompt as the engine reads it. It counts an image by its kind, so its bytes are left out."""
+    if isinstance(one, str):
+        return {"type": "text", "text": one}
+    if isinstance(one, TextContent):
+        return {"type": "text", "text": one.content}
+    if isinstance(one, BinaryContent):
+        if one.is_image:
+            address = f"data:{one.media_type};base64,{one.identifier}"
+            return {"type": "image_url", "image_url": {"url": address}}
+        return {"type": "file", "file": {"file_data": one.data_uri}}
+    address = str(getattr(one, "url", None) or getattr(one, "file_id", ""))
+    if isinstance(one, ImageUrl):
+        return {"type": "image_url", "image_url": {"url": address}}
+    return {"type": "file", "file": {"file_id": address}}
 
 
 def _said(message: ModelResponse) -> dict[str, Any]:
@@ -158,48 +198,62 @@ def _answer(response: ModelResponse) -> bytes:
             "completion_tokens": usage.output_tokens,
             "total_tokens": total,
         }
-    return _dump(out).encode()
+    return dump(out).encode()
 
 
-def _shown(messages: list[ModelMessage], pieces: list[_Piece], body: list[dict[str, Any]]) -> list[ModelMessage]:
-    """The messages that are shown: the same objects, requests of which only some parts are, and the summary."""
-    kept: set[tuple[int, int]] = set()
-    front: list[str] = []
-    last = len(pieces) - 1
-    for said in reversed(body):
-        line = _dump(said)
-        at = last
-        while at >= 0 and pieces[at][2] != line:
-            at -= 1
-        if at < 0:
-            front.insert(0, _text(said))
-        else:
-            kept.add(pieces[at][:2])
-            last = at - 1
+def _shown(messages: list[ModelMessage], pieces: list[_Piece], view: bytes) -> list[ModelMessage]:
+    """The messages that are shown: the same objects, and the summary in front of them.
+
+    A request of which only some parts are shown, or one that the engine changed, is another object.
+    """
+    found = aligned(view, [piece.line for piece in pieces])
+    parts: dict[tuple[int, int], list[Any]] = {}
+    place = (0, 0)
+    for line in (*found.operators, *found.tail):
+        if line.at is None:
+            parts.setdefault(place, []).append(UserPromptPart(content=text_of_line(line.said)))
+            continue
+        piece = pieces[line.at]
+        place = (piece.message, piece.part)
+        message = messages[piece.message]
+        part = message if isinstance(message, ModelResponse) else message.parts[piece.part]
+        parts[place] = [_changed(part, line.said) if line.is_changed else part]
+    begins = min((pieces[line.at].message for line in found.tail if line.at is not None), default=0)
     out: list[ModelMessage] = []
     for at, message in enumerate(messages):
         if isinstance(message, ModelResponse):
-            if (at, 0) in kept:
-                out.append(message)
+            said, *others = parts.get((at, 0), [None])
+            out += [message] if said is not None else []
+            out += [ModelRequest(parts=others)] if others else []
             continue
-        parts = [part for index, part in enumerate(message.parts) if (at, index) in kept]
-        if len(parts) == len(message.parts):
-            out.append(message)
-        elif parts:
-            out.append(replace(message, parts=parts))
+        own = [part for index in range(len(message.parts)) for part in parts.get((at, index), ())]
+        if len(own) == len(message.parts) and all(one is other for one, other in zip(own, message.parts)):
+            # One without parts may carry instructions.
+            out += [message] if own or at >= begins else []
+        elif own:
+            out.append(replace(message, parts=own))
+    return _with_summary(out, [text_of_line(line.said) for line in found.front])
+
+
+def _changed(part: Any, said: dict[str, Any]) -> Any:
+    """A part as the engine shows it: a shortened result, or a prompt with more behind it."""
+    text = text_of_line(said)
+    if isinstance(part, ToolReturnPart):
+        return replace(part, content=[text, *part.files] if part.files else text)
+    if isinstance(part, UserPromptPart):
+        before = [part.content] if isinstance(part.content, str) else part.content
+        blocks = said["content"][len(_blocks(part)) :]
+        return replace(part, content=[*before, *(block["text"] for block in blocks)])
+    return part
+
+
+def _with_summary(messages: list[ModelMessage], front: list[str]) -> list[ModelMessage]:
     if not front:
-        return out
+        return messages
     summary = CompactionPart(content="\n\n".join(front))
-    first = out[0] if out else None
+    first = messages[0] if messages else None
     if isinstance(first, ModelRequest):
         operator = [part for part in first.parts if isinstance(part, SystemPromptPart)]
         others = [part for part in first.parts if not isinstance(part, SystemPromptPart)]
-        return [replace(first, parts=[*operator, summary, *others]), *out[1:]]
-    return [ModelRequest(parts=[summary]), *out]
-
-
-def _text(said: dict[str, Any]) -> str:
-    content = said.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "\n\n".join(block.get("text", "") for block in content)
+        return [replace(first, parts=[*operator, summary, *others]), *messages[1:]]
+    return [ModelRequest(parts=[summary]), *messages]
