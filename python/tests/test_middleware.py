@@ -197,6 +197,68 @@ def lines_of(number: int) -> str:
     return "".join(f"step {line} is done\n" for line in range(number))
 
 
+@tool
+def build() -> str:
+    """Builds."""
+    return lines_of(4_000)
+
+
+@tool
+def build_in_blocks() -> Any:
+    """Builds, and answers like an adapter of MCP."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    return [{"type": "text", "text": lines_of(3_000)}, image, {"type": "text", "text": lines_of(1_000)}]
+
+
+@tool
+def build_by_command(tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+    """Builds, and writes the state itself."""
+    return Command(update={"messages": [ToolMessage(lines_of(4_000), tool_call_id=tool_call_id)]})
+
+
+@pytest.mark.parametrize("builds", [build, build_in_blocks, build_by_command], ids=lambda one: one.name)
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_result_is_shortened_in_every_form(builds: Any, is_async: bool) -> None:
+    script = Script(answers=[call(builds.name, "c1"), "Built."])
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=64_000, max_tool_result=500), tools=[builds])
+    ask = {"messages": [HumanMessage("Build it.")]}
+    if is_async:
+        asyncio.run(agent.ainvoke(ask, config()))
+    else:
+        agent.invoke(ask, config())
+    result = next(m for m in agent.get_state(config()).values["messages"] if isinstance(m, ToolMessage))
+    assert "use expand with the id" in str(result.content) and len(str(result.content)) < 5_000
+    if builds is build_in_blocks:
+        assert [block["type"] for block in result.content] == ["text", "image_url"]
+
+
+def test_a_call_with_arguments_is_told_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tool
+    def find(what: str, deep: bool) -> str:
+        """Finds."""
+        return lines_of(4_000)
+
+    given: list[str] = []
+    plain = threads.engine_of
+
+    class Watched:
+        def __init__(self, engine: Engine) -> None:
+            self.engine = engine
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.engine, name)
+
+        def shorten(self, text: str, **options: Any) -> Any:
+            given.append(options["arguments"])
+            return self.engine.shorten(text, **options)
+
+    monkeypatch.setattr(threads, "engine_of", lambda *args: Watched(plain(*args)))
+    script = Script(answers=[call("find", "c1", what="it's", deep=True), "Found."])
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(window=64_000, max_tool_result=500), tools=[find])
+    agent.invoke({"messages": [HumanMessage("Find it.")]}, config())
+    assert [json.loads(one) for one in given] == [{"what": "it's", "deep": True}]
+
+
 def test_an_earlier_message_is_expanded_by_its_place(script: Script) -> None:
     agent = agent_of(script, InMemorySaver())
     for number in range(TURNS):

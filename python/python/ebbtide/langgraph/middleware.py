@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from langchain.agents.middleware.types import (
@@ -327,31 +327,42 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
             return result
         if isinstance(result, Command):
             update = result.update
-            if isinstance(update, dict) and isinstance(update.get("messages"), list):
-                messages = [self._shorter(request, message) for message in update["messages"]]
-                result.update = {**update, "messages": messages}
-            return result
+            if not isinstance(update, dict) or not update.get("messages"):
+                return result
+            said = update["messages"]
+            messages = said if isinstance(said, list) else [said]
+            shorter = [self._shorter(request, message) for message in messages]
+            return replace(result, update={**update, "messages": shorter})
         return self._shorter(request, result)
 
     def _shorter(self, request: Any, message: Any) -> Any:
-        if not isinstance(message, ToolMessage) or not isinstance(message.content, str):
+        if not isinstance(message, ToolMessage) or self.max_tool_result is None:
             return message
-        if self.max_tool_result is None:
-            return message
+        content = message.content
+        blocks = [content] if isinstance(content, str) else content
+        texts = [text for block in blocks if (text := _text_in(block)) is not None]
         call = request.tool_call
         try:
             engine = threads.engine_of(self.engine, threads.thread()[0])
             short = engine.shorten(
-                message.content,
+                "\n".join(texts),
                 limit=self.max_tool_result,
                 call=call.get("id") or "",
                 tool=call["name"],
-                arguments=str(call["args"]),
+                arguments=dump(call["args"]),
             )
         except EbbtideError as error:
             threads.log.warning("a tool result stays as it is: %s", error)
             return message
-        return message if short is None else message.model_copy(update={"content": short.text})
+        if short is None:
+            return message
+        if isinstance(content, str):
+            return message.model_copy(update={"content": short.text})
+        # One block holds the text now, in the place of the first; images and the like stay.
+        others = [block for block in blocks if _text_in(block) is None]
+        first = next(i for i, block in enumerate(blocks) if _text_in(block) is not None)
+        others.insert(first, {"type": "text", "text": short.text})
+        return message.model_copy(update={"content": others})
 
     def _expand_tool(self) -> BaseTool:
         def expand(handle: str, section: str | None = None) -> str:
@@ -411,6 +422,13 @@ def _name(model: Any) -> str:
         if isinstance(name, str):
             return name
     return ""
+
+
+def _text_in(block: Any) -> str | None:
+    """The text of a block of a tool result. None for one without, such as an image."""
+    if isinstance(block, str):
+        return block
+    return str(block.get("text") or "") if block.get("type") == "text" else None
 
 
 def _said(response: Any) -> AIMessage | None:
