@@ -274,6 +274,54 @@ async def test_the_async_transport() -> None:
     assert len(provider.bodies[-1]["messages"]) < 1.2 * TURNS
 
 
+def chat_completions(request: Any) -> Any:
+    """A provider of Chat Completions that streams, whose connection stays open behind the last event."""
+    body = json.loads(request.content)
+    base = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+    delta = {"index": 0, "delta": {"role": "assistant", "content": "Done."}, "finish_reason": None}
+    usage = {"prompt_tokens": len(request.content) // 4, "completion_tokens": 3, "total_tokens": 3}
+    chunks = [
+        {**base, "choices": [delta]},
+        {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        {**base, "choices": [], "usage": usage},
+    ]
+    lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n" + ":\n\n" * 99
+    stream = pieces_of(lines.encode(), httpx2)
+    return httpx2.Response(200, stream=stream, headers={"content-type": "text/event-stream"})
+
+
+def check_heard(engine: Engine) -> None:
+    """Every answer was observed, with the usage that it reports."""
+    stats = engine.with_client(tenant="\x1fkey", dialect="chat").stats()
+    assert stats.requests == 3 and stats.output == 9 and stats.input > 0
+
+
+def asked_of(number: int) -> Any:
+    turn = [{"role": "user", "content": "Again."}, {"role": "assistant", "content": "Done."}]
+    messages = [*turn * number, {"role": "user", "content": "Again."}]
+    return {"model": "gpt-5.2", "messages": messages, "stream": True}
+
+
+def test_a_stream_of_openai_is_observed() -> None:
+    engine = Engine(window=WINDOW, notes=False)
+    transport = EbbtideTransport(engine, httpx2.MockTransport(chat_completions))
+    client = OpenAI(api_key="key", http_client=httpx2.Client(transport=transport))
+    for number in range(3):
+        chunks = list(client.chat.completions.create(**asked_of(number)))
+        assert chunks[0].choices[0].delta.content == "Done."
+    check_heard(engine)
+
+
+async def test_an_async_stream_of_openai_is_observed() -> None:
+    engine = Engine(window=WINDOW, notes=False)
+    transport = AsyncEbbtideTransport(engine, httpx2.MockTransport(chat_completions))
+    client = AsyncOpenAI(api_key="key", http_client=httpx2.AsyncClient(transport=transport))
+    for number in range(3):
+        chunks = [chunk async for chunk in await client.chat.completions.create(**asked_of(number))]
+        assert chunks[0].choices[0].delta.content == "Done."
+    check_heard(engine)
+
+
 @pytest.fixture
 def program() -> str:
     found = os.environ.get("EBBTIDE_PROGRAM") or shutil.which("ebbtide")

@@ -101,7 +101,8 @@ class Heard:
 
     def __iter__(self) -> Iterator[bytes]:
         for piece in self._stream:
-            self._exchange.view.hear(piece)
+            # Some SDKs close a stream at its last event, and do not read on to its end.
+            self._whole |= self._exchange.view.hear(piece)
             yield piece
         self._whole = True
 
@@ -120,7 +121,8 @@ class AsyncHeard:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for piece in self._stream:
-            self._exchange.view.hear(piece)
+            # Some SDKs close a stream at its last event, and do not read on to its end.
+            self._whole |= self._exchange.view.hear(piece)
             yield piece
         self._whole = True
 
