@@ -211,6 +211,19 @@ def test_a_turn_from_an_earlier_checkpoint_is_kept(script: Script, saver: Any) -
     assert words(7) not in str(state)
 
 
+def test_a_thread_that_the_wrapper_is_bound_to_is_compacted(script: Script, saver: Any) -> None:
+    plain = CompactingSupervisor(chat_agent(script, saver), HistoryManager(saver), token_limit=1_200)
+    supervisor = plain.with_config(config())
+    for number in range(8):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]})
+    state = supervisor.get_state().values["messages"]
+    assert len(state) < 14 and any(m.content.startswith(MARKER) for m in state)
+    assert supervisor.explain() and supervisor.get_state(view=True).originals[0].content == words(0)
+    edition = supervisor.explain()[0]["edition"]
+    assert supervisor.compact().summary is not None and supervisor.explain()[0]["edition"] == edition + 1
+    assert supervisor.undo()
+
+
 def test_without_a_thread_nothing_is_compacted(script: Script) -> None:
     supervisor = CompactingSupervisor(create_agent(script, []), HistoryManager(), token_limit=10)
     out = supervisor.invoke({"messages": [HumanMessage(words(1))]})
@@ -338,6 +351,50 @@ async def test_the_async_twins(script: Script) -> None:
         assert chunks[-1]["type"] == "done"
     state = (await supervisor.aget_state(config())).values["messages"]
     assert len(state) < 16 and sum(m.content.startswith(MARKER) for m in state) == 1
+
+
+@asynccontextmanager
+async def async_saver(kind: str, path: Path, url: str) -> Any:
+    if kind == "memory":
+        yield InMemorySaver()
+    elif kind == "sqlite":
+        async with AsyncSqliteSaver.from_conn_string(str(path / "checkpoints.db")) as saver:
+            yield saver
+    else:
+        async with AsyncPostgresSaver.from_conn_string(fresh(url)) as saver:
+            await saver.setup()
+            yield saver
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
+async def test_everything_has_an_async_twin(
+    kind: str, script: Script, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = request.getfixturevalue("postgres") if kind == "postgres" else ""
+    async with async_saver(kind, tmp_path, url) as saver:
+        manager = HistoryManager(saver)
+        supervisor = CompactingSupervisor(chat_agent(script, saver), manager, token_limit=1_500, raise_errors=True)
+        for number in range(20):
+            out = await supervisor.ainvoke({"messages": [HumanMessage(words(number))]}, config())
+        state = await supervisor.aget_state(config())
+        assert [m.id for m in state.values["messages"]] == [m.id for m in out["messages"]] and len(out["messages"]) < 24
+        view = await supervisor.aget_state(config(), view=True)
+        assert [m.content for m in view.originals if isinstance(m, HumanMessage)] == [words(n) for n in range(20)]
+        told = await supervisor.aexplain(config())
+        assert told[0]["edition"] == len(told) >= 2
+        made = await supervisor.acompact(config())
+        assert made.summary is not None and len(await supervisor.aexplain(config())) == len(told) + 1
+        assert await supervisor.aundo(config()) and len(await supervisor.aexplain(config())) == len(told)
+        states = [one async for one in supervisor.aget_state_history(config(), limit=5)]
+        assert len(states) == 5
+        await supervisor.aupdate_state(config(), {"messages": [AIMessage("Noted.", id="n")]})
+        assert (await supervisor.aget_state(config())).values["messages"][-1].id == "n"
+        outs = await supervisor.abatch([{"messages": [HumanMessage("Hi.")]}] * 2, [config("a"), config("b")])
+        assert [len(one["messages"]) for one in outs] == [2, 2]
+        said = (await supervisor.aget_state(config())).values["messages"]
+        assert await manager.areplace_thread_history("t", manager.compact_messages(said))
+        assert (await supervisor.aget_state(config())).values["messages"][0].content.startswith(MARKER)
+        assert not await manager.areplace_thread_history("t", said, expect="1f000000-0000-6000-8000-000000000000")
 
 
 def test_content_in_blocks_is_text(script: Script) -> None:

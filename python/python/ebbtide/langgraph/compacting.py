@@ -1,0 +1,256 @@
+"""The compaction of the threads of an agent, in steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage
+from langchain_core.runnables.config import merge_configs
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+from ebbtide.langgraph import threads
+from ebbtide.langgraph.history import Compaction, HistoryManager
+from ebbtide.langgraph.steps import Call, Steps, Work
+
+__all__ = ["Compacting", "ThreadView"]
+
+# A summary that did not help is not tried again before the thread is so much larger.
+_GROWN = 1.25
+
+
+@dataclass(frozen=True)
+class ThreadView:
+    """A thread as the model sees it, and as it was said."""
+
+    messages: list[AnyMessage]
+    originals: list[AnyMessage]
+    tokens: int
+
+
+class Compacting:
+    """Reads and writes threads through the graph.
+
+    A thread is written only behind a state that no run goes on from.
+    """
+
+    def __init__(
+        self,
+        agent: Any,
+        history_manager: HistoryManager | None = None,
+        *,
+        token_limit: int | None = 500,
+        compaction_ratio: float | None = 0.5,
+        keep: int | None = None,
+        raise_errors: bool = False,
+    ) -> None:
+        self.agent = agent
+        self.history = history_manager or HistoryManager()
+        self.token_limit = token_limit
+        self.compaction_ratio = compaction_ratio
+        self.keep = keep
+        self.raise_errors = raise_errors
+        self.last_error: Exception | None = None
+        self._futile = threads.Latest()
+
+    def _own_config(self) -> Any:
+        own = getattr(self.agent, "config", None)
+        return own if isinstance(own, dict) else {}
+
+    def _bound(self, config: Any) -> Any:
+        """The config with what the agent is bound to."""
+        return merge_configs(self._own_config(), config)
+
+    def _of_thread(self, config: Any) -> Any:
+        """The config without the checkpoint that a run began at: the thread's newest one counts."""
+        config = self._bound(config)
+        configurable = {k: v for k, v in (config.get("configurable") or {}).items() if k != "checkpoint_id"}
+        if "checkpoint_id" in (self._own_config().get("configurable") or {}):
+            # The agent would add its own again.
+            configurable["checkpoint_id"] = None
+        return {**config, "configurable": configurable}
+
+    def _after(self, config: Any) -> Steps[tuple[Compaction | None, int]]:
+        """Compacts a thread that is too long. A failure leaves it as it is."""
+        config = self._of_thread(config)
+        if threads.thread(config)[0] is None:
+            return None, 0
+        tokens = 0
+        try:
+            state = yield Call("get_state", config)
+            due, tokens = self._is_due(state)
+            if not due:
+                return None, tokens
+            made = yield from self._made(config, state)
+            done = yield from self._written(config, state, made)
+            return done, done.after if done else tokens
+        except Exception as error:
+            self.last_error = error
+            threads.log.warning("the thread was not compacted: %s", error)
+            if self.raise_errors:
+                raise
+            return None, tokens
+
+    def _is_due(self, state: Any) -> tuple[bool, int]:
+        tokens = self.history.count(_messages(state))
+        if self.token_limit is None or tokens <= self.token_limit or state.next:
+            return False, tokens
+        futile = self._futile.get(_key(state.config))
+        return futile is None or tokens > futile * _GROWN, tokens
+
+    def _made(self, config: Any, state: Any, must_gain: bool = True) -> Steps[Compaction]:
+        messages = _messages(state)
+        originals = yield from self._originals(config, messages)
+        made: Compaction = yield Work(
+            lambda: self.history.compaction(
+                messages,
+                ratio=self.compaction_ratio,
+                keep=self.keep,
+                originals=originals,
+                room=None if self.token_limit is None else self.token_limit // 3,
+                must_gain=must_gain,
+            )
+        )
+        if made.summary is None or made.after > (self.token_limit or made.after):
+            self._futile.put(_key(state.config), made.after)
+        if made.summary is None:
+            threads.log.info("the thread stays as it is: %s", made.reason)
+            return made
+        told = made.summary.additional_kwargs["ebbtide"]
+        told["before"] = _id(state.config)
+        told["tokens"] = [made.before, made.after]
+        return made
+
+    def _written(self, config: Any, state: Any, made: Compaction) -> Steps[Compaction | None]:
+        """Writes a compaction, with the turns that came meanwhile. None where the thread may not be written."""
+        if made.summary is None:
+            return None
+        before = _messages(state)
+
+        def merged(said: list[Any]) -> list[Any] | None:
+            return [*made.messages, *said[len(before) :]] if _begins(said, before) else None
+
+        messages = yield from self._put(config, merged)
+        if messages is None:
+            return None
+        after = made.after if len(messages) == len(made.messages) else self.history.count(messages)
+        return Compaction(messages, made.summary, made.replaced, made.before, after)
+
+    def _compacted(self, config: Any) -> Steps[Compaction]:
+        config = self._of_thread(config)
+        state = yield Call("get_state", config)
+        if state.next:
+            return Compaction(_messages(state), reason="the thread is interrupted")
+        made = yield from self._made(config, state, must_gain=False)
+        if made.summary is None:
+            return made
+        done = yield from self._written(config, state, made)
+        if done is None:
+            newest = yield Call("get_state", config)
+            return Compaction(_messages(newest), reason="the thread changed meanwhile")
+        return done
+
+    def _undone(self, config: Any) -> Steps[bool]:
+        config = self._of_thread(config)
+        state = yield Call("get_state", config)
+        told = _told(_messages(state))
+        if told is None or state.next:
+            return False
+        earlier = yield from self._before(config, told)
+
+        def restored(said: list[Any]) -> list[Any] | None:
+            if _told(said) != told:
+                return None
+            known = {message.id for message in [*earlier, *said[: _place(said) + 1]]}
+            return [*earlier, *(message for message in said if message.id not in known)]
+
+        messages = yield from self._put(config, restored)
+        if messages is None:
+            return False
+        return True
+
+    def _explained(self, config: Any) -> Steps[list[dict[str, Any]]]:
+        config = self._bound(config)
+        out: list[dict[str, Any]] = []
+        state = yield Call("get_state", config)
+        told = _told(_messages(state))
+        while told is not None:
+            out.append(dict(told))
+            earlier = yield from self._before(config, told)
+            told = _told(earlier)
+        return out
+
+    def _viewed(self, config: Any, state: Any) -> Steps[ThreadView]:
+        messages = _messages(state)
+        place = _place(messages)
+        originals = yield from self._originals(self._bound(config), messages)
+        whole = [*messages[:place], *originals, *messages[place + 1 :]] if originals else messages
+        return ThreadView(messages, whole, self.history.count(messages))
+
+    # The thread's history.
+
+    def _before(self, config: Any, told: dict[str, Any]) -> Steps[list[Any]]:
+        """The messages before a compaction. None are left where the history was pruned."""
+        if not told.get("before"):
+            return []
+        place = {**config["configurable"], "checkpoint_id": told["before"]}
+        state = yield Call("get_state", {**config, "configurable": place})
+        return _messages(state)
+
+    def _originals(self, config: Any, messages: list[Any]) -> Steps[list[Any]]:
+        """The messages behind the summary of a thread."""
+        told = _told(messages)
+        if told is None:
+            return []
+        before = yield from self._before(config, told)
+        earlier = yield from self._originals(config, before)
+        shown: set[Any] = {message.id for message in messages}
+        own = before[_place(before) + 1 :] if earlier else before
+        return [*earlier, *(message for message in own if message.id not in shown)]
+
+    # Writing.
+
+    def _put(self, config: Any, merged: Callable[[list[Any]], list[Any] | None]) -> Steps[list[Any] | None]:
+        """Writes what `merged` makes of the thread's messages. None where it was not written."""
+        now = yield Call("get_state", config)
+        messages = None if now.next else merged(_messages(now))
+        if messages is not None:
+            yield Call("update_state", config, ({"messages": _replacing(messages)},))
+        return messages
+
+
+def _key(config: Any) -> tuple[str | None, str]:
+    return threads.thread(config)[0], ""
+
+
+def _id(config: Any) -> Any:
+    return config["configurable"].get("checkpoint_id")
+
+
+def _messages(state: Any) -> list[Any]:
+    values = state.values
+    return list(values.get("messages") or []) if isinstance(values, dict) else []
+
+
+def _replacing(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    return [RemoveMessage(id=REMOVE_ALL_MESSAGES), *messages]
+
+
+def _begins(messages: Sequence[BaseMessage], first: Sequence[BaseMessage]) -> bool:
+    """True if the same messages come first."""
+    pairs = list(zip(messages, first))
+    return len(pairs) == len(first) and all(
+        one.id == other.id and one.content == other.content for one, other in pairs
+    )
+
+
+def _place(messages: Sequence[BaseMessage]) -> int:
+    """The index of the newest summary, or -1."""
+    places = [i for i, message in enumerate(messages) if "ebbtide" in message.additional_kwargs]
+    return places[-1] if places else -1
+
+
+def _told(messages: Sequence[BaseMessage]) -> dict[str, Any] | None:
+    place = _place(messages)
+    return None if place < 0 else messages[place].additional_kwargs["ebbtide"]
