@@ -198,6 +198,86 @@ def test_a_turn_that_came_meanwhile_is_kept(script: Script, saver: Any) -> None:
     assert [m.id for m in state].count("late") == 1 and state[-1].content.startswith("Answer")
 
 
+class Racing:
+    """An agent to which something happens just before a thread is written."""
+
+    def __init__(self, agent: Any, happens: Any) -> None:
+        self.agent, self.happens = agent, [happens]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.agent, name)
+
+    def update_state(self, *args: Any) -> Any:
+        if self.happens:
+            self.happens.pop()(self.agent)
+        return self.agent.update_state(*args)
+
+    async def aupdate_state(self, *args: Any) -> Any:
+        if self.happens:
+            await asyncio.to_thread(self.happens.pop(), self.agent)
+        return await self.agent.aupdate_state(*args)
+
+
+def late_turn(agent: Any) -> None:
+    agent.invoke({"messages": [HumanMessage("a late turn", id="late")]}, config())
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("work", ["compact", "undo"])
+def test_a_turn_between_the_look_and_the_write_is_kept(work: str, is_async: bool, script: Script) -> None:
+    saver = InMemorySaver()
+    agent = counting(script, saver)
+    supervisor = CompactingSupervisor(agent, HistoryManager(saver), token_limit=None)
+    for number in range(6):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    before = [m.id for m in supervisor.get_state(config()).values["messages"]]
+    if work == "undo":
+        supervisor.compact(config())
+    supervisor.agent = Racing(agent, late_turn)
+    if is_async:
+        done = asyncio.run(getattr(supervisor, f"a{work}")(config()))
+    else:
+        done = getattr(supervisor, work)(config())
+    assert not supervisor.agent.happens and (done is True or done.summary is not None)
+    values = agent.get_state(config()).values
+    said = values["messages"]
+    assert said[-2].id == "late" and said[-1].content == "Answer 7: the work goes on." and values["counter"] == 7
+    if work == "undo":
+        assert [m.id for m in said[:-2]] == before
+    else:
+        assert said[0].content.startswith(MARKER) and [m.id for m in said[1:-2]] == before[6:]
+        assert [m.id for m in done.messages] == [m.id for m in said]
+
+
+def test_an_interrupt_between_the_look_and_the_write_is_resumed(script: Script, saver: Any) -> None:
+    agent = counting(script, saver, pauses=True)
+    supervisor = CompactingSupervisor(agent, HistoryManager(saver), token_limit=None)
+    for number in range(6):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    supervisor.agent = Racing(agent, lambda agent: agent.invoke({"messages": [HumanMessage("pause")]}, config()))
+    done = supervisor.compact(config())
+    assert done.summary is None and done.reason == "the thread changed meanwhile"
+    state = agent.get_state(config())
+    assert state.next == ("chat",) and len(state.values["messages"]) == 13
+    out = supervisor.invoke(Command(resume="yes"), config())
+    assert out["messages"][-1].content == "Answer 7: the work goes on." and len(out["messages"]) == 14
+
+
+def test_a_run_that_writes_over_the_summary_keeps_its_messages(script: Script) -> None:
+    """A turn that began before the write, and ends after it, has all messages of its own."""
+    saver = InMemorySaver()
+    agent = chat_agent(script, saver)
+    supervisor = CompactingSupervisor(agent, HistoryManager(saver), token_limit=None)
+    for number in range(6):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    turn = agent.stream({"messages": [HumanMessage("under way", id="late")]}, config(), stream_mode="values")
+    supervisor.agent = Racing(agent, lambda _: next(turn))
+    assert supervisor.compact(config()).summary is None
+    list(turn)
+    said = agent.get_state(config()).values["messages"]
+    assert len(said) == 14 and said[-2].id == "late" and said[-1].content.startswith("Answer 7")
+
+
 def test_a_turn_from_an_earlier_checkpoint_is_kept(script: Script, saver: Any) -> None:
     supervisor = CompactingSupervisor(chat_agent(script, saver), HistoryManager(saver), token_limit=None)
     for number in range(8):

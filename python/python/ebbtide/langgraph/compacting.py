@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from ebbtide.langgraph import threads
 from ebbtide.langgraph.history import Compaction, HistoryManager
-from ebbtide.langgraph.steps import Call, Steps, Work
+from ebbtide.langgraph.steps import Acquire, Call, Newest, Steps, Work
 
 __all__ = ["Compacting", "ThreadView"]
 
@@ -32,7 +33,8 @@ class ThreadView:
 class Compacting:
     """Reads and writes threads through the graph.
 
-    A thread is written only behind a state that no run goes on from.
+    A thread is written only behind a state that no run goes on from. What a run writes meanwhile is found behind
+    the write, and put back.
     """
 
     def __init__(
@@ -53,6 +55,8 @@ class Compacting:
         self.raise_errors = raise_errors
         self.last_error: Exception | None = None
         self._futile = threads.Latest()
+        # Two threads may share a lock: it is held for a few reads and writes only.
+        self._locks = [threading.Lock() for _ in range(64)]
 
     def _own_config(self) -> Any:
         own = getattr(self.agent, "config", None)
@@ -213,11 +217,47 @@ class Compacting:
 
     def _put(self, config: Any, merged: Callable[[list[Any]], list[Any] | None]) -> Steps[list[Any] | None]:
         """Writes what `merged` makes of the thread's messages. None where it was not written."""
+        lock = self._locks[hash(_key(config)) % len(self._locks)]
+        yield Acquire(lock)
+        try:
+            return (yield from self._put_alone(config, merged))
+        finally:
+            lock.release()
+
+    def _put_alone(
+        self, config: Any, merged: Callable[[list[Any]], list[Any] | None]
+    ) -> Steps[list[Any] | None]:
         now = yield Call("get_state", config)
         messages = None if now.next else merged(_messages(now))
-        if messages is not None:
-            yield Call("update_state", config, ({"messages": _replacing(messages)},))
-        return messages
+        is_merged = messages is not None
+        while messages is not None:
+            own = yield Call("update_state", config, ({"messages": _replacing(messages)},))
+            # Savers have no compare-and-swap, so a run may have written between the look and the write.
+            covered = yield Newest(config, own)
+            if covered is None or _id(covered.config) == _id(now.config):
+                return messages if is_merged else None
+            now = yield Call("get_state", config)
+            said = _messages(now)
+            if not _begins(said, messages):
+                # A run that had not seen the write has written since, with all messages of its own.
+                return None
+            late = said[len(messages) :]
+            if covered.next and _id(now.config) == _id(own):
+                yield from self._brought_back(config, covered, own)
+                return None
+            again = merged(_messages(covered))
+            is_merged = again is not None
+            messages = [*(_messages(covered) if again is None else again), *late]
+        return None
+
+    def _brought_back(self, config: Any, covered: Any, own: Any) -> Steps[None]:
+        """Makes a state that a write has covered the newest again, with the tasks that it waits for."""
+        while covered is not None:
+            copy = yield Call("update_state", covered.config, (None, "__copy__"))
+            found = yield Newest(config, copy)
+            # A run may have written once more.
+            covered = found if found is not None and _id(found.config) != _id(own) else None
+            own = copy
 
 
 def _key(config: Any) -> tuple[str | None, str]:

@@ -7,13 +7,18 @@ code serves `invoke` and `ainvoke`.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar, Union
 
-__all__ = ["Call", "Steps", "Work", "arun", "run"]
+__all__ = ["Acquire", "Call", "Newest", "Steps", "Work", "arun", "run"]
 
 T = TypeVar("T")
+
+# How often a coroutine looks at a lock that another holds.
+_PAUSE = 0.01
+
 
 @dataclass(frozen=True)
 class Call:
@@ -25,13 +30,28 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Newest:
+    """The newest state of a thread before a checkpoint."""
+
+    config: Any
+    before: Any
+
+
+@dataclass(frozen=True)
 class Work:
     """Work that takes its time, which an event loop gives to a thread."""
 
     function: Callable[[], Any]
 
 
-Step = Union[Call, Work]
+@dataclass(frozen=True)
+class Acquire:
+    """A lock to take."""
+
+    lock: threading.Lock
+
+
+Step = Union[Call, Newest, Work, Acquire]
 Steps = Generator[Step, Any, T]
 
 
@@ -78,10 +98,23 @@ async def arun(agent: Any, steps: Steps[T]) -> T:
 def _done(agent: Any, step: Step) -> Any:
     if isinstance(step, Call):
         return getattr(agent, step.method)(step.config, *step.given)
-    return step.function()
+    if isinstance(step, Newest):
+        return next(iter(agent.get_state_history(step.config, before=step.before, limit=1)), None)
+    if isinstance(step, Work):
+        return step.function()
+    return step.lock.acquire()
 
 
 async def _adone(agent: Any, step: Step) -> Any:
     if isinstance(step, Call):
         return await getattr(agent, f"a{step.method}")(step.config, *step.given)
-    return await asyncio.to_thread(step.function)
+    if isinstance(step, Newest):
+        async for state in agent.aget_state_history(step.config, before=step.before, limit=1):
+            return state
+        return None
+    if isinstance(step, Work):
+        return await asyncio.to_thread(step.function)
+    # A thread that waits for the lock would keep it if this task were cancelled.
+    while not step.lock.acquire(blocking=False):
+        await asyncio.sleep(_PAUSE)
+    return True
