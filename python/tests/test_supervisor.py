@@ -142,6 +142,39 @@ def test_undo_brings_the_messages_back(script: Script, saver: Any) -> None:
     assert not supervisor.undo(config())
 
 
+def test_undo_is_not_taken_back_by_the_next_turn(script: Script, saver: Any) -> None:
+    supervisor = CompactingSupervisor(chat_agent(script, saver), HistoryManager(saver), token_limit=1_200)
+    number = 0
+    while not supervisor.explain(config()):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+        number += 1
+    assert supervisor.undo(config()) and not supervisor.explain(config())
+    supervisor.invoke({"messages": [HumanMessage("And now?")]}, config())
+    said = [m.content for m in supervisor.get_state(config()).values["messages"] if isinstance(m, HumanMessage)]
+    assert said == [*map(words, range(number)), "And now?"]
+    for later in range(number, number + 4):
+        supervisor.invoke({"messages": [HumanMessage(words(later))]}, config())
+    assert supervisor.explain(config())
+
+
+def test_undo_says_that_the_history_is_gone(script: Script) -> None:
+    saver = InMemorySaver()
+    supervisor = CompactingSupervisor(chat_agent(script, saver), HistoryManager(saver), token_limit=None)
+    for number in range(6):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    supervisor.compact(config())
+    before = supervisor.get_state(config()).values["messages"]
+    newest = supervisor.get_state(config()).config["configurable"]["checkpoint_id"]
+    checkpoints = saver.storage["t"][""]
+    for identity in [identity for identity in checkpoints if identity != newest]:
+        del checkpoints[identity]
+    assert not supervisor.undo(config())
+    assert supervisor.get_state(config()).values["messages"] == before
+    assert len(supervisor.explain(config())) == 1
+    view = supervisor.get_state(config(), view=True)
+    assert view.originals == view.messages == before
+
+
 class Counted(MessagesState):
     counter: Annotated[int, operator.add]
     notes: dict[str, str]

@@ -162,6 +162,8 @@ class Compacting:
         if told is None or state.next:
             return False
         earlier = yield from self._before(config, told)
+        if not earlier:
+            return False
 
         def restored(said: list[Any]) -> list[Any] | None:
             if _told(said) != told:
@@ -172,6 +174,8 @@ class Compacting:
         messages = yield from self._put(config, restored)
         if messages is None:
             return False
+        # The next turn would take it back at once.
+        self._futile.put(_key(config), self.history.count(messages))
         return True
 
     def _explained(self, config: Any) -> Steps[list[dict[str, Any]]]:
