@@ -25,6 +25,8 @@ use crate::way::{Digest, Held, View, Work, next};
 pub struct Engine {
     engine: Arc<ebbtide::Engine>,
     client: Client,
+    /// The maker of summaries: `extractive` or `caller`.
+    summaries: String,
     /// The tenant's key, the dialect, the session and the agent.
     names: Names,
 }
@@ -152,6 +154,7 @@ impl Engine {
         Ok(Self {
             client: names.client(&engine)?,
             engine: Arc::new(engine),
+            summaries: settings.summaries,
             names,
         })
     }
@@ -174,8 +177,14 @@ impl Engine {
         Ok(Self {
             client: names.client(&self.engine)?,
             engine: Arc::clone(&self.engine),
+            summaries: self.summaries.clone(),
             names,
         })
+    }
+
+    #[getter]
+    fn summaries(&self) -> &str {
+        &self.summaries
     }
 
     #[getter]

@@ -120,6 +120,46 @@ def test_the_users_own_model_writes_in_the_background(script: Script) -> None:
     assert any("violet parser is next" in str(message.content) for message in script.seen[-1])
 
 
+async def test_an_async_summarizer_is_awaited(script: Script) -> None:
+    async def writer(system: str, source: str) -> str:
+        await asyncio.sleep(0)
+        return "## Goal\n- mend all parts\n## Where the work stands\n- the violet parser is next"
+
+    middleware = EbbtideMiddleware(window=WINDOW, summarizer=writer)
+    agent = agent_of(script, InMemorySaver(), middleware)
+    for number in range(TURNS):
+        await agent.ainvoke(ask(number), config())
+        await asyncio.to_thread(middleware.wait, 60)
+    assert any("violet parser is next" in str(message.content) for message in script.seen[-1])
+    assert "coroutine object" not in str(script.seen[-1])
+
+
+async def test_a_request_that_is_held_leaves_the_event_loop_free(script: Script) -> None:
+    calls: list[bool] = []
+
+    def writer(system: str, source: str) -> str:
+        try:
+            asyncio.get_running_loop()
+            calls.append(True)
+        except RuntimeError:
+            calls.append(False)
+        return "## Goal\n- mend all parts\n## Where the work stands\n- the violet parser is next"
+
+    engine = Engine(window=WINDOW, strategy="stop_the_world", summaries="caller", patience=30, notes=False)
+    agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(engine, summarizer=writer))
+    for number in range(TURNS):
+        await agent.ainvoke(ask(number), config())
+    assert calls and not any(calls)
+    assert any("violet parser is next" in str(message.content) for message in script.seen[-1])
+
+
+def test_a_summarizer_that_would_never_be_asked_is_an_error(script: Script) -> None:
+    for make in (EbbtideMiddleware, pre_model_hook):
+        with pytest.raises(ValueError, match='summaries="caller"'):
+            make(Engine(window=WINDOW), summarizer=script)
+        make(Engine(window=WINDOW, summaries="caller"), summarizer=script)
+
+
 def test_a_summarizer_that_fails_costs_no_turn(script: Script) -> None:
     def broken(system: str, source: str) -> str:
         raise OSError("no network")

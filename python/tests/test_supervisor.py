@@ -337,6 +337,22 @@ def test_a_thread_that_the_wrapper_is_bound_to_is_compacted(script: Script, save
     assert supervisor.undo()
 
 
+async def test_an_async_summarizer_is_awaited(script: Script) -> None:
+    async def writer(system: str, source: str) -> str:
+        await asyncio.sleep(0)
+        return "## Goal\n- mend all parts\n## Where the work stands\n- the violet parser is next"
+
+    saver = InMemorySaver()
+    manager = HistoryManager(saver, summarizer=writer)
+    supervisor = CompactingSupervisor(chat_agent(script, saver), manager, token_limit=None)
+    for number in range(6):
+        await supervisor.ainvoke({"messages": [HumanMessage(words(number))]}, config())
+    made = await supervisor.acompact(config())
+    assert "violet parser" in made.messages[0].content and "coroutine" not in made.messages[0].content
+    # A sync call within a running loop works, too.
+    assert "violet parser" in HistoryManager(summarizer=writer).compact_messages(ten())[0].content
+
+
 def test_without_a_thread_nothing_is_compacted(script: Script) -> None:
     supervisor = CompactingSupervisor(create_agent(script, []), HistoryManager(), token_limit=10)
     out = supervisor.invoke({"messages": [HumanMessage(words(1))]})

@@ -77,6 +77,10 @@ class Engine:
         """Returns the same engine for another client. Conversations of different tenants never meet."""
 
     @property
+    def summaries(self) -> Literal["extractive", "caller"]:
+        """The maker of summaries."""
+
+    @property
     def tenant(self) -> str:
         """The key of the client's tenant."""
 

@@ -17,7 +17,10 @@ def pre_model_hook(
 
     The channel `messages` is left alone. Only the agent that has the hook is concerned, so a supervisor's
     sub-agents stay as they are. `model` names the model whose window counts, unless the engine has one.
+    `summarizer` is a chat model, or a function of the system prompt and the source, which may be async; it takes
+    an engine with `summaries="caller"`.
     """
+    threads.check(engine, summarizer)
     encoder, kitchen = Encoder(), threads.Kitchen()
 
     def hook(state: Any) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
     """Shows the model a summary and the newest messages; the state keeps every message.
 
     The summary is prepared ahead of the limit. `summarizer` makes it: a chat model, a function of the system
-    prompt and the source, or `"agent"` for the agent's own model, in the background. Without
+    prompt and the source, which may be async, or `"agent"` for the agent's own model, in the background. Without
     one, the engine makes it from the messages alone, in milliseconds. Tool results of more than `max_tool_result`
     tokens are shortened before they enter the state; the model gets the tool `expand` for the originals.
 
@@ -115,6 +115,8 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         max_tool_result: int | None = 16_000,
     ) -> None:
         super().__init__()
+        if engine is not None:
+            threads.check(engine, summarizer)
         self.engine = engine or Engine(
             window=window,
             store=store,
@@ -155,7 +157,11 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> Any:
         """Calls the model with the view."""
-        step = self._begin(request)
+        if self._summarizer is None:
+            step = self._begin(request)
+        else:
+            # A strategy may hold the request until the summarizer has answered.
+            step = await asyncio.to_thread(self._begin, request)
         if step is None:
             return await handler(request)
         try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -75,9 +77,26 @@ def ask(model: Any, prompt: tuple[str, str]) -> str:
     """Asks a model object, or calls a function of the prompt, for the text of a summary."""
     system, source = prompt
     if not hasattr(model, "invoke"):
-        return str(model(system, source))
+        text = model(system, source)
+        return str(_result_of(text) if inspect.isawaitable(text) else text)
     said = model.invoke([SystemMessage(system), HumanMessage(source)], config={"tags": ["nostream"]})
     return text_of(getattr(said, "content", said))
+
+
+def _result_of(awaitable: Awaitable[Any]) -> Any:
+    """Waits for an async function. Its event loop has a thread of its own: this one may have a loop already."""
+
+    async def wait() -> Any:
+        return await awaitable
+
+    with ThreadPoolExecutor(1, thread_name_prefix="ebbtide") as pool:
+        return pool.submit(asyncio.run, wait()).result()
+
+
+def check(engine: Engine, summarizer: Any) -> None:
+    """Raises where an engine would never ask the summarizer beside it."""
+    if summarizer is not None and engine.summaries != "caller":
+        raise ValueError('the engine makes its own summaries; for a summarizer, open it with summaries="caller"')
 
 
 class Kitchen:
