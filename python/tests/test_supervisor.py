@@ -175,6 +175,22 @@ def test_undo_says_that_the_history_is_gone(script: Script) -> None:
     assert view.originals == view.messages == before
 
 
+def test_undo_takes_a_replaced_history_back(script: Script, saver: Any) -> None:
+    manager = HistoryManager(saver)
+    supervisor = CompactingSupervisor(chat_agent(script, saver), manager, token_limit=None)
+    for number in range(6):
+        supervisor.invoke({"messages": [HumanMessage(words(number))]}, config())
+    before = supervisor.get_state(config()).values["messages"]
+    assert manager.replace_thread_history("t", manager.compact_messages(before))
+    assert [told["edition"] for told in supervisor.explain(config())] == [1]
+    view = supervisor.get_state(config(), view=True)
+    assert [m.id for m in view.originals] == [m.id for m in before] and len(view.messages) == 7
+    supervisor.invoke({"messages": [HumanMessage(words(6))]}, config())
+    assert supervisor.undo(config())
+    after = supervisor.get_state(config()).values["messages"]
+    assert [m.id for m in after[:12]] == [m.id for m in before] and len(after) == 14
+
+
 class Counted(MessagesState):
     counter: Annotated[int, operator.add]
     notes: dict[str, str]
@@ -553,6 +569,52 @@ def test_a_checkpoint_is_written_behind_the_newest(script: Script, saver: Any) -
         agent.invoke({"messages": [HumanMessage(words(number))]}, config())
         assert [m.content for m in script.seen[-1]][: len(shorter)] == [m.content for m in shorter]
     assert agent.get_state(config()).values["counter"] == 6
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_paused_run_is_not_replaced(is_async: bool, script: Script) -> None:
+    saver = InMemorySaver()
+    agent = create_agent(script, [build], checkpointer=saver, interrupt_before=["tools"])
+    script.answers = [call("build", "c1"), "Built."]
+    agent.invoke({"messages": [HumanMessage("Build it.")]}, config())
+    assert agent.get_state(config()).next == ("tools",)
+    manager = HistoryManager(saver)
+
+    def replaced() -> bool:
+        new = [HumanMessage("x"), AIMessage("y", id="y")]
+        if is_async:
+            return asyncio.run(manager.areplace_thread_history("t", new))
+        return manager.replace_thread_history("t", new)
+
+    assert not replaced()
+    assert agent.invoke(None, config())["messages"][-1].content == "Built."
+    assert replaced()
+    said = agent.get_state(config()).values["messages"]
+    assert said[0].id and said[1].id == "y" and agent.get_state(config()).next == ()
+
+
+def test_a_paused_thread_is_not_replaced_on_any_saver(script: Script, saver: Any) -> None:
+    graph = StateGraph(Counted)
+    graph.add_node("a", lambda state: {"counter": 1})
+    graph.add_node("b", lambda state: {"counter": 1})
+    graph.add_node("c", lambda state: {"counter": 1})
+    graph.add_edge(START, "a")
+    graph.add_edge(START, "b")
+    graph.add_edge(["a", "b"], "c")
+    graph.add_edge("c", END)
+    agent = graph.compile(checkpointer=saver, interrupt_before=["c"])
+    agent.invoke({"messages": [HumanMessage("Begin.")]}, config())
+    assert agent.get_state(config()).next == ("c",)
+    assert not HistoryManager(saver).replace_thread_history("t", [HumanMessage("x")])
+    agent.invoke(None, config())
+    assert agent.get_state(config()).values["counter"] == 3
+    assert HistoryManager(saver).replace_thread_history("t", [HumanMessage("x")])
+
+
+@tool
+def build() -> str:
+    """Builds."""
+    return "built"
 
 
 def helper(name: str) -> tuple[Script, Any]:

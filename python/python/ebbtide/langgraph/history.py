@@ -6,10 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
+from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, CheckpointTuple
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
 from langgraph.checkpoint.base.id import uuid6
 
 from ebbtide import Digest, EbbtideError, Engine
@@ -136,37 +143,89 @@ class HistoryManager:
         """Writes a checkpoint with these messages behind the newest one, which stays.
 
         Returns False where the thread has no checkpoint, or its newest one is not `expect`. Other channels are
-        kept. A thread that is interrupted is left alone. `CompactingSupervisor` writes through the graph
-        instead.
+        kept. A thread that is interrupted, or in the middle of a run, is left alone. `CompactingSupervisor` writes
+        through the graph instead, and its `undo` takes this back too, where a summary is among the messages.
         """
-        if self.memory_saver is None:
-            raise ValueError("the manager has no checkpointer")
-        config: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-        found = self.memory_saver.get_tuple(config)
-        if found is None or (expect is not None and found.checkpoint["id"] != expect):
+        saver, config = self._saver(), _newest(thread_id)
+        found = saver.get_tuple(config)
+        if found is None or not _may_be_replaced(found, expect):
             return False
-        if found.pending_writes or "messages" not in found.checkpoint["channel_values"]:
-            return False
-        self._put(self.memory_saver, found, list(new_messages))
+        saver.put(found.config, *_replaced(saver, found, new_messages))
         return True
 
-    def _put(
-        self, saver: BaseCheckpointSaver[Any], found: CheckpointTuple, messages: list[BaseMessage]
-    ) -> None:
-        old = found.checkpoint
-        version = saver.get_next_version(old["channel_versions"].get("messages"), None)
-        checkpoint: Checkpoint = {
-            **old,
-            # Savers take the largest ID as the newest, and these grow with time.
-            "id": str(uuid6(clock_seq=-2)),
-            "ts": datetime.now(timezone.utc).isoformat(),
-            "channel_values": {**old["channel_values"], "messages": messages},
-            "channel_versions": {**old["channel_versions"], "messages": version},
-        }
-        if "updated_channels" in old:
-            checkpoint["updated_channels"] = ["messages"]
-        metadata = {**found.metadata, "source": "update", "step": found.metadata.get("step", 0) + 1}
-        saver.put(found.config, checkpoint, metadata, {"messages": version})  # type: ignore[arg-type]
+    async def areplace_thread_history(
+        self, thread_id: str, new_messages: Sequence[BaseMessage], *, expect: str | None = None
+    ) -> bool:
+        """Writes a checkpoint with these messages, like `replace_thread_history`."""
+        saver, config = self._saver(), _newest(thread_id)
+        found = await saver.aget_tuple(config)
+        if found is None or not _may_be_replaced(found, expect):
+            return False
+        await saver.aput(found.config, *_replaced(saver, found, new_messages))
+        return True
+
+    def _saver(self) -> BaseCheckpointSaver[Any]:
+        if self.memory_saver is None:
+            raise ValueError("the manager has no checkpointer")
+        return self.memory_saver
+
+
+def _newest(thread_id: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
+
+
+def _may_be_replaced(found: CheckpointTuple, expect: str | None) -> bool:
+    old = found.checkpoint
+    if expect is not None and old["id"] != expect:
+        return False
+    return "messages" in old["channel_values"] and not found.pending_writes and not _goes_on(old)
+
+
+def _goes_on(checkpoint: Checkpoint) -> bool:
+    """True if a checkpoint names nodes that are still to run: it is one of a run, or of an interrupted one."""
+    for channel, value in checkpoint["channel_values"].items():
+        kind, _, name = channel.partition(":")
+        if channel == "__start__" or (kind == "branch" and name.startswith("to:")):
+            return True
+        if channel == "__pregel_tasks" and value:
+            return True
+        # A join waits for the nodes that its name lists.
+        if kind == "join" and set(name.partition(":")[0].split("+")) == set(value or ()):
+            return True
+    return False
+
+
+def _replaced(
+    saver: BaseCheckpointSaver[Any], found: CheckpointTuple, messages: Sequence[BaseMessage]
+) -> tuple[Checkpoint, CheckpointMetadata, ChannelVersions]:
+    """A checkpoint behind `found`, with other messages."""
+    old = found.checkpoint
+    version = saver.get_next_version(old["channel_versions"].get("messages"), None)
+    whole = [_placed(message, old["id"]) for message in messages]
+    checkpoint: Checkpoint = {
+        **old,
+        # Savers take the largest ID as the newest, and these grow with time.
+        "id": str(uuid6(clock_seq=-2)),
+        "ts": datetime.now(timezone.utc).isoformat(),
+        "channel_values": {**old["channel_values"], "messages": whole},
+        "channel_versions": {**old["channel_versions"], "messages": version},
+    }
+    if "updated_channels" in old:
+        checkpoint["updated_channels"] = ["messages"]
+    metadata: Any = {**found.metadata, "source": "update", "step": found.metadata.get("step", 0) + 1}
+    return checkpoint, metadata, {"messages": version}
+
+
+def _placed(message: BaseMessage, before: str) -> BaseMessage:
+    """A message as the graph would write it: with an ID, and a summary with the checkpoint that it was made from."""
+    if message.id is None:
+        message = message.model_copy(update={"id": str(uuid4())})
+    told = message.additional_kwargs.get("ebbtide")
+    if told is None or told.get("before"):
+        return message
+    return message.model_copy(
+        update={"additional_kwargs": {**message.additional_kwargs, "ebbtide": {**told, "before": before}}}
+    )
 
 
 def _summary(text: str, source: Sequence[BaseMessage], edition: int) -> HumanMessage:
