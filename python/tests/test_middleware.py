@@ -549,3 +549,20 @@ def test_a_shared_engine_sees_each_thread_alone() -> None:
     agent = agent_of(script, InMemorySaver(), EbbtideMiddleware(engine))
     agent.invoke(ask(0), config("one"))
     assert engine.conversations() == []
+
+
+def test_the_memory_of_written_messages_is_bound() -> None:
+    encoder = Encoder(room=100_000)
+    for thread in range(20):
+        messages = [HumanMessage("x" * 1_000, id=f"{thread} {number}") for number in range(20)]
+        assert encoder.lines(messages, str(thread)) == encoder.lines(messages, str(thread))
+    assert 0 < encoder._size <= 100_000 and len(encoder._threads) == 2
+    big = [HumanMessage("x" * 100_000, id="big")]
+    assert len(encoder.lines(big, "19")[0]) > 100_000 and encoder._size == 0 and not encoder._threads
+
+
+def test_a_changed_message_is_written_anew() -> None:
+    encoder = Encoder()
+    before, after = AIMessage("a", id="m"), call("send", "c1", to="p")
+    assert encoder.lines([before], "t") != encoder.lines([after.model_copy(update={"id": "m"})], "t")
+    assert encoder.lines([before], "t") == encoder.lines([before], "other")

@@ -69,5 +69,6 @@ def test_a_deleted_thread_leaves_nothing_behind(saver: Any) -> None:
     with pytest.raises(EbbtideError):
         found[0].explain(found[1])
     assert not agent.get_state({"configurable": {"thread_id": "one"}}).values
+    assert middleware.conversation("one") is None and list(middleware._encoder._threads) == ["other"]
     other = middleware.conversation("other")
     assert other is not None and other[0].explain(other[1]).summaries

@@ -28,7 +28,7 @@ def pre_model_hook(
         try:
             key = threads.thread()
             own = threads.engine_of(engine, *key)
-            written = encoder.lines(messages)
+            written = encoder.lines(messages, key[0])
             came = own.view(body(model, written))
             view = threads.let_go(own, came, lambda work: threads.make(own, work, summarizer))
             # The hook does not see the answer; it stands in the next state.

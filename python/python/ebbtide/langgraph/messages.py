@@ -7,9 +7,11 @@ engine shows of them is mapped back to the same message objects.
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from threading import Lock
 from typing import Any
 
 from langchain_core.messages import (
@@ -21,6 +23,7 @@ from langchain_core.messages import (
 )
 
 from ebbtide._aligned import Line, aligned, dump
+from ebbtide.langgraph.forgetting import remembers
 
 __all__ = ["Encoder", "Shown", "answer", "body", "digest", "encode", "made", "shown", "text_of"]
 
@@ -28,30 +31,58 @@ _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"
 _SAID_ELSEWHERE = {"tool_use", "tool_call", "tool_call_chunk", "function_call", "server_tool_call_chunk"}
 
 
+# The room for the lines of all threads, in bytes.
+_ROOM = 64_000_000
+
+
+@dataclass
+class _Written:
+    """The lines of a thread, by the message's ID, and their size."""
+
+    lines: dict[str, tuple[Any, Any, bytes]]
+    size: int = 0
+
+
 class Encoder:
-    """Writes messages, and remembers how it wrote them."""
+    """Writes messages, and remembers how it wrote those of the threads that were used last."""
 
-    def __init__(self, most: int = 50_000) -> None:
-        self._known: dict[str, tuple[Any, Any, bytes]] = {}
-        self._most = most
+    def __init__(self, room: int = _ROOM) -> None:
+        self._lock = Lock()
+        self._threads: OrderedDict[str | None, _Written] = OrderedDict()
+        self._room, self._size = room, 0
+        remembers(self)
 
-    def lines(self, messages: Sequence[BaseMessage]) -> list[bytes]:
+    def lines(self, messages: Sequence[BaseMessage], thread: str | None = None) -> list[bytes]:
         """Returns the JSON of each message."""
-        known, out = self._known, []
-        if len(known) > self._most:
-            known.clear()
-        for message in messages:
-            key, content = message.id, message.content
-            calls = message.tool_calls if isinstance(message, AIMessage) else None
-            before = known.get(key) if key else None
-            if before is not None and before[0] == content and before[1] == calls:
-                out.append(before[2])
-                continue
-            line = encode(message)
-            if key:
-                known[key] = (content, calls, line)
-            out.append(line)
+        with self._lock:
+            own = self._threads.pop(thread, None) or _Written({})
+            self._threads[thread] = own
+            self._size -= own.size
+            out = [_line(message, own) for message in messages]
+            self._size += own.size
+            while self._size > self._room:
+                self._size -= self._threads.popitem(last=False)[1].size
         return out
+
+    def forget(self, thread_id: str) -> None:
+        """Forgets a thread."""
+        with self._lock:
+            own = self._threads.pop(thread_id, None)
+            self._size -= own.size if own is not None else 0
+
+
+def _line(message: BaseMessage, own: _Written) -> bytes:
+    key, content = message.id, message.content
+    calls = message.tool_calls if isinstance(message, AIMessage) else None
+    before = own.lines.get(key) if key else None
+    if before is not None and before[0] == content and before[1] == calls:
+        return before[2]
+    line = encode(message)
+    if key:
+        own.lines[key] = (content, calls, line)
+        # The content is held beside the line.
+        own.size += 2 * (len(line) - (len(before[2]) if before is not None else 0))
+    return line
 
 
 def body(model: str, written: Sequence[bytes], *, tools: Sequence[Any] = ()) -> bytes:

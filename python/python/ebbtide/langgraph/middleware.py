@@ -198,7 +198,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         """
         head: list[Any] = [request.system_message] if request.system_message else []
         messages: list[Any] = list(request.messages)
-        written = self._encoder.lines([*head, *messages])
+        written = self._encoder.lines([*head, *messages], key[0])
         mark: Any = request.state.get("_ebbtide")
         base = None if not mark else mark.get("base") if self._knows(engine, key, mark["id"]) else _base(mark)
         own = written[len(head) :]
@@ -208,7 +208,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         operators = [message for message, line in zip(messages[:at], own) if is_operator(line)]
         front = [*operators, *map(made, base["front"])]
         shown_of = [*head, *front, *messages[at:]]
-        written = self._encoder.lines(shown_of)
+        written = self._encoder.lines(shown_of, key[0])
         return _Given(shown_of, written, len(head), base, at, len(front))
 
     def _knows(self, engine: Engine, key: tuple[str | None, str], summary: str) -> bool:
@@ -292,7 +292,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
         return True, {
             "id": standing.id,
             "after": after,
-            "hash": digest(self._encoder.lines(step.messages[:hidden])),
+            "hash": digest(self._encoder.lines(step.messages[:hidden], step.key[0])),
             "edition": edition,
             "front": step.seen.front,
             "base": base,
@@ -384,7 +384,7 @@ class EbbtideMiddleware(AgentMiddleware[EbbtideState, Any, Any]):
 
     def _expanded(self, handle: str, section: str | None) -> str:
         key = threads.thread()
-        engine = threads.engine_of(self.engine)
+        engine = threads.engine_of(self.engine, key[0])
         try:
             if ":" in handle:
                 # The tool runs in a node beside the model's.

@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import (
 )
 
 from ebbtide import Engine
-from ebbtide.langgraph import threads
+from ebbtide.langgraph import forgetting, threads
 
 
 class EbbtideSaver(BaseCheckpointSaver[Any]):
@@ -121,10 +121,11 @@ class EbbtideSaver(BaseCheckpointSaver[Any]):
         self.forget(thread_id)
 
     def forget(self, thread_id: str) -> None:
-        """Removes all that the engine holds of a thread."""
+        """Removes all that the engine and this process hold of a thread."""
         own = threads.engine_of(self.engine, str(thread_id))
         own.purge()
         own.forget_results()
+        forgetting.forget(str(thread_id))
 
 
 _EXTENDED = tuple(

@@ -15,6 +15,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.config import get_config
 
 from ebbtide import EbbtideError, Engine, Held, View, Work
+from ebbtide.langgraph.forgetting import remembers
 from ebbtide.langgraph.messages import text_of
 
 log = logging.getLogger("ebbtide")
@@ -56,6 +57,13 @@ class Latest:
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[str | None, str], Any] = OrderedDict()
         self._most = most
+        remembers(self)
+
+    def forget(self, thread_id: str) -> None:
+        """Forgets a thread."""
+        with self._lock:
+            for key in [key for key in self._held if key[0] == thread_id]:
+                del self._held[key]
 
     def put(self, key: tuple[str | None, str], value: Any) -> None:
         with self._lock:
