@@ -8,16 +8,16 @@
 | a checkpointer | `EbbtideSaver` in front of it, so that a deleted thread leaves nothing behind |
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ebbtide.langgraph.history import Compaction, HistoryManager
 from ebbtide.langgraph.hook import pre_model_hook
 from ebbtide.langgraph.saver import EbbtideSaver
 from ebbtide.langgraph.streaming import Compacted, Done, Failed, Token, ToolCall, ToolResult
 from ebbtide.langgraph.supervisor import CompactingSupervisor, ThreadView
 
-try:
+if TYPE_CHECKING:
     from ebbtide.langgraph.middleware import EbbtideMiddleware
-except ImportError:  # LangChain is optional: the hook and the wrapper need LangGraph only.
-    pass
 
 __all__ = [
     "Compacted",
@@ -34,3 +34,12 @@ __all__ = [
     "ToolResult",
     "pre_model_hook",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # LangChain is optional: the hook and the wrapper need LangGraph only.
+    if name == "EbbtideMiddleware":
+        from ebbtide.langgraph.middleware import EbbtideMiddleware
+
+        return EbbtideMiddleware
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
