@@ -120,6 +120,32 @@ def test_the_users_own_model_writes_in_the_background(script: Script) -> None:
     assert any("violet parser is next" in str(message.content) for message in script.seen[-1])
 
 
+def test_the_agents_own_model_writes(script: Script) -> None:
+    class Both(Script):
+        """Answers the agent, and writes summaries apart from that."""
+
+        asked: list[Any] = []
+
+        def _next(self, messages: list[Any]) -> AIMessage:
+            if messages and "src/part_" not in str(messages[0].content) and len(messages) == 2 and written(messages):
+                self.asked.append(messages)
+                return AIMessage("## Goal\n- mend all parts\n## Where the work stands\n- the violet parser is next")
+            return super()._next(messages)
+
+    def written(messages: list[Any]) -> bool:
+        return messages[0].type == "system" and messages[0].content != "You are a careful engineer."
+
+    model, streamed = Both(), ""
+    middleware = EbbtideMiddleware(window=WINDOW, summarizer="agent")
+    agent = agent_of(model, InMemorySaver(), middleware)
+    for number in range(TURNS):
+        for chunk, _ in agent.stream(ask(number), config(), stream_mode="messages"):
+            streamed += str(chunk.content)
+        middleware.wait(60)
+    assert model.asked and "violet" not in streamed
+    assert any("violet parser is next" in str(message.content) for message in model.seen[-1])
+
+
 async def test_an_async_summarizer_is_awaited(script: Script) -> None:
     async def writer(system: str, source: str) -> str:
         await asyncio.sleep(0)

@@ -171,9 +171,30 @@ async def test_openai_agents_keep_the_session_and_show_less() -> None:
     assert [item["content"] for item in items if item.get("role") == "user"] == [words(n) for n in range(TURNS)]
     assert len(items) == 2 * TURNS and len(model.seen[-1]) < 1.2 * TURNS
     assert "Summary of earlier conversation" in json.dumps(model.seen[-1][0])
-    await session.run_compaction({"force": True})
     await session.clear_session()
     assert await session.get_items() == [] and session.engine.conversations() == []
+
+
+async def test_run_compaction_orders_a_summary() -> None:
+    engine, model = Engine(window=200_000, notes=False), AgentsScript()
+    session = EbbtideSession(SQLiteSession("second"), engine)
+    agent = OpenAIAgent(name="assistant", model=model)
+    config = RunConfig(call_model_input_filter=model_input_filter(engine, session="second"), tracing_disabled=True)
+
+    async def ask(number: int) -> list[Any]:
+        await Runner.run(agent, words(number), session=session, run_config=config)  # type: ignore[arg-type]
+        return model.seen[-1]
+
+    for number in range(TURNS):
+        await session.run_compaction({"force": False})
+        assert len(await ask(number)) == 2 * number + 1
+    await session.run_compaction({"force": True})
+    for number in range(TURNS, TURNS + 3):
+        seen = await ask(number)
+    assert len(seen) < TURNS and "Summary of earlier conversation" in json.dumps(seen[0])
+    assert len(await session.get_items()) == 2 * (TURNS + 3)
+    conversation = session.engine.conversations()[0]
+    assert conversation.compactions == 1
 
 
 def pieces_of(data: bytes, library: Any) -> Any:

@@ -353,6 +353,38 @@ def test_a_thread_that_the_wrapper_is_bound_to_is_compacted(script: Script, save
     assert supervisor.undo()
 
 
+def test_a_summary_that_does_not_help_is_not_made_again_each_turn(script: Script) -> None:
+    asked: list[str] = []
+
+    def writer(system: str, source: str) -> str:
+        asked.append(source)
+        return "## Goal\n- mend all parts\n## Where the work stands\n" + "- and so on, at length\n" * 2_000
+
+    saver = InMemorySaver()
+    manager = HistoryManager(saver, summarizer=writer)
+    # A twentieth of the messages is less than any summary of it.
+    supervisor = CompactingSupervisor(chat_agent(script, saver), manager, token_limit=600, compaction_ratio=0.05)
+    above = 0
+    for number in range(60):
+        supervisor.invoke({"messages": [HumanMessage(f"And part {number}?")]}, config())
+        above += manager.count(supervisor.get_state(config()).values["messages"]) > 600
+    # Each attempt waits until the thread has grown by a quarter.
+    assert supervisor.last_error is None and above > 20 and 1 < len(asked) <= above / 4
+
+
+def test_a_summary_must_gain() -> None:
+    def writer(system: str, source: str) -> str:
+        return "## Goal\n- mend all parts\n## Where the work stands\n" + "- and so on, at length\n" * 2_000
+
+    manager = HistoryManager(summarizer=writer)
+    made = manager.compaction(ten(), ratio=0.5, must_gain=True)
+    assert made.after <= made.before and (made.summary is None) == (made.messages == ten())
+    short = [HumanMessage("a", id="a"), AIMessage("b", id="b"), HumanMessage("c", id="c")]
+    stays = manager.compaction(short, ratio=0.5, must_gain=True)
+    assert stays.messages == short and stays.summary is None and "smaller" in str(stays.reason)
+    assert manager.compaction(short, ratio=0.5).summary is not None
+
+
 async def test_an_async_summarizer_is_awaited(script: Script) -> None:
     async def writer(system: str, source: str) -> str:
         await asyncio.sleep(0)
@@ -664,6 +696,14 @@ def test_a_supervisor_is_wrapped_and_its_helpers_are_not(saver: Any) -> None:
         plain.invoke({"messages": [HumanMessage(words(number))]}, config())
     state = wrapped.get_state(config()).values["messages"]
     assert any(m.content.startswith(MARKER) for m in state) and wrapped.last_error is None
-    summary = next(m for m in state if m.content.startswith(MARKER))
-    assert "Answer" in str(inner.seen) or inner.seen
-    assert "the work goes on" not in summary.content or "mailer" in str(state)
+    assert lead.seen[-1] != plain_lead.seen[-1]
+
+    # The helper gets the thread of the lead: it sees the messages of the plain run, or the summary of those.
+    plain = plain.get_state(config()).values["messages"]
+    for seen, plainly in zip(inner.seen, plain_inner.seen):
+        said, all_of = [str(m.content) for m in seen], [str(m.content) for m in plainly]
+        at = next((i + 1 for i, text in enumerate(said) if text.startswith(MARKER)), 0)
+        assert said[at:] == all_of[len(all_of) - len(said) + at :]
+    # What the helper says to itself is in no summary.
+    whole = wrapped.get_state(config(), view=True).originals
+    assert [m.content for m in whole] == [m.content for m in plain]
