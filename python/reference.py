@@ -18,6 +18,7 @@ MODULES = {
         "langgraph/middleware.py",
         "langgraph/hook.py",
         "langgraph/supervisor.py",
+        "langgraph/compacting.py",
         "langgraph/history.py",
         "langgraph/streaming.py",
         "langgraph/saver.py",
@@ -27,7 +28,7 @@ MODULES = {
     "ebbtide.httpx, ebbtide.httpx2": ["httpx.py"],
     "ebbtide.replay": ["replay.py"],
 }
-HIDDEN = {"EbbtideState", "Mark", "Reader", "unwrapped", "chunk_of"}
+HIDDEN = {"Base", "Compacting", "EbbtideState", "Mark", "Reader", "unwrapped", "chunk_of"}
 
 
 def signature(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
