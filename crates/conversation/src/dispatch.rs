@@ -229,6 +229,12 @@ impl Conversation {
         self.supervisor.machine.ready()
     }
 
+    /// Returns true if a swap was taken back and can be shown again.
+    #[must_use]
+    pub const fn may_redo(&self) -> bool {
+        self.supervisor.machine.may_redo()
+    }
+
     /// The turns of the newest request, by id.
     #[must_use]
     pub fn turn_ids(&self) -> &[context::TurnId] {
