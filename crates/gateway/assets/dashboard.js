@@ -2,6 +2,13 @@
 // which they were loaded.
 "use strict";
 (() => {
+  // What came of an action is said once, not again with every reload.
+  const here = new URL(location.href);
+  if (here.searchParams.has("told")) {
+    here.searchParams.delete("told");
+    history.replaceState(null, "", here);
+  }
+
   const SECONDS = 2;
   const status = document.getElementById("live");
   const live = () => document.querySelectorAll("[data-live]");

@@ -288,6 +288,8 @@ pub struct Detail {
     pub journal: Vec<Entry>,
     /// The turns that left the view without a summary.
     pub dropped: Option<Gone>,
+    /// True if a swap was taken back and can be shown again.
+    pub may_redo: bool,
 }
 
 /// The size of one request.

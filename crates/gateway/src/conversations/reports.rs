@@ -326,6 +326,7 @@ impl Inner {
                 .map(|pin| pin_report(pin, live.pins().is_removable(pin.id)))
                 .collect(),
             journal: entries(live.journal()),
+            may_redo: live.may_redo(),
         })
     }
 

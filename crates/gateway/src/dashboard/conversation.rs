@@ -10,6 +10,7 @@ use super::moment::Moment;
 use super::overview::{State, Tile, dollars, money_tiles, name};
 use super::plot;
 use super::text::{one_line, visible};
+use super::told::Told;
 use crate::report::{Detail, MarkReport, Money, PinReport, Share};
 
 /// Requests in the table.
@@ -21,15 +22,23 @@ const ENTRIES: usize = 100;
 /// Characters of a summary shown in this page.
 const SUMMARY: usize = 20_000;
 
-/// Renders the page of one conversation.
-pub fn conversation_page(detail: &Detail, visit: &Visit) -> Result<String, askama::Error> {
-    Page::of(detail, visit).render()
+/// Renders the page of one conversation, with what will come of the visitor's last action.
+pub fn conversation_page(
+    detail: &Detail,
+    told: Option<Told>,
+    visit: &Visit,
+) -> Result<String, askama::Error> {
+    let mut page = Page::of(detail, visit);
+    // Nothing is carried out there.
+    page.told = told.filter(|_| !detail.line.observed);
+    page.render()
 }
 
 #[derive(Template)]
 #[template(path = "dashboard/conversation.html")]
 struct Page<'a> {
     visit: &'a Visit,
+    told: Option<Told>,
     head: Head,
     tiles: Vec<Tile>,
     pressure: Pressure,
@@ -46,6 +55,9 @@ struct Head {
     parent: Option<String>,
     model: String,
     state: State,
+    /// True if nothing is carried out.
+    observed: bool,
+    may_redo: bool,
     counts: Vec<String>,
     began: Moment,
     seen: Moment,
@@ -94,6 +106,7 @@ impl<'a> Page<'a> {
     fn of(detail: &Detail, visit: &'a Visit) -> Self {
         Self {
             visit,
+            told: None,
             head: Head::of(detail, visit.now),
             tiles: money_tiles(&detail.line.money, detail.line.observed),
             pressure: Pressure::of(detail),
@@ -110,19 +123,36 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// The sentence about the last order.
+    fn told(&self) -> Option<&'static str> {
+        let told = self.told.filter(|told| !told.is_about_pins());
+        told.map(Told::sentence)
+    }
+
+    /// The sentence about the last change of the pins.
+    fn told_of_pins(&self) -> Option<&'static str> {
+        let told = self.told.filter(|told| told.is_about_pins());
+        told.map(Told::sentence)
+    }
+
     /// Returns true if a summary can be ordered now.
     fn can_prepare(&self) -> bool {
-        matches!(self.head.state.word, "idle" | "backing-off" | "stopped")
+        !self.head.observed && matches!(self.head.state.word, "idle" | "backing-off" | "stopped")
     }
 
     /// Returns true if a summary stands that can be taken back.
     fn can_undo(&self) -> bool {
-        self.marks.iter().any(|mark| mark.state == "standing")
+        !self.head.observed && self.marks.iter().any(|mark| mark.state == "standing")
+    }
+
+    /// Returns true if something was taken back that can be shown again.
+    fn can_redo(&self) -> bool {
+        !self.head.observed && self.head.may_redo
     }
 
     /// Returns true if a summary is ready to be swapped in.
     fn can_swap(&self) -> bool {
-        self.head.state.word == "ready"
+        !self.head.observed && self.head.state.word == "ready"
     }
 }
 
@@ -136,6 +166,8 @@ impl Head {
             parent: line.parent.clone(),
             model: one_line(&line.model, 60),
             state: State::of(line.state),
+            observed: line.observed,
+            may_redo: detail.may_redo,
             counts: [
                 Some(plural(line.turns, "turn")),
                 Some(plural(line.money.requests, "request")),

@@ -17,6 +17,7 @@ mod reply;
 mod session;
 mod site;
 mod text;
+mod told;
 mod visit;
 mod window;
 

@@ -8,29 +8,31 @@
 //! | `GET /ebbtide/conversations/{id}/window` | the window at the turn in `at` |
 //! | `POST /ebbtide/conversations/{id}/pins` | sets a pin with the field `text` |
 //! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes the pin |
-//! | `POST /ebbtide/conversations/{id}/orders` | gives the order in the field `order`: `prepare` or `swap` |
+//! | `POST /ebbtide/conversations/{id}/orders` | gives the order in the field `order`: `prepare`, `swap`, `undo` or `redo` |
 //! | `GET /ebbtide/strategy.svg` | a picture of the strategy's network |
 //! | `GET`, `POST /ebbtide/login`, `POST /ebbtide/logout` | signing in and out |
 //! | `GET /ebbtide/assets/{name}` | the style sheet, the script, the icon |
+//!
+//! An action leads to a page whose address names it in `told`; that page says what will happen.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use context::coded::Coded;
-use context::pin::{Origin, PinId, Subject};
 use conversation::homunculus::hosted::StrategyProgram;
-use history::{ConversationId, MarkId, Tenant};
-use http::header::IF_NONE_MATCH;
+use history::{ConversationId, Tenant};
 use http::{HeaderMap, Method, Response, StatusCode};
 
-use super::assets::assets;
 use super::notice::{Notice, login_page, notice_page};
 use super::session::{Sessions, cookie, set_cookie};
-use super::{Search, Visit, conversation_page, form, overview_page, replaced, reply, window_page};
+use super::{Visit, form, reply};
 use crate::config::{Config, Secret};
 use crate::conversations::Clock;
-use crate::report::{Order, ReportError, Reports, Viewer};
+use crate::report::{ReportError, Reports, Viewer};
+
+mod show;
+mod submit;
 
 const HOME: &str = "/ebbtide/";
 const LOGIN: &str = "/ebbtide/login";
@@ -128,144 +130,6 @@ impl Dashboard {
 }
 
 impl Call<'_> {
-    async fn show(&self) -> Response<Bytes> {
-        let (request, visit) = (self.request, &self.visit);
-        let segments = segments(&request.path);
-        match segments.as_slice() {
-            ["assets", name] => {
-                let known = request.headers.get(IF_NONE_MATCH);
-                let known = known.and_then(|value| value.to_str().ok());
-                let served = assets().named(name);
-                return served.map_or_else(|| self.missing(), |served| reply::asset(served, known));
-            }
-            ["login"] => return reply::page(StatusCode::OK, login_page(None, visit)),
-            _ => {}
-        }
-        let Some(viewer) = self.viewer else {
-            return reply::redirect(LOGIN);
-        };
-        let (dashboard, query) = (self.dashboard, request.query.as_bytes());
-        let number = |name| form::field(query, name)?.parse().ok();
-        match segments.as_slice() {
-            // Links in the pages begin with a slash, but a typed address may lack the one at its end.
-            [] if !request.path.ends_with('/') => reply::redirect(HOME),
-            [] => {
-                let search = Search {
-                    find: form::field(query, "find").unwrap_or_default(),
-                    from: number("from").unwrap_or(0),
-                };
-                let found = dashboard.reports.overview(viewer).await;
-                self.page(
-                    found.map(|found| overview_page(&found, &search, visit)),
-                    HOME,
-                )
-            }
-            ["strategy.svg"] => {
-                let draw = || dashboard.strategy.picture().into();
-                reply::picture(dashboard.picture.get_or_init(draw).clone())
-            }
-            ["conversations", id] => {
-                let found = match ConversationId::parse(id) {
-                    Some(id) => dashboard.reports.detail(viewer, id).await,
-                    None => Err(ReportError::NoConversation),
-                };
-                self.page(found.map(|found| conversation_page(&found, visit)), HOME)
-            }
-            ["conversations", id, "window"] => {
-                let Some(id) = ConversationId::parse(id) else {
-                    return self.failed(&ReportError::NoConversation, HOME);
-                };
-                let found = dashboard.reports.window(viewer, id, number("at")).await;
-                let page = found.map(|found| window_page(&found, visit));
-                self.page(page, &address(id))
-            }
-            ["conversations", id, "marks", mark] => {
-                let (Some(id), Some(mark)) = (ConversationId::parse(id), MarkId::parse(mark))
-                else {
-                    return self.failed(&ReportError::NoMark, HOME);
-                };
-                let from = number("from").unwrap_or(0);
-                let turns = from..from.saturating_add(replaced::TURNS);
-                let found = dashboard.reports.replaced(viewer, id, mark, turns).await;
-                let lost = dashboard.reports.lost(viewer, id, Some(mark)).await;
-                let both = found.and_then(|found| Ok((found, lost?)));
-                let page =
-                    both.map(|(found, lost)| replaced::replaced_page((&found, &lost), from, visit));
-                self.page(page, &address(id))
-            }
-            _ => self.missing(),
-        }
-    }
-
-    async fn submit(&self) -> Response<Bytes> {
-        let (dashboard, request) = (self.dashboard, self.request);
-        if request.body.len() > FORM {
-            return self.refuse(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "Not done",
-                "The form is too long.",
-            );
-        }
-        let sent = |name| form::field(&request.body, name).unwrap_or_default();
-        let is_ours = dashboard.sessions.is_form(self.session, &sent("form"));
-        if !form::same_origin(&request.headers) || !is_ours {
-            let why =
-                "This form is out of date, or another site sent it. Reload the page and try again.";
-            return self.refuse(StatusCode::FORBIDDEN, "Not done", why);
-        }
-        let segments = segments(&request.path);
-        match segments.as_slice() {
-            ["login"] => return self.sign_in(sent("key").trim()).await,
-            ["logout"] => {
-                if let Some(id) = self.session {
-                    dashboard.sessions.close(id);
-                }
-                return reply::redirect_with_cookie(LOGIN, &set_cookie("", &self.visit.base));
-            }
-            _ => {}
-        }
-        let Some(viewer) = self.viewer else {
-            return reply::redirect(LOGIN);
-        };
-        let ["conversations", id, action @ ..] = segments.as_slice() else {
-            return self.missing();
-        };
-        let Some(id) = ConversationId::parse(id) else {
-            return self.missing();
-        };
-        let (page, reports) = (address(id), &dashboard.reports);
-        let done = match action {
-            ["pins"] => {
-                let text = Subject::Text(sent("text").trim().to_owned());
-                reports
-                    .pin(viewer, id, (text, Origin::Api))
-                    .await
-                    .map(|_| "#pins")
-            }
-            ["pins", pin, "remove"] => {
-                let Some(pin) = PinId::parse(pin) else {
-                    return self.missing();
-                };
-                reports.unpin(viewer, id, pin).await.map(|_| "#pins")
-            }
-            ["orders"] => {
-                let order = match sent("order").as_str() {
-                    "prepare" => Order::Prepare,
-                    "swap" => Order::Swap,
-                    "undo" => Order::Undo,
-                    "redo" => Order::Redo,
-                    _ => return self.missing(),
-                };
-                reports.order(viewer, id, order).await.map(|()| "")
-            }
-            _ => return self.missing(),
-        };
-        match done {
-            Ok(part) => reply::redirect(&format!("{page}{part}")),
-            Err(error) => self.failed(&error, &page),
-        }
-    }
-
     /// Signs a visitor in. A key that nothing was recorded with opens no session: it may be a mistyped token, and
     /// anyone can make up any number of keys.
     async fn sign_in(&self, key: &str) -> Response<Bytes> {

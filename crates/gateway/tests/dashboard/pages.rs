@@ -89,6 +89,7 @@ impl Lively {
                 text: "swapped: 57,511 to 12,904 tokens".to_owned(),
             }],
             dropped: None,
+        may_redo: false,
         }
     }
 }

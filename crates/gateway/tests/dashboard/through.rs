@@ -218,7 +218,7 @@ async fn a_conversation_over_a_boundary() {
         .await;
     assert_eq!(
         (set.status, set.location.as_str()),
-        (StatusCode::SEE_OTHER, format!("{one}#pins").as_str())
+        (StatusCode::SEE_OTHER, format!("{one}?told=pinned#pins").as_str())
     );
     assert!(talk.page(&one, "").await.text.contains(PIN));
     assert!(talk.say("Go on.".to_owned()).await.contains("pinned"));

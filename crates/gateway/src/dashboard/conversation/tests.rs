@@ -5,7 +5,7 @@ use crate::dashboard::tests::sample::{HOSTILE, detail, mark, part, visit};
 use crate::report::Detail;
 
 fn page(detail: &Detail) -> String {
-    conversation_page(detail, &visit()).expect("renders")
+    conversation_page(detail, None, &visit()).expect("renders")
 }
 
 #[test]
@@ -96,4 +96,18 @@ fn orders_are_offered_where_they_make_sense() {
     assert_eq!(orders("idle"), (true, false));
     assert_eq!(orders("preparing"), (false, false));
     assert_eq!(orders("ready"), (false, true));
+}
+
+#[test]
+fn no_order_is_offered_where_nothing_is_carried_out() {
+    let mut observed = detail();
+    observed.line.observed = true;
+    observed.may_redo = true;
+    let told = super::Told::of("swap");
+    let page = conversation_page(&observed, told, &visit()).expect("renders");
+    assert!(!page.contains("name=\"order\"") && !page.contains("class=\"told\""));
+    observed.line.observed = false;
+    assert!(super::conversation_page(&observed, None, &visit()).is_ok_and(|page| {
+        page.contains("value=\"undo\"") && page.contains("value=\"redo\"")
+    }));
 }

@@ -276,10 +276,10 @@ fn forms_of_our_pages_are_obeyed() {
     let all = Some(Viewer::All);
     let token = site.token(get(ONE, all));
     let cases = [
-        ("pins", "&text=keep+this", "#pins"),
-        ("pins/0a1b2c3d/remove", "", "#pins"),
-        ("orders", "&order=prepare", ""),
-        ("orders", "&order=swap", ""),
+        ("pins", "&text=keep+this", "?told=pinned#pins"),
+        ("pins/0a1b2c3d/remove", "", "?told=unpinned#pins"),
+        ("orders", "&order=prepare", "?told=prepare"),
+        ("orders", "&order=swap", "?told=swap"),
     ];
     for (what, sent, part) in cases {
         let response = site.ask(post(
@@ -299,6 +299,22 @@ fn forms_of_our_pages_are_obeyed() {
             "order Swap"
         ]
     );
+}
+
+#[test]
+fn the_page_says_what_will_come_of_an_action() {
+    let site = site();
+    let page = |query: &str| text(&site.get(&format!("{ONE}{query}"), Some(Viewer::All)));
+    let said = page("?told=swap");
+    let sentence = "Ordered: the summary goes in with the next request of this conversation.";
+    assert_eq!(part(&said, "class=\"told\" role=\"status\">", "</p>"), sentence);
+    let pinned = page("?told=pinned");
+    let (_, pins) = pinned.split_once("id=\"pins-title\"").unwrap();
+    assert!(pins.contains("class=\"told\""), "beside the pins");
+    for unknown in ["", "?told=", "?told=none", "?told=%3Cb%3Ehello", "?told=Swap"] {
+        let page = page(unknown);
+        assert!(!page.contains("class=\"told\"") && !page.contains("hello"), "{unknown}");
+    }
 }
 
 #[test]

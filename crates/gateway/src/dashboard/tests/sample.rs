@@ -113,6 +113,7 @@ pub fn detail() -> Detail {
             text: "swapped: 57,000 to 20,000 tokens".to_owned(),
         }],
         dropped: None,
+        may_redo: false,
     }
 }
 

@@ -1,0 +1,107 @@
+//! The pages.
+
+use bytes::Bytes;
+use history::{ConversationId, MarkId};
+use http::header::IF_NONE_MATCH;
+use http::{Response, StatusCode};
+
+use super::{Call, HOME, LOGIN, address, segments};
+use crate::dashboard::assets::assets;
+use crate::dashboard::notice::login_page;
+use crate::dashboard::told::Told;
+use crate::dashboard::{
+    Search, conversation_page, form, overview_page, replaced, reply, window_page,
+};
+use crate::report::{ReportError, Viewer};
+
+impl Call<'_> {
+    /// Shows a page, or leads to the one where the visitor signs in.
+    pub(super) async fn show(&self) -> Response<Bytes> {
+        let (request, visit) = (self.request, &self.visit);
+        let segments = segments(&request.path);
+        match segments.as_slice() {
+            ["assets", name] => {
+                let known = request.headers.get(IF_NONE_MATCH);
+                let known = known.and_then(|value| value.to_str().ok());
+                let served = assets().named(name);
+                return served.map_or_else(|| self.missing(), |served| reply::asset(served, known));
+            }
+            ["login"] => return reply::page(StatusCode::OK, login_page(None, visit)),
+            _ => {}
+        }
+        let Some(viewer) = self.viewer else {
+            return reply::redirect(LOGIN);
+        };
+        match segments.as_slice() {
+            // Links in the pages begin with a slash, but a typed address may lack the one at its end.
+            [] if !request.path.ends_with('/') => reply::redirect(HOME),
+            [] => {
+                let search = Search {
+                    find: self.query("find").unwrap_or_default(),
+                    from: self.number("from").unwrap_or(0),
+                };
+                let found = self.dashboard.reports.overview(viewer).await;
+                self.page(
+                    found.map(|found| overview_page(&found, &search, visit)),
+                    HOME,
+                )
+            }
+            ["strategy.svg"] => {
+                let draw = || self.dashboard.strategy.picture().into();
+                reply::picture(self.dashboard.picture.get_or_init(draw).clone())
+            }
+            ["conversations", id, rest @ ..] => match ConversationId::parse(id) {
+                Some(id) => self.of_conversation(viewer, id, rest).await,
+                None => self.failed(&ReportError::NoConversation, HOME),
+            },
+            _ => self.missing(),
+        }
+    }
+
+    /// Shows a page of one conversation.
+    async fn of_conversation(
+        &self,
+        viewer: Viewer,
+        id: ConversationId,
+        rest: &[&str],
+    ) -> Response<Bytes> {
+        let (reports, visit) = (&self.dashboard.reports, &self.visit);
+        match rest {
+            [] => {
+                let told = self.query("told").and_then(|word| Told::of(&word));
+                let found = reports.detail(viewer, id).await;
+                let page = found.map(|found| conversation_page(&found, told, visit));
+                self.page(page, HOME)
+            }
+            ["window"] => {
+                let found = reports.window(viewer, id, self.number("at")).await;
+                let page = found.map(|found| window_page(&found, visit));
+                self.page(page, &address(id))
+            }
+            ["marks", mark] => {
+                let Some(mark) = MarkId::parse(mark) else {
+                    return self.failed(&ReportError::NoMark, &address(id));
+                };
+                let from = self.number("from").unwrap_or(0);
+                let turns = from..from.saturating_add(replaced::TURNS);
+                let found = reports.replaced(viewer, id, mark, turns).await;
+                let lost = reports.lost(viewer, id, Some(mark)).await;
+                let both = found.and_then(|found| Ok((found, lost?)));
+                let page =
+                    both.map(|(found, lost)| replaced::replaced_page((&found, &lost), from, visit));
+                self.page(page, &address(id))
+            }
+            _ => self.missing(),
+        }
+    }
+
+    /// A field of the query.
+    fn query(&self, name: &str) -> Option<String> {
+        form::field(self.request.query.as_bytes(), name)
+    }
+
+    /// A number of the query.
+    fn number(&self, name: &str) -> Option<usize> {
+        self.query(name)?.parse().ok()
+    }
+}
