@@ -15,6 +15,12 @@ pub use conversation::Order;
 
 use crate::error;
 
+mod find;
+mod turns;
+
+pub use find::Needle;
+pub use turns::{Matches, Said, Turns, TurnsWanted};
+
 /// The scope of what a requester may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Viewer {
@@ -110,6 +116,9 @@ pub trait Reports: Send + Sync {
         mark: MarkId,
         turns: Range<usize>,
     ) -> Report<'_, Replaced>;
+
+    /// Returns turns of a conversation as they were said.
+    fn turns(&self, viewer: Viewer, id: ConversationId, wanted: TurnsWanted) -> Report<'_, Turns>;
 
     /// Returns the window as it was at a turn, counted from 1; `None`: at the newest.
     fn window(&self, viewer: Viewer, id: ConversationId, at: Option<usize>)

@@ -21,11 +21,12 @@ use super::{Conversations, Inner};
 use crate::config::Mode;
 use crate::report::{
     Detail, Expanded, Gauge, Line, Lost, Order, Original, Overview, PinReport, Recalled, Replaced,
-    Report, ReportError, Reports, Viewer, WindowAt,
+    Report, ReportError, Reports, Turns, TurnsWanted, Viewer, WindowAt,
 };
 
 mod figures;
 mod originals;
+mod turns;
 mod window;
 
 pub(super) use originals::Receipts;
@@ -65,6 +66,10 @@ impl Reports for Conversations {
         turns: Range<usize>,
     ) -> Report<'_, Replaced> {
         Box::pin(self.inner.replaced(asker, id, mark, turns))
+    }
+
+    fn turns(&self, asker: Viewer, id: ConversationId, wanted: TurnsWanted) -> Report<'_, Turns> {
+        Box::pin(self.inner.turns(asker, id, wanted))
     }
 
     fn window(&self, asker: Viewer, id: ConversationId, at: Option<usize>) -> Report<'_, WindowAt> {
@@ -137,8 +142,21 @@ struct Found {
     ready: Option<MarkId>,
     /// The last turn that is not shown.
     hidden: TurnId,
+    /// The last turn whose results are not shown.
+    cleared: TurnId,
     /// The conversation that its client compacted and that it goes on from.
     before: Option<ConversationId>,
+}
+
+/// The turns that the store has of a path. Of a conversation in memory, the newest ones are kept once they are
+/// answered.
+fn kept(store: &dyn Store, path: &[TurnId], is_live: bool) -> Result<Vec<Turn>, HistoryError> {
+    for &last in path.iter().rev() {
+        if !is_live || store.node(last)?.is_some() {
+            return store.path(last);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// The past of a conversation, from the store.
@@ -224,6 +242,7 @@ impl Inner {
                 standing: live.record().standing.mark,
                 ready: live.ready_mark(),
                 hidden: live.record().standing.from,
+                cleared: live.record().standing.cleared,
                 before: live.goes_on_from(),
             });
         }
@@ -244,6 +263,7 @@ impl Inner {
                     standing: record.standing.mark,
                     ready: None,
                     hidden: record.standing.from,
+                    cleared: record.standing.cleared,
                     before: None,
                 });
             }
@@ -253,18 +273,9 @@ impl Inner {
 
     /// Reads the past of a conversation from the store.
     async fn past(&self, found: &Found, id: ConversationId) -> Result<Past, ReportError> {
-        let (mut said, is_live) = (found.path.clone(), found.shared.is_some());
+        let (said, is_live) = (found.path.clone(), found.shared.is_some());
         let read = self.writer.read(found.tenant, move |store: &dyn Store| {
-            let mut kept = said.last().copied();
-            while is_live
-                && let Some(turn) = kept
-                && store.node(turn)?.is_none()
-            {
-                // The newest turns are kept once they are answered.
-                said.pop();
-                kept = said.last().copied();
-            }
-            let path = kept.map_or(Ok(Vec::new()), |kept| store.path(kept))?;
+            let path = kept(store, &said, is_live)?;
             let mut marks = Vec::new();
             for turn in &path {
                 marks.extend(store.marks_at(turn.id())?);
@@ -283,6 +294,13 @@ impl Inner {
             })
         });
         Ok(read.await?)
+    }
+
+    /// Reads the turns of a conversation from the store.
+    async fn said(&self, found: &Found) -> Result<Vec<Turn>, ReportError> {
+        let (said, is_live) = (found.path.clone(), found.shared.is_some());
+        let work = move |store: &dyn Store| kept(store, &said, is_live);
+        Ok(self.writer.read(found.tenant, work).await?)
     }
 
     async fn detail(&self, asker: Viewer, id: ConversationId) -> Result<Detail, ReportError> {

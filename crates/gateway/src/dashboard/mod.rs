@@ -18,6 +18,7 @@ mod session;
 mod site;
 mod text;
 mod told;
+mod turns;
 mod visit;
 mod window;
 
@@ -28,6 +29,7 @@ pub use replaced::replaced_page;
 pub(crate) use reply::PROTECTION;
 pub use site::{Dashboard, PageRequest};
 pub use text::one_line;
+pub use turns::turns_page;
 pub use visit::Visit;
 pub use window::window_page;
 

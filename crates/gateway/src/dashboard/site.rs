@@ -6,6 +6,7 @@
 //! | `GET /ebbtide/conversations/{id}` | one conversation |
 //! | `GET /ebbtide/conversations/{id}/marks/{mark}` | a summary beside what it replaced |
 //! | `GET /ebbtide/conversations/{id}/window` | the window at the turn in `at` |
+//! | `GET /ebbtide/conversations/{id}/turns` | the turns from `from` on, or those with the text `find` |
 //! | `POST /ebbtide/conversations/{id}/pins` | sets a pin with the field `text` |
 //! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes the pin |
 //! | `POST /ebbtide/conversations/{id}/orders` | gives the order in the field `order`: `prepare`, `swap`, `undo` or `redo` |

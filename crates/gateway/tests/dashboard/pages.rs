@@ -8,8 +8,9 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use futures_util::FutureExt;
 use gateway::report::{
-    Detail, Entry, Expanded, Gauge, Line, Lost, MarkReport, Money, Order, Original, Overview,
-    PinReport, Placed, Recalled, Replaced, Report, Reports, Sample, Share, Viewer, WindowAt,
+    Detail, Entry, Expanded, Gauge, Line, Lost, MarkReport, Matches, Money, Order, Original, Overview,
+    PinReport, Placed, Recalled, Replaced, Report, Reports, Said, Sample, Share, Turns,
+    TurnsWanted, Viewer, WindowAt,
 };
 use history::{ConversationId, MarkId};
 use serde_json::Value;
@@ -19,6 +20,9 @@ use crate::harness::Stage;
 
 const ONE: &str = "/ebbtide/conversations/00000000000000000000000000000001";
 const MARK: &str = "/ebbtide/conversations/00000000000000000000000000000001/marks/00000000000000000000000000000008";
+const TURNS: &str = "/ebbtide/conversations/00000000000000000000000000000001/turns";
+const FOUND: &str =
+    "/ebbtide/conversations/00000000000000000000000000000001/turns?find=script&from=1";
 /// Text that must not become markup, and a word too long for a phone.
 const HOSTILE: &str = "<script>alert(1)</script> \u{202e}gnp.exe\u{200b} שלום عليكم <img src=x onerror=alert(2)> /home/agent/work/repositories/a_very_long_path_without_any_place_to_break_it_in_two/src/lib.rs";
 
@@ -189,6 +193,29 @@ impl Reports for Lively {
         })
     }
 
+    fn turns(&self, _: Viewer, _: ConversationId, wanted: TurnsWanted) -> Report<'_, Turns> {
+        let said = |index: usize| Said {
+            index,
+            role: ["user", "assistant", "tool"][index % 3],
+            at: Some("2026-01-02T03:00:05Z".to_owned()),
+            tokens: 900,
+            seen: ["summarized", "shown", "cleared"][index % 3],
+            text: HOSTILE.repeat(index),
+        };
+        ready(Turns {
+            line: self.line(1, None),
+            all: 60,
+            turns: (wanted.from..wanted.from + 6).map(said).collect(),
+            found: (!wanted.find.is_empty()).then(|| Matches {
+                places: 21,
+                turns: 6,
+                searched: 0..60,
+            }),
+            earlier: None,
+            later: Some(wanted.from + 6),
+        })
+    }
+
     fn lost(&self, _: Viewer, _: ConversationId, _: Option<MarkId>) -> Report<'_, Lost> {
         ready(Lost::default())
     }
@@ -256,6 +283,8 @@ async fn pages_fit_a_phone_and_can_be_read_in_both_schemes() {
         "/ebbtide/",
         ONE,
         MARK,
+        TURNS,
+        FOUND,
         "/ebbtide/login",
         "/ebbtide/?find=none",
     ];

@@ -10,9 +10,10 @@ use crate::dashboard::assets::assets;
 use crate::dashboard::notice::login_page;
 use crate::dashboard::told::Told;
 use crate::dashboard::{
-    Search, conversation_page, form, overview_page, replaced, reply, window_page,
+    Search, conversation_page, form, overview_page, replaced, reply, turns, turns_page,
+    window_page,
 };
-use crate::report::{ReportError, Viewer};
+use crate::report::{ReportError, TurnsWanted, Viewer};
 
 impl Call<'_> {
     /// Shows a page, or leads to the one where the visitor signs in.
@@ -72,6 +73,17 @@ impl Call<'_> {
                 let found = reports.detail(viewer, id).await;
                 let page = found.map(|found| conversation_page(&found, told, visit));
                 self.page(page, HOME)
+            }
+            ["turns"] => {
+                let find = self.query("find").unwrap_or_default();
+                let wanted = TurnsWanted {
+                    find: find.clone(),
+                    from: self.number("from").unwrap_or(0),
+                    most: turns::TURNS,
+                };
+                let found = reports.turns(viewer, id, wanted).await;
+                let page = found.map(|found| turns_page(&found, &find, visit));
+                self.page(page, &address(id))
             }
             ["window"] => {
                 let found = reports.window(viewer, id, self.number("at")).await;

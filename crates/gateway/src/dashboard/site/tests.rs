@@ -16,7 +16,7 @@ use crate::config::{Config, Secret};
 use crate::dashboard::tests::sample::{detail, overview, part, replaced, visit, window};
 use crate::report::{
     Detail, Expanded, Line, Lost, Order, Overview, PinReport, Recalled, Replaced, Report,
-    ReportError, Reports, Viewer, WindowAt,
+    ReportError, Reports, Turns, TurnsWanted, Viewer, WindowAt,
 };
 
 const SECRET: [u8; 32] = [9; 32];
@@ -68,6 +68,11 @@ impl Reports for Known {
 
     fn window(&self, viewer: Viewer, _: ConversationId, at: Option<usize>) -> Report<'_, WindowAt> {
         self.answer(viewer, window(at.unwrap_or(60)), format!("window {at:?}"))
+    }
+
+    fn turns(&self, viewer: Viewer, _: ConversationId, wanted: TurnsWanted) -> Report<'_, Turns> {
+        let told = format!("turns {:?} {}", wanted.find, wanted.from);
+        self.answer(viewer, Turns::default(), told)
     }
 
     fn lost(&self, viewer: Viewer, _: ConversationId, _: Option<MarkId>) -> Report<'_, Lost> {
@@ -204,6 +209,7 @@ fn addresses_and_their_status() {
     let site = site();
     let all = Some(Viewer::All);
     let mark = format!("{ONE}/marks/00000000000000000000000000000008?from=40");
+    let turns = format!("{ONE}/turns?find=a&from=7");
     let cases = [
         ("/ebbtide", all, 303),
         ("/ebbtide/", all, 200),
@@ -215,6 +221,7 @@ fn addresses_and_their_status() {
         (ONE, Some(Viewer::Tenant(owner())), 200),
         (ONE, Some(Viewer::Tenant(Tenant::ANONYMOUS)), 404),
         (mark.as_str(), all, 200),
+        (turns.as_str(), all, 200),
         ("/ebbtide/conversations/../../etc", all, 404),
         ("/ebbtide/assets/none.css", None, 404),
         ("/ebbtide/other", all, 404),
@@ -234,6 +241,8 @@ fn addresses_and_their_status() {
             .unwrap()
             .contains(&"replaced 40..60".to_owned())
     );
+    let told = site.known.told.lock().unwrap();
+    assert!(told.contains(&"turns \"a\" 7".to_owned()));
 }
 
 #[test]
