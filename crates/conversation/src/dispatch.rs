@@ -39,6 +39,10 @@ impl Conversation {
             Input::Refused(flight, status, failure) => self.refused(flight, (status, failure), now),
             Input::Rescue(incoming, flight, rescue) => self.rescue(incoming, (flight, rescue), now),
             Input::Answered(flight, reply, proof) => self.answered((flight, reply), proof, now),
+            Input::Served(served) => {
+                self.journal.served(served);
+                Vec::new()
+            }
             Input::Landed(flight) => {
                 self.flights.open = self.flights.open.saturating_sub(1);
                 // The next request that is answered brings it again.

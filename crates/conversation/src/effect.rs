@@ -14,6 +14,7 @@ use crate::flight::Flight;
 use crate::homunculus::hosted::StrategyFailure;
 use crate::homunculus::{JobId, Preparation, Refusal, Writing};
 use crate::incoming::Incoming;
+use crate::journal::Served;
 use crate::overlay::Overlay;
 use crate::proof::Proof;
 use crate::regret::Acted;
@@ -45,6 +46,8 @@ pub enum Input<'a, 'r> {
     Rescue(&'a Incoming<'r>, &'a mut Flight, &'a mut Rescue),
     /// The provider answered a request. `None`: the answer could not be read.
     Answered(&'a Flight, Option<&'a Reply>, &'a Proof),
+    /// What became of a request, for its journal.
+    Served(Served),
     /// A request has ended: answered, refused, cut, or its client went away.
     Landed(&'a Flight),
     /// A summary has begun to be made.

@@ -14,6 +14,10 @@ use serde_json::{Value, json};
 use crate::adaptive::SoftMoved;
 use crate::seal::SealRefusal;
 
+mod served;
+
+pub use served::{Deeds, Ending, SERVED, Served};
+
 /// The number of entries that are kept.
 const ENTRIES: usize = 48;
 
@@ -230,6 +234,7 @@ impl Sent {
 pub struct Journal {
     entries: VecDeque<(Timestamp, Happened)>,
     sent: VecDeque<Sent>,
+    served: VecDeque<Served>,
     /// True if it says more than what the store has.
     is_new: bool,
 }
@@ -269,6 +274,15 @@ impl Journal {
         self.sent.push_back(sent);
     }
 
+    /// Notes what became of a request.
+    pub(crate) fn served(&mut self, served: Served) {
+        if self.served.len() >= SERVED {
+            self.served.pop_front();
+        }
+        self.is_new = true;
+        self.served.push_back(served);
+    }
+
     /// The text for the store, if it says more than the last one.
     pub(crate) fn take_written(&mut self) -> Option<String> {
         if !std::mem::take(&mut self.is_new) {
@@ -279,7 +293,8 @@ impl Journal {
         let sent = self.sent.iter();
         let sent = sent.map(|it| json!([it.at, it.tokens, it.unchanged, it.swapped]));
         let (entries, sent): (Vec<Value>, Vec<Value>) = (entries.collect(), sent.collect());
-        Some(json!({"entries": entries, "sent": sent}).to_string())
+        let served: Vec<Value> = self.served.iter().map(Served::written).collect();
+        Some(json!({"entries": entries, "sent": sent, "served": served}).to_string())
     }
 
     /// The journal of a text from the store; without what cannot be read.
@@ -303,6 +318,12 @@ impl Journal {
         Self {
             entries: entries.take(ENTRIES).collect(),
             sent: sent.take(SAMPLES).collect(),
+            served: list("served")
+                .into_iter()
+                .flatten()
+                .filter_map(Served::read)
+                .take(SERVED)
+                .collect(),
             is_new: false,
         }
     }
@@ -317,11 +338,17 @@ impl Journal {
         self.sent.iter()
     }
 
+    /// What became of the newest requests, oldest first.
+    pub fn outcomes(&self) -> impl DoubleEndedIterator<Item = &Served> {
+        self.served.iter()
+    }
+
     /// The bytes it holds on the heap, without texts.
     #[must_use]
     pub(crate) fn bytes(&self) -> usize {
         self.entries.capacity() * size_of::<(Timestamp, Happened)>()
             + self.sent.capacity() * size_of::<Sent>()
+            + self.served.capacity() * size_of::<Served>()
     }
 
     /// The newest request.
