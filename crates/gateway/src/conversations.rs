@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::conversation::directory::{Directory, Rested, Room};
+use ::conversation::journal::Served;
 use ::conversation::words::Did;
 use ::conversation::{Effect, Input, Notice};
-use history::{Engine, HistoryError, Tenant};
+use history::{ConversationId, Engine, HistoryError, Tenant};
 use jiff::Timestamp;
 use tokio::time::{sleep, timeout};
 
@@ -146,6 +147,22 @@ impl Conversations {
     /// Counts a request to a model server until the returned value is dropped: summaries give way to it.
     pub(crate) fn occupy(&self, url: &str) -> Occupied {
         self.inner.slots.occupy(url)
+    }
+
+    /// Notes what became of a request that came at this time.
+    pub(crate) fn served(
+        &self,
+        (tenant, id): (Tenant, ConversationId),
+        came: Timestamp,
+        served: Served,
+    ) {
+        let Some(shared) = self.inner.directory.registry.get(tenant, id) else {
+            return;
+        };
+        let mut live = shared.lock();
+        let since = came.duration_since(live.record().began);
+        let at = u32::try_from(since.as_millis() / 100).unwrap_or(0);
+        live.on(Input::Served(Served { at, ..served }), came);
     }
 
     /// Decides about a request. It may wait; dropping it says that the client went away. The caller

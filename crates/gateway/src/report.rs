@@ -16,9 +16,11 @@ pub use conversation::Order;
 use crate::error;
 
 mod find;
+mod requests;
 mod turns;
 
 pub use find::Needle;
+pub use requests::RequestReport;
 pub use turns::{Matches, Said, Turns, TurnsWanted};
 
 /// The scope of what a requester may see.
@@ -287,6 +289,8 @@ pub struct Detail {
     pub line: Line,
     /// The sizes of the newest requests, oldest first.
     pub pressure: Vec<Sample>,
+    /// The newest requests and what became of them, newest first.
+    pub requests: Vec<RequestReport>,
     /// The summaries, oldest first.
     pub marks: Vec<MarkReport>,
     /// The content of the window by class.

@@ -32,7 +32,8 @@ mod window;
 pub(super) use originals::Receipts;
 
 use figures::{
-    all, classes, covered, described, entries, line_of, mark_report, money, pin_report, sample,
+    all, classes, covered, described, entries, line_of, mark_report, money, pin_report, requests,
+    sample,
 };
 
 /// The number of conversations outside memory that are reported.
@@ -327,6 +328,7 @@ impl Inner {
                 marks,
                 dropped,
                 pressure: past.journal.samples().map(sample).collect(),
+                requests: requests(&past.journal, &found.line),
                 journal: entries(&past.journal),
                 line: found.line,
                 ..Detail::default()
@@ -335,6 +337,7 @@ impl Inner {
         let live = shared.lock();
         let pins = live.pins().iter();
         Ok(Detail {
+            requests: requests(live.journal(), &found.line),
             line: found.line,
             pressure: live.journal().samples().map(sample).collect(),
             marks,

@@ -9,6 +9,7 @@ use super::gauge::{Filled, class_name, filled, share as share_of, stacked};
 use super::moment::Moment;
 use super::overview::{State, Tile, dollars, money_tiles, name};
 use super::plot;
+use super::requests::Requests;
 use super::text::{one_line, visible};
 use super::told::Told;
 use crate::report::{Detail, MarkReport, Money, PinReport, Share};
@@ -43,6 +44,7 @@ struct Page<'a> {
     tiles: Vec<Tile>,
     pressure: Pressure,
     window: Window,
+    requests: Requests,
     marks: Vec<Summary>,
     pins: Vec<Pin>,
     cost: Vec<(&'static str, String)>,
@@ -111,6 +113,7 @@ impl<'a> Page<'a> {
             tiles: money_tiles(&detail.line.money, detail.line.observed),
             pressure: Pressure::of(detail),
             window: Window::of(detail),
+            requests: Requests::of(&detail.requests, visit.now),
             marks: summaries(&detail.marks, visit.now),
             pins: detail.pins.iter().map(Pin::of).collect(),
             cost: cost(&detail.line.money, detail.line.observed),

@@ -14,6 +14,7 @@ mod overview;
 mod plot;
 mod replaced;
 mod reply;
+mod requests;
 mod session;
 mod site;
 mod text;

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use context::coded::ErrorCode;
 use context::{Text, Tokens};
-use history::ConversationId;
+use history::{ConversationId, Tenant};
 use http::HeaderMap;
 use http::request::Parts;
 use jiff::Timestamp;
@@ -18,6 +19,7 @@ use crate::server::refusal::Reason;
 use crate::server::route::{Provider, Route};
 use crate::server::spans::{SpanContext, SpanData};
 use crate::server::{State, duration, headers};
+use conversation::journal::{Ending, Served};
 use conversation::words::Did;
 use wire::api::Bridge;
 
@@ -28,13 +30,8 @@ pub(crate) struct Exchange {
     pub(crate) places: Places,
     pub(crate) returning: Returning,
     method: String,
-    span: Option<Span>,
-    started: Instant,
-    /// The time at which its body had arrived, as far as the gateway reads it.
-    read: Instant,
-    own: Option<Duration>,
-    /// The time for which the end of the answer was held back to record the conversation.
-    keeping: Option<Duration>,
+    span: Option<SpanContext>,
+    times: Times,
     record: Record,
     bytes: Bytes,
 }
@@ -59,10 +56,19 @@ pub(crate) struct Returning {
     pub(crate) generation: Option<Generation>,
 }
 
-/// The span of a generation.
-struct Span {
-    context: SpanContext,
-    from: Timestamp,
+
+/// The times of one request.
+struct Times {
+    /// The time of day at which it came.
+    came: Timestamp,
+    started: Instant,
+    /// The time at which its body had arrived, as far as the gateway reads it.
+    read: Instant,
+    own: Option<Duration>,
+    /// The time until the first byte of the answer.
+    first: Option<Duration>,
+    /// The time for which the end of the answer was held back to record the conversation.
+    keeping: Option<Duration>,
 }
 
 /// The facts to log about a request.
@@ -70,9 +76,12 @@ struct Span {
 struct Record {
     status: Option<u16>,
     did: Vec<Did>,
+    tenant: Option<Tenant>,
     conversation: Option<ConversationId>,
     tokens: Option<Tokens>,
-    complete: bool,
+    ending: Option<Ending>,
+    /// The error of a request without an answer of its provider.
+    fault: Option<ErrorCode>,
 }
 
 /// Bytes of the bodies.
@@ -89,21 +98,21 @@ impl Exchange {
         let context = matches!(route.endpoint, Endpoint::Generate(_))
             .then(|| state.spans.context(&parts.headers))
             .flatten();
-        let span = context.map(|context| Span {
-            context,
-            from: (state.clock)(),
-        });
         Self {
-            span,
+            span: context,
+            times: Times {
+                came: (state.clock)(),
+                started: now,
+                read: now,
+                own: None,
+                first: None,
+                keeping: None,
+            },
             state,
             route,
             places: Places::default(),
             returning: Returning::default(),
             method: parts.method.to_string(),
-            started: now,
-            read: now,
-            own: None,
-            keeping: None,
             record: Record::default(),
             bytes: Bytes::default(),
         }
@@ -111,7 +120,7 @@ impl Exchange {
 
     /// Notes that the body was read whole.
     pub(crate) fn body_read(&mut self, bytes: usize) {
-        self.read = Instant::now();
+        self.times.read = Instant::now();
         self.received(bytes);
     }
 
@@ -125,9 +134,9 @@ impl Exchange {
         if let Some(server) = &mut self.places.server {
             server.sent();
         }
-        if self.own.is_none() {
-            let own = self.read.elapsed();
-            self.own = Some(own);
+        if self.times.own.is_none() {
+            let own = self.times.read.elapsed();
+            self.times.own = Some(own);
             self.state.metrics.own_time(own);
         }
     }
@@ -135,7 +144,7 @@ impl Exchange {
     /// Notes that the end of the answer was held back since then to record the conversation.
     pub(crate) fn recorded(&mut self, since: Instant) {
         let keeping = since.elapsed();
-        self.keeping = Some(keeping);
+        self.times.keeping = Some(keeping);
         self.state.metrics.keeping_time(keeping);
     }
 
@@ -155,6 +164,11 @@ impl Exchange {
         self.did(&outgoing.did);
         self.record.conversation = outgoing.conversation;
         self.record.tokens = outgoing.tokens;
+    }
+
+    /// Notes whose request it is.
+    pub(crate) const fn is_of(&mut self, tenant: Tenant) {
+        self.record.tenant = Some(tenant);
     }
 
     /// Notes the conversation of the request.
@@ -179,26 +193,68 @@ impl Exchange {
         if let Some(server) = &mut self.places.server {
             server.answered();
         }
+        if bytes > 0 && self.times.first.is_none() {
+            self.times.first = Some(self.times.started.elapsed());
+        }
         self.bytes.sent = self.bytes.sent.saturating_add(bytes);
     }
 
     /// Notes that the whole answer was sent.
-    pub(crate) fn complete(&mut self) {
-        self.record.complete = true;
+    pub(crate) const fn complete(&mut self) {
+        self.record.ending = Some(Ending::Whole);
+    }
+
+    /// Notes that the provider broke the answer off.
+    pub(crate) const fn broken_off(&mut self) {
+        self.record.ending = Some(Ending::BrokenOff);
     }
 
     /// Notes that the request has no answer from its provider.
     pub(crate) fn refused(&mut self, reason: Reason, status: u16) {
         self.record.status = Some(status);
+        self.record.fault = Some(reason.code());
         self.did(&[reason.did()]);
         self.complete();
+    }
+
+    /// Has the conversation note what became of a generation.
+    fn note(&self, status: u16, ending: Ending) {
+        let Record {
+            tenant: Some(tenant),
+            conversation: Some(conversation),
+            ..
+        } = self.record
+        else {
+            return;
+        };
+        if !matches!(self.route.endpoint, Endpoint::Generate(_)) {
+            return;
+        }
+        // A client that has heard the end may go away before the connection is done.
+        let ending = match &self.returning.generation {
+            Some(_) => Ending::Whole,
+            None => ending,
+        };
+        let short = |tokens: Tokens| u32::try_from(tokens.get()).unwrap_or(u32::MAX);
+        let served = Served {
+            at: 0,
+            tokens: self.record.tokens.map(short),
+            did: self.record.did.iter().copied().collect(),
+            status,
+            began: self.times.first.map(milliseconds),
+            ended: milliseconds(self.times.started.elapsed()),
+            ending,
+            fault: self.record.fault.map_or(0, number),
+        };
+        let (of, came) = ((tenant, conversation), self.times.came);
+        self.state.core.served(of, came, served);
     }
 }
 
 impl Exchange {
     /// Exports the span of a generation (OpenTelemetry's semantic conventions for generative AI).
     fn export_span(&self, status: u16, did: &str) {
-        let Some(span) = &self.span else { return };
+        let Some(context) = &self.span else { return };
         let provider = match self.route.provider {
             Provider::Anthropic => "anthropic",
             Provider::OpenAi => "openai",
@@ -224,9 +280,9 @@ impl Exchange {
             describe(generation, &mut attributes);
         }
         self.state.spans.export(SpanData {
-            context: &span.context,
+            context,
             name,
-            from: span.from,
+            from: self.times.came,
             to: (self.state.clock)(),
             status,
             attributes,
@@ -260,6 +316,16 @@ fn describe(generation: &Generation, attributes: &mut Vec<(&'static str, Value)>
     }
 }
 
+fn milliseconds(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
+}
+
+/// The number of an error code.
+fn number(code: ErrorCode) -> u16 {
+    let digits = code.as_str().trim_start_matches('E');
+    digits.parse().unwrap_or(0)
+}
+
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
@@ -275,31 +341,35 @@ impl Drop for Exchange {
             did,
             conversation,
             tokens,
-            complete,
+            ending,
+            ..
         } = &self.record;
         // The client disconnected before the head of an answer. nginx introduced this status.
         let status = status.unwrap_or(499);
+        let ending = ending.unwrap_or(Ending::Left);
         metrics.answered(self.route.name(), status, did);
         let words: Vec<&str> = did.iter().map(|did| did.as_str()).collect();
         let words = words.join(",");
         self.export_span(status, &words);
+        self.note(status, ending);
         let generation = self.returning.generation.as_ref();
+        let times = &self.times;
         tracing::info!(
-                    target: "ebbtide::request",
-                    method = self.method,
-                    endpoint = self.route.name(),
-                    status,
-        whole = complete,
-                    did = words,
-                    model = generation.map(|generation| generation.model.as_str()),
-                    conversation = conversation.map(tracing::field::display),
-                    tokens = tokens.map(Tokens::get),
-                    bytes_in = self.bytes.received,
-                    bytes_out = self.bytes.sent,
-                    own_us = self.own.map(micros),
-                    keeping_us = self.keeping.map(micros),
-                    all_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
-                    "request"
-                );
+            target: "ebbtide::request",
+            method = self.method,
+            endpoint = self.route.name(),
+            status,
+            whole = (ending == Ending::Whole),
+            did = words,
+            model = generation.map(|generation| generation.model.as_str()),
+            conversation = conversation.map(tracing::field::display),
+            tokens = tokens.map(Tokens::get),
+            bytes_in = self.bytes.received,
+            bytes_out = self.bytes.sent,
+            own_us = times.own.map(micros),
+            keeping_us = times.keeping.map(micros),
+            all_ms = milliseconds(times.started.elapsed()),
+            "request"
+        );
     }
 }

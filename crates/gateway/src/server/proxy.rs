@@ -92,6 +92,7 @@ async fn answer(exchange: &mut Exchange, mut parts: Parts, body: Upload) -> Resu
     else {
         return pass(exchange, parts, body).await;
     };
+    exchange.is_of(tenant);
     let came = exchange.state.gate.read(body).await?;
     exchange.body_read(came.len());
     let encoding = match codings.is_empty() {

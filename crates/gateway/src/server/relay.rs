@@ -232,6 +232,7 @@ impl Relay {
     async fn broken_off(&mut self) -> (Piece, bool) {
         self.end = End::Told;
         self.ticket = None;
+        self.exchange.broken_off();
         // The server drops what it has not written yet, so let it write the head and what came.
         yield_now().await;
         (Err(Box::new(Cut)), false)

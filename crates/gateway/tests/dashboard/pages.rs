@@ -9,7 +9,7 @@ use context::pin::{Origin, PinId, Subject};
 use futures_util::FutureExt;
 use gateway::report::{
     Detail, Entry, Expanded, Gauge, Line, Lost, MarkReport, Matches, Money, Order, Original, Overview,
-    PinReport, Placed, Recalled, Replaced, Report, Reports, Said, Sample, Share, Turns,
+    PinReport, Placed, Recalled, Replaced, Report, Reports, RequestReport, Said, Sample, Share, Turns,
     TurnsWanted, Viewer, WindowAt,
 };
 use history::{ConversationId, MarkId};
@@ -81,6 +81,7 @@ impl Lively {
         Detail {
             line: self.line(1, None),
             pressure: (0..420_u32).map(sample).collect(),
+            requests: (0..12).map(request).collect(),
             marks: vec![mark(7, "replaced", "old"), mark(8, "standing", HOSTILE)],
             classes: kinds
                 .into_iter()
@@ -105,6 +106,19 @@ fn sample(request: u32) -> Sample {
         tokens: 12_000 + u64::from(request % 105) * 440,
         unchanged: 12_000 + u64::from(request) * 440,
         swapped: request > 0 && request.is_multiple_of(105),
+    }
+}
+
+fn request(n: u16) -> RequestReport {
+    let fails = n.is_multiple_of(5);
+    RequestReport {
+        at: format!("2026-01-02T03:{:02}:05Z", 59 - n),
+        tokens: Some(41_000),
+        did: vec!["swapped", "compacted", "noted"],
+        status: if fails { 529 } else { 200 },
+        began: (!fails).then_some(0.812),
+        ended: 9.03,
+        error: if fails { "the provider refused it" } else { "" }.to_owned(),
     }
 }
 

@@ -1,15 +1,19 @@
 //! Conversations, summaries and pins as the reports put them.
 
 use ::conversation::Conversation as Live;
-use ::conversation::journal::{Journal, Sent};
+use ::conversation::journal::{Ending, Journal, Sent, Served};
+use ::conversation::words::Did;
 use context::pin::Pin;
 use context::regret::Kind;
 use context::{Role, Tokens, Turn};
 use history::{Conversation, Mark, Route, Totals};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Found, Past};
-use crate::report::{Entry, Gauge, Line, MarkReport, Money, PinReport, Regrets, Sample, Share};
+use crate::error;
+use crate::report::{
+    Entry, Gauge, Line, MarkReport, Money, PinReport, Regrets, RequestReport, Sample, Share,
+};
 
 pub(super) fn line_of(live: &Live, now: Timestamp) -> Line {
     let limits = live.limits();
@@ -113,6 +117,39 @@ pub(super) fn sample(sent: &Sent) -> Sample {
     }
 }
 
+/// The newest requests, newest first.
+pub(super) fn requests(journal: &Journal, line: &Line) -> Vec<RequestReport> {
+    let began: Timestamp = line.began.parse().unwrap_or_default();
+    let seconds = |milliseconds: u32| f64::from(milliseconds) / 1e3;
+    let report = |served: &Served| {
+        let since = SignedDuration::from_millis(i64::from(served.at) * 100);
+        let at = began.checked_add(since).unwrap_or(began);
+        RequestReport {
+            at: at.to_string(),
+            tokens: served.tokens.map(u64::from),
+            did: served.did.iter().map(Did::as_str).collect(),
+            status: served.status,
+            began: served.began.map(seconds),
+            ended: seconds(served.ended),
+            error: trouble(served),
+        }
+    };
+    journal.outcomes().rev().map(report).collect()
+}
+
+/// What went wrong with a request; empty if nothing did.
+fn trouble(served: &Served) -> String {
+    let number = format!("E{:04}", served.fault);
+    let ours = error::CODES.iter().find(|it| it.code.as_str() == number);
+    match (ours, served.ending, served.status) {
+        (Some(ours), ..) => format!("{number}: {}", ours.meaning),
+        (None, Ending::Left, _) => "the client disconnected".to_owned(),
+        (None, Ending::BrokenOff, _) => "the provider broke its answer off".to_owned(),
+        (None, Ending::Whole, 400..) => "the provider refused it".to_owned(),
+        (None, Ending::Whole, _) => String::new(),
+    }
+}
+
 /// The number of turns of the path that a mark replaces.
 pub(super) fn covered(mark: &Mark, path: &[Turn]) -> usize {
     path.iter()
@@ -187,5 +224,35 @@ pub(super) fn pin_report(pin: &Pin, removable: bool) -> PinReport {
         origin: pin.origin.as_str(),
         tokens: pin.tokens.get(),
         removable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::conversation::journal::{Deeds, Ending, Served};
+
+    use super::trouble;
+
+    #[test]
+    fn what_went_wrong_is_said_in_words() {
+        let check = |status, ending, fault, expected: &str| {
+            let served = Served {
+                at: 0,
+                tokens: None,
+                did: Deeds::default(),
+                status,
+                began: None,
+                ended: 5,
+                ending,
+                fault,
+            };
+            assert_eq!(trouble(&served), expected);
+        };
+        check(200, Ending::Whole, 0, "");
+        check(429, Ending::Whole, 0, "the provider refused it");
+        check(200, Ending::BrokenOff, 0, "the provider broke its answer off");
+        check(499, Ending::Left, 0, "the client disconnected");
+        check(504, Ending::Whole, 804, "E0804: the provider sent nothing for too long");
+        check(200, Ending::Whole, 1, "");
     }
 }

@@ -11,7 +11,9 @@ fn page(detail: &Detail) -> String {
 #[test]
 fn each_part_says_what_is_known() {
     let page = page(&detail());
-    for id in ["state", "window", "marks", "pin-list", "cost", "journal"] {
+    for id in [
+        "state", "window", "requests", "marks", "pin-list", "cost", "journal",
+    ] {
         insta::assert_snapshot!(
             id,
             part(&page, &format!("id=\"{id}\" data-live>"), "\n</div>\n")
@@ -25,6 +27,7 @@ fn empty_parts_say_what_to_do() {
     empty.pressure.clear();
     empty.marks.clear();
     empty.classes.clear();
+    empty.requests.clear();
     empty.pins.clear();
     empty.journal.clear();
     let page = page(&empty);
@@ -34,6 +37,7 @@ fn empty_parts_say_what_to_do() {
         "The content is not known yet",
         "start a line with <code>#pin</code>",
         "No events yet",
+        "No requests noted yet",
     ] {
         assert!(page.contains(said), "{said}");
     }
@@ -49,6 +53,10 @@ fn nothing_a_conversation_says_becomes_markup() {
     }
     for pin in &mut hostile.pins {
         pin.text = HOSTILE.to_owned();
+    }
+    for request in &mut hostile.requests {
+        request.error = HOSTILE.to_owned();
+        request.at = HOSTILE.to_owned();
     }
     for entry in &mut hostile.journal {
         entry.text = HOSTILE.to_owned();

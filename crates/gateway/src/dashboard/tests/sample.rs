@@ -3,7 +3,7 @@
 use crate::dashboard::Visit;
 use crate::report::{
     Detail, Entry, Gauge, Line, MarkReport, Money, Original, Overview, PinReport, Placed, Regrets,
-    Replaced, Sample, Share, WindowAt,
+    Replaced, RequestReport, Sample, Share, WindowAt,
 };
 
 /// Text that must not become markup.
@@ -84,6 +84,18 @@ pub fn mark(id: u8, state: &'static str) -> MarkReport {
     }
 }
 
+fn request(at: &str, status: u16, error: &str) -> RequestReport {
+    RequestReport {
+        at: at.to_owned(),
+        tokens: Some(20_000),
+        did: vec!["swapped", "noted"],
+        status,
+        began: error.is_empty().then_some(0.812),
+        ended: 9.03,
+        error: error.to_owned(),
+    }
+}
+
 pub fn detail() -> Detail {
     let sample = |at: f64, tokens, unchanged, swapped| Sample {
         at,
@@ -98,6 +110,10 @@ pub fn detail() -> Detail {
             sample(0.0, 20_000, 20_000, false),
             sample(30.0, 57_000, 57_000, false),
             sample(90.0, 20_000, 60_000, true),
+        ],
+        requests: vec![
+            request("2026-01-02T03:01:05Z", 529, "the provider refused it"),
+            request("2026-01-02T03:00:05Z", 200, ""),
         ],
         marks: vec![mark(7, "replaced"), mark(8, "standing")],
         classes: vec![share("summary", 2_104), share("tool results", 30_000)],
