@@ -6,6 +6,7 @@
 
 mod assets;
 mod conversation;
+mod export;
 mod form;
 mod gauge;
 mod moment;
@@ -15,6 +16,7 @@ mod plot;
 mod replaced;
 mod reply;
 mod requests;
+mod search;
 mod session;
 mod site;
 mod text;
@@ -25,9 +27,10 @@ mod window;
 
 pub use conversation::conversation_page;
 pub use notice::{Notice, login_page, notice_page};
-pub use overview::{Search, overview_page};
+pub use overview::overview_page;
 pub use replaced::replaced_page;
 pub(crate) use reply::PROTECTION;
+pub use search::Search;
 pub use site::{Dashboard, PageRequest};
 pub use text::one_line;
 pub use turns::turns_page;

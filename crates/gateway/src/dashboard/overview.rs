@@ -9,20 +9,12 @@ use jiff::Timestamp;
 use super::Visit;
 use super::gauge::{Filled, filled, ratio};
 use super::moment::Moment;
+use super::search::{Choice, Search};
 use super::text::one_line;
 use crate::report::{Line, Money, Overview};
 
 /// Conversations per page.
 const ROWS: usize = 100;
-
-/// The part of the list to show, according to the address.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Search {
-    /// Shows only conversations whose title, name, model or id contains this text.
-    pub find: String,
-    /// The index of the first row, from 0.
-    pub from: usize,
-}
 
 /// Renders the page that lists the conversations.
 pub fn overview_page(
@@ -38,7 +30,9 @@ pub fn overview_page(
 struct Page<'a> {
     visit: &'a Visit,
     strategy: &'a str,
-    find: &'a str,
+    search: &'a Search,
+    states: Vec<Choice>,
+    models: Vec<Choice>,
     tiles: Vec<Tile>,
     rows: Vec<Row>,
     /// The shown rows, such as `1–100 of 230`.
@@ -95,7 +89,7 @@ impl State {
 
 impl<'a> Page<'a> {
     fn of(overview: &'a Overview, search: &'a Search, visit: &'a Visit) -> Self {
-        let found = found(&overview.conversations, &search.find);
+        let found = search.of(&overview.conversations);
         let tree = tree(&found);
         let from = search.from.min(tree.len().saturating_sub(1)) / ROWS * ROWS;
         let to = (from + ROWS).min(tree.len());
@@ -107,7 +101,9 @@ impl<'a> Page<'a> {
         Self {
             visit,
             strategy: &overview.strategy,
-            find: &search.find,
+            search,
+            states: Choice::states(search),
+            models: Choice::models(&overview.conversations, search),
             tiles: tiles(overview),
             rows: tree
                 .iter()
@@ -282,20 +278,6 @@ fn saved(money: &Money) -> Tile {
         value: dollars(difference.abs()),
         note: format!("{share} of the cost if clients summarized by themselves"),
     }
-}
-
-/// Returns the conversations that contain the text, ignoring case.
-fn found<'a>(lines: &'a [Line], find: &str) -> Vec<&'a Line> {
-    let find = find.trim().to_lowercase();
-    lines
-        .iter()
-        .filter(|line| {
-            find.is_empty()
-                || [&line.title, &line.name, &line.model, &line.id]
-                    .iter()
-                    .any(|text| text.to_lowercase().contains(&find))
-        })
-        .collect()
 }
 
 /// Orders the conversations so that each one's children follow it, one level deeper.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, LOCATION,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderName, LOCATION,
     REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderValue, Response, StatusCode};
@@ -47,6 +47,16 @@ pub(super) fn page(status: StatusCode, html: Result<String, askama::Error>) -> R
     };
     let mut response = plain(status, Bytes::from(html));
     set(&mut response, CONTENT_TYPE, "text/html; charset=utf-8");
+    set(&mut response, CACHE_CONTROL, "no-store");
+    response
+}
+
+/// Serves a file that the browser saves under this name.
+pub(super) fn download(file: Bytes, kind: &str, name: &str) -> Response<Bytes> {
+    let mut response = plain(StatusCode::OK, file);
+    set(&mut response, CONTENT_TYPE, kind);
+    let disposition = format!("attachment; filename=\"{name}\"");
+    set(&mut response, CONTENT_DISPOSITION, &disposition);
     set(&mut response, CACHE_CONTROL, "no-store");
     response
 }

@@ -2,11 +2,13 @@
 //!
 //! | address | page or action |
 //! |---|---|
-//! | `GET /ebbtide/` | the list |
+//! | `GET /ebbtide/` | the list, or those with the text `find`, the `state` and the `model` |
+//! | `GET /ebbtide/conversations.csv` | the same as a table to download |
 //! | `GET /ebbtide/conversations/{id}` | one conversation |
 //! | `GET /ebbtide/conversations/{id}/marks/{mark}` | a summary beside what it replaced |
 //! | `GET /ebbtide/conversations/{id}/window` | the window at the turn in `at` |
 //! | `GET /ebbtide/conversations/{id}/turns` | the turns from `from` on, or those with the text `find` |
+//! | `GET /ebbtide/conversations/{id}/turns.jsonl` | all turns to download, one a line |
 //! | `POST /ebbtide/conversations/{id}/pins` | sets a pin with the field `text` |
 //! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes the pin |
 //! | `POST /ebbtide/conversations/{id}/orders` | gives the order in the field `order`: `prepare`, `swap`, `undo` or `redo` |

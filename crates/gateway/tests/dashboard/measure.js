@@ -51,7 +51,7 @@ const measure = (frame) => {
     return ratio < 4.5 ? [`${named(element)} ${ratio.toFixed(2)}`] : [];
   });
   const unnamed = [
-    ...[...page.querySelectorAll("input:not([type=hidden]), textarea")]
+    ...[...page.querySelectorAll("input:not([type=hidden]), textarea, select")]
       .filter((field) => field.labels.length === 0 && !field.hasAttribute("aria-label")),
     ...[...page.querySelectorAll("button, a")].filter((one) => one.textContent.trim() === ""),
     ...[...page.querySelectorAll("svg")]

@@ -88,6 +88,8 @@ fn names_and_models_are_text() {
 fn what_is_searched_for_is_text() {
     let search = Search {
         find: HOSTILE.to_owned(),
+        state: HOSTILE.to_owned(),
+        model: HOSTILE.to_owned(),
         from: 0,
     };
     let page = page(&overview(), &search);
@@ -112,6 +114,7 @@ fn a_long_list_has_pages_and_can_be_searched() {
         let search = Search {
             find: find.to_owned(),
             from,
+            ..Search::default()
         };
         let page = page(&long, &search);
         (

@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 
 use super::{Call, HOME, LOGIN, address, segments};
 use crate::dashboard::assets::assets;
+use crate::dashboard::export::{lines, table};
 use crate::dashboard::notice::login_page;
 use crate::dashboard::told::Told;
 use crate::dashboard::{
@@ -37,15 +38,17 @@ impl Call<'_> {
             // Links in the pages begin with a slash, but a typed address may lack the one at its end.
             [] if !request.path.ends_with('/') => reply::redirect(HOME),
             [] => {
-                let search = Search {
-                    find: self.query("find").unwrap_or_default(),
-                    from: self.number("from").unwrap_or(0),
-                };
+                let search = self.search();
                 let found = self.dashboard.reports.overview(viewer).await;
                 self.page(
                     found.map(|found| overview_page(&found, &search, visit)),
                     HOME,
                 )
+            }
+            ["conversations.csv"] => {
+                let found = self.dashboard.reports.overview(viewer).await;
+                let table = found.map(|found| table(self.search().of(&found.conversations)));
+                self.download(table, ("text/csv; charset=utf-8", "ebbtide-conversations.csv"))
             }
             ["strategy.svg"] => {
                 let draw = || self.dashboard.strategy.picture().into();
@@ -85,6 +88,16 @@ impl Call<'_> {
                 let page = found.map(|found| turns_page(&found, &find, visit));
                 self.page(page, &address(id))
             }
+            ["turns.jsonl"] => {
+                let wanted = TurnsWanted {
+                    most: usize::MAX,
+                    ..TurnsWanted::default()
+                };
+                let found = reports.turns(viewer, id, wanted).await;
+                let name = format!("ebbtide-{id}.jsonl");
+                let turns = found.map(|found| lines(&found));
+                self.download(turns, ("application/jsonl; charset=utf-8", &name))
+            }
             ["window"] => {
                 let found = reports.window(viewer, id, self.number("at")).await;
                 let page = found.map(|found| window_page(&found, visit));
@@ -104,6 +117,29 @@ impl Call<'_> {
                 self.page(page, &address(id))
             }
             _ => self.missing(),
+        }
+    }
+
+    /// Serves a file to download, or the error of the report that it needs.
+    fn download(
+        &self,
+        file: Result<String, ReportError>,
+        (kind, name): (&str, &str),
+    ) -> Response<Bytes> {
+        match file {
+            Ok(file) => reply::download(file.into(), kind, name),
+            Err(error) => self.failed(&error, HOME),
+        }
+    }
+
+    /// The part of the list that the query asks for.
+    fn search(&self) -> Search {
+        let text = |name| self.query(name).unwrap_or_default();
+        Search {
+            find: text("find"),
+            state: text("state"),
+            model: text("model"),
+            from: self.number("from").unwrap_or(0),
         }
     }
 

@@ -262,6 +262,35 @@ fn the_strategy_is_shown_as_a_picture() {
 }
 
 #[test]
+fn the_list_and_the_turns_can_be_downloaded() {
+    let site = site();
+    let turns = format!("{ONE}/turns.jsonl");
+    let cases = [
+        ("/ebbtide/conversations.csv", "text/csv", "ebbtide-conversations.csv"),
+        (
+            &turns,
+            "application/jsonl",
+            "ebbtide-00000000000000000000000000000001.jsonl",
+        ),
+    ];
+    for (address, kind, name) in cases {
+        assert_eq!(site.get(address, None).status(), 303);
+        let file = site.get(address, Some(Viewer::All));
+        assert!(header(&file, "content-type").starts_with(kind));
+        let expected = format!("attachment; filename=\"{name}\"");
+        assert_eq!(header(&file, "content-disposition"), expected);
+        assert_eq!(header(&file, "x-content-type-options"), "nosniff");
+    }
+    let rows = |query: &str| {
+        let address = format!("/ebbtide/conversations.csv{query}");
+        text(&site.get(&address, Some(Viewer::All))).lines().count() - 1
+    };
+    assert_eq!((rows(""), rows("?state=ready"), rows("?find=session+2")), (3, 0, 1));
+    let stranger = Some(Viewer::Tenant(Tenant::ANONYMOUS));
+    assert_eq!(site.get(&turns, stranger).status(), StatusCode::NOT_FOUND);
+}
+
+#[test]
 fn the_files_of_a_page_are_there_and_are_kept() {
     let site = site();
     let page = text(&site.get("/ebbtide/", Some(Viewer::All)));
