@@ -1,5 +1,5 @@
-// Refreshes the parts of a page that are marked as live. Without this script, the pages show the state at
-// which they were loaded.
+// Shows times in the reader's time zone, and refreshes the parts of a page that are marked as live. Without
+// this script, times are in UTC, and the pages show the state at which they were loaded.
 "use strict";
 (() => {
   // What came of an action is said once, not again with every reload.
@@ -8,6 +8,22 @@
     here.searchParams.delete("told");
     history.replaceState(null, "", here);
   }
+
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  // Written as on the server: year, month, day.
+  const clock = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" });
+  const localise = (page) => {
+    for (const time of page.querySelectorAll("time[datetime]")) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      const local = clock.format(at);
+      time.title = `${local} ${zone}`;
+      if (time.hasAttribute("data-exact")) time.textContent = local;
+    }
+    const named = page.getElementById("zone");
+    if (named) named.textContent = zone;
+  };
+  localise(document);
 
   const SECONDS = 2;
   const status = document.getElementById("live");
@@ -53,6 +69,7 @@
     const answer = await fetch(location.href, { cache: "no-store", credentials: "same-origin" });
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    localise(fresh);
     for (const part of live()) {
       const next = fresh.getElementById(part.id);
       if (!next || busy(part)) continue;

@@ -350,6 +350,22 @@ async fn the_list_refreshes_itself_and_its_console_is_empty() {
 }
 
 #[tokio::test]
+async fn times_are_those_of_the_readers_zone() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let stage = Stage::open(Arc::new(Lively::default())).await;
+    let loaded = browser.load(&stage.url(ONE), Scheme::Light, 5_000).await;
+    for shown in [
+        "Times are in <span id=\"zone\">Asia/Kolkata</span>",
+        "data-exact=\"\" title=\"2026-01-02 08:29:05 Asia/Kolkata\">2026-01-02 08:29:05</time>",
+        "datetime=\"2026-01-02T03:00:05Z\" title=\"2026-01-02 08:30:05 Asia/Kolkata\">4 min ago",
+    ] {
+        assert!(loaded.dom.contains(shown), "{shown}: {}", loaded.dom);
+    }
+}
+
+#[tokio::test]
 async fn a_conversation_is_shown_as_text_and_its_console_is_empty() {
     let Some(browser) = Browser::find() else {
         return;
