@@ -25,6 +25,13 @@
   };
   localise(document);
 
+  // A summary takes several screens of a phone, so it is folded there.
+  const isWide = matchMedia("(min-width: 821px)").matches;
+  const unfold = (page) => {
+    for (const details of page.querySelectorAll("details[data-wide]")) details.open = isWide;
+  };
+  unfold(document);
+
   const SECONDS = 2;
   const status = document.getElementById("live");
   const live = () => document.querySelectorAll("[data-live]");
@@ -50,7 +57,7 @@
     status.classList.toggle("lost", !paused && failures > 0);
   };
 
-  // Keeps what the reader folded or unfolded.
+  // Keeps what the reader folded or unfolded; what is new unfolds like at the start.
   const keepFolds = (from, to) => {
     for (const details of from.querySelectorAll("details[id]")) {
       const twin = to.querySelector(`#${CSS.escape(details.id)}`);
@@ -70,6 +77,7 @@
     if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     localise(fresh);
+    unfold(fresh);
     for (const part of live()) {
       const next = fresh.getElementById(part.id);
       if (!next || busy(part)) continue;

@@ -293,8 +293,8 @@ impl Summary {
         }
     }
 
-    /// Returns true if the page shows the text unfolded.
-    fn open(&self) -> bool {
+    /// Returns true if a wide page shows the text unfolded.
+    fn in_use(&self) -> bool {
         self.state == "standing"
     }
 }
