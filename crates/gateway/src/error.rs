@@ -63,6 +63,8 @@ context::error_codes! {
         "Call the tool again with `conversation` set to one of the IDs.";
     UNHEARD = "E0832", "an answer is longer than the gateway watches",
         "It is passed on whole, but not recorded before the next request brings it.";
+    UNDER_WAY = "E0833", "a conversation has a request or a summary under way, so it cannot be deleted",
+        "Try again when its client waits for its user.";
 }
 
 /// The codes of this crate and of those whose rules may cause a refusal.

@@ -6,7 +6,7 @@ use context::coded::{Coded, ErrorCode};
 use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use futures_util::future::BoxFuture;
-use history::{ConversationId, HistoryError, MarkId, Tenant};
+use history::{ConversationId, HistoryError, MarkId, Purged, Tenant};
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -52,6 +52,9 @@ pub enum ReportError {
     /// The conversation left memory; a request carries out orders, and it has had none for a while.
     #[error("the conversation is idle")]
     AtRest,
+    /// A request or a preparation of the conversation is under way.
+    #[error("a request or a summary of the conversation is under way")]
+    UnderWay,
     /// The conversation has no such summary.
     #[error("the conversation has no such summary")]
     NoMark,
@@ -90,6 +93,7 @@ impl Coded for ReportError {
         match self {
             Self::NoConversation => error::NO_CONVERSATION,
             Self::AtRest => error::AT_REST,
+            Self::UnderWay => error::UNDER_WAY,
             Self::NotKept => error::PIN_NOT_KEPT,
             Self::NoMark => error::NO_MARK,
             Self::Refused { code, .. } => *code,
@@ -171,6 +175,9 @@ pub trait Reports: Send + Sync {
 
     /// Gives the conversation's supervisor an order.
     fn order(&self, viewer: Viewer, id: ConversationId, order: Order) -> Report<'_, ()>;
+
+    /// Removes the conversation from memory and from the store, and nothing of another tenant.
+    fn remove(&self, viewer: Viewer, id: ConversationId) -> Report<'_, Purged>;
 }
 
 /// The list of conversations.

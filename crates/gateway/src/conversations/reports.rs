@@ -10,7 +10,7 @@ use context::original::{Handle, Section};
 use context::pin::{Origin, Pin, PinId, Pins, Subject};
 use context::{Tokens, Turn, TurnId};
 use history::{
-    Conversation, ConversationId, HistoryError, Mark, MarkId, Pinned, Store, Tenant, Totals,
+    Conversation, ConversationId, HistoryError, Mark, MarkId, Pinned, Purged, Store, Tenant, Totals,
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -26,6 +26,7 @@ use crate::report::{
 
 mod figures;
 mod originals;
+mod removal;
 mod turns;
 mod window;
 
@@ -129,6 +130,10 @@ impl Reports for Conversations {
 
     fn order(&self, asker: Viewer, id: ConversationId, order: Order) -> Report<'_, ()> {
         Box::pin(self.inner.order(asker, id, order))
+    }
+
+    fn remove(&self, asker: Viewer, id: ConversationId) -> Report<'_, Purged> {
+        Box::pin(self.inner.remove(asker, id))
     }
 }
 

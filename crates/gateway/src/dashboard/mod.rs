@@ -13,6 +13,7 @@ mod moment;
 mod notice;
 mod overview;
 mod plot;
+mod removal;
 mod replaced;
 mod reply;
 mod requests;

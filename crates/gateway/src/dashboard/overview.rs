@@ -11,6 +11,7 @@ use super::gauge::{Filled, filled, ratio};
 use super::moment::Moment;
 use super::search::{Choice, Search};
 use super::text::one_line;
+use super::told::Told;
 use crate::report::{Line, Money, Overview};
 
 /// Conversations per page.
@@ -19,16 +20,20 @@ const ROWS: usize = 100;
 /// Renders the page that lists the conversations.
 pub fn overview_page(
     overview: &Overview,
-    search: &Search,
+    (search, told): (&Search, Option<Told>),
     visit: &Visit,
 ) -> Result<String, askama::Error> {
-    Page::of(overview, search, visit).render()
+    let mut page = Page::of(overview, search, visit);
+    let told = told.filter(|told| *told == Told::Deleted);
+    page.told = told.map(Told::sentence);
+    page.render()
 }
 
 #[derive(Template)]
 #[template(path = "dashboard/overview.html")]
 struct Page<'a> {
     visit: &'a Visit,
+    told: Option<&'static str>,
     strategy: &'a str,
     search: &'a Search,
     states: Vec<Choice>,
@@ -100,6 +105,7 @@ impl<'a> Page<'a> {
             .collect();
         Self {
             visit,
+            told: None,
             strategy: &overview.strategy,
             search,
             states: Choice::states(search),

@@ -11,6 +11,7 @@
 //! | `GET /ebbtide/conversations/{id}/turns.jsonl` | all turns to download, one a line |
 //! | `POST /ebbtide/conversations/{id}/pins` | sets a pin with the field `text` |
 //! | `POST /ebbtide/conversations/{id}/pins/{pin}/remove` | removes the pin |
+//! | `GET`, `POST /ebbtide/conversations/{id}/delete` | asks, and deletes the conversation |
 //! | `POST /ebbtide/conversations/{id}/orders` | gives the order in the field `order`: `prepare`, `swap`, `undo` or `redo` |
 //! | `GET /ebbtide/strategy.svg` | a picture of the strategy's network |
 //! | `GET`, `POST /ebbtide/login`, `POST /ebbtide/logout` | signing in and out |
@@ -37,7 +38,7 @@ use crate::report::{ReportError, Reports, Viewer};
 mod show;
 mod submit;
 
-const HOME: &str = "/ebbtide/";
+pub(super) const HOME: &str = "/ebbtide/";
 const LOGIN: &str = "/ebbtide/login";
 /// The longest form, in bytes.
 const FORM: usize = 64 << 10;
@@ -182,7 +183,10 @@ impl Call<'_> {
             ReportError::NoConversation | ReportError::NoMark => {
                 (StatusCode::NOT_FOUND, "Not found")
             }
-            ReportError::Refused { .. } | ReportError::AtRest | ReportError::NotKept => {
+            ReportError::Refused { .. }
+                | ReportError::AtRest
+                | ReportError::UnderWay
+                | ReportError::NotKept => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "Not done")
             }
             ReportError::Store(_) | ReportError::Late => {

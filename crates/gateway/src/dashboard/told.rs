@@ -3,6 +3,8 @@
 //! A form leads to the page that it is on. The address names the action in a word of a closed list, so the
 //! page can say what will happen without a script, and no text of an address is ever shown.
 
+use super::site::HOME;
+
 /// What was done last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
@@ -12,16 +14,18 @@ pub enum Told {
     Redo,
     Pinned,
     Unpinned,
+    Deleted,
 }
 
 impl Told {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Prepare,
         Self::Swap,
         Self::Undo,
         Self::Redo,
         Self::Pinned,
         Self::Unpinned,
+        Self::Deleted,
     ];
 
     /// The word in the address.
@@ -33,6 +37,7 @@ impl Told {
             Self::Redo => "redo",
             Self::Pinned => "pinned",
             Self::Unpinned => "unpinned",
+            Self::Deleted => "deleted",
         }
     }
 
@@ -60,6 +65,7 @@ impl Told {
                 "Pinned. Ebbtide repeats it in full with the next request that no longer contains it."
             }
             Self::Unpinned => "Removed. Ebbtide no longer repeats this pin.",
+            Self::Deleted => "The conversation is deleted.",
         }
     }
 
@@ -68,8 +74,9 @@ impl Told {
         matches!(self, Self::Pinned | Self::Unpinned)
     }
 
-    /// The address at which a page says it.
+    /// The address at which the page of a conversation says it; of one that is deleted, the list.
     pub(super) fn address(self, page: &str) -> String {
+        let page = if self == Self::Deleted { HOME } else { page };
         let part = if self.is_about_pins() { "#pins" } else { "" };
         format!("{page}?told={}{part}", self.word())
     }
@@ -90,5 +97,6 @@ mod tests {
         }
         assert_eq!(Told::Pinned.address("/p"), "/p?told=pinned#pins");
         assert_eq!(Told::Swap.address("/p"), "/p?told=swap");
+        assert_eq!(Told::Deleted.address("/p"), "/ebbtide/?told=deleted");
     }
 }

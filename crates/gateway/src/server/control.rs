@@ -134,7 +134,10 @@ impl Problem {
                 StatusCode::NOT_FOUND
             }
             Self::Report(
-                ReportError::Refused { .. } | ReportError::AtRest | ReportError::NotKept,
+                ReportError::Refused { .. }
+                | ReportError::AtRest
+                | ReportError::UnderWay
+                | ReportError::NotKept,
             ) => StatusCode::CONFLICT,
             Self::Report(ReportError::Store(_) | ReportError::Late) => {
                 StatusCode::SERVICE_UNAVAILABLE

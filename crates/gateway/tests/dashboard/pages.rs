@@ -12,7 +12,7 @@ use gateway::report::{
     PinReport, Placed, Recalled, Replaced, Report, Reports, RequestReport, Said, Sample, Share, Turns,
     TurnsWanted, Viewer, WindowAt,
 };
-use history::{ConversationId, MarkId};
+use history::{ConversationId, MarkId, Purged};
 use serde_json::Value;
 
 use crate::browser::{Browser, Scheme};
@@ -23,6 +23,7 @@ const MARK: &str = "/ebbtide/conversations/00000000000000000000000000000001/mark
 const TURNS: &str = "/ebbtide/conversations/00000000000000000000000000000001/turns";
 const FOUND: &str =
     "/ebbtide/conversations/00000000000000000000000000000001/turns?find=script&from=1";
+const DELETE: &str = "/ebbtide/conversations/00000000000000000000000000000001/delete";
 /// Text that must not become markup, and a word too long for a phone.
 const HOSTILE: &str = "<script>alert(1)</script> \u{202e}gnp.exe\u{200b} שלום عليكم <img src=x onerror=alert(2)> /home/agent/work/repositories/a_very_long_path_without_any_place_to_break_it_in_two/src/lib.rs";
 
@@ -271,6 +272,10 @@ impl Reports for Lively {
     fn order(&self, _: Viewer, _: ConversationId, _: Order) -> Report<'_, ()> {
         ready(())
     }
+
+    fn remove(&self, _: Viewer, _: ConversationId) -> Report<'_, Purged> {
+        ready(Purged::default())
+    }
 }
 
 /// Lists the problems of a measured page.
@@ -299,6 +304,7 @@ async fn pages_fit_a_phone_and_can_be_read_in_both_schemes() {
         MARK,
         TURNS,
         FOUND,
+        DELETE,
         "/ebbtide/login",
         "/ebbtide/?find=none",
     ];

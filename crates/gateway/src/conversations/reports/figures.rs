@@ -250,9 +250,19 @@ mod tests {
         };
         check(200, Ending::Whole, 0, "");
         check(429, Ending::Whole, 0, "the provider refused it");
-        check(200, Ending::BrokenOff, 0, "the provider broke its answer off");
+        check(
+            200,
+            Ending::BrokenOff,
+            0,
+            "the provider broke its answer off",
+        );
         check(499, Ending::Left, 0, "the client disconnected");
-        check(504, Ending::Whole, 804, "E0804: the provider sent nothing for too long");
+        check(
+            504,
+            Ending::Whole,
+            804,
+            "E0804: the provider sent nothing for too long",
+        );
         check(200, Ending::Whole, 1, "");
     }
 }

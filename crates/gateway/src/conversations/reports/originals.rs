@@ -204,6 +204,12 @@ impl Receipts {
         kept.push_front(new);
     }
 
+    /// Forgets the receipt of a conversation.
+    pub(super) fn forget(&self, id: ConversationId) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|one| one.conversation != id);
+    }
+
     /// The receipt of a conversation, if it has no more turns than these.
     fn of(&self, id: ConversationId, turns: Option<usize>) -> Option<Lost> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ use crate::dashboard::tests::sample::{HOSTILE, line, money, overview, part, visi
 use crate::report::{Line, Money, Overview};
 
 fn page(overview: &Overview, search: &Search) -> String {
-    overview_page(overview, search, &visit()).expect("renders")
+    overview_page(overview, (search, None), &visit()).expect("renders")
 }
 
 #[test]

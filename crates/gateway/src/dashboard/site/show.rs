@@ -9,6 +9,7 @@ use super::{Call, HOME, LOGIN, address, segments};
 use crate::dashboard::assets::assets;
 use crate::dashboard::export::{lines, table};
 use crate::dashboard::notice::login_page;
+use crate::dashboard::removal::removal_page;
 use crate::dashboard::told::Told;
 use crate::dashboard::{
     Search, conversation_page, form, overview_page, replaced, reply, turns, turns_page,
@@ -41,7 +42,7 @@ impl Call<'_> {
                 let search = self.search();
                 let found = self.dashboard.reports.overview(viewer).await;
                 self.page(
-                    found.map(|found| overview_page(&found, &search, visit)),
+                    found.map(|found| overview_page(&found, (&search, self.told()), visit)),
                     HOME,
                 )
             }
@@ -72,9 +73,8 @@ impl Call<'_> {
         let (reports, visit) = (&self.dashboard.reports, &self.visit);
         match rest {
             [] => {
-                let told = self.query("told").and_then(|word| Told::of(&word));
                 let found = reports.detail(viewer, id).await;
-                let page = found.map(|found| conversation_page(&found, told, visit));
+                let page = found.map(|found| conversation_page(&found, self.told(), visit));
                 self.page(page, HOME)
             }
             ["turns"] => {
@@ -86,6 +86,11 @@ impl Call<'_> {
                 };
                 let found = reports.turns(viewer, id, wanted).await;
                 let page = found.map(|found| turns_page(&found, &find, visit));
+                self.page(page, &address(id))
+            }
+            ["delete"] => {
+                let found = reports.detail(viewer, id).await;
+                let page = found.map(|found| removal_page(&found.line, visit));
                 self.page(page, &address(id))
             }
             ["turns.jsonl"] => {
@@ -130,6 +135,11 @@ impl Call<'_> {
             Ok(file) => reply::download(file.into(), kind, name),
             Err(error) => self.failed(&error, HOME),
         }
+    }
+
+    /// What the visitor did last, according to the query.
+    fn told(&self) -> Option<Told> {
+        Told::of(&self.query("told")?)
     }
 
     /// The part of the list that the query asks for.

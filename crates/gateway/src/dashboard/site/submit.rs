@@ -74,6 +74,7 @@ impl Call<'_> {
                 let done = reports.unpin(viewer, id, PinId::parse(pin)?).await;
                 done.map(|_| Told::Unpinned)
             }
+            ["delete"] => reports.remove(viewer, id).await.map(|_| Told::Deleted),
             ["orders"] => {
                 let (order, told) = match self.sent("order").as_str() {
                     "prepare" => (Order::Prepare, Told::Prepare),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use context::original::{Handle, Section};
 use context::pin::{Origin, PinId, Subject};
 use futures_util::FutureExt;
-use history::{ConversationId, MarkId, Tenant};
+use history::{ConversationId, MarkId, Purged, Tenant};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::{Dashboard, PageRequest};
@@ -128,6 +128,10 @@ impl Reports for Known {
     fn order(&self, viewer: Viewer, _: ConversationId, order: Order) -> Report<'_, ()> {
         self.answer(viewer, (), format!("order {order:?}"))
     }
+
+    fn remove(&self, viewer: Viewer, _: ConversationId) -> Report<'_, Purged> {
+        self.answer(viewer, Purged::default(), "remove".to_owned())
+    }
 }
 
 struct Site {
@@ -210,6 +214,8 @@ fn addresses_and_their_status() {
     let all = Some(Viewer::All);
     let mark = format!("{ONE}/marks/00000000000000000000000000000008?from=40");
     let turns = format!("{ONE}/turns?find=a&from=7");
+    let delete = format!("{ONE}/delete");
+    let stranger = Some(Viewer::Tenant(Tenant::ANONYMOUS));
     let cases = [
         ("/ebbtide", all, 303),
         ("/ebbtide/", all, 200),
@@ -217,6 +223,8 @@ fn addresses_and_their_status() {
         ("/ebbtide/?find=a&from=x", all, 200),
         ("/ebbtide/login", None, 200),
         (ONE, all, 200),
+        (delete.as_str(), all, 200),
+        (delete.as_str(), stranger, 404),
         (ONE, None, 303),
         (ONE, Some(Viewer::Tenant(owner())), 200),
         (ONE, Some(Viewer::Tenant(Tenant::ANONYMOUS)), 404),
@@ -328,13 +336,19 @@ fn forms_of_our_pages_are_obeyed() {
         assert_eq!(response.status(), StatusCode::SEE_OTHER);
         assert_eq!(header(&response, "location"), format!("{ONE}{part}"));
     }
+    let delete = post(&format!("{ONE}/delete"), format!("form={token}"), all);
+    let deleted = site.ask(delete);
+    assert_eq!(header(&deleted, "location"), "/ebbtide/?told=deleted");
+    let list = text(&site.get("/ebbtide/?told=deleted", all));
+    assert!(list.contains("The conversation is deleted."));
     assert_eq!(
         site.known.told.lock().unwrap()[1..],
         [
             "pin keep this",
             "unpin 0a1b2c3d",
             "order Prepare",
-            "order Swap"
+            "order Swap",
+            "remove"
         ]
     );
 }
@@ -364,6 +378,7 @@ fn others_are_not() {
     let right = || post(&pins, format!("form={token}&text=x"), all);
     let long = format!("form={token}&text={}", "x".repeat(70_000));
     let stranger = Some(Viewer::Tenant(Tenant::ANONYMOUS));
+    let delete = format!("{ONE}/delete");
     let cases = [
         (with(right(), "origin", "http://evil.example"), 403),
         (with(right(), "sec-fetch-site", "cross-site"), 403),
@@ -372,6 +387,8 @@ fn others_are_not() {
         (post(&pins, long, all), 413),
         (post(&pins, format!("form={token}&text=x"), None), 303),
         (post(&pins, format!("form={token}&text=x"), stranger), 404),
+        (post(&delete, "form=0".to_owned(), all), 403),
+        (post(&delete, format!("form={token}"), stranger), 404),
         (
             post(&format!("{ONE}/orders"), format!("form={token}"), all),
             404,
